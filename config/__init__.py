@@ -1,0 +1,5 @@
+"""Settings, the Celery application and the supervisor."""
+
+from config.celery import app as celery_app
+
+__all__ = ["celery_app"]

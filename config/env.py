@@ -1,0 +1,86 @@
+"""Typed readers of environment variables, for settings alone.
+
+A value that cannot be read stops the start with one sentence that names the variable; a default never hides a typo.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
+FALSE_WORDS = frozenset({"0", "false", "no", "off", ""})
+
+
+def read_str(name: str, default: str, environ: Mapping[str, str] = os.environ) -> str:
+    return environ.get(name, default)
+
+
+def read_int(
+    name: str, default: int, *, low: int = 0, high: int = 2**62, environ: Mapping[str, str] = os.environ
+) -> int:
+    text = environ.get(name)
+    if text is None:
+        return default
+    try:
+        value = int(text.replace("_", ""))
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {text!r}.") from None
+    if not low <= value <= high:
+        raise ImproperlyConfigured(f"{name} must lie between {low} and {high}, not {value}.")
+    return value
+
+
+def read_float(name: str, default: float, *, low: float = 0.0, environ: Mapping[str, str] = os.environ) -> float:
+    text = environ.get(name)
+    if text is None:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a number, not {text!r}.") from None
+    if not low <= value < float("inf"):
+        raise ImproperlyConfigured(f"{name} must be at least {low} and finite, not {text!r}.")
+    return value
+
+
+def read_bool(name: str, default: bool, environ: Mapping[str, str] = os.environ) -> bool:
+    text = environ.get(name)
+    if text is None:
+        return default
+    word = text.strip().lower()
+    if word in TRUE_WORDS:
+        return True
+    if word in FALSE_WORDS:
+        return False
+    raise ImproperlyConfigured(f"{name} must be one of 1/0, true/false, yes/no or on/off, not {text!r}.")
+
+
+def read_list(name: str, default: list[str], environ: Mapping[str, str] = os.environ) -> list[str]:
+    text = environ.get(name)
+    if text is None:
+        return default
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def read_path(name: str, default: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    return Path(environ[name]).expanduser().resolve() if environ.get(name) else default
+
+
+def read_database(name: str, default: str, environ: Mapping[str, str] = os.environ) -> dict[str, object]:
+    """Returns Django's connection fields for a `postgresql://user:password@host:port/name?host=/socket/folder` URL."""
+    url = urlsplit(environ.get(name) or default)
+    if url.scheme not in ("postgres", "postgresql"):
+        raise ImproperlyConfigured(f"{name} must start with postgresql://, not {url.scheme or 'nothing'}://.")
+    options = dict(parse_qsl(url.query))
+    host = options.pop("host", None) or url.hostname or ""
+    return {
+        "NAME": unquote(url.path.lstrip("/")) or "fieldflame",
+        "USER": unquote(url.username or ""),
+        "PASSWORD": unquote(url.password or ""),
+        "HOST": host,
+        "PORT": str(options.pop("port", None) or url.port or ""),
+        "OPTIONS": dict(options),
+    }

@@ -1,0 +1,228 @@
+"""Every setting of Fieldflame, in one file, read from `FIELDFLAME_*` variables by typed readers.
+
+`docs/settings.md` lists them for operators; a limit here carries the reason for its number.
+"""
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import read_bool, read_database, read_int, read_list, read_path, read_str
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = read_path("FIELDFLAME_DATA", BASE_DIR / "var")
+
+# --- Django ---------------------------------------------------------------------------------------------------------
+DEBUG = read_bool("FIELDFLAME_DEBUG", False)
+SECRET_KEY = read_str("FIELDFLAME_SECRET_KEY", "")
+if not SECRET_KEY:
+    secret_file = DATA_DIR / "secret_key"
+    if secret_file.exists():
+        SECRET_KEY = secret_file.read_text().strip()
+    elif os.environ.get("FIELDFLAME_REQUIRE_SECRET"):
+        raise ImproperlyConfigured("FIELDFLAME_SECRET_KEY is not set, and no secret_key file is in the data folder.")
+    else:
+        # `up` writes a random key into the data folder before it starts anything that signs or serves.
+        SECRET_KEY = "unsafe-for-management-commands-only"  # noqa: S105
+ALLOWED_HOSTS = read_list("FIELDFLAME_ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", "testserver"])
+CSRF_TRUSTED_ORIGINS = read_list("FIELDFLAME_CSRF_TRUSTED_ORIGINS", [])
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "config",
+    "ingest",
+    "aggregate",
+    "dashboard",
+]
+MIDDLEWARE = [
+    "ingest.middleware.DoorMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "projects"
+LOGOUT_REDIRECT_URL = "login"
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en-us"
+STATIC_URL = "/static/"
+STATIC_ROOT = read_path("FIELDFLAME_STATIC_ROOT", DATA_DIR / "static")
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# --- Safety of pages ------------------------------------------------------------------------------------------------
+# The opener policy must let "Open in Firefox Profiler" keep talking to the window it opened.
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin-allow-popups"
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+HTTPS = read_bool("FIELDFLAME_HTTPS", False)
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+SECURE_HSTS_SECONDS = read_int("FIELDFLAME_HSTS_SECONDS", 0)
+if read_bool("FIELDFLAME_BEHIND_PROXY", False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+# --- Stores ---------------------------------------------------------------------------------------------------------
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        "CONN_MAX_AGE": 0,
+        **read_database("DATABASE_URL", "postgresql://fieldflame@127.0.0.1:5432/fieldflame"),
+    }
+}
+# One pool a process. Web processes have 64 threads, but the door holds a connection for some milliseconds only; a
+# thread waits at most `timeout` for one, then the door answers 503 and the browser may try again.
+DB_POOL_MAX = read_int("FIELDFLAME_DB_POOL", 8, low=1)
+DATABASES["default"]["OPTIONS"] = {
+    **DATABASES["default"]["OPTIONS"],  # type: ignore[dict-item]  # read_database types its values as objects
+    "pool": {"min_size": 1, "max_size": DB_POOL_MAX, "timeout": 10},
+    "application_name": "fieldflame",
+    "server_side_binding": True,  # arrays and bodies go as binary parameters, not as text inside the statement
+}
+REDIS_URL = read_str("REDIS_URL", "redis://127.0.0.1:6379/0")
+
+# --- Celery ---------------------------------------------------------------------------------------------------------
+CELERY_BROKER_URL = (
+    REDIS_URL if not REDIS_URL.startswith("unix://") else "redis+socket://" + REDIS_URL[len("unix://") :]
+)
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = False  # a wake-up carries no data: the sweep heals a lost one, redelivery would only add load
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CONCURRENCY = read_int("FIELDFLAME_WORKER_PROCESSES", 2, low=1)
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = 200_000  # KiB: half of what 2 processes may take under 300 MB each
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 2.0, "socket_connect_timeout": 2.0, "max_retries": 0}
+CELERY_TASK_PUBLISH_RETRY = False
+
+# --- The door: limits (each with its reason) --------------------------------------------------------------------------
+INGEST_MAX_BODY_BYTES = read_int("FIELDFLAME_MAX_BODY_BYTES", 5 * 2**20)  # contract; p95 of a recorded trace is 52 kB
+INGEST_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_MAX_EXPANDED_BYTES", 50 * 2**20)  # contract; ten times the body
+INGEST_MAX_ENVELOPES = read_int("FIELDFLAME_MAX_ENVELOPES", 100)  # contract
+# Shape limits: about ten times the largest trace ever recorded (3,829 samples, 12,230 stacks, 462 kB in 3 s).
+INGEST_MAX_SAMPLES = read_int("FIELDFLAME_MAX_SAMPLES", 200_000)  # 33 minutes at 10 ms
+INGEST_MAX_STACKS = read_int("FIELDFLAME_MAX_STACKS", 200_000)
+INGEST_MAX_FRAMES = read_int("FIELDFLAME_MAX_FRAMES", 50_000)
+INGEST_MAX_RESOURCES = read_int("FIELDFLAME_MAX_RESOURCES", 10_000)
+INGEST_MAX_DEPTH = read_int("FIELDFLAME_MAX_DEPTH", 10_000)  # Chromium cuts at 255; other sources may not
+INGEST_MAX_NAME_CHARS = read_int("FIELDFLAME_MAX_NAME_CHARS", 4_096)  # Chromium cuts at 1,024
+INGEST_MAX_URI_CHARS = read_int("FIELDFLAME_MAX_URI_CHARS", 65_536)  # a data: resource can hold a whole script
+INGEST_MAX_TEXT_CHARS = read_int("FIELDFLAME_MAX_TEXT_CHARS", 200, high=200)  # release, tags
+# release and page are one B-tree key: 600 characters of 4 bytes stay under its 2,704 bytes
+INGEST_MAX_PAGE_CHARS = read_int("FIELDFLAME_MAX_PAGE_CHARS", 400, high=400)
+INGEST_MAX_MARKS = read_int("FIELDFLAME_MAX_MARKS", 10_000)
+INGEST_MAX_TAGS = read_int("FIELDFLAME_MAX_TAGS", 20)  # contract
+INGEST_MAX_TIMESTAMP_MS = read_int("FIELDFLAME_MAX_TIMESTAMP_MS", 30 * 86_400_000)  # a tab open for a month
+INGEST_MAX_GROUPS = read_int(
+    "FIELDFLAME_MAX_GROUPS", 20_000
+)  # release × page of a project: more is a broken route rule
+INGEST_MAX_PENDING = read_int("FIELDFLAME_MAX_PENDING", 2_000_000)  # traces waiting in one project before 429
+INGEST_RATE_PER_S = read_int(
+    "FIELDFLAME_RATE_PER_S", 2_000
+)  # traces a second for a key, in one web process, before 429
+INGEST_LARGE_BODY_BYTES = read_int(
+    "FIELDFLAME_LARGE_BODY_BYTES", 4 * 2**20
+)  # expanded; larger ones decode one at a time
+VIEW_START_MAX_AGE_DAYS = read_int("FIELDFLAME_VIEW_START_MAX_AGE_DAYS", 7)  # older starts are clamped
+
+# --- The fold ---------------------------------------------------------------------------------------------------------
+FOLD_BATCH_TRACES = read_int("FIELDFLAME_FOLD_BATCH_TRACES", 200, low=1)
+FOLD_BATCH_BYTES = read_int("FIELDFLAME_FOLD_BATCH_BYTES", 8 * 2**20, low=1)  # expanded; keeps a worker under 300 MB
+FOLD_LEASE_S = read_int(
+    "FIELDFLAME_FOLD_LEASE_S", 120, low=1
+)  # a claim whose database session lives is trusted so long
+FOLD_SWEEP_S = read_int("FIELDFLAME_FOLD_SWEEP_S", 5, low=1)
+FOLD_BATCH_ATTEMPTS = 2  # failed batches before a trace is folded alone
+FOLD_ALONE_CRASHES = 3  # crashes alone before a trace is set aside
+FOLD_ALONE_TIMEOUT_S = read_int("FIELDFLAME_FOLD_ALONE_TIMEOUT_S", 60, low=1)
+FOLD_ALONE_MEMORY_BYTES = read_int("FIELDFLAME_FOLD_ALONE_MEMORY_BYTES", 2 * 2**30)
+CALLTREE_MAX_PIECES = 8  # blobs of one cell's call tree before the newest are merged
+TRACE_PARTITION_DAYS_AHEAD = 7
+
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "aggregate.sweep", "schedule": FOLD_SWEEP_S, "options": {"expires": FOLD_SWEEP_S}},
+    "partitions": {"task": "ingest.make_partitions", "schedule": 3600.0, "options": {"expires": 3600}},
+}
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+VIEWER_ORIGIN = read_str("FIELDFLAME_VIEWER_ORIGIN", "https://profiler.firefox.com")
+REST_FRAMEWORK = {
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "dashboard.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Fieldflame read API",
+    "DESCRIPTION": "Which functions cost your pages time, in which release. Milliseconds are µs / 1000, unrounded.",
+    "VERSION": "1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
+# --- Logs -------------------------------------------------------------------------------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["stderr"], "level": read_str("FIELDFLAME_LOG_LEVEL", "INFO")},
+    "loggers": {"django.security.DisallowedHost": {"level": "CRITICAL"}},
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env python
+"""Fieldflame's command line: `./run COMMAND` calls this inside the project's environment."""
+
+import os
+import sys
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    # Before Django reads its settings: where DATABASE_URL is not set, the data folder's servers are found, or started.
+    from config.up.session import run_with_stores
+
+    code = run_with_stores(sys.argv)
+    if code is not None:
+        sys.exit(code)
+
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
