@@ -1,0 +1,78 @@
+"""Page routes: from a URL to the template of its page, so that `/product/81724` and `/product/9` are one page."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+ID: Final = ":id"
+MAX_SEGMENTS: Final = 12  # a deeper path is cut: what follows is not a page of its own
+MAX_ROUTE_CHARS: Final = 400  # likewise a longer one; the door's own limit for pages
+
+DIGITS: Final = re.compile(r"^\d+$")
+UUID: Final = re.compile(r"^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$", re.IGNORECASE)
+HEX_WITH_DIGIT: Final = re.compile(r"^(?=.*\d)[0-9a-f]{8,}$", re.IGNORECASE)
+DATE: Final = re.compile(r"^\d{4}-\d{2}(-\d{2})?$")
+NUMBERED: Final = re.compile(r"^(.*[A-Za-z].*?)([-_.])\d{3,}$")  # blue-shirt-81724
+TOKEN: Final = re.compile(r"^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_-]{20,}$")  # base64 ids, ULIDs, nano ids
+EMAIL: Final = re.compile(r"^[^@\s]+@[^@\s]+$")
+
+
+def route_of_url(url: str, rules: Sequence[str] = ()) -> str:
+    """Returns the route of a URL: the project's rules first, then digits, ids, hashes, dates and tokens become `:id`.
+
+    A rule is a path template: `:name` stands for one segment, a last `*` for any rest. The first that fits is the
+    route. Query, fragment and host are dropped.
+    """
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        path = ""
+    return route_of_path(path, rules)
+
+
+def route_of_path(path: str, rules: Sequence[str] = ()) -> str:
+    """Returns the route of a URL's path. See `route_of_url`."""
+    segments = [segment for segment in path.split("/") if segment]
+    for rule in rules:
+        if fits_rule(segments, rule):
+            return rule
+    route = ""
+    for position, segment in enumerate(segments):
+        step = "/" + _template_segment(segment)
+        if position == MAX_SEGMENTS or len(route) + len(step) > MAX_ROUTE_CHARS - 2:
+            return route + "/*"
+        route += step
+    return route or "/"
+
+
+def fits_rule(segments: Sequence[str], rule: str) -> bool:
+    """Tells whether a path's segments fit a project's route rule."""
+    template = [segment for segment in rule.split("/") if segment]
+    if template and template[-1] == "*":
+        template = template[:-1]
+        segments = segments[: len(template)] if len(segments) >= len(template) else ()
+    return len(segments) == len(template) and all(
+        want.startswith(":") or want in ("*", have) for want, have in zip(template, segments, strict=True)
+    )
+
+
+def clean_page(page: str) -> str:
+    """Returns a page the client named itself, without query, fragment and host: as sent, but nothing private in it."""
+    page = page.split("#", 1)[0].split("?", 1)[0].strip()
+    if "://" in page:
+        try:
+            page = urlsplit(page).path
+        except ValueError:
+            page = ""
+    return page or "/"
+
+
+def _template_segment(segment: str) -> str:
+    text = unquote(segment)
+    if any(pattern.match(text) for pattern in (DIGITS, UUID, HEX_WITH_DIGIT, DATE, TOKEN, EMAIL)):
+        return ID
+    numbered = NUMBERED.match(text)
+    if numbered:
+        return ID
+    return segment

@@ -1,0 +1,319 @@
+"""The wire: an envelope with a trace, from bytes to typed values, under explicit limits.
+
+Shapes follow the WICG's js-self-profiling (`ProfilerTrace`) and the ingest contract. Everything behind this module
+may rely on: every id is in range, parents come before children, numbers are finite and within limits.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from profcore.errors import Reason, TraceError
+
+
+class Frame(msgspec.Struct, gc=False):
+    """A wire frame: a function by its definition. Positions are 1-based; a native frame has a name alone."""
+
+    name: str
+    resourceId: int | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+class Stack(msgspec.Struct, gc=False):
+    """A node of the prefix tree; `parentId` is the caller's stack and smaller than the node's own index."""
+
+    frameId: int
+    parentId: int | None = None
+
+
+class Sample(msgspec.Struct, gc=False):
+    """One observation: ms since the time origin, and a stack or none. Times may repeat, step back and be negative."""
+
+    timestamp: float
+    stackId: int | None = None
+    marker: str | None = None
+
+
+class Trace(msgspec.Struct, gc=False):
+    """What `profiler.stop()` returned, verbatim."""
+
+    resources: list[str]
+    frames: list[Frame]
+    stacks: list[Stack]
+    samples: list[Sample]
+
+
+class Device(msgspec.Struct, gc=False):
+    """Facts the client tells of its device: GiB, logical cores, mobile or not."""
+
+    memory: float | None = None
+    cores: float | None = None
+    mobile: bool | None = None
+
+
+class Mark(msgspec.Struct, gc=False):
+    """A timed fact of the page, ms since the time origin; type `longtask` says when the main thread was busy."""
+
+    type: str
+    start: float
+    duration: float = 0.0
+
+
+class Envelope(msgspec.Struct, gc=False):
+    """A trace with what is known of its view. Names are the wire's (ingest contract, DESIGN.md)."""
+
+    viewId: UUID
+    seq: int
+    release: str
+    timeOrigin: float
+    sampleInterval: float
+    trace: Trace
+    page: str | None = None
+    url: str | None = None
+    traceId: UUID | None = None
+    viewStart: float | None = None
+    requestedInterval: float | None = None
+    sampleRate: float = 1.0
+    reason: str | None = None
+    userAgent: str | None = None
+    isolated: bool | None = None
+    device: Device | None = None
+    marks: list[Mark] = []
+    tags: dict[str, str] | list[str] | None = None
+
+
+class TraceIdOnly(msgspec.Struct, gc=False):
+    """The little of a refused envelope that tells its sender which one it was."""
+
+    traceId: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one envelope; the settings named `INGEST_MAX_…` hold their numbers and reasons."""
+
+    samples: int = 200_000
+    stacks: int = 200_000
+    frames: int = 50_000
+    resources: int = 10_000
+    depth: int = 10_000
+    name_chars: int = 4_096
+    uri_chars: int = 65_536
+    text_chars: int = 200
+    page_chars: int = 500
+    marks: int = 10_000
+    tags: int = 20
+    timestamp_ms: float = 30 * 86_400_000.0
+
+
+MAX_POSITION: Final = 2**31 - 1  # V8 keeps lines and columns in 32-bit integers
+MAX_SEQ: Final = 2**31 - 1
+MAX_INTERVAL_MS: Final = 2_147_483.0  # what the constructor takes at most
+# 2000-01-01 … 2100-01-01; a clock further off than this says nothing.
+MIN_EPOCH_MS: Final = 946_684_800_000.0
+MAX_EPOCH_MS: Final = 4_102_444_800_000.0
+MAX_USER_AGENT_CHARS: Final = 2_000
+MAX_SHORT_CHARS: Final = 100  # reasons, mark types, markers: words of a closed or small set
+SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
+_envelope_decoder = msgspec.json.Decoder(Envelope)
+_trace_id_decoder = msgspec.json.Decoder(TraceIdOnly)
+_raw_list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+
+_PATH = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?(?P<path>\$.*)`)?$", re.DOTALL)
+_REASON_BY_START: Final = (
+    ("Object missing required field", Reason.MISSING_FIELD),
+    ("Expected", Reason.WRONG_TYPE),
+    ("Invalid UUID", Reason.INVALID_VALUE),
+    ("Integer value out of range", Reason.OUT_OF_RANGE),
+    ("Number out of range", Reason.OUT_OF_RANGE),
+)
+
+
+def decode_envelope(body: bytes | msgspec.Raw, limits: Limits) -> Envelope:
+    """Decodes and checks one envelope. Raises `TraceError` with a reason and a path, and nothing else."""
+    try:
+        envelope = _envelope_decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise _explain_validation(str(error)) from None
+    except msgspec.DecodeError as error:
+        raise _explain_decode(str(error)) from None
+    except UnicodeDecodeError:
+        raise TraceError(Reason.INVALID_UTF8, "$", "The body is not valid UTF-8.") from None
+    except RecursionError:
+        raise TraceError(Reason.TOO_NESTED, "$", "The JSON is nested too deeply.") from None
+    check_envelope(envelope, limits)
+    check_trace(envelope.trace, limits)
+    return envelope
+
+
+def split_array(body: bytes) -> list[msgspec.Raw]:
+    """Splits a JSON array into its elements' bytes, unread. Raises `TraceError` when it is no array of JSON values."""
+    try:
+        return _raw_list_decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise _explain_validation(str(error)) from None
+    except msgspec.DecodeError as error:
+        raise _explain_decode(str(error)) from None
+    except UnicodeDecodeError:
+        raise TraceError(Reason.INVALID_UTF8, "$", "The body is not valid UTF-8.") from None
+    except RecursionError:
+        raise TraceError(Reason.TOO_NESTED, "$", "The JSON is nested too deeply.") from None
+
+
+def read_trace_id(body: bytes | msgspec.Raw) -> str | None:
+    """Returns the `traceId` text of an envelope that was refused, or None where even that cannot be read."""
+    try:
+        trace_id = _trace_id_decoder.decode(body).traceId
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return trace_id[:MAX_SHORT_CHARS] if trace_id else None
+
+
+def _explain_validation(message: str) -> TraceError:
+    match = _PATH.match(message)
+    what, path = (match["what"], match["path"] or "$") if match else (message, "$")
+    for start, reason in _REASON_BY_START:
+        if what.startswith(start):
+            return TraceError(reason, path, f"{what}.")
+    return TraceError(Reason.INVALID_VALUE, path, f"{what}.")
+
+
+def _explain_decode(message: str) -> TraceError:
+    if "out of range" in message:
+        return TraceError(Reason.OUT_OF_RANGE, "$", f"{message}.")
+    if "utf-8" in message.lower():
+        return TraceError(Reason.INVALID_UTF8, "$", f"{message}.")
+    return TraceError(Reason.INVALID_JSON, "$", f"{message}.")
+
+
+def _check_range(value: float, low: float, high: float, path: str) -> None:
+    if not low <= value <= high:
+        raise TraceError(Reason.OUT_OF_RANGE, path, f"{value!r} does not lie between {low!r} and {high!r}.")
+
+
+def _check_text(text: str | None, limit: int, path: str) -> None:
+    if text is None:
+        return
+    if len(text) > limit:
+        raise TraceError(Reason.TOO_LONG, path, f"The text has {len(text)} characters; at most {limit} are taken.")
+    if not text.isascii() and SURROGATES.search(text):
+        raise TraceError(Reason.INVALID_UTF8, path, "The text holds a lone surrogate.")
+    if "\0" in text:
+        raise TraceError(Reason.INVALID_VALUE, path, "The text holds a NUL character.")
+
+
+def _check_count(count: int, limit: int, path: str) -> None:
+    if count > limit:
+        raise TraceError(Reason.TOO_MANY, path, f"There are {count}; at most {limit} are taken.")
+
+
+def check_envelope(envelope: Envelope, limits: Limits) -> None:
+    """Checks all but the trace. Raises `TraceError`."""
+    _check_range(envelope.seq, 0, MAX_SEQ, "$.seq")
+    if not envelope.release:
+        raise TraceError(Reason.INVALID_VALUE, "$.release", "The release is empty.")
+    _check_text(envelope.release, limits.text_chars, "$.release")
+    _check_range(envelope.timeOrigin, MIN_EPOCH_MS, MAX_EPOCH_MS, "$.timeOrigin")
+    if envelope.viewStart is not None:
+        _check_range(envelope.viewStart, MIN_EPOCH_MS, MAX_EPOCH_MS, "$.viewStart")
+    _check_range(envelope.sampleInterval, 0.001, MAX_INTERVAL_MS, "$.sampleInterval")
+    if envelope.requestedInterval is not None:
+        _check_range(envelope.requestedInterval, 0, MAX_INTERVAL_MS, "$.requestedInterval")
+    if not 0 < envelope.sampleRate <= 1:
+        raise TraceError(Reason.OUT_OF_RANGE, "$.sampleRate", "The sampling rate must be above 0 and at most 1.")
+    if not envelope.page and not envelope.url:
+        raise TraceError(Reason.MISSING_PAGE, "$.page", "Neither `page` nor `url` says which page this was.")
+    _check_text(envelope.page, limits.page_chars, "$.page")
+    _check_text(envelope.url, limits.uri_chars, "$.url")
+    _check_text(envelope.reason, MAX_SHORT_CHARS, "$.reason")
+    _check_text(envelope.userAgent, MAX_USER_AGENT_CHARS, "$.userAgent")
+    _check_marks(envelope.marks, limits)
+    _check_tags(envelope.tags, limits)
+
+
+def _check_marks(marks: list[Mark], limits: Limits) -> None:
+    _check_count(len(marks), limits.marks, "$.marks")
+    for index, mark in enumerate(marks):
+        _check_text(mark.type, MAX_SHORT_CHARS, f"$.marks[{index}].type")
+        _check_range(mark.start, -limits.timestamp_ms, limits.timestamp_ms, f"$.marks[{index}].start")
+        _check_range(mark.duration, 0, limits.timestamp_ms, f"$.marks[{index}].duration")
+
+
+def _check_tags(tags: dict[str, str] | list[str] | None, limits: Limits) -> None:
+    if tags is None:
+        return
+    _check_count(len(tags), limits.tags, "$.tags")
+    texts = [*tags, *tags.values()] if isinstance(tags, dict) else tags
+    for text in texts:
+        _check_text(text, limits.text_chars, "$.tags")
+
+
+def check_trace(trace: Trace, limits: Limits) -> None:
+    """Checks counts, texts, ids, order and numbers of a trace. Raises `TraceError` at the first fault."""
+    _check_count(len(trace.resources), limits.resources, "$.trace.resources")
+    _check_count(len(trace.frames), limits.frames, "$.trace.frames")
+    _check_count(len(trace.stacks), limits.stacks, "$.trace.stacks")
+    _check_count(len(trace.samples), limits.samples, "$.trace.samples")
+    for index, uri in enumerate(trace.resources):
+        if len(uri) > limits.uri_chars:
+            _check_text(uri, limits.uri_chars, f"$.trace.resources[{index}]")
+    _check_frames(trace.frames, len(trace.resources), limits)
+    _check_stacks(trace.stacks, len(trace.frames), limits)
+    _check_samples(trace.samples, len(trace.stacks), limits)
+
+
+def _check_frames(frames: list[Frame], resource_count: int, limits: Limits) -> None:
+    name_chars = limits.name_chars
+    for index, frame in enumerate(frames):
+        if len(frame.name) > name_chars:
+            _check_text(frame.name, name_chars, f"$.trace.frames[{index}].name")
+        resource = frame.resourceId
+        if resource is not None and not 0 <= resource < resource_count:
+            raise _dangling(f"$.trace.frames[{index}].resourceId", resource, "resources", resource_count)
+        if frame.line is not None and not 0 <= frame.line <= MAX_POSITION:
+            _check_range(frame.line, 0, MAX_POSITION, f"$.trace.frames[{index}].line")
+        if frame.column is not None and not 0 <= frame.column <= MAX_POSITION:
+            _check_range(frame.column, 0, MAX_POSITION, f"$.trace.frames[{index}].column")
+
+
+def _check_stacks(stacks: list[Stack], frame_count: int, limits: Limits) -> None:
+    max_depth = limits.depth
+    depths: list[int] = []
+    for index, stack in enumerate(stacks):
+        if not 0 <= stack.frameId < frame_count:
+            raise _dangling(f"$.trace.stacks[{index}].frameId", stack.frameId, "frames", frame_count)
+        parent = stack.parentId
+        if parent is None:
+            depths.append(1)
+            continue
+        if not 0 <= parent < index:
+            path = f"$.trace.stacks[{index}].parentId"
+            if 0 <= parent < len(stacks):
+                raise TraceError(Reason.PARENT_ORDER, path, f"Parent {parent} does not come before its child {index}.")
+            raise _dangling(path, parent, "stacks", len(stacks))
+        depth = depths[parent] + 1
+        if depth > max_depth:
+            path = f"$.trace.stacks[{index}]"
+            raise TraceError(Reason.TOO_DEEP, path, f"The stack is deeper than {max_depth} frames.")
+        depths.append(depth)
+
+
+def _check_samples(samples: list[Sample], stack_count: int, limits: Limits) -> None:
+    bound = limits.timestamp_ms
+    for index, sample in enumerate(samples):
+        if not -bound <= sample.timestamp <= bound:
+            _check_range(sample.timestamp, -bound, bound, f"$.trace.samples[{index}].timestamp")
+        stack = sample.stackId
+        if stack is not None and not 0 <= stack < stack_count:
+            raise _dangling(f"$.trace.samples[{index}].stackId", stack, "stacks", stack_count)
+        if sample.marker is not None and len(sample.marker) > MAX_SHORT_CHARS:
+            _check_text(sample.marker, MAX_SHORT_CHARS, f"$.trace.samples[{index}].marker")
+
+
+def _dangling(path: str, value: int, table: str, count: int) -> TraceError:
+    return TraceError(Reason.DANGLING_ID, path, f"{value} is no index into {table}, which has {count} entries.")
