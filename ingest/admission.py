@@ -1,0 +1,51 @@
+"""How much a project may send: a rate in each web process, and a bound on what waits to be folded."""
+
+import threading
+import time
+from typing import Final
+
+from django.conf import settings
+from django.db import connection
+
+PENDING_CHECK_S: Final = 5.0
+
+_lock = threading.Lock()
+_buckets: dict[int, tuple[float, float]] = {}
+_pending: dict[int, tuple[float, bool]] = {}
+
+
+def take_rate(project_id: int, count: int) -> float:
+    """Takes `count` traces out of the project's bucket (one second deep); returns 0, or the seconds to wait."""
+    rate = float(settings.INGEST_RATE_PER_S)
+    now = time.monotonic()
+    with _lock:
+        filled, at = _buckets.get(project_id, (rate, now))
+        filled = min(rate, filled + (now - at) * rate)
+        if filled < min(count, rate):
+            _buckets[project_id] = (filled, now)
+            return max((count - filled) / rate, 0.001)
+        _buckets[project_id] = (filled - count, now)
+    return 0.0
+
+
+def has_room(project_id: int) -> bool:
+    """Tells whether the project's queue is below its bound; looked up every few seconds."""
+    now = time.monotonic()
+    checked_at, is_free = _pending.get(project_id, (-PENDING_CHECK_S, True))
+    if now - checked_at < PENDING_CHECK_S:
+        return is_free
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*) FROM (SELECT 1 FROM ingest_receipt WHERE project_id = %s AND state = 0 LIMIT %s) AS p""",
+            [project_id, settings.INGEST_MAX_PENDING],
+        )
+        row = cursor.fetchone()
+    is_free = row is not None and row[0] < settings.INGEST_MAX_PENDING
+    _pending[project_id] = (now, is_free)
+    return is_free
+
+
+def forget_admission() -> None:
+    """Empties buckets and look-ups, between tests."""
+    _buckets.clear()
+    _pending.clear()

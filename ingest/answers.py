@@ -1,0 +1,52 @@
+"""The door's answers: JSON with CORS headers on every one, errors too."""
+
+from typing import Final
+
+import msgspec
+from django.http import HttpResponse
+
+from profcore.errors import Reason, TraceError
+
+STATUS_OF_REASON: Final = {
+    Reason.UNKNOWN_KEY: 401,
+    Reason.ORIGIN_NOT_ALLOWED: 403,
+    Reason.TOO_LARGE: 413,
+    Reason.TOO_MANY_ENVELOPES: 413,
+    Reason.UNSUPPORTED_MEDIA: 415,
+    Reason.RATE_LIMITED: 429,
+    Reason.TOO_MANY_PENDING: 429,
+    Reason.TOO_MANY_PAGES: 429,
+    Reason.UNAVAILABLE: 503,
+}
+PREFLIGHT_S: Final = 7_200  # what Chromium keeps at most
+_encoder = msgspec.json.Encoder()
+
+
+def answer(status: int, value: object, *, retry_after_s: int | None = None) -> HttpResponse:
+    """Returns a JSON answer that any origin may read."""
+    response = HttpResponse(_encoder.encode(value), status=status, content_type="application/json")
+    response["Access-Control-Allow-Origin"] = "*"
+    response["Cache-Control"] = "no-store"
+    if retry_after_s is not None:
+        response["Retry-After"] = str(retry_after_s)
+        response["Access-Control-Expose-Headers"] = "Retry-After"
+    return response
+
+
+def answer_error(error: TraceError, *, retry_after_s: int | None = None) -> HttpResponse:
+    """Returns the answer to a refused body: `{"reason", "path", "detail"}` with the status of its reason, else 400."""
+    status = STATUS_OF_REASON.get(error.reason, 400)
+    if status in (429, 503) and retry_after_s is None:
+        retry_after_s = 60
+    body = {"reason": error.reason, "path": error.path, "detail": error.detail}
+    return answer(status, body, retry_after_s=retry_after_s)
+
+
+def answer_preflight() -> HttpResponse:
+    """Returns the answer to a CORS preflight: `fetch` with `application/json` or `Content-Encoding` sends one."""
+    response = HttpResponse(status=204)
+    response["Access-Control-Allow-Origin"] = "*"
+    response["Access-Control-Allow-Methods"] = "POST, OPTIONS"
+    response["Access-Control-Allow-Headers"] = "content-type, content-encoding"
+    response["Access-Control-Max-Age"] = str(PREFLIGHT_S)
+    return response

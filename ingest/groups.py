@@ -1,0 +1,83 @@
+"""Groups (release × page) and dense ids: interned in transactions of their own, remembered by each process."""
+
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from profcore.errors import Reason, TraceError
+
+_group_ids: dict[tuple[int, str, str], int] = {}
+MAX_REMEMBERED = 100_000
+
+
+def allocate_ids(project_id: int, kind: str, count: int) -> range:
+    """Takes `count` dense ids of a kind for a project. Call inside the transaction that uses them; gaps are allowed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO ingest_counter (project_id, kind, next_id) VALUES (%s, %s, 1 + %s)
+               ON CONFLICT (project_id, kind) DO UPDATE SET next_id = ingest_counter.next_id + %s
+               RETURNING next_id""",
+            [project_id, kind, count, count],
+        )
+        row = cursor.fetchone()
+    assert row is not None
+    return range(row[0] - count, row[0])
+
+
+def intern_groups(project_id: int, wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Returns the group id of each (release, page). Raises `TraceError` when the project may have no more groups."""
+    found = {}
+    missing = []
+    for release, page in dict.fromkeys(wanted):
+        known = _group_ids.get((project_id, release, page))
+        if known is None:
+            missing.append((release, page))
+        else:
+            found[release, page] = known
+    if missing:
+        if len(_group_ids) > MAX_REMEMBERED:
+            _group_ids.clear()
+        for (release, page), group_id in _find_or_create(project_id, sorted(missing)).items():
+            _group_ids[project_id, release, page] = group_id
+            found[release, page] = group_id
+    return found
+
+
+def forget_groups() -> None:
+    """Empties the memory of groups, between tests."""
+    _group_ids.clear()
+
+
+def _find_or_create(project_id: int, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    found = _select_groups(project_id, pairs)
+    missing = [pair for pair in pairs if pair not in found]
+    if not missing:
+        return found
+    with transaction.atomic(), connection.cursor() as cursor:
+        ids = allocate_ids(project_id, "group", len(missing))
+        if ids.stop - 1 > settings.INGEST_MAX_GROUPS:
+            raise TraceError(
+                Reason.TOO_MANY_PAGES,
+                "$.page",
+                f"The project has {settings.INGEST_MAX_GROUPS} pages × releases; route rules keep them few.",
+            )
+        cursor.execute(
+            """INSERT INTO ingest_group (project_id, id, release, page, first_seen_at)
+               SELECT %s, w.id, w.release, w.page, now()
+               FROM unnest(%s::int[], %s::text[], %s::text[]) AS w (id, release, page)
+               ON CONFLICT (project_id, release, page) DO NOTHING""",
+            [project_id, list(ids), [release for release, _ in missing], [page for _, page in missing]],
+        )
+    return _select_groups(project_id, pairs)
+
+
+def _select_groups(project_id: int, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT g.release, g.page, g.id FROM ingest_group g
+               JOIN unnest(%s::text[], %s::text[]) AS w (release, page) ON g.release = w.release AND g.page = w.page
+               WHERE g.project_id = %s""",
+            [[release for release, _ in pairs], [page for _, page in pairs], project_id],
+        )
+        return {(release, page): group_id for release, page, group_id in cursor.fetchall()}

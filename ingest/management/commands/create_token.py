@@ -1,0 +1,24 @@
+"""`create_token --project SLUG`: prints one JSON object."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from ingest.models import Project
+from ingest.services import create_token
+
+
+class Command(BaseCommand):
+    help = "Create a token of the read API for a project; prints {slug, token}. The token is shown this once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", required=True, metavar="SLUG")
+        parser.add_argument("--name", default="", help="what the token is for")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(slug=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no project with the slug {options['project']!r}.")
+        _, clear = create_token(project=project, name=options["name"])
+        self.stdout.write(json.dumps({"slug": project.slug, "token": clear}))

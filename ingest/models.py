@@ -1,0 +1,168 @@
+"""The door's tables: projects and who may read them, groups, receipts, raw traces, refusals.
+
+Every key begins with `project_id`, so that a cluster can shard by it; ids are dense within a project and come from
+`Counter` rows, not from sequences. Tables that grow with traffic carry no foreign key to the project: its check would
+lock the project's row for every post.
+"""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+
+class Project(models.Model):
+    """One site or application whose traces are kept together, and apart from all others."""
+
+    slug = models.SlugField(max_length=60, unique=True)
+    name = models.CharField(max_length=120)
+    created_at = models.DateTimeField(auto_now_add=True)
+    route_rules = ArrayField(models.CharField(max_length=400), default=list, blank=True)
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class IngestKey(models.Model):
+    """A public key: it names its project to the door and says which origins may use it (`*` = any)."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="keys")
+    public_key = models.CharField(max_length=80, unique=True)
+    origins = ArrayField(models.CharField(max_length=255), default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.project.slug}:{self.public_key}"
+
+
+class Membership(models.Model):
+    """Who may read (member) or administer (admin) a project. A project without members belongs to the superusers."""
+
+    class Role(models.TextChoices):
+        MEMBER = "member"
+        ADMIN = "admin"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices, default=Role.MEMBER)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "user"], name="membership_once")]
+
+    def __str__(self) -> str:
+        return f"{self.project_id}:{self.user_id}:{self.role}"
+
+
+class ApiToken(models.Model):
+    """A token of the read API: kept as a SHA-256, found by its prefix, shown once."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tokens")
+    prefix = models.CharField(max_length=12, unique=True)
+    digest = models.CharField(max_length=64)
+    name = models.CharField(max_length=80, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"
+
+
+class Counter(models.Model):
+    """The next free dense id of one kind ("func", "group", "cell") in one project."""
+
+    pk = models.CompositePrimaryKey("project_id", "kind")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+    kind = models.CharField(max_length=10)
+    next_id = models.IntegerField(default=1)
+
+
+class Group(models.Model):
+    """release × page of a project: the unit of claiming and locking. Never deleted while its project lives."""
+
+    pk = models.CompositePrimaryKey("project_id", "id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+    id = models.IntegerField()
+    release = models.TextField()
+    page = models.TextField()
+    first_seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "release", "page"], name="group_once")]
+
+
+class Receipt(models.Model):
+    """One accepted trace: its identity (project, view, seq), its place in the queue, and what became of it.
+
+    The receipt outlives the raw trace. The dimensions of a view are those of its first receipt, so that they do not
+    depend on the order of folding. `claim_*` name the database session that holds a claim.
+    """
+
+    class State(models.IntegerChoices):
+        PENDING = 0
+        FOLDED = 1
+        REJECTED = 2
+
+    pk = models.CompositePrimaryKey("project_id", "view_id", "seq")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    view_id = models.UUIDField()
+    seq = models.IntegerField()
+    group_id = models.IntegerField()
+    received_at = models.DateTimeField()
+    view_started_at = models.DateTimeField()
+    device_class = models.SmallIntegerField()
+    browser = models.SmallIntegerField()
+    end_reason = models.SmallIntegerField()
+    isolated = models.BooleanField(null=True)
+    sample_rate = models.FloatField()
+    requested_interval_us = models.IntegerField(null=True)
+    interval_us = models.IntegerField()
+    measured_interval_us = models.IntegerField(null=True)
+    body_bytes = models.IntegerField()  # expanded
+    state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
+    attempts = models.SmallIntegerField(default=0)
+    crashes = models.SmallIntegerField(default=0)
+    claim_pid = models.IntegerField(null=True)
+    claim_backend_start = models.DateTimeField(null=True)
+    claimed_until = models.DateTimeField(null=True)
+    fold_version = models.SmallIntegerField(null=True)
+    reason = models.TextField(null=True)
+    path = models.TextField(null=True)
+    detail = models.TextField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["received_at"], name="receipt_queue", condition=Q(state=0)),
+            models.Index(
+                fields=["project", "group_id", "received_at"], name="receipt_group_queue", condition=Q(state=0)
+            ),
+            models.Index(fields=["project", "received_at"], name="receipt_rejected", condition=Q(state=2)),
+        ]
+
+
+class RawTrace(models.Model):
+    """The body as it came, in daily partitions of `received_at`; made by hand-written SQL in the migration."""
+
+    pk = models.CompositePrimaryKey("project_id", "view_id", "seq", "received_at")
+    project_id = models.BigIntegerField()
+    view_id = models.UUIDField()
+    seq = models.IntegerField()
+    received_at = models.DateTimeField()
+    trace_id = models.UUIDField()
+    is_gzip = models.BooleanField()
+    body = models.BinaryField()
+
+    class Meta:
+        managed = False
+        db_table = "ingest_rawtrace"
+
+
+class Refusal(models.Model):
+    """How many envelopes the door refused, by project, hour and reason; `shard` spreads a hot row."""
+
+    pk = models.CompositePrimaryKey("project_id", "hour_at", "reason", "shard")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    hour_at = models.DateTimeField()
+    reason = models.CharField(max_length=40)
+    shard = models.SmallIntegerField()
+    count = models.BigIntegerField()

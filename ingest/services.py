@@ -1,0 +1,195 @@
+"""What the door does: makes projects, keys and tokens, and stores accepted envelopes with their receipts."""
+
+import gzip
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, Final
+from uuid import UUID, uuid5
+
+import ua_parser
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from psycopg.errors import CheckViolation
+
+from ingest.groups import intern_groups
+from ingest.keys import KeyFacts, forget_keys
+from ingest.models import ApiToken, IngestKey, Project
+from ingest.partitions import create_partitions
+from profcore.dimensions import classify_browser, classify_device, classify_end_reason
+from profcore.routes import clean_page, route_of_url
+from profcore.weights import to_us
+from profcore.wire import Envelope
+
+TOKEN_PREFIX_CHARS: Final = 8
+PACK_FROM_BYTES: Final = 1_024
+
+
+def create_project(
+    *, slug: str, key: str | None = None, origins: Sequence[str] = (), name: str | None = None
+) -> tuple[Project, IngestKey]:
+    """Creates a project with one public key. Raises Django's `ValidationError` or `IntegrityError` for a taken slug."""
+    with transaction.atomic():
+        project = Project(slug=slug, name=name or slug)
+        project.full_clean()
+        project.save()
+        ingest_key = IngestKey(project=project, public_key=key or secrets.token_urlsafe(18), origins=list(origins))
+        ingest_key.full_clean()
+        ingest_key.save()
+    forget_keys()
+    return project, ingest_key
+
+
+def create_token(*, project: Project, name: str = "") -> tuple[ApiToken, str]:
+    """Creates a token of the read API; the clear text is returned once and kept nowhere."""
+    prefix = secrets.token_hex(TOKEN_PREFIX_CHARS // 2)
+    clear = f"ff_{prefix}_{secrets.token_urlsafe(32)}"
+    token = ApiToken.objects.create(project=project, prefix=prefix, digest=digest_token(clear), name=name)
+    return token, clear
+
+
+def digest_token(clear: str) -> str:
+    """Returns the SHA-256 under which a token is kept: 256 random bits need no slow hash."""
+    return hashlib.sha256(clear.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One accepted envelope and the bytes it came in."""
+
+    envelope: Envelope
+    body: bytes
+    is_gzip: bool
+    expanded_bytes: int
+
+
+@lru_cache(maxsize=10_000)
+def browser_of(user_agent: str) -> int:
+    """Returns the browser code of a user agent. Field traffic repeats itself: the parse is remembered."""
+    parsed = ua_parser.parse_user_agent(user_agent)
+    return classify_browser(parsed.family if parsed else None)
+
+
+def page_of(envelope: Envelope, route_rules: Sequence[str]) -> str:
+    """Returns the page a trace belongs to: the client's own name for it, else the route of its URL."""
+    if envelope.page:
+        return clean_page(envelope.page)[: settings.INGEST_MAX_PAGE_CHARS]
+    return route_of_url(envelope.url or "", route_rules)
+
+
+def view_start_of(envelope: Envelope, received_at: datetime) -> datetime:
+    """Returns when the view began, clamped to between seven days before its receipt and its receipt."""
+    started_ms = envelope.viewStart if envelope.viewStart is not None else envelope.timeOrigin
+    oldest = received_at - timedelta(days=settings.VIEW_START_MAX_AGE_DAYS)
+    started_at = datetime.fromtimestamp(started_ms / 1000, UTC)
+    return max(oldest, min(started_at, received_at))
+
+
+def trace_id_of(envelope: Envelope) -> UUID:
+    """Returns the trace's id: the client's, else one that view and sequence number always give."""
+    return envelope.traceId or uuid5(envelope.viewId, str(envelope.seq))
+
+
+STORE = """
+WITH arrived AS (
+    SELECT * FROM unnest(
+        %(view_id)s::uuid[], %(seq)s::int[], %(group_id)s::int[], %(view_started_at)s::timestamptz[],
+        %(device_class)s::smallint[], %(browser)s::smallint[], %(end_reason)s::smallint[], %(isolated)s::boolean[],
+        %(sample_rate)s::float8[], %(requested_interval_us)s::int[], %(interval_us)s::int[], %(body_bytes)s::int[],
+        %(trace_id)s::uuid[], %(is_gzip)s::boolean[], %(body)s::bytea[]
+    ) WITH ORDINALITY AS a (
+        view_id, seq, group_id, view_started_at, device_class, browser, end_reason, isolated, sample_rate,
+        requested_interval_us, interval_us, body_bytes, trace_id, is_gzip, body, position)
+), once AS (
+    SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
+), receipt AS (
+    INSERT INTO ingest_receipt (
+        project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, end_reason, isolated,
+        sample_rate, requested_interval_us, interval_us, body_bytes, state, attempts, crashes)
+    SELECT %(project_id)s, view_id, seq, group_id, %(received_at)s, view_started_at, device_class, browser, end_reason,
+           isolated, sample_rate, requested_interval_us, interval_us, body_bytes, 0, 0, 0
+    FROM once
+    ON CONFLICT (project_id, view_id, seq) DO NOTHING
+    RETURNING view_id, seq
+)
+INSERT INTO ingest_rawtrace (project_id, view_id, seq, received_at, trace_id, is_gzip, body)
+SELECT %(project_id)s, view_id, seq, %(received_at)s, trace_id, is_gzip, body
+FROM once JOIN receipt USING (view_id, seq)
+"""
+
+
+def store_arrivals(*, key: KeyFacts, arrivals: Sequence[Arrival], header_agent: str, received_at: datetime) -> int:
+    """Stores envelopes with their receipts in one statement; returns how many were new.
+
+    A re-post (same view and sequence number) changes nothing. What this returns from is durable. Raises `TraceError`
+    when the project may have no more pages, `django.db.Error` when the database does not answer.
+    """
+    pages = [page_of(arrival.envelope, key.route_rules) for arrival in arrivals]
+    pairs = [(arrival.envelope.release, page) for arrival, page in zip(arrivals, pages, strict=True)]
+    groups = intern_groups(key.project_id, pairs)
+    rows = _store_columns(key, arrivals, [groups[pair] for pair in pairs], header_agent, received_at)
+    try:
+        return _store(rows)
+    except IntegrityError as error:
+        if not isinstance(error.__cause__, CheckViolation):
+            raise
+    # The day's partition is missing (beat did not run for a week, or the clock is off): make it, and store.
+    create_partitions(received_at.date(), 1)
+    return _store(rows)
+
+
+def _store(columns: dict[str, Any]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(STORE, columns)
+        return int(cursor.rowcount)
+
+
+def _store_columns(
+    key: KeyFacts, arrivals: Sequence[Arrival], group_ids: list[int], header_agent: str, received_at: datetime
+) -> dict[str, Any]:  # Any: the parameters of one statement
+    envelopes = [arrival.envelope for arrival in arrivals]
+    bodies = [packed(arrival) for arrival in arrivals]
+    return {
+        "project_id": key.project_id,
+        "received_at": received_at,
+        "view_id": [e.viewId for e in envelopes],
+        "seq": [e.seq for e in envelopes],
+        "group_id": group_ids,
+        "view_started_at": [view_start_of(e, received_at) for e in envelopes],
+        "device_class": [_device_of(e, header_agent) for e in envelopes],
+        "browser": [browser_of(e.userAgent or header_agent) for e in envelopes],
+        "end_reason": [classify_end_reason(e.reason) for e in envelopes],
+        "isolated": [e.isolated for e in envelopes],
+        "sample_rate": [e.sampleRate for e in envelopes],
+        "requested_interval_us": [
+            None if e.requestedInterval is None else to_us(e.requestedInterval) for e in envelopes
+        ],
+        "interval_us": [to_us(e.sampleInterval) for e in envelopes],
+        "body_bytes": [arrival.expanded_bytes for arrival in arrivals],
+        "trace_id": [trace_id_of(e) for e in envelopes],
+        "is_gzip": [is_gzip for is_gzip, _ in bodies],
+        "body": [body for _, body in bodies],
+    }
+
+
+def packed(arrival: Arrival) -> tuple[bool, bytes]:
+    """Returns whether the stored body is gzip, and the body: as it came, or packed where it came plain and long.
+
+    The fastest level takes 0.2 ms for a median trace of 16 kB and saves 80 % of the disk and of the log's writes.
+    """
+    if arrival.is_gzip or len(arrival.body) < PACK_FROM_BYTES:
+        return arrival.is_gzip, arrival.body
+    return True, gzip.compress(arrival.body, compresslevel=1, mtime=0)
+
+
+def _device_of(envelope: Envelope, header_agent: str) -> int:
+    device = envelope.device
+    agent = envelope.userAgent or header_agent
+    is_mobile = device.mobile if device is not None else None
+    if is_mobile is None and agent:
+        is_mobile = "Mobi" in agent  # what browsers put there for exactly this purpose
+    cores = None if device is None or device.cores is None else int(device.cores)
+    return classify_device(device.memory if device is not None else None, cores, is_mobile)

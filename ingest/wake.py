@@ -1,0 +1,61 @@
+"""Wake-ups: telling a worker that there is work. They carry no data, coalesce, and may be lost: the sweep finds all.
+
+Publishing never delays an answer: one try with a short timeout, and after a failure none for a while.
+"""
+
+import logging
+import threading
+import time
+from typing import Final
+
+import redis
+from celery import current_app
+from django.conf import settings
+from kombu.exceptions import OperationalError as KombuOperationalError
+
+logger = logging.getLogger(__name__)
+
+FLAG: Final = "fieldflame:wake"
+FLAG_S: Final = 2  # a flag whose wake-up was lost with a worker holds others back no longer than this
+TIMEOUT_S: Final = 0.2
+PAUSE_S: Final = 5.0
+FOLD_TASK: Final = "aggregate.fold_pending"
+
+_lock = threading.Lock()
+_client: redis.Redis | None = None
+_paused_until = 0.0
+
+
+def flag_client() -> redis.Redis:
+    """Returns this process's client for the flag, with short timeouts."""
+    global _client
+    if _client is None:
+        _client = redis.Redis.from_url(
+            settings.REDIS_URL, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S, retry=None
+        )
+    return _client
+
+
+def wake_worker() -> bool:
+    """Publishes one wake-up unless one is under way; returns whether it did. Never raises for an absent broker."""
+    global _paused_until
+    if time.monotonic() < _paused_until:
+        return False
+    try:
+        if not flag_client().set(FLAG, 1, nx=True, ex=FLAG_S):
+            return False
+        current_app.send_task(FOLD_TASK, retry=False, ignore_result=True)
+    except (redis.RedisError, OSError, KombuOperationalError) as error:
+        with _lock:
+            _paused_until = time.monotonic() + PAUSE_S
+        logger.warning("No wake-up could be published (%s); the sweep will find the work.", type(error).__name__)
+        return False
+    return True
+
+
+def clear_flag() -> None:
+    """Clears the coalescing flag: a worker does so *before* it claims, so that no later trace goes unannounced."""
+    try:
+        flag_client().delete(FLAG)
+    except (redis.RedisError, OSError):
+        logger.warning("The wake-up flag could not be cleared; it expires by itself.")
