@@ -1,0 +1,169 @@
+"""A claimed batch, decoded and folded as plain values: what each view, cell and tree gets. No database lock is held."""
+
+import logging
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+from django.conf import settings
+from django.db import connection
+
+from aggregate.claims import Claim, ClaimedTrace
+from aggregate.interning import CellKey
+from aggregate.isolated import AloneTask, keys_of, result_decoder
+from ingest.bodies import expand
+from ingest.limits import envelope_limits
+from profcore.dimensions import is_truncating
+from profcore.errors import Reason, TraceError
+from profcore.fold import CellFold, TraceFold, fold_trace
+from profcore.funcs import FuncTable
+from profcore.wire import decode_envelope
+
+logger = logging.getLogger(__name__)
+
+ISOLATED_MODULE = "aggregate.isolated"
+
+
+class CrashedAlone(Exception):
+    """A trace, folded alone, took its process with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A trace that is set aside, and why."""
+
+    trace: ClaimedTrace
+    error: TraceError
+
+
+@dataclass(slots=True)
+class FoldedBatch:
+    """What a batch adds, by cell; func indexes are those of `funcs`."""
+
+    claim: Claim
+    funcs: FuncTable = field(default_factory=FuncTable)
+    cells: dict[CellKey, CellFold[CellKey]] = field(default_factory=dict)
+    folded: list[tuple[ClaimedTrace, int | None]] = field(default_factory=list)  # with the measured interval, µs
+    rejected: list[Rejection] = field(default_factory=list)
+
+
+def fold_claim(claim: Claim) -> FoldedBatch:
+    """Decodes and folds a claim. Raises `CrashedAlone`, or `django.db.Error` where reading fails."""
+    bodies = load_bodies(claim)
+    pages = load_pages(claim)
+    cell_keys = load_cell_keys(claim)
+    batch = FoldedBatch(claim)
+    for trace in claim.traces:
+        try:
+            body = _expanded(bodies, trace)
+            page = pages[trace.group_id]
+            fold = _fold_alone(batch.funcs, body, page) if claim.is_alone else _fold_here(batch.funcs, body, page)
+        except TraceError as error:
+            batch.rejected.append(Rejection(trace, error))
+            continue
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # A fault of ours that this trace alone meets: its neighbours go on, and it is kept with its reason.
+            logger.exception("A trace could not be folded.")
+            detail = f"The fold failed with {type(error).__name__}."
+            batch.rejected.append(Rejection(trace, TraceError(Reason.FOLD_ERROR, "$", detail)))
+            continue
+        key = cell_keys[trace.view_id, trace.group_id]
+        cell = batch.cells.get(key)
+        if cell is None:
+            cell = batch.cells[key] = CellFold(key)
+        cell.add(trace.view_id, fold, is_truncated=is_truncating(trace.end_reason))
+        batch.folded.append((trace, fold.measured_interval_us))
+    return batch
+
+
+def _expanded(bodies: Mapping[tuple[UUID, int], tuple[bool, bytes]], trace: ClaimedTrace) -> bytes:
+    stored = bodies.get((trace.view_id, trace.seq))
+    if stored is None:
+        raise TraceError(Reason.BODY_MISSING, "$", "The raw body is gone: it expired before it was folded.")
+    is_gzip, body = stored
+    return expand(body, max_bytes=settings.INGEST_MAX_EXPANDED_BYTES) if is_gzip else body
+
+
+def _fold_here(funcs: FuncTable, body: bytes, page: str) -> TraceFold:
+    return fold_trace(decode_envelope(body, envelope_limits()), page=page, funcs=funcs)
+
+
+def _fold_alone(funcs: FuncTable, body: bytes, page: str) -> TraceFold:
+    task = AloneTask(body, page, envelope_limits(), settings.FOLD_ALONE_MEMORY_BYTES, settings.FOLD_ALONE_TIMEOUT_S)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", ISOLATED_MODULE],
+            input=msgspec.msgpack.encode(task),
+            capture_output=True,
+            cwd=settings.BASE_DIR,
+            timeout=settings.FOLD_ALONE_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise CrashedAlone(f"no answer within {settings.FOLD_ALONE_TIMEOUT_S} s") from None
+    if done.returncode != 0:
+        raise CrashedAlone(f"exit status {done.returncode}")
+    result = result_decoder.decode(done.stdout)
+    if result.refusal is not None:
+        raise TraceError(*result.refusal)
+    assert result.fold is not None
+    funcs.intern_all(keys_of(result))
+    return result.fold
+
+
+def load_bodies(claim: Claim) -> dict[tuple[UUID, int], tuple[bool, bytes]]:
+    """Returns the raw body of each claimed trace, by view and sequence number."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT t.view_id, t.seq, t.is_gzip, t.body FROM ingest_rawtrace t
+               JOIN unnest(%s::uuid[], %s::int[], %s::timestamptz[]) AS c (view_id, seq, received_at)
+                 ON (t.view_id, t.seq, t.received_at) = (c.view_id, c.seq, c.received_at)
+               WHERE t.project_id = %s""",
+            [
+                [trace.view_id for trace in claim.traces],
+                [trace.seq for trace in claim.traces],
+                [trace.received_at for trace in claim.traces],
+                claim.project_id,
+            ],
+        )
+        return {(view_id, seq): (is_gzip, bytes(body)) for view_id, seq, is_gzip, body in cursor}
+
+
+def load_pages(claim: Claim) -> dict[int, str]:
+    """Returns the page of each claimed group."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, page FROM ingest_group WHERE project_id = %s AND id = ANY(%s::int[])",
+            [claim.project_id, sorted({trace.group_id for trace in claim.traces})],
+        )
+        return dict(cursor.fetchall())
+
+
+def load_cell_keys(claim: Claim) -> dict[tuple[UUID, int], CellKey]:
+    """Returns the cell of each claimed view: start and dimensions of its *first receipt* in the group.
+
+    Whatever the order of folding, the answer is the same.
+    """
+    views: Sequence[tuple[UUID, int]] = sorted({(trace.view_id, trace.group_id) for trace in claim.traces})
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT DISTINCT ON (r.view_id, r.group_id)
+                      r.view_id, r.group_id, r.view_started_at, r.device_class, r.browser
+               FROM ingest_receipt r JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, group_id)
+                 ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
+               WHERE r.project_id = %s ORDER BY r.view_id, r.group_id, r.received_at, r.seq""",
+            [[view_id for view_id, _ in views], [group_id for _, group_id in views], claim.project_id],
+        )
+        return {
+            (view_id, group_id): CellKey(group_id, hour_of(started_at), device_class, browser)
+            for view_id, group_id, started_at, device_class, browser in cursor
+        }
+
+
+def hour_of(moment: datetime) -> datetime:
+    """Returns the start of the UTC hour a moment lies in."""
+    return moment.replace(minute=0, second=0, microsecond=0)

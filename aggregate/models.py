@@ -1,0 +1,116 @@
+"""The fold's tables: funcs, cells, hotspots, views with their contributions, call trees. Sums are integers, exact."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from ingest.models import Project
+
+
+class Func(models.Model):
+    """A function as the wire names it: (resource URI, line, column, name); its key is a digest of that.
+
+    `line` and `column` are 1-based and say where the function is defined. `name` is repaired UTF-8.
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
+    id = models.IntegerField()
+    digest = models.BinaryField()
+    name = models.TextField()
+    uri = models.TextField(null=True)
+    line = models.BigIntegerField(null=True)
+    column = models.BigIntegerField(null=True, db_column="col")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "digest"], name="func_once")]
+
+
+class TimeParts(models.Model):
+    """The parts of time: js + hidden + idle + unobserved + profiler = span, exactly; and the samples of each kind."""
+
+    js_us = models.BigIntegerField()
+    hidden_us = models.BigIntegerField()
+    idle_us = models.BigIntegerField()
+    unobserved_us = models.BigIntegerField()
+    profiler_us = models.BigIntegerField()
+    span_us = models.BigIntegerField()
+    js_samples = models.BigIntegerField()
+    hidden_samples = models.BigIntegerField()
+    idle_samples = models.BigIntegerField()
+    profiler_samples = models.BigIntegerField()
+    # µs by marker, in the order of profcore.weights.MARKERS; null where no sample carried one.
+    marker_us = ArrayField(models.BigIntegerField(), null=True)
+
+    class Meta:
+        abstract = True
+
+
+class Cell(TimeParts):
+    """The smallest aggregate kept: group × bucket × device class × browser, with exact sums."""
+
+    class Grain(models.IntegerChoices):
+        HOUR = 0
+        DAY = 1
+
+    pk = models.CompositePrimaryKey("project_id", "id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
+    id = models.IntegerField()
+    group_id = models.IntegerField()
+    bucket_at = models.DateTimeField()
+    grain = models.SmallIntegerField(choices=Grain.choices, default=Grain.HOUR)
+    device_class = models.SmallIntegerField()
+    browser = models.SmallIntegerField()
+    merged_into = models.IntegerField(null=True)
+    fold_version = models.SmallIntegerField()
+    views = models.BigIntegerField()
+    traces = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "group_id", "bucket_at", "grain", "device_class", "browser"], name="cell_once"
+            )
+        ]
+
+
+class Hotspot(models.Model):
+    """One func's exact sums in one cell. `views` counts those that ran it; hidden time is in neither self nor total."""
+
+    pk = models.CompositePrimaryKey("project_id", "cell_id", "func_id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    cell_id = models.IntegerField()
+    func_id = models.IntegerField()
+    self_samples = models.BigIntegerField()
+    total_samples = models.BigIntegerField()
+    self_us = models.BigIntegerField()
+    total_us = models.BigIntegerField()
+    hidden_us = models.BigIntegerField()
+    views = models.BigIntegerField()
+
+
+class View(TimeParts):
+    """One page view and its contribution: what it adds to its cell, replaced when another trace of it arrives."""
+
+    pk = models.CompositePrimaryKey("project_id", "view_id", "group_id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    view_id = models.UUIDField()
+    group_id = models.IntegerField()
+    cell_id = models.IntegerField()
+    traces = models.IntegerField()
+    is_truncated = models.BooleanField()
+    fold_version = models.SmallIntegerField()
+    contribution = models.BinaryField()
+
+    class Meta:
+        indexes = [models.Index(fields=["project", "cell_id"], name="view_of_cell")]
+
+
+class CallTreePiece(models.Model):
+    """One blob of a cell's call tree; the tree is the merge of its pieces. Folds append; many pieces are merged."""
+
+    pk = models.CompositePrimaryKey("project_id", "cell_id", "id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    cell_id = models.IntegerField()
+    id = models.IntegerField()
+    node_count = models.IntegerField()
+    blob = models.BinaryField()

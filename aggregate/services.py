@@ -1,0 +1,187 @@
+"""Folding what is pending: claim, fold outside any lock, then one transaction for all effects."""
+
+import logging
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final
+
+from django.conf import settings
+from django.db import Error, connection, transaction
+
+from aggregate.batch import CrashedAlone, FoldedBatch, Rejection, fold_claim
+from aggregate.calltrees import append_call_trees
+from aggregate.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
+from aggregate.interning import intern_cells, intern_funcs
+from aggregate.writes import (
+    CellDelta,
+    StoredView,
+    add_delta,
+    add_to_cells,
+    add_to_hotspots,
+    grow_view,
+    load_views,
+    write_views,
+)
+from profcore.calltree import CallTree
+from profcore.errors import Reason, TraceError
+from profcore.fold import FOLD_VERSION, map_tree
+
+logger = logging.getLogger(__name__)
+
+MAX_INT4: Final = 2**31 - 1
+
+
+class ClaimLost(Exception):
+    """Another worker took over what this one had claimed; nothing was written."""
+
+
+class BatchOutcome(Enum):
+    """What became of one call of `fold_pending_batch`."""
+
+    NOTHING_PENDING = "nothing_pending"
+    FOLDED = "folded"
+    GIVEN_BACK = "given_back"
+
+
+def fold_pending_batch() -> BatchOutcome:
+    """Claims and folds one batch. What it raises (a database's fault, or ours) it raises after giving the claim back."""
+    claim = claim_batch()
+    if claim is None:
+        return BatchOutcome.NOTHING_PENDING
+    try:
+        batch = fold_claim(claim)
+        write_batch(batch)
+    except ClaimLost:
+        logger.warning("A claim of %s traces was taken over by another worker.", len(claim.traces))
+        return BatchOutcome.GIVEN_BACK
+    except CrashedAlone as crash:
+        _settle_crash(claim, str(crash))
+        return BatchOutcome.GIVEN_BACK
+    except Exception:
+        _give_back(claim)
+        raise
+    return BatchOutcome.FOLDED
+
+
+def _give_back(claim: Claim) -> None:
+    try:
+        release_claim(claim)
+    except Error:
+        logger.warning("A claim could not be given back; it is void with its session, or when its lease runs out.")
+
+
+def _settle_crash(claim: Claim, what: str) -> None:
+    crashes = count_crash(claim)
+    logger.error("A trace folded alone crashed its process (%s), for the %s. time.", what, crashes)
+    if crashes >= settings.FOLD_ALONE_CRASHES:
+        error = TraceError(Reason.CRASHED, "$", f"Folding this trace alone crashed {crashes} times: {what}.")
+        with transaction.atomic():
+            lock_claimed(claim)
+            mark_receipts(claim.project_id, [], [Rejection(claim.traces[0], error)])
+    else:
+        release_claim(claim)
+
+
+def write_batch(batch: FoldedBatch) -> None:
+    """Writes a folded batch in one transaction. Raises `ClaimLost` when the claim no longer holds."""
+    claim = batch.claim
+    id_of = intern_batch_funcs(batch)
+    cell_ids = intern_cells(claim.project_id, list(batch.cells))
+    with transaction.atomic():
+        lock_groups(claim.project_id, sorted({trace.group_id for trace in claim.traces}))
+        lock_claimed(claim)
+        keys = sorted((view_id, key.group_id) for key, cell in batch.cells.items() for view_id in cell.views)
+        stored = load_views(claim.project_id, keys)
+        views: list[StoredView] = []
+        deltas: dict[int, CellDelta] = {}
+        for key, cell in batch.cells.items():
+            for view_id, fold in cell.views.items():
+                view, delta = grow_view(
+                    stored.get((view_id, key.group_id)),
+                    fold,
+                    view_id=view_id,
+                    group_id=key.group_id,
+                    cell_id=cell_ids[key],
+                    id_of=id_of,
+                )
+                views.append(view)
+                add_delta(deltas.setdefault(view.cell_id, CellDelta()), delta)
+        trees = sorted((cell_ids[key], map_tree(cell.tree.tree, id_of)) for key, cell in batch.cells.items())
+        _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), trees, views)
+        mark_receipts(claim.project_id, batch.folded, batch.rejected)
+
+
+def _write_effects(
+    project_id: int,
+    deltas: Sequence[tuple[int, CellDelta]],
+    trees: Sequence[tuple[int, CallTree]],
+    views: list[StoredView],
+) -> None:
+    if not deltas:
+        return
+    add_to_cells(project_id, deltas)
+    add_to_hotspots(project_id, deltas)
+    append_call_trees(project_id, trees)
+    write_views(project_id, sorted(views, key=lambda view: (view.view_id, view.group_id)))
+
+
+def intern_batch_funcs(batch: FoldedBatch) -> list[int]:
+    """Returns the dense id of each func index of a batch that has time; 0 for one that has none."""
+    used = sorted(
+        {index for cell in batch.cells.values() for view in cell.views.values() for index in view.sums.total_us}
+    )
+    ids = intern_funcs(batch.claim.project_id, [batch.funcs.keys[index] for index in used])
+    id_of = [0] * len(batch.funcs.keys)
+    for index, func_id in zip(used, ids, strict=True):
+        id_of[index] = func_id
+    return id_of
+
+
+def lock_groups(project_id: int, group_ids: Sequence[int]) -> None:
+    """Takes the groups' advisory locks until the transaction ends; `group_ids` ascend, so no two workers deadlock."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(%s::int, g) FROM unnest(%s::int[]) AS g", [project_id, list(group_ids)]
+        )
+        cursor.fetchall()
+
+
+def lock_claimed(claim: Claim) -> None:
+    """Locks the claimed receipts. Raises `ClaimLost` unless all of them are still pending and ours."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*) FROM (
+                   SELECT 1 FROM ingest_receipt r JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, seq)
+                     USING (view_id, seq)
+                   WHERE r.project_id = %s AND r.state = 0 AND r.claim_pid = pg_backend_pid()
+                   ORDER BY r.view_id, r.seq FOR UPDATE OF r) AS held""",
+            [[trace.view_id for trace in claim.traces], [trace.seq for trace in claim.traces], claim.project_id],
+        )
+        row = cursor.fetchone()
+    if row is None or row[0] != len(claim.traces):
+        raise ClaimLost
+
+
+def mark_receipts(
+    project_id: int, folded: Sequence[tuple[ClaimedTrace, int | None]], rejected: Sequence[Rejection]
+) -> None:
+    """Marks receipts folded or rejected, and ends their claims."""
+    rows: list[tuple[object, ...]] = [
+        (trace.view_id, trace.seq, 1, None if measured is None else min(measured, MAX_INT4), None, None, None)
+        for trace, measured in folded
+    ]
+    for rejection in rejected:
+        trace, error = rejection.trace, rejection.error
+        rows.append((trace.view_id, trace.seq, 2, None, str(error.reason), error.path, error.detail))
+    rows.sort(key=lambda row: (str(row[0]), row[1]))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE ingest_receipt r
+               SET state = d.state, measured_interval_us = d.measured, reason = d.reason, path = d.path,
+                   detail = d.detail, fold_version = %s, claim_pid = NULL, claim_backend_start = NULL,
+                   claimed_until = NULL
+               FROM unnest(%s::uuid[], %s::int[], %s::smallint[], %s::int[], %s::text[], %s::text[], %s::text[])
+                    AS d (view_id, seq, state, measured, reason, path, detail)
+               WHERE r.project_id = %s AND r.view_id = d.view_id AND r.seq = d.seq""",
+            [FOLD_VERSION, *(list(column) for column in zip(*rows, strict=True)), project_id],
+        )

@@ -1,0 +1,36 @@
+"""Celery's entries: a wake-up and the sweep. Ids in, one service call, nothing out."""
+
+import logging
+from typing import Any, Final
+
+from celery import shared_task
+from django.db import InterfaceError, OperationalError
+
+from aggregate.services import BatchOutcome, fold_pending_batch
+from ingest.wake import clear_flag, wake_worker
+
+logger = logging.getLogger(__name__)
+
+
+# The database's faults are transient: a few tries with jitter, then the sweep is the retry.
+RETRIES: Final[dict[str, Any]] = {
+    "autoretry_for": (OperationalError, InterfaceError),
+    "max_retries": 5,
+    "retry_backoff": 1,
+    "retry_backoff_max": 30,
+    "retry_jitter": True,
+}
+
+
+@shared_task(name="aggregate.fold_pending", ignore_result=True, **RETRIES)
+def fold_pending() -> None:
+    """Folds until nothing is pending; wakes another worker while there is more, so that all of them join in."""
+    clear_flag()  # before claiming: a trace that comes from now on announces itself
+    while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
+        wake_worker()
+
+
+@shared_task(name="aggregate.sweep", ignore_result=True)
+def sweep() -> None:
+    """Finds what a lost wake-up left pending."""
+    fold_pending()

@@ -1,0 +1,194 @@
+"""What a fold writes, inside its one transaction: tables in a fixed order, rows sorted by key, sums added."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+
+from profcore.blobs import Contribution, decode_contribution, encode_contribution
+from profcore.fold import FOLD_VERSION, ViewFold, add_markers, contribution_of, merge_contributions
+from profcore.weights import TIME_PART_NAMES, TimeParts
+
+PARTS: Final = ", ".join(TIME_PART_NAMES)
+PART_ARRAYS: Final = ", ".join(["%s::bigint[]"] * len(TIME_PART_NAMES))
+ADD_PARTS: Final = ", ".join(f"{name} = c.{name} + d.{name}" for name in TIME_PART_NAMES)
+
+
+@dataclass(slots=True)
+class CellDelta:
+    """What one cell gets: new views, traces, the parts of time, and by func id its hotspot's additions."""
+
+    views: int = 0
+    traces: int = 0
+    parts: TimeParts = field(default_factory=TimeParts)
+    marker_us: list[int] | None = None
+    # func id -> [self_samples, total_samples, self_us, total_us, hidden_us, views]
+    hotspots: dict[int, list[int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class StoredView:
+    """A view's row as it stands or as it will be written."""
+
+    view_id: UUID
+    group_id: int
+    cell_id: int
+    traces: int
+    is_truncated: bool
+    parts: TimeParts
+    marker_us: list[int] | None
+    contribution: Contribution
+
+
+def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[UUID, int], StoredView]:
+    """Returns the stored rows of views, by (view, group). Call under the groups' locks."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT v.view_id, v.group_id, v.cell_id, v.traces, v.is_truncated, v.contribution, v.marker_us, {PARTS}
+                FROM aggregate_view v JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, group_id)
+                  USING (view_id, group_id) WHERE v.project_id = %s""",
+            [[view_id for view_id, _ in keys], [group_id for _, group_id in keys], project_id],
+        )
+        return {
+            (row[0], row[1]): StoredView(
+                row[0], row[1], row[2], row[3], row[4], TimeParts(*row[7:]), row[6], decode_contribution(row[5])
+            )
+            for row in cursor
+        }
+
+
+def grow_view(
+    stored: StoredView | None, fold: ViewFold, *, view_id: UUID, group_id: int, cell_id: int, id_of: Sequence[int]
+) -> tuple[StoredView, CellDelta]:
+    """Returns the view's new row, and what its cell gets: the new contribution minus the old one."""
+    added = contribution_of(fold.sums, id_of)
+    delta = CellDelta(views=0 if stored else 1, traces=fold.traces, parts=fold.parts, marker_us=fold.marker_us)
+    known = set(stored.contribution.func) if stored else frozenset()
+    for position, func_id in enumerate(added.func):
+        delta.hotspots[func_id] = [
+            added.self_samples[position],
+            added.total_samples[position],
+            added.self_us[position],
+            added.total_us[position],
+            added.hidden_us[position],
+            0 if func_id in known else 1,
+        ]
+    if stored is None:
+        row = StoredView(view_id, group_id, cell_id, fold.traces, fold.is_truncated, fold.parts, fold.marker_us, added)
+        return row, delta
+    parts = TimeParts()
+    parts.add(stored.parts)
+    parts.add(fold.parts)
+    row = StoredView(
+        view_id,
+        group_id,
+        stored.cell_id,
+        stored.traces + fold.traces,
+        stored.is_truncated or fold.is_truncated,
+        parts,
+        add_markers(stored.marker_us, fold.marker_us),
+        merge_contributions(stored.contribution, added),
+    )
+    return row, delta
+
+
+def add_delta(into: CellDelta, more: CellDelta) -> None:
+    """Adds one view's delta to its cell's."""
+    into.views += more.views
+    into.traces += more.traces
+    into.parts.add(more.parts)
+    into.marker_us = add_markers(into.marker_us, more.marker_us)
+    for func_id, values in more.hotspots.items():
+        known = into.hotspots.get(func_id)
+        into.hotspots[func_id] = values if known is None else [a + b for a, b in zip(known, values, strict=True)]
+
+
+def _part_columns(parts: Iterable[TimeParts]) -> list[list[int]]:
+    rows = [[getattr(part, name) for name in TIME_PART_NAMES] for part in parts]
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in TIME_PART_NAMES]
+
+
+def _marker_texts(markers: Iterable[list[int] | None]) -> list[str | None]:
+    # An array of arrays would have to be rectangular: each goes as the text of its own array.
+    return [None if marker is None else "{" + ",".join(map(str, marker)) + "}" for marker in markers]
+
+
+def add_to_cells(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) -> None:
+    """Adds to cells' sums; `deltas` sorted by cell id."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""UPDATE aggregate_cell c
+                SET views = c.views + d.views, traces = c.traces + d.traces, fold_version = %s, {ADD_PARTS},
+                    marker_us = CASE WHEN d.marker_us IS NULL THEN c.marker_us WHEN c.marker_us IS NULL
+                        THEN d.marker_us::bigint[] ELSE (SELECT array_agg(a + b ORDER BY n) FROM
+                        unnest(c.marker_us, d.marker_us::bigint[]) WITH ORDINALITY AS m (a, b, n)) END
+                FROM unnest(%s::int[], %s::bigint[], %s::bigint[], %s::text[], {PART_ARRAYS})
+                     AS d (id, views, traces, marker_us, {PARTS})
+                WHERE c.project_id = %s AND c.id = d.id""",
+            [
+                FOLD_VERSION,
+                [cell_id for cell_id, _ in deltas],
+                [delta.views for _, delta in deltas],
+                [delta.traces for _, delta in deltas],
+                _marker_texts(delta.marker_us for _, delta in deltas),
+                *_part_columns(delta.parts for _, delta in deltas),
+                project_id,
+            ],
+        )
+        if cursor.rowcount != len(deltas):
+            raise RuntimeError(f"{len(deltas)} cells were to be added to, {cursor.rowcount} were found")
+
+
+def add_to_hotspots(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) -> None:
+    """Adds to hotspots' sums, making new rows; sorted by cell and func."""
+    rows = [
+        (cell_id, func_id, *values) for cell_id, delta in deltas for func_id, values in sorted(delta.hotspots.items())
+    ]
+    if not rows:
+        return
+    columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO aggregate_hotspot AS h (project_id, cell_id, func_id, self_samples, total_samples, self_us,
+                                                   total_us, hidden_us, views)
+               SELECT %s, * FROM unnest(%b::int[], %b::int[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[],
+                                        %b::bigint[], %b::bigint[])
+               ON CONFLICT (project_id, cell_id, func_id) DO UPDATE
+               SET self_samples = h.self_samples + excluded.self_samples,
+                   total_samples = h.total_samples + excluded.total_samples,
+                   self_us = h.self_us + excluded.self_us, total_us = h.total_us + excluded.total_us,
+                   hidden_us = h.hidden_us + excluded.hidden_us, views = h.views + excluded.views""",
+            [project_id, *columns],
+        )
+
+
+def write_views(project_id: int, views: Sequence[StoredView]) -> None:
+    """Writes views' rows, new or grown; sorted by view and group."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""INSERT INTO aggregate_view (project_id, fold_version, view_id, group_id, cell_id, traces, is_truncated,
+                                            contribution, marker_us, {PARTS})
+                SELECT %s, %s, view_id, group_id, cell_id, traces, is_truncated, contribution, marker_us::bigint[],
+                       {PARTS}
+                FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::int[], %s::boolean[], %s::bytea[], %s::text[],
+                            {PART_ARRAYS})
+                     AS d (view_id, group_id, cell_id, traces, is_truncated, contribution, marker_us, {PARTS})
+                ON CONFLICT (project_id, view_id, group_id) DO UPDATE SET
+                    traces = excluded.traces, is_truncated = excluded.is_truncated,
+                    contribution = excluded.contribution, fold_version = excluded.fold_version,
+                    marker_us = excluded.marker_us, {", ".join(f"{n} = excluded.{n}" for n in TIME_PART_NAMES)}""",
+            [
+                project_id,
+                FOLD_VERSION,
+                [view.view_id for view in views],
+                [view.group_id for view in views],
+                [view.cell_id for view in views],
+                [view.traces for view in views],
+                [view.is_truncated for view in views],
+                [encode_contribution(view.contribution) for view in views],
+                _marker_texts(view.marker_us for view in views),
+                *_part_columns(view.parts for view in views),
+            ],
+        )

@@ -1,0 +1,97 @@
+"""Posting and folding in one process, for tests of what the fold writes."""
+
+import json
+from typing import Any
+
+from django.db import connection
+from django.test import RequestFactory
+
+from aggregate.services import BatchOutcome, fold_pending_batch
+from ingest.views import receive_traces
+
+
+def post(key: str, *envelopes: dict[str, Any]) -> None:
+    """Posts envelopes as one array; all must be accepted."""
+    request = RequestFactory().post(
+        f"/ingest/v1/traces?key={key}", json.dumps(envelopes), content_type="application/json"
+    )
+    answer = receive_traces(request)
+    assert answer.status_code == 202, answer.content
+    assert json.loads(answer.content)["rejected"] == []
+
+
+def fold_all() -> list[BatchOutcome]:
+    """Folds until nothing is pending."""
+    outcomes = []
+    while (outcome := fold_pending_batch()) is not BatchOutcome.NOTHING_PENDING:
+        outcomes.append(outcome)
+    return outcomes
+
+
+def rows(sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+    """Returns the rows of a query."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return list(cursor.fetchall())
+
+
+HOTSPOTS = """
+SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, f.uri, f.line, f.col, f.name, h.self_samples,
+       h.total_samples, h.self_us, h.total_us, h.hidden_us, h.views
+FROM aggregate_hotspot h
+JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
+JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
+JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
+ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+"""
+CELLS = """
+SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, c.views, c.traces, c.js_us, c.hidden_us, c.idle_us,
+       c.unobserved_us, c.profiler_us, c.span_us, c.js_samples, c.hidden_samples, c.idle_samples, c.profiler_samples,
+       c.marker_us
+FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
+WHERE c.traces > 0 ORDER BY 1, 2, 3, 4, 5
+"""
+
+
+def everything() -> tuple[list[tuple[Any, ...]], ...]:
+    """Returns all sums, free of dense ids: equal after equal work in whatever order."""
+    return rows(HOTSPOTS), rows(CELLS), call_trees(), contributions()
+
+
+def call_trees() -> list[tuple[Any, ...]]:
+    """Returns every call node's path of names with its sums."""
+    from profcore.blobs import decode_call_tree
+    from profcore.calltree import merge_call_trees
+
+    names = dict(rows("SELECT id, name || '@' || coalesce(col, 0) FROM aggregate_func"))
+    pieces: dict[tuple[Any, ...], list[Any]] = {}
+    for *cell, blob in rows(
+        """SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, p.blob FROM aggregate_calltreepiece p
+           JOIN aggregate_cell c ON c.project_id = p.project_id AND c.id = p.cell_id
+           JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"""
+    ):
+        pieces.setdefault(tuple(cell), []).append(decode_call_tree(bytes(blob)))
+    nodes = []
+    for cell_key, trees in pieces.items():
+        tree = merge_call_trees(trees)
+        paths: list[str] = []
+        for node, prefix in enumerate(tree.prefix):
+            paths.append((paths[prefix] + " > " if prefix >= 0 else "") + names[tree.func[node]])
+            nodes.append((*cell_key, paths[node], tree.self_us[node], tree.self_samples[node]))
+    return sorted(nodes)
+
+
+def contributions() -> list[tuple[Any, ...]]:
+    """Returns every view's contribution by func name."""
+    from profcore.blobs import decode_contribution
+
+    names = dict(rows("SELECT id, name || '@' || coalesce(col, 0) FROM aggregate_func"))
+    result = []
+    for view_id, traces, is_truncated, blob in rows(
+        "SELECT view_id, traces, is_truncated, contribution FROM aggregate_view ORDER BY view_id"
+    ):
+        c = decode_contribution(bytes(blob))
+        columns = (c.self_us, c.total_us, c.hidden_us, c.self_samples, c.total_samples)
+        funcs = sorted((names[func], *(column[n] for column in columns)) for n, func in enumerate(c.func))
+        result.append((str(view_id), traces, is_truncated, funcs))
+    return result

@@ -1,0 +1,28 @@
+"""Fixtures for every test: process-wide memories emptied, the raw traces' partitions made."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _forget_everything() -> Iterator[None]:
+    """Empties what processes remember of the database: every test has its own."""
+    from aggregate.interning import forget_interned
+    from ingest.admission import forget_admission
+    from ingest.groups import forget_groups
+    from ingest.keys import forget_keys
+
+    for forget in (forget_admission, forget_groups, forget_interned, forget_keys):
+        forget()
+    yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> None:
+    """Adds the partitions that a deployment's beat makes."""
+    from ingest.partitions import create_coming_partitions
+
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
+        create_coming_partitions(datetime.now(UTC).date(), 2)
