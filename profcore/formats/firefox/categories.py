@@ -1,0 +1,38 @@
+"""The categories of an exported profile. The list is the same in every file, so that compared profiles agree on it."""
+
+from typing import Final, NamedTuple
+
+from profcore.formats.firefox.shapes import Category
+from profcore.formats.slice import FUNC_CATEGORIES, ExportFunc
+
+# The viewer draws what it cannot place in the first grey one, treats a category by the very name "Idle" apart,
+# and knows the colours of its own palette only.
+CATEGORIES: Final = (
+    Category("Other", "grey", ["Other"]),
+    Category("Idle", "transparent", ["Other"]),
+    Category("JavaScript", "yellow", ["Other", *FUNC_CATEGORIES.values()]),
+    Category("Hidden", "brown", ["Other"]),
+)
+CATEGORY_INDEX: Final = {category.name: index for index, category in enumerate(CATEGORIES)}
+SUBCATEGORY_INDEX: Final = {name: index for index, name in enumerate(FUNC_CATEGORIES, start=1)}
+
+
+class Choice(NamedTuple):
+    """A category and one of its subcategories, by index."""
+
+    category: int
+    subcategory: int
+
+
+HIDDEN_CHOICE: Final = Choice(CATEGORY_INDEX["Hidden"], 0)
+
+
+def is_built_in(func: ExportFunc) -> bool:
+    """Tells whether a func is the browser's own: it has no resource and no position."""
+    return func.uri is None and func.line is None
+
+
+def choose_category(func: ExportFunc) -> Choice:
+    """Returns where a func belongs; one that nothing is known of is plain JavaScript, a built-in shows itself."""
+    name = func.category or ("built-in" if is_built_in(func) else "")
+    return Choice(CATEGORY_INDEX["JavaScript"], SUBCATEGORY_INDEX.get(name, 0))

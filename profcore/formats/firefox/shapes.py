@@ -1,0 +1,214 @@
+"""The processed profile format, version 66, in the viewer's own words.
+
+Source: the Firefox Profiler's `src/types/profile.ts`. Every table is a column store: `length`, and columns of exactly
+that length. Readers check nothing, and upgraders read columns the viewer itself never looks at: every column is
+written, even where it is all null. Indexes are 0-based, lines and columns 1-based, times ms.
+"""
+
+from typing import Final
+
+import msgspec
+
+# The pin; docs/adr/0005-pinned-profile-version.md says why this one.
+PROCESSED_PROFILE_VERSION: Final = 66
+# Ignored by readers of processed profiles, but expected to be a number.
+GECKO_PROFILE_VERSION: Final = 36
+
+# `resourceTable.type`. "Web host" is left out on purpose: it makes the viewer ask that host for its favicon.
+RESOURCE_UNKNOWN: Final = 0
+RESOURCE_URL: Final = 5
+
+
+class Category(msgspec.Struct):
+    """A category; its subcategory 0 is always "Other". The first grey one is the viewer's default category."""
+
+    name: str
+    color: str
+    subcategories: list[str]
+
+
+class ExtraEntry(msgspec.Struct):
+    """A line of a section of "Profile Info": `format` is a marker field format such as `string` or `duration` (ms)."""
+
+    label: str
+    format: str
+    value: str | int | float
+
+
+class ExtraSection(msgspec.Struct):
+    """A section of "Profile Info"."""
+
+    label: str
+    entries: list[ExtraEntry]
+
+
+class Meta(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """`meta`: what is known of the whole profile. `startTime` is epoch ms; `profiling…Time` are ms after it."""
+
+    version: int
+    preprocessedProfileVersion: int
+    interval: float
+    startTime: int
+    profilingStartTime: float
+    profilingEndTime: float
+    processType: int
+    stackwalk: int
+    product: str
+    symbolicated: bool
+    symbolicationNotSupported: bool
+    usesOnlyOneStackType: bool
+    sourceCodeIsNotOnSearchfox: bool
+    keepProfileThreadOrder: bool
+    importedFrom: str
+    categories: list[Category]
+    markerSchema: list[None]
+    initialVisibleThreads: list[int]
+    initialSelectedThreads: list[int]
+    extra: list[ExtraSection]
+    misc: str | None = None
+    oscpu: str | None = None
+    appBuildID: str | None = None
+    sourceURL: str | None = None
+    arguments: str | None = None
+
+
+class StackTable(msgspec.Struct):
+    """Call paths. `prefixOffset` 0 is a root, k the row k above. Callers come strictly before callees."""
+
+    length: int
+    frame: list[int]
+    prefixOffset: list[int]
+
+
+class FrameTable(msgspec.Struct):
+    """What stands on a stack: a func with a category. `line` and `column` say where it was executing."""
+
+    length: int
+    address: list[int]
+    inlineDepth: list[int]
+    category: list[int]
+    subcategory: list[int]
+    func: list[int]
+    nativeSymbol: list[None]
+    innerWindowID: list[int]
+    line: list[int | None]
+    column: list[int | None]
+    originalLocation: list[int | None]
+
+
+class FuncTable(msgspec.Struct):
+    """Funcs. The viewer tells call nodes apart by row, not by name. Resource -1 dims the row in the call tree."""
+
+    length: int
+    name: list[int]
+    isJS: list[bool]
+    relevantForJS: list[bool]
+    resource: list[int]
+    source: list[int | None]
+    lineNumber: list[int | None]
+    columnNumber: list[int | None]
+    originalLocation: list[int | None]
+
+
+class ResourceTable(msgspec.Struct):
+    """Where funcs were loaded from, by origin. `lib` is of native code and left the table in version 70."""
+
+    length: int
+    lib: list[None]
+    name: list[int]
+    host: list[int | None]
+    type: list[int]
+
+
+class NativeSymbols(msgspec.Struct):
+    """Symbols of native code: none of ours."""
+
+    length: int = 0
+    libIndex: list[int] = []
+    address: list[int] = []
+    name: list[int] = []
+    functionSize: list[int] = []
+
+
+class Sources(msgspec.Struct):
+    """Source files by URL or path. `startLine` and `startColumn` are 1, 1 for a whole file."""
+
+    length: int
+    id: list[None]
+    filename: list[int]
+    startLine: list[int]
+    startColumn: list[int]
+    sourceMapURL: list[int | None]
+    content: list[str | None]
+
+
+class SourceLocationTable(msgspec.Struct):
+    """Positions in original sources that `originalLocation` columns point at."""
+
+    length: int
+    source: list[int]
+    line: list[int]
+    column: list[int]
+
+
+class Shared(msgspec.Struct):
+    """The tables all threads share."""
+
+    stringArray: list[str]
+    stackTable: StackTable
+    frameTable: FrameTable
+    funcTable: FuncTable
+    resourceTable: ResourceTable
+    nativeSymbols: NativeSymbols
+    sources: Sources
+    sourceLocationTable: SourceLocationTable
+
+
+class Samples(msgspec.Struct):
+    """Samples. `timeDeltas[0]` is the time of the first one, then the steps; `stack` null is no stack at all."""
+
+    length: int
+    stack: list[int | None]
+    timeDeltas: list[float]
+    weight: list[float]
+    weightType: str
+
+
+class Markers(msgspec.Struct):
+    """Markers: a slice has none."""
+
+    length: int = 0
+    data: list[None] = []
+    name: list[int] = []
+    startTime: list[float] = []
+    endTime: list[float] = []
+    phase: list[int] = []
+    category: list[int] = []
+
+
+class Thread(msgspec.Struct):
+    """A track. Pid "0" keeps the viewer from drawing a "PID" line; "default" would make it the parent process."""
+
+    name: str
+    processName: str
+    samples: Samples
+    isMainThread: bool = True
+    pid: str = "0"
+    tid: int = 1
+    processType: str = "tab"
+    processStartupTime: int = 0
+    processShutdownTime: None = None
+    registerTime: int = 0
+    unregisterTime: None = None
+    pausedRanges: list[None] = []
+    showMarkersInTimeline: bool = True
+    markers: Markers = msgspec.field(default_factory=Markers)
+
+
+class Profile(msgspec.Struct):
+    """The whole file."""
+
+    meta: Meta
+    libs: list[None]
+    shared: Shared
+    threads: list[Thread]

@@ -1,0 +1,156 @@
+"""The shared tables of a Firefox profile, filled row by row; equal rows are interned once."""
+
+import re
+from typing import Final, NamedTuple
+
+from profcore.formats.firefox.categories import Choice
+from profcore.formats.firefox.shapes import (
+    RESOURCE_UNKNOWN,
+    RESOURCE_URL,
+    FrameTable,
+    FuncTable,
+    ResourceTable,
+    SourceLocationTable,
+    Sources,
+)
+from profcore.formats.slice import ExportOriginal
+
+UNWRITABLE: Final = re.compile("[\0\ud800-\udfff]")
+SCHEME: Final = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
+HOST: Final = re.compile(r"[^/?#\\]+")
+UNKNOWN_ORIGIN: Final = "(unknown origin)"
+
+
+def safe_text(text: str) -> str:
+    """Returns the text with NUL and lone surrogates as U+FFFD: the one cannot be stored, the other is no Unicode.
+
+    Everything else stays: JSON escapes control characters, and what shows HTML as HTML is the reader's bug.
+    """
+    return text if text.isascii() and "\0" not in text else UNWRITABLE.sub("\ufffd", text)
+
+
+def split_origin(uri: str) -> tuple[str, str | None]:
+    """Returns the origin of a stored URI and its host, if it has one.
+
+    A `blob:` script belongs to the origin that made it; a URI without an authority (`data:`, an extension) to its
+    scheme; a text that is no URL at all, which `sourceURL` may claim, to `UNKNOWN_ORIGIN`. Never raises.
+    """
+    uri = uri.removeprefix("blob:")
+    match = SCHEME.match(uri)
+    if match is None:
+        return UNKNOWN_ORIGIN, None
+    scheme, rest = match.group(), uri[match.end() :]
+    if not rest.startswith("//"):
+        return scheme, None
+    host = HOST.match(rest[2:])
+    return f"{scheme}//{host.group() if host else ''}", host.group() if host else None
+
+
+class StringTable:
+    """The profile's strings, each once, in order of arrival."""
+
+    __slots__ = ("_index", "array")
+
+    def __init__(self) -> None:
+        self.array: list[str] = []
+        self._index: dict[str, int] = {}
+
+    def intern(self, text: str) -> int:
+        """Returns the index of a text, which `safe_text` has been through."""
+        found = self._index.setdefault(text, len(self.array))
+        if found == len(self.array):
+            self.array.append(text)
+        return found
+
+
+class FuncRow(NamedTuple):
+    """What tells funcs apart: two equal rows would be two call nodes of one function in every view."""
+
+    name: str
+    is_js: bool
+    relevant_for_js: bool
+    uri: str | None
+    line: int | None
+    column: int | None
+
+
+class SharedTables:
+    """All tables but the stacks. A func has exactly one frame, so that its call nodes keep one category."""
+
+    __slots__ = ("_resources", "_sources", "frames", "funcs", "locations", "resources", "sources", "strings")
+
+    def __init__(self) -> None:
+        self.strings = StringTable()
+        self.frames = FrameTable(0, [], [], [], [], [], [], [], [], [], [])
+        self.funcs = FuncTable(0, [], [], [], [], [], [], [], [])
+        self.resources = ResourceTable(0, [], [], [], [])
+        self.sources = Sources(0, [], [], [], [], [], [])
+        self.locations = SourceLocationTable(0, [], [], [])
+        self._resources: dict[str, int] = {}
+        self._sources: dict[str, int] = {}
+
+    def add_func(self, row: FuncRow, choice: Choice, original: ExportOriginal | None) -> int:
+        """Adds a func and its frame, which get the same index; the caller adds each distinct row once."""
+        table = self.funcs
+        table.name.append(self.strings.intern(row.name))
+        table.isJS.append(row.is_js)
+        table.relevantForJS.append(row.relevant_for_js)
+        table.resource.append(-1 if row.uri is None else self._resource(row.uri))
+        table.source.append(None if row.uri is None else self._source(row.uri))
+        # Positions are 1-based; a 0, which the wire lets through, says nothing.
+        table.lineNumber.append(row.line or None)
+        table.columnNumber.append(row.column or None)
+        table.originalLocation.append(None if original is None else self._location(original))
+        table.length += 1
+        self._add_frame(choice)
+        return table.length - 1
+
+    def _add_frame(self, choice: Choice) -> None:
+        frames = self.frames
+        frames.func.append(frames.length)
+        frames.category.append(choice.category)
+        frames.subcategory.append(choice.subcategory)
+        frames.address.append(-1)
+        frames.inlineDepth.append(0)
+        frames.nativeSymbol.append(None)
+        frames.innerWindowID.append(0)
+        # The API never says which line was running; the viewer falls back to the func's own position.
+        frames.line.append(None)
+        frames.column.append(None)
+        frames.originalLocation.append(None)
+        frames.length += 1
+
+    def _resource(self, uri: str) -> int:
+        origin, host = split_origin(uri)
+        found = self._resources.get(origin)
+        if found is None:
+            table = self.resources
+            found = self._resources[origin] = table.length
+            table.lib.append(None)
+            table.name.append(self.strings.intern(origin))
+            table.host.append(None if host is None else self.strings.intern(host))
+            table.type.append(RESOURCE_UNKNOWN if origin == UNKNOWN_ORIGIN else RESOURCE_URL)
+            table.length += 1
+        return found
+
+    def _source(self, filename: str) -> int:
+        found = self._sources.get(filename)
+        if found is None:
+            table = self.sources
+            found = self._sources[filename] = table.length
+            table.id.append(None)
+            table.filename.append(self.strings.intern(filename))
+            table.startLine.append(1)
+            table.startColumn.append(1)
+            table.sourceMapURL.append(None)
+            table.content.append(None)
+            table.length += 1
+        return found
+
+    def _location(self, original: ExportOriginal) -> int:
+        table = self.locations
+        table.source.append(self._source(safe_text(original.source)))
+        table.line.append(original.line)
+        table.column.append(original.column)
+        table.length += 1
+        return table.length - 1

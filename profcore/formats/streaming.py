@@ -1,0 +1,60 @@
+"""Writing large values in pieces: JSON from typed structs, gzip around any pieces. Equal input gives equal bytes."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+# A column goes out in slices of so many rows: some 100 kB of text, whatever the size of the table.
+ROWS_PER_PIECE: Final = 16_384
+GZIP_LEVEL: Final = 6
+GZIP_WINDOW: Final = 31  # zlib's largest window, plus 16 for a gzip wrapper, whose time zlib leaves at 0
+
+
+def stream_json(struct: msgspec.Struct) -> Iterator[bytes]:
+    """Yields the JSON of a struct in pieces.
+
+    Structs inside structs are walked (as deep as the types nest, never as deep as the data), their list columns go
+    out in slices, and whatever is left in one piece. A field equal to its default is left out where the struct says
+    `omit_defaults`. Texts must be free of lone surrogates.
+    """
+    config = struct.__struct_config__
+    if config.omit_defaults:
+        yield msgspec.json.encode(struct)
+        return
+    separator = b"{"
+    for name in struct.__struct_fields__:
+        yield separator + msgspec.json.encode(name) + b":"
+        separator = b","
+        value: object = getattr(struct, name)
+        if isinstance(value, msgspec.Struct):
+            yield from stream_json(value)
+        elif isinstance(value, list):
+            yield from _stream_list(value)
+        else:
+            yield msgspec.json.encode(value)
+    yield b"{}" if separator == b"{" else b"}"
+
+
+def _stream_list(rows: list[object]) -> Iterator[bytes]:
+    separator = b"["
+    if rows and isinstance(rows[0], msgspec.Struct):
+        for row in rows:
+            yield separator
+            yield from stream_json(row) if isinstance(row, msgspec.Struct) else (msgspec.json.encode(row),)
+            separator = b","
+    else:
+        for start in range(0, len(rows), ROWS_PER_PIECE):
+            yield separator + msgspec.json.encode(rows[start : start + ROWS_PER_PIECE])[1:-1]
+            separator = b","
+    yield b"]" if rows else b"[]"
+
+
+def gzip_stream(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields the pieces as one gzip member without a time or a name, so that equal input gives equal bytes."""
+    compressor = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, GZIP_WINDOW)
+    for piece in pieces:
+        if packed := compressor.compress(piece):
+            yield packed
+    yield compressor.flush()

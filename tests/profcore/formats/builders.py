@@ -1,0 +1,77 @@
+"""Small slices for tests, from stacks written as text: `{"main render": 3}` is 3 µs of `render` called by `main`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.formats.slice import ExportFunc, SliceExport
+from profcore.weights import TimeParts
+
+URI = "https://shop.example/assets/app.js"
+
+
+def export_of(
+    stacks: Mapping[str, int],
+    *,
+    funcs: Sequence[ExportFunc] | None = None,
+    hidden_us: int = 0,
+    idle_us: int = 0,
+    unobserved_us: int = 0,
+    profiler_us: int = 0,
+    pages: Sequence[str] = ("/checkout",),
+    releases: Sequence[str] = ("1.1.0",),
+) -> SliceExport:
+    """Builds a slice. The words of a stack are labels, root first; `funcs` gives those that are not plain ones of
+    `URI`, found by their label.
+    """
+    known = list(funcs or ())
+    index = {func.label: position for position, func in enumerate(known)}
+    builder = CallTreeBuilder()
+    for stack, self_us in stacks.items():
+        node = -1
+        for label in stack.split():
+            if label not in index:
+                index[label] = len(known)
+                known.append(ExportFunc(label, label, URI, len(known) + 1, 1))
+            node = builder.node(node, index[label])
+        builder.tree.self_us[node] += self_us
+        builder.tree.self_samples[node] += 1
+    js_us = sum(stacks.values())
+    time = TimeParts(
+        js_us=js_us,
+        hidden_us=hidden_us,
+        idle_us=idle_us,
+        unobserved_us=unobserved_us,
+        profiler_us=profiler_us,
+        span_us=js_us + hidden_us + idle_us + unobserved_us + profiler_us,
+        js_samples=len(stacks),
+    )
+    return SliceExport(
+        project="shop",
+        query="release=1.1.0&page=/checkout",
+        funcs=known,
+        tree=builder.tree,
+        time=time,
+        views=3,
+        traces=4,
+        samples=len(stacks),
+        interval_ms=10.0,
+        started_at_ms=1_795_000_000_000,
+        ended_at_ms=1_795_003_600_000,
+        releases=releases,
+        pages=pages,
+        browsers=("chrome",),
+        devices=("desktop-high",),
+        link="https://flame.example/projects/shop/?page=/checkout",
+    )
+
+
+def export_tree(prefix: list[int], func_count: int) -> SliceExport:
+    """Builds a slice of any shape: `prefix[node]` is the node's caller, funcs go round."""
+    count = len(prefix)
+    func = [node * 7919 % func_count for node in range(count)]
+    self_us = [node % 5 * 1_000 + node % 3 for node in range(count)]
+    tree = CallTree(prefix, func, self_us, [1] * count, [0] * count)
+    funcs = [ExportFunc(f"f{n}", f"f{n}", f"https://a.test/{n % 40}.js", n + 1, 1) for n in range(func_count)]
+    time_parts = TimeParts(js_us=sum(self_us), span_us=sum(self_us))
+    return replace(export_of({}), funcs=funcs, tree=tree, time=time_parts)

@@ -1,0 +1,37 @@
+"""The order of an exported tree: depth first, heaviest first, ties by rank, nothing without time."""
+
+from profcore.calltree import CallTree
+from profcore.formats.ordering import order_heaviest_first
+
+
+def tree_of(*nodes: tuple[int, int, int]) -> CallTree:
+    """Builds a tree of (prefix, func, self µs)."""
+    prefix, func, self_us = (list(column) for column in zip(*nodes, strict=True))
+    return CallTree(prefix, func, self_us, [0] * len(nodes), [0] * len(nodes))
+
+
+def test_the_total_of_a_callee_decides_and_not_its_self_time() -> None:
+    tree = tree_of((-1, 0, 0), (0, 1, 5), (0, 2, 1), (2, 3, 9))
+
+    ordered = order_heaviest_first(tree, [0, 1, 2, 3])
+
+    assert ordered.func == [0, 2, 3, 1]
+    assert ordered.prefix == [-1, 0, 1, 0]
+    assert ordered.self_us == [0, 1, 9, 5]
+
+
+def test_equals_go_by_rank_whatever_the_order_of_the_nodes() -> None:
+    rank = [2, 0, 1]
+
+    for nodes in ([(-1, 0, 4), (-1, 1, 4), (-1, 2, 4)], [(-1, 2, 4), (-1, 0, 4), (-1, 1, 4)]):
+        assert order_heaviest_first(tree_of(*nodes), rank).func == [1, 2, 0]
+
+
+def test_a_caller_without_self_time_stays_and_a_branch_without_any_goes() -> None:
+    tree = tree_of((-1, 0, 0), (0, 1, 3), (0, 2, 0), (2, 3, 0), (-1, 4, 0))
+
+    assert order_heaviest_first(tree, range(5)).func == [0, 1]
+
+
+def test_an_empty_tree_stays_empty() -> None:
+    assert order_heaviest_first(CallTree(), []).func == []

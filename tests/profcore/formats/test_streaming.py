@@ -1,0 +1,68 @@
+"""Pieces of JSON and gzip: whole when joined, small each, equal for equal input."""
+
+import gzip
+import json
+
+import msgspec
+import pytest
+
+from profcore.formats.streaming import ROWS_PER_PIECE, gzip_stream, stream_json
+
+
+class Inner(msgspec.Struct):
+    length: int
+    rows: list[int]
+
+
+class Brief(msgspec.Struct, omit_defaults=True):
+    kept: int
+    left_out: str | None = None
+
+
+class Outer(msgspec.Struct):
+    name: str
+    inner: Inner
+    many: list[Inner]
+    brief: Brief
+    nothing: None = None
+
+
+class Empty(msgspec.Struct):
+    pass
+
+
+@pytest.mark.parametrize("count", [0, 1, ROWS_PER_PIECE - 1, ROWS_PER_PIECE, ROWS_PER_PIECE + 1, 3 * ROWS_PER_PIECE])
+def test_a_column_of_any_length_comes_back_whole(count: int) -> None:
+    body = b"".join(stream_json(Inner(count, list(range(count)))))
+
+    assert json.loads(body) == {"length": count, "rows": list(range(count))}
+
+
+def test_structs_in_structs_and_in_lists_are_walked() -> None:
+    outer = Outer('a "quoted" name', Inner(1, [7]), [Inner(0, []), Inner(2, [1, 2])], Brief(3))
+
+    assert json.loads(b"".join(stream_json(outer))) == {
+        "name": 'a "quoted" name',
+        "inner": {"length": 1, "rows": [7]},
+        "many": [{"length": 0, "rows": []}, {"length": 2, "rows": [1, 2]}],
+        "brief": {"kept": 3},
+        "nothing": None,
+    }
+
+
+def test_a_struct_without_fields_is_an_empty_object() -> None:
+    assert b"".join(stream_json(Empty())) == b"{}"
+
+
+def test_gzip_gives_equal_bytes_without_a_time() -> None:
+    pieces = [b"abc" * 1_000, b"", b"def"]
+
+    packed = b"".join(gzip_stream(pieces))
+
+    assert packed[4:8] == b"\0\0\0\0", "the time of the gzip header"
+    assert packed == b"".join(gzip_stream(pieces))
+    assert gzip.decompress(packed) == b"".join(pieces)
+
+
+def test_gzip_of_nothing_is_an_empty_member() -> None:
+    assert gzip.decompress(b"".join(gzip_stream([]))) == b""
