@@ -79,9 +79,10 @@ def decode_contribution(blob: bytes) -> Contribution:
 def encode_call_tree(tree: CallTree) -> bytes:
     """Encodes a call tree; a prefix is kept as the distance to it, 0 for a root."""
     prefix = np.array(tree.prefix, dtype=np.int64)
-    distance = np.where(prefix < 0, 0, np.arange(prefix.size) - prefix)
-    if prefix.size and int(distance.min()) < 0:
+    rows = np.arange(prefix.size)
+    if bool(np.any(prefix >= rows)):
         raise ValueError("parents must come before children")
+    distance = np.where(prefix < 0, 0, rows - prefix)
     columns: list[Sequence[int]] = [tree.func, tree.self_us, tree.self_samples, tree.hidden_us]
     return _pack(KIND_CALL_TREE, [distance, *(np.array(column, dtype=np.int64) for column in columns)])
 
@@ -90,7 +91,7 @@ def decode_call_tree(blob: bytes) -> CallTree:
     """Decodes a call tree. Raises `BlobError`."""
     distance, func, self_us, self_samples, hidden_us = _unpack(KIND_CALL_TREE, blob, 5)
     rows = np.arange(distance.size)
-    if distance.size and bool(np.any(distance > rows)):
+    if bool(np.any((distance < 0) | (distance > rows))):
         raise BlobError("a call tree's parents do not come before their children")
     prefix = np.where(distance == 0, -1, rows - distance)
     return CallTree(prefix.tolist(), func.tolist(), self_us.tolist(), self_samples.tolist(), hidden_us.tolist())
@@ -123,15 +124,24 @@ def _unpack(kind: int, blob: bytes, column_count: int) -> list[IntColumn]:
     if head[3] != VERSION:
         raise BlobError(f"blob version {head[3]} is not known here")
     try:
-        return _read_columns(zlib.decompress(bytes(blob[4:])), column_count)
+        return _read_columns(_inflate(bytes(blob[4:])), column_count)
     except (zlib.error, struct.error, ValueError) as error:
         raise BlobError(f"the blob is damaged: {error}") from error
+
+
+def _inflate(packed: bytes) -> bytes:
+    stream = zlib.decompressobj()
+    body = stream.decompress(packed)
+    # `zlib.decompress` is silent about what follows the stream, such as a second blob appended by mistake.
+    if not stream.eof or stream.unused_data:
+        raise BlobError("cut short, or followed by more bytes")
+    return body
 
 
 def _read_columns(body: bytes, column_count: int) -> list[IntColumn]:
     (rows,) = _ROWS.unpack_from(body, 0)
     if rows > MAX_ROWS:
-        raise BlobError("the blob claims too many rows")
+        raise BlobError("it claims too many rows")
     at = _ROWS.size
     columns: list[IntColumn] = []
     dtypes: dict[int, Any] = dict(_WIDTHS)
@@ -139,10 +149,10 @@ def _read_columns(body: bytes, column_count: int) -> list[IntColumn]:
         unit, width = _COLUMN_HEADER.unpack_from(body, at)
         at += _COLUMN_HEADER.size
         if width not in dtypes:
-            raise BlobError(f"the blob is damaged: width {width}")
+            raise BlobError(f"a column of width {width}")
         values = np.frombuffer(body, dtype=dtypes[width], count=rows, offset=at)
         columns.append(values.astype(np.int64) * unit)
         at += rows * width
     if at != len(body):
-        raise BlobError("the blob is damaged: trailing bytes")
+        raise BlobError("bytes after the last column")
     return columns

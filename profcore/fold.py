@@ -118,9 +118,6 @@ class ViewFold:
         self.marker_us = add_markers(self.marker_us, fold.marker_us)
         self.traces += 1
         self.is_truncated = self.is_truncated or is_truncated
-        if self.traces == 1:
-            self.sums = fold.sums
-            return
         for into, more in (
             (self.sums.self_us, fold.sums.self_us),
             (self.sums.total_us, fold.sums.total_us),

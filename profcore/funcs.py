@@ -19,6 +19,7 @@ DIGEST_BYTES: Final = 16
 PROFILER_NAMES: Final = frozenset({"Profiler", "stop"})
 EXTENSION_SCHEME: Final = re.compile(r"^[a-z0-9.+-]*-extension$")
 SCHEME: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):")
+AUTHORITY: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/]*@)")
 UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
@@ -52,7 +53,8 @@ def resource_uri(uri: str, page_url: str | None, page: str) -> str:
     """Returns the URI under which a script is stored.
 
     Query, fragment and credentials go; `data:` and extensions keep their scheme alone (an extension's id is personal
-    data), `blob:` its origin. A script whose URI is the page's own is inline: origin + route.
+    data), `blob:` its origin, `null` where that is opaque. A script whose URI is the page's own is inline: origin +
+    route.
     """
     match = SCHEME.match(uri)
     scheme = match.group(1).lower() if match else ""
@@ -63,9 +65,7 @@ def resource_uri(uri: str, page_url: str | None, page: str) -> str:
     uri = clean_url(uri)
     if page_url is not None and uri == page_url:
         return _origin(uri) + page
-    if "@" in uri and match:
-        uri = _without_credentials(uri)
-    return uri
+    return _without_credentials(uri) if "@" in uri else uri
 
 
 def _origin(url: str) -> str:
@@ -73,15 +73,16 @@ def _origin(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return "invalid:"
+    if EXTENSION_SCHEME.match(parts.scheme):
+        return parts.scheme + ":"
+    if not parts.scheme:
+        return "null"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def _without_credentials(uri: str) -> str:
-    head, slashes, rest = uri.partition("://")
-    if not slashes:
-        return uri
-    authority, slash, path = rest.partition("/")
-    return f"{head}://{authority.rpartition('@')[2]}{slash}{path}"
+    match = AUTHORITY.match(uri)
+    return uri[: match.start(1)] + uri[match.end(1) :] if match else uri
 
 
 def read_func_keys(trace: Trace, *, page_url: str | None, page: str) -> list[FuncKey]:

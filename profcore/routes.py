@@ -9,31 +9,40 @@ ID: Final = ":id"
 MAX_SEGMENTS: Final = 12  # a deeper path is cut: what follows is not a page of its own
 MAX_ROUTE_CHARS: Final = 400  # likewise a longer one; the door's own limit for pages
 
+MAX_SEGMENT_CHARS: Final = 128  # a longer segment is an id of some kind
+
 DIGITS: Final = re.compile(r"^\d+$")
 UUID: Final = re.compile(r"^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$", re.IGNORECASE)
 HEX_WITH_DIGIT: Final = re.compile(r"^(?=.*\d)[0-9a-f]{8,}$", re.IGNORECASE)
 DATE: Final = re.compile(r"^\d{4}-\d{2}(-\d{2})?$")
-NUMBERED: Final = re.compile(r"^(.*[A-Za-z].*?)([-_.])\d{3,}$")  # blue-shirt-81724
+# blue-shirt-81724: two linear searches, since one pattern for both takes half a minute on a segment of 64 kB.
+LETTER: Final = re.compile(r"[A-Za-z]")
+NUMBER_AT_END: Final = re.compile(r"[-_.]\d{3,}$")
 TOKEN: Final = re.compile(r"^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_-]{20,}$")  # base64 ids, ULIDs, nano ids
+WORD: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{3,}(?![A-Za-z0-9])")  # two of them make a slug, not a token
 EMAIL: Final = re.compile(r"^[^@\s]+@[^@\s]+$")
+ID_PATTERNS: Final = (DIGITS, UUID, HEX_WITH_DIGIT, DATE, EMAIL)
 
 
 def route_of_url(url: str, rules: Sequence[str] = ()) -> str:
     """Returns the route of a URL: the project's rules first, then digits, ids, hashes, dates and tokens become `:id`.
 
     A rule is a path template: `:name` stands for one segment, a last `*` for any rest. The first that fits is the
-    route. Query, fragment and host are dropped.
+    route. Query, fragment, host and parameters (`;jsessionid=…`) are dropped, and so is all of a URL that is not
+    hierarchical: what follows `data:` or `blob:` is no path.
     """
     try:
-        path = urlsplit(url).path
+        parts = urlsplit(url)
     except ValueError:
-        path = ""
-    return route_of_path(path, rules)
+        return "/"
+    if parts.scheme and not parts.netloc and parts.scheme != "file":
+        return "/"
+    return route_of_path(parts.path, rules)
 
 
 def route_of_path(path: str, rules: Sequence[str] = ()) -> str:
     """Returns the route of a URL's path. See `route_of_url`."""
-    segments = [segment for segment in path.split("/") if segment]
+    segments = [step for segment in path.split("/") if (step := segment.partition(";")[0])]
     for rule in rules:
         if fits_rule(segments, rule):
             return rule
@@ -60,19 +69,19 @@ def fits_rule(segments: Sequence[str], rule: str) -> bool:
 def clean_page(page: str) -> str:
     """Returns a page the client named itself, without query, fragment and host: as sent, but nothing private in it."""
     page = page.split("#", 1)[0].split("?", 1)[0].strip()
-    if "://" in page:
+    if "://" in page or page.startswith("//"):
         try:
-            page = urlsplit(page).path
+            parts = urlsplit(page)
         except ValueError:
-            page = ""
+            return "/"
+        # `blob:https://…` has no host, and a whole URL for its path.
+        page = parts.path if parts.netloc or not parts.scheme else ""
     return page or "/"
 
 
 def _template_segment(segment: str) -> str:
     text = unquote(segment)
-    if any(pattern.match(text) for pattern in (DIGITS, UUID, HEX_WITH_DIGIT, DATE, TOKEN, EMAIL)):
-        return ID
-    numbered = NUMBERED.match(text)
-    if numbered:
-        return ID
-    return segment
+    is_id = len(text) > MAX_SEGMENT_CHARS or any(pattern.match(text) for pattern in ID_PATTERNS)
+    is_token = TOKEN.match(text) and len(WORD.findall(text)) < 2
+    is_numbered = NUMBER_AT_END.search(text) and LETTER.search(text)
+    return ID if is_id or is_token or is_numbered else segment

@@ -62,8 +62,8 @@ class WeighedSamples:
     """The weights of one trace.
 
     `stack_us[s]` and `stack_samples[s]` are the self time and samples of stack `s`, JS alone. `marker_us` follows
-    `MARKERS`, or is None where no sample carried one. `measured_interval_us` is the median positive gap, None below
-    two samples.
+    `MARKERS`, or is None where no sample carried one. `measured_interval_us` is the median positive gap (the
+    upper of two), None where no two samples differ in time.
     """
 
     parts: TimeParts

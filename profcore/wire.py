@@ -6,6 +6,7 @@ may rely on: every id is in range, parents come before children, numbers are fin
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
@@ -104,10 +105,11 @@ class Limits:
     name_chars: int = 4_096
     uri_chars: int = 65_536
     text_chars: int = 200
-    page_chars: int = 500
+    page_chars: int = 400
     marks: int = 10_000
     tags: int = 20
     timestamp_ms: float = 30 * 86_400_000.0
+    values: int = 2_000_000
 
 
 MAX_POSITION: Final = 2**31 - 1  # V8 keeps lines and columns in 32-bit integers
@@ -122,7 +124,7 @@ SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 _envelope_decoder = msgspec.json.Decoder(Envelope)
 _trace_id_decoder = msgspec.json.Decoder(TraceIdOnly)
-_raw_list_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+_ABSENT: Final = msgspec.Raw(b"")
 
 _PATH = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?(?P<path>\$.*)`)?$", re.DOTALL)
 _REASON_BY_START: Final = (
@@ -136,6 +138,9 @@ _REASON_BY_START: Final = (
 
 def decode_envelope(body: bytes | msgspec.Raw, limits: Limits) -> Envelope:
     """Decodes and checks one envelope. Raises `TraceError` with a reason and a path, and nothing else."""
+    if len(body := bytes(body)) > limits.values:
+        # Counts of tables are known only once they are built, and `"a",` 13 million times builds 850 MB of strings.
+        _check_count(body.count(b","), limits.values, "$")
     try:
         envelope = _envelope_decoder.decode(body)
     except msgspec.ValidationError as error:
@@ -151,11 +156,29 @@ def decode_envelope(body: bytes | msgspec.Raw, limits: Limits) -> Envelope:
     return envelope
 
 
-def split_array(body: bytes) -> list[msgspec.Raw]:
-    """Splits a JSON array into its elements' bytes, unread. Raises `TraceError` when it is no array of JSON values."""
+@lru_cache(maxsize=4)
+def _batch_decoder(most: int) -> msgspec.json.Decoder[msgspec.Struct]:
+    """Returns a decoder of arrays of at most `most` values: it stops at the first one too many.
+
+    A list would be built whole before its length is known: 25 million zeros are 50 MB of JSON and 2 GB of objects.
+    """
+    fields = [(f"e{index}", msgspec.Raw, _ABSENT) for index in range(most)]
+    batch = msgspec.defstruct("Batch", fields, array_like=True, forbid_unknown_fields=True)
+    return msgspec.json.Decoder(batch)
+
+
+def split_array(body: bytes, most: int) -> list[msgspec.Raw]:
+    """Splits a JSON array into its elements' bytes, unread.
+
+    Raises `TraceError` when it is no array of JSON values, or has more than `most` of them.
+    """
     try:
-        return _raw_list_decoder.decode(body)
+        elements = msgspec.structs.astuple(_batch_decoder(most).decode(body))
+        return [element for element in elements if element is not _ABSENT]
     except msgspec.ValidationError as error:
+        if "of at most length" in str(error):
+            detail = f"The body has more than {most} envelopes."
+            raise TraceError(Reason.TOO_MANY_ENVELOPES, "$", detail) from None
         raise _explain_validation(str(error)) from None
     except msgspec.DecodeError as error:
         raise _explain_decode(str(error)) from None
@@ -193,7 +216,13 @@ def _explain_decode(message: str) -> TraceError:
 
 def _check_range(value: float, low: float, high: float, path: str) -> None:
     if not low <= value <= high:
-        raise TraceError(Reason.OUT_OF_RANGE, path, f"{value!r} does not lie between {low!r} and {high!r}.")
+        detail = f"{_shown(value)} does not lie between {low!r} and {high!r}."
+        raise TraceError(Reason.OUT_OF_RANGE, path, detail)
+
+
+def _shown(value: float) -> str:
+    """Returns a number for people; JSON's integers may have thousands of digits."""
+    return repr(value) if abs(value) < 2**64 or isinstance(value, float) else "The number"
 
 
 def _check_text(text: str | None, limit: int, path: str) -> None:
@@ -316,4 +345,4 @@ def _check_samples(samples: list[Sample], stack_count: int, limits: Limits) -> N
 
 
 def _dangling(path: str, value: int, table: str, count: int) -> TraceError:
-    return TraceError(Reason.DANGLING_ID, path, f"{value} is no index into {table}, which has {count} entries.")
+    return TraceError(Reason.DANGLING_ID, path, f"{_shown(value)} is no index into {table}, which has {count} entries.")

@@ -1,0 +1,57 @@
+"""The recorded corpus as ingest envelopes, and what an independent, slow reference found in it.
+
+Five hundred and sixty traces of four small apps, recorded in a real browser. Each was one page view: ids derive from
+the recorded ones, so that they are the same in every run.
+"""
+
+import gzip
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID, uuid5
+
+DATA: Final = Path(__file__).parent / "data"
+NAMESPACE: Final = UUID("6f1d9d0e-6a43-5b53-9f5e-0d3b6c1c2a10")
+# JSON as recorded: its values are whatever the recorder wrote.
+Json = dict[str, Any]
+
+
+def corpus_envelopes() -> Iterator[tuple[str, Json]]:
+    """Yields (app, envelope) for each recorded trace. An app is a project; its name is not in the envelope."""
+    with gzip.open(DATA / "corpus.jsonl.gz", "rb") as lines:
+        for line in lines:
+            recorded = json.loads(line)
+            facts = recorded["envelope"]
+            yield facts["app"], {**_envelope_of(facts), "trace": recorded["trace"]}
+
+
+def _envelope_of(facts: Json) -> Json:
+    return {
+        "traceId": str(uuid5(NAMESPACE, "trace:" + facts["traceId"])),
+        "viewId": str(uuid5(NAMESPACE, "view:" + facts["traceId"])),
+        "seq": 0,
+        "release": facts["release"],
+        "page": facts["page"],
+        "url": facts["url"],
+        "timeOrigin": facts["timeOrigin"],
+        "viewStart": facts["timeOrigin"],
+        "sampleInterval": facts["sampleInterval"],
+        "requestedInterval": facts["requestedSampleInterval"],
+        "sampleRate": 1,
+        "reason": facts["endReason"],
+        "userAgent": facts["userAgent"],
+        "isolated": facts["crossOriginIsolated"],
+        "device": {"cores": facts["hardwareConcurrency"], "mobile": "Mobile" in facts["userAgent"]},
+        "marks": [{"type": "longtask", "start": start, "duration": length} for start, length in facts["longTasks"]],
+        "tags": {"class": facts["deviceClass"], "cache": facts["cache"], "input": facts["inputClass"]},
+    }
+
+
+@cache
+def expected() -> list[Json]:
+    """Returns the reference's result for each app, release and page: exact integers, samples and µs."""
+    with gzip.open(DATA / "expected.json.gz", "rb") as file:
+        groups: list[Json] = json.load(file)
+    return groups

@@ -1,0 +1,73 @@
+"""Generated traces and trees for the core's properties."""
+
+from typing import Final
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from profcore.calltree import CallTree
+from profcore.wire import Frame, Mark, Sample, Stack, Trace
+
+# No deadline: the machine that runs the tests is shared.
+PROPERTY: Final = settings(deadline=None, max_examples=60)
+
+# Times in whole µs, as floats of ms: close together, so that they collide and lie at the bounds of long tasks.
+times_ms: Final = st.integers(-2_000, 400_000).map(lambda us: us / 1000)
+
+
+@st.composite
+def prefix_trees(draw: st.DrawFn, max_nodes: int = 14, funcs: int = 5) -> tuple[list[int], list[int]]:
+    """Draws the columns `prefix` and `func` of a tree, parents before children."""
+    count = draw(st.integers(0, max_nodes))
+    # One list of numbers is many times cheaper to draw than a number a node.
+    seeds = draw(st.lists(st.integers(0, 2**16), min_size=count, max_size=count))
+    prefix = [seed % (node + 1) - 1 for node, seed in enumerate(seeds)]
+    return prefix, draw(st.lists(st.integers(0, funcs - 1), min_size=count, max_size=count))
+
+
+@st.composite
+def call_trees(draw: st.DrawFn) -> CallTree:
+    """Draws a call tree, weights included; equal paths may occur more than once, as in a trace."""
+    prefix, func = draw(prefix_trees())
+    count = len(prefix)
+    weights = st.lists(st.integers(0, 2**40), min_size=count, max_size=count)
+    return CallTree(prefix, func, draw(weights), draw(weights), draw(weights))
+
+
+@st.composite
+def sample_lists(draw: st.DrawFn, stack_count: int = 4, max_size: int = 16) -> list[Sample]:
+    """Draws samples in any order, some without a stack, some with a marker."""
+    stack = st.none() | st.integers(0, stack_count - 1) if stack_count else st.none()
+    marker = st.none() | st.sampled_from(["script", "gc", "style", "layout", "paint", "other", "nonsense"])
+    return draw(st.lists(st.builds(Sample, times_ms, stack, marker), max_size=max_size))
+
+
+mark_lists: Final = st.lists(
+    st.builds(
+        Mark,
+        st.sampled_from(["longtask", "longtask", "lcp"]),
+        times_ms,
+        st.integers(0, 100_000).map(lambda us: us / 1000),
+    ),
+    max_size=6,
+)
+# Some are the same func twice, and two are the profiler's own.
+FRAMES: Final = (
+    Frame("A", 0, 1, 1),
+    Frame("A", 0, 1, 1),
+    Frame("A", 0, 1, 2),
+    Frame("B", 0, 2, 1),
+    Frame("", 0, 1, 1),
+    Frame("setTimeout"),
+    Frame("Profiler"),
+    Frame("stop"),
+)
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> Trace:
+    """Draws a trace as the door would hand it on."""
+    prefix, func = draw(prefix_trees())
+    frames = draw(st.lists(st.sampled_from(FRAMES), min_size=5, max_size=5))
+    stacks = [Stack(frame, None if parent < 0 else parent) for parent, frame in zip(prefix, func, strict=True)]
+    return Trace(["https://shop.example/app.js"], frames, stacks, draw(sample_lists(len(stacks))))
