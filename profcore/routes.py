@@ -81,7 +81,9 @@ def clean_page(page: str) -> str:
 
 def _template_segment(segment: str) -> str:
     text = unquote(segment)
-    is_id = len(text) > MAX_SEGMENT_CHARS or any(pattern.match(text) for pattern in ID_PATTERNS)
+    if len(text) > MAX_SEGMENT_CHARS:
+        return ID  # and no pattern below meets a text that could take it long
+    is_id = any(pattern.match(text) for pattern in ID_PATTERNS)
     is_token = TOKEN.match(text) and len(WORD.findall(text)) < 2
     is_numbered = NUMBER_AT_END.search(text) and LETTER.search(text)
     return ID if is_id or is_token or is_numbered else segment
