@@ -7,7 +7,6 @@ from tests.profcore.formats.builders import export_tree
 from tests.profcore.formats.lint import load_good
 
 NODES = 100_000
-# Measured 0.3 s on two shared cores (2026-11-21): fails when the writer is an order slower, not when the machine is.
 
 
 def test_a_stack_ten_thousand_deep_is_written() -> None:

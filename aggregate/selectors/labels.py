@@ -1,0 +1,35 @@
+"""What to call a func. Labels are joined when read and never stored."""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+ANONYMOUS: Final = "(anonymous)"
+
+
+def label_func(name: str, uri: str | None, line: int | None, column: int | None) -> str:
+    """Returns the wire name, or `(anonymous) file:line:column` for an empty one.
+
+    An empty name is an anonymous function or a script's top level. Without a resource there is no place to name.
+    """
+    if name:
+        return name
+    return f"{ANONYMOUS} {place_of(uri, line, column)}" if uri is not None else ANONYMOUS
+
+
+def file_of(uri: str) -> str:
+    """Returns the last segment of a URI's path; its host where the path is empty; the URI where it has neither."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return uri
+    segments = [segment for segment in parts.path.split("/") if segment]
+    if segments:
+        return segments[-1]
+    return parts.netloc or uri
+
+
+def place_of(uri: str | None, line: int | None, column: int | None) -> str:
+    """Returns `file:line:column`, where the function is defined; "" for a built-in, which has no place."""
+    if uri is None:
+        return ""
+    return ":".join(str(part) for part in (file_of(uri), line, column) if part is not None)

@@ -1,0 +1,66 @@
+"""How a project stands: what came, what waits, what was refused; and a line on each of several projects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """received = pending + folded + rejected; `refused` was turned away at the door and is in none of them."""
+
+    received: int
+    pending: int
+    folded: int
+    rejected: int
+    refused: int
+    oldest_pending_s: float | None
+    last_received_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSummary:
+    """One project in a list. `last_bucket_at` is the start of the newest bucket of page views, None without any."""
+
+    views: int = 0
+    pages: int = 0
+    pending: int = 0
+    last_bucket_at: datetime | None = None
+
+
+def select_status(project_id: int) -> Status:
+    """Returns a project's counts, all of one moment."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*), count(*) FILTER (WHERE state = 0), count(*) FILTER (WHERE state = 1),
+                      count(*) FILTER (WHERE state = 2),
+                      (SELECT COALESCE(sum(count), 0)::bigint FROM ingest_refusal WHERE project_id = %(project_id)s),
+                      EXTRACT(epoch FROM clock_timestamp() - min(received_at) FILTER (WHERE state = 0))::float8,
+                      max(received_at)
+               FROM ingest_receipt WHERE project_id = %(project_id)s""",
+            {"project_id": project_id},
+        )
+        ((received, pending, folded, rejected, refused, oldest_s, last_at),) = cursor.fetchall()
+    # The web process's clock stamps a receipt, the database's reads it: they may differ by a little.
+    oldest_pending_s = None if oldest_s is None else max(0.0, oldest_s)
+    return Status(received, pending, folded, rejected, refused, oldest_pending_s, last_at)
+
+
+def select_project_summaries(project_ids: Sequence[int]) -> Mapping[int, ProjectSummary]:
+    """Returns a summary of each project, by its id."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT p.id, COALESCE(c.views, 0), COALESCE(c.pages, 0), r.pending, c.last_bucket_at
+               FROM unnest(%s::bigint[]) AS p (id)
+               LEFT JOIN LATERAL (
+                   SELECT sum(c.views)::bigint AS views, count(DISTINCT g.page) AS pages,
+                          max(c.bucket_at) AS last_bucket_at
+                   FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
+                   WHERE c.project_id = p.id AND c.merged_into IS NULL AND c.traces > 0) c ON true
+               CROSS JOIN LATERAL (
+                   SELECT count(*) AS pending FROM ingest_receipt r WHERE r.project_id = p.id AND r.state = 0) r""",
+            [list(project_ids)],
+        )
+        return {row[0]: ProjectSummary(*row[1:]) for row in cursor.fetchall()}

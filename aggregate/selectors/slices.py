@@ -1,0 +1,220 @@
+"""Slices: what a person asks about, checked once, and the condition it puts on cells."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.db import connection
+
+from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+
+MAX_VALUES: Final = 100  # of one field; a URL of that many releases is near what proxies let through
+MAX_EPOCH_MS: Final = 253_402_300_799_999  # the end of the year 9999
+HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
+EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+LATEST: Final = datetime.max.replace(tzinfo=UTC)
+
+# A + in a query string that was not escaped arrives as a space.
+UNESCAPED_PLUS: Final = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)")
+
+TimeRange = tuple[datetime | None, datetime | None]
+
+
+class SliceError(ValueError):
+    """A field of a slice has no usable value: the field's name and a sentence."""
+
+    def __init__(self, field: str, detail: str) -> None:
+        super().__init__(detail)
+        self.field = field
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class SliceQuery:
+    """A slice as asked for, in the words of the read API. Each field may have many values; none means all."""
+
+    release: Sequence[str] = ()
+    page: Sequence[str] = ()
+    from_: Sequence[str] = ()
+    to: Sequence[str] = ()
+    device: Sequence[str] = ()
+    browser: Sequence[str] = ()
+
+
+SLICE_FIELDS: Final = ("release", "page", "from", "to", "device", "browser")
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A checked slice of one project. Empty means all.
+
+    `ranges` are half-open `[from, to)`, aware, rounded outwards to whole buckets; None is an open end. A cell is in
+    the slice when it is in any of them. `devices` and `browsers` are words of profcore.dimensions.
+    """
+
+    project_id: int
+    releases: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    ranges: tuple[TimeRange, ...] = ()
+    devices: tuple[str, ...] = ()
+    browsers: tuple[str, ...] = ()
+
+    @property
+    def from_at(self) -> datetime | None:
+        """The earliest start, None when open."""
+        starts = [start for start, _ in self.ranges]
+        return min((start for start in starts if start is not None), default=None) if None not in starts else None
+
+    @property
+    def to_at(self) -> datetime | None:
+        """The latest end, None when open."""
+        ends = [end for _, end in self.ranges]
+        return max((end for end in ends if end is not None), default=None) if None not in ends else None
+
+    def params(self) -> list[tuple[str, str]]:
+        """Returns the slice as query parameters, which resolve to this slice again."""
+        pairs = [("release", release) for release in self.releases] + [("page", page) for page in self.pages]
+        for start, end in self.ranges:
+            pairs += [("from", format_instant(start))] if start else []
+            pairs += [("to", format_instant(end))] if end else []
+        pairs += [("device", device) for device in self.devices]
+        return pairs + [("browser", browser) for browser in self.browsers]
+
+    def query(self) -> str:
+        """Returns `params` as a query string, "" for everything."""
+        return urlencode(self.params(), safe="/:")
+
+
+def format_instant(at: datetime) -> str:
+    """Returns an aware UTC time as ISO 8601 with a `Z`, to the second: buckets have no finer bounds."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def resolve_slice(project_id: int, query: SliceQuery) -> Slice:
+    """Checks a query and rounds its times outwards to buckets: hours, or days where hours were merged into days.
+
+    Asks the database only when there is a time to round. Raises `SliceError`.
+    """
+    return Slice(
+        project_id=project_id,
+        releases=_read_texts("release", query.release),
+        pages=_read_texts("page", query.page),
+        ranges=_read_ranges(project_id, query),
+        devices=_read_words("device", query.device, DEVICE_CLASSES),
+        browsers=_read_words("browser", query.browser, BROWSERS),
+    )
+
+
+def _read_texts(field: str, values: Sequence[str]) -> tuple[str, ...]:
+    if len(values) > MAX_VALUES:
+        raise SliceError(field, f"{field} is given {len(values)} times; at most {MAX_VALUES} are taken.")
+    if any("\0" in value for value in values):
+        raise SliceError(field, f"{field} must not contain a NUL character.")
+    return tuple(dict.fromkeys(values))
+
+
+def _read_words(field: str, values: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
+    for value in values:
+        if value not in words:
+            raise SliceError(field, f"{field} must be one of {', '.join(words)}; not {value[:80]!r}.")
+    return _read_texts(field, values)
+
+
+def _read_ranges(project_id: int, query: SliceQuery) -> tuple[TimeRange, ...]:
+    starts: list[datetime | None] = [_read_instant("from", text) for text in _read_texts_in_order("from", query.from_)]
+    ends: list[datetime | None] = [_read_instant("to", text) for text in _read_texts_in_order("to", query.to)]
+    if not starts and not ends:
+        return ()
+    if max(len(starts), len(ends)) > 1 and len(starts) != len(ends):
+        raise SliceError("from", "from and to are paired in order: several of one need as many of the other.")
+    pairs = list(zip(starts or [None], ends or [None], strict=True))
+    for start, end in pairs:
+        if start is not None and end is not None and start >= end:
+            raise SliceError("to", "to must be later than from.")
+    days = _find_merged_days(project_id, [at for pair in pairs for at in pair if at is not None])
+    return tuple((start and _floor_bucket(start, days), end and _ceil_bucket(end, days)) for start, end in pairs)
+
+
+def _read_texts_in_order(field: str, values: Sequence[str]) -> Sequence[str]:
+    _read_texts(field, values)
+    return values
+
+
+def _read_instant(field: str, text: str) -> datetime:
+    """Reads ISO 8601 (without a zone: UTC) or epoch milliseconds."""
+    try:
+        if text.isascii() and text.removeprefix("-").isdigit():
+            epoch_ms = int(text) if len(text) <= 15 else MAX_EPOCH_MS + 1
+            if not 0 <= epoch_ms <= MAX_EPOCH_MS:
+                raise ValueError
+            return datetime.fromtimestamp(epoch_ms / 1000, UTC)
+        at = datetime.fromisoformat(UNESCAPED_PLUS.sub("+", text) if "T" in text else text)
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise SliceError(field, f"{field} must be an ISO 8601 time or epoch milliseconds; not {text[:80]!r}.") from None
+
+
+def _find_merged_days(project_id: int, instants: Sequence[datetime]) -> frozenset[datetime]:
+    """Returns the days (their midnights) among those of `instants` that hold day cells."""
+    wanted = sorted({_midnight(at) for at in instants})
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT d.day FROM unnest(%s::timestamptz[]) AS d (day)
+               WHERE EXISTS (SELECT FROM aggregate_cell c WHERE c.project_id = %s AND c.grain = 1
+                             AND c.merged_into IS NULL AND c.bucket_at = d.day)""",
+            [wanted, project_id],
+        )
+        return frozenset(row[0] for row in cursor)
+
+
+def _midnight(at: datetime) -> datetime:
+    return at.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _floor_bucket(at: datetime, days: frozenset[datetime]) -> datetime:
+    midnight = _midnight(at)
+    return midnight if midnight in days else at.replace(minute=0, second=0, microsecond=0)
+
+
+def _ceil_bucket(at: datetime, days: frozenset[datetime]) -> datetime:
+    floor = _floor_bucket(at, days)
+    if floor == at:
+        return at
+    size = DAY if _midnight(at) in days else HOUR
+    return floor + size if floor < LATEST - size else at
+
+
+def where_slice(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters of a statement
+    """Returns the condition on cells `c` joined with groups `g`, and its parameters.
+
+    Cells merged into a day are left out: the day's cell holds their sums.
+    """
+    conditions = ["c.project_id = %(project_id)s", "c.merged_into IS NULL"]
+    params: dict[str, Any] = {"project_id": slice_.project_id}
+    if slice_.releases:
+        conditions.append("g.release = ANY(%(releases)s::text[])")
+        params["releases"] = list(slice_.releases)
+    if slice_.pages:
+        conditions.append("g.page = ANY(%(pages)s::text[])")
+        params["pages"] = list(slice_.pages)
+    if slice_.devices:
+        conditions.append("c.device_class = ANY(%(devices)s::smallint[])")
+        params["devices"] = [DEVICE_CLASSES.index(word) for word in slice_.devices]
+    if slice_.browsers:
+        conditions.append("c.browser = ANY(%(browsers)s::smallint[])")
+        params["browsers"] = [BROWSERS.index(word) for word in slice_.browsers]
+    if slice_.ranges:
+        conditions.append(
+            "EXISTS (SELECT FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[]) AS r (f, t)"
+            " WHERE c.bucket_at >= COALESCE(r.f, '-infinity') AND c.bucket_at < COALESCE(r.t, 'infinity'))"
+        )
+        params["starts"] = [start for start, _ in slice_.ranges]
+        params["ends"] = [end for _, end in slice_.ranges]
+    return " AND ".join(conditions), params
+
+
+FROM_CELLS: Final = "FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"

@@ -1,0 +1,34 @@
+"""Who sees which project. Every page and every answer of the read API finds its project here, or answers 404."""
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import Http404
+
+from ingest.models import ApiToken, Membership, Project
+
+Reader = User | AbstractBaseUser | AnonymousUser | ApiToken
+
+
+def visible_projects(reader: Reader) -> QuerySet[Project]:
+    """Returns the projects a reader may see.
+
+    A token sees its own, a user those of which he is a member, in any role. A project without members belongs to the
+    superusers; once it has some, a superuser must be one of them.
+    """
+    if isinstance(reader, ApiToken):
+        return Project.objects.filter(pk=reader.project_id)
+    if not reader.is_authenticated:
+        return Project.objects.none()
+    members = Membership.objects.filter(project=OuterRef("pk"))
+    is_visible: Q = Q(Exists(members.filter(user=reader.pk)))
+    if getattr(reader, "is_superuser", False):
+        is_visible |= Q(~Exists(members))
+    return Project.objects.filter(is_visible).order_by("name", "slug")
+
+
+def get_visible_project(reader: Reader, slug: str) -> Project:
+    """Returns a project by its slug. One that is not there and one that is not his look the same: Http404."""
+    project = visible_projects(reader).filter(slug=slug).first()
+    if project is None:
+        raise Http404("There is no such project.")
+    return project

@@ -1,0 +1,69 @@
+"""Answers with a slice's export: negotiated or packed, named, and not sent again where the client has it."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.utils.cache import get_conditional_response, patch_vary_headers
+
+from aggregate.selectors import Slice, fingerprint_slice, select_slice_export
+from ingest.models import Project
+from profcore.formats.registry import Exporter
+from profcore.formats.streaming import gzip_stream
+
+# A change of what exporters write, or of labels, must change every ETag.
+EXPORT_VERSION: Final = 1
+FILE_NAME_CHARS: Final = 80
+UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
+
+
+def answer_export(
+    request: HttpRequest, project: Project, slice_: Slice, exporter: Exporter, *, as_gzip_file: bool, link: str
+) -> HttpResponseBase:
+    """Streams an export.
+
+    As a gzip file (`….json.gz`), or as the format's own type, which HTTP may compress on the way where the client
+    accepts that. The ETag is weak: it stands for the same sums, and bytes may differ in a detail such as the usual
+    interval of a sample of traces.
+    """
+    is_encoded = not as_gzip_file and accepts_gzip(request)
+    etag = make_etag(project, slice_, exporter, link, "file" if as_gzip_file else "gzip" if is_encoded else "plain")
+    response: HttpResponseBase | None = get_conditional_response(request, etag=etag, response=None)
+    if response is None:
+        export = select_slice_export(slice_, project=project.name, link=link)
+        written = exporter.write(export)
+        # The first piece before the status line: what fails while the tables are built answers 500, not half a file.
+        pieces: Iterator[bytes] = chain([next(written)], written)
+        response = StreamingHttpResponse(gzip_stream(pieces) if as_gzip_file or is_encoded else pieces)
+        response["Content-Type"] = "application/gzip" if as_gzip_file else exporter.media_type
+        name = name_file(project, slice_) + exporter.suffix + (".gz" if as_gzip_file else "")
+        response["Content-Disposition"] = f'attachment; filename="{name}"'
+        if is_encoded:
+            response["Content-Encoding"] = "gzip"
+    response["ETag"] = etag
+    patch_vary_headers(response, ["Accept-Encoding"])
+    return response
+
+
+def accepts_gzip(request: HttpRequest) -> bool:
+    """Tells whether the client takes gzip as a content encoding."""
+    for offer in request.headers.get("Accept-Encoding", "").split(","):
+        coding, _, weight = offer.partition(";")
+        if coding.strip().lower() in {"gzip", "*"} and not re.fullmatch(r"\s*q=0(\.0*)?\s*", weight):
+            return True
+    return False
+
+
+def make_etag(project: Project, slice_: Slice, exporter: Exporter, link: str, coding: str) -> str:
+    """Returns the weak ETag of one representation of a slice's export."""
+    facts = (EXPORT_VERSION, exporter.name, coding, project.name, link, slice_.query(), fingerprint_slice(slice_))
+    return f'W/"{hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()}"'
+
+
+def name_file(project: Project, slice_: Slice) -> str:
+    """Returns a file name without its suffix: ASCII letters, digits, dots and dashes."""
+    words = [project.slug, *slice_.releases[:1], *slice_.pages[:1]]
+    return "-".join(part for word in words if (part := UNSAFE.sub("-", word).strip("-.")))[:FILE_NAME_CHARS]

@@ -1,0 +1,55 @@
+"""What a project without traces shows: the snippet's tag, and a trace to send by hand."""
+
+import json
+import shlex
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import uuid4
+
+from ingest.models import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Onboarding:
+    """Texts to copy. `tag` goes into a page's head, `curl` into a shell."""
+
+    tag: str
+    header: str
+    curl: str
+
+
+HEADER = "Document-Policy: js-profiling"
+
+
+def build_onboarding(project: Project, base_url: str, now: datetime) -> Onboarding | None:
+    """Returns the texts with the project's oldest live key, or None where it has none. `base_url` ends in no slash."""
+    key = project.keys.filter(revoked_at=None).order_by("pk").first()
+    if key is None:
+        return None
+    tag = f'<script src="{base_url}/snippet.js" data-key="{key.public_key}" data-release="1.0.0" crossorigin></script>'
+    return Onboarding(tag, HEADER, write_curl(base_url, key.public_key, now))
+
+
+def write_curl(base_url: str, public_key: str, now: datetime) -> str:
+    """Returns a shell command that posts one small trace: 20 ms of a function `hello`, then nothing."""
+    address = f"{base_url}/ingest/v1/traces?key={public_key}"
+    body = json.dumps(make_envelope(now), separators=(",", ":"))
+    return f"curl -i {shlex.quote(address)} -H 'content-type: application/json' --data {shlex.quote(body)}"
+
+
+def make_envelope(now: datetime) -> dict[str, object]:
+    """Returns the smallest envelope that shows something."""
+    return {
+        "viewId": str(uuid4()),
+        "seq": 0,
+        "release": "1.0.0",
+        "page": "/hello",
+        "timeOrigin": int(now.timestamp() * 1000),
+        "sampleInterval": 10,
+        "trace": {
+            "resources": ["https://example.com/app.js"],
+            "frames": [{"name": "hello", "resourceId": 0, "line": 1, "column": 15}],
+            "stacks": [{"frameId": 0}],
+            "samples": [{"timestamp": 0, "stackId": 0}, {"timestamp": 10, "stackId": 0}, {"timestamp": 20}],
+        },
+    }

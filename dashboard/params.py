@@ -1,0 +1,56 @@
+"""Query parameters: which are known, and what they may say."""
+
+from collections.abc import Collection
+
+from django.http import QueryDict
+
+from aggregate.selectors import SliceQuery
+from aggregate.selectors.slices import SLICE_FIELDS
+
+
+class ParamError(ValueError):
+    """A parameter is unknown or has no usable value: its name and a sentence."""
+
+    def __init__(self, field: str, detail: str) -> None:
+        super().__init__(detail)
+        self.field = field
+        self.detail = detail
+
+
+def check_known(params: QueryDict, known: Collection[str]) -> None:
+    """Raises `ParamError` for a parameter that would be ignored: a typo must not pass for a filter."""
+    for name in params:
+        if name not in known:
+            words = f"known are {', '.join(sorted(known))}" if known else "none is taken here"
+            raise ParamError(name[:80], f"The parameter {name[:80]!r} is not known; {words}.")
+
+
+def read_slice_query(params: QueryDict) -> SliceQuery:
+    """Returns the slice's raw values, for `resolve_slice` to check."""
+    release, page, from_, to, device, browser = (params.getlist(field) for field in SLICE_FIELDS)
+    return SliceQuery(release=release, page=page, from_=from_, to=to, device=device, browser=browser)
+
+
+def read_one(params: QueryDict, name: str, default: str) -> str:
+    """Returns a parameter that may be given once."""
+    values = params.getlist(name)
+    if len(values) > 1:
+        raise ParamError(name, f"{name} is given {len(values)} times; once is enough.")
+    return values[0] if values else default
+
+
+def read_choice(params: QueryDict, name: str, choices: Collection[str], default: str) -> str:
+    """Returns a parameter that must be one of some words."""
+    value = read_one(params, name, default)
+    if value not in choices:
+        raise ParamError(name, f"{name} must be one of {', '.join(choices)}; not {value[:80]!r}.")
+    return value
+
+
+def read_count(params: QueryDict, name: str, *, default: int, high: int) -> int:
+    """Returns a parameter that must be a whole number from 1 to `high`."""
+    text = read_one(params, name, str(default))
+    value = int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0
+    if not 1 <= value <= high:
+        raise ParamError(name, f"{name} must be a whole number from 1 to {high}; not {text[:80]!r}.")
+    return value

@@ -1,0 +1,229 @@
+"""The read API's answers: encoders from dataclasses, and beside them the same shape for OpenAPI.
+
+The encoders build plain dicts: DRF's own field-by-field encoding of a thousand functions took most of a request's
+time. A test holds the two together, field by field.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rest_framework import serializers
+
+from aggregate.selectors import FunctionRow, FunctionTable, PageRow, ReleaseRow, Slice, Status
+from aggregate.selectors.slices import format_instant
+from profcore.weights import TimeParts
+
+Json = dict[str, object]
+Shape = serializers.Serializer[Any]  # Any: shapes are never fed an instance
+
+
+def define_shape(name: str, doc: str, fields: Mapping[str, serializers.Field[Any, Any, Any, Any]]) -> type[Shape]:
+    """Returns a serializer class whose fields have names that a class body cannot: keywords, and DRF's own words."""
+    return type(name, (serializers.Serializer,), {"__doc__": doc, **fields})
+
+
+RangeShape = define_shape(
+    "RangeShape",
+    "One stretch of time, null where it is open.",
+    {"from": serializers.DateTimeField(allow_null=True), "to": serializers.DateTimeField(allow_null=True)},
+)
+SliceShape = define_shape(
+    "SliceShape",
+    "The slice as it was understood; empty lists and nulls mean all. Times are rounded outwards to buckets.",
+    {
+        "release": serializers.ListField(child=serializers.CharField()),
+        "page": serializers.ListField(child=serializers.CharField()),
+        "from": serializers.DateTimeField(allow_null=True, help_text="The earliest start."),
+        "to": serializers.DateTimeField(allow_null=True, help_text="The latest end, exclusive."),
+        "ranges": RangeShape(many=True, help_text="Each pair of from and to."),
+        "device": serializers.ListField(child=serializers.CharField()),
+        "browser": serializers.ListField(child=serializers.CharField()),
+    },
+)
+
+
+class TimeShape(Shape):
+    """The parts of time, ms: js + hidden + idle + unobserved + profiler = span."""
+
+    js = serializers.FloatField()
+    hidden = serializers.FloatField()
+    idle = serializers.FloatField()
+    unobserved = serializers.FloatField()
+    profiler = serializers.FloatField()
+    span = serializers.FloatField()
+
+
+OriginalShape = define_shape(
+    "OriginalShape",
+    "Where a source map says the function starts. Filled by a later version.",
+    {
+        "source": serializers.CharField(),
+        "line": serializers.IntegerField(),
+        "column": serializers.IntegerField(),
+        "name": serializers.CharField(),
+        "package": serializers.CharField(allow_null=True),
+    },
+)
+FunctionShape = define_shape(
+    "FunctionShape",
+    "One function's exact sums in the slice. Line and column say where it is defined, 1-based.",
+    {
+        "id": serializers.CharField(),
+        "name": serializers.CharField(allow_blank=True, help_text="The name on the wire, repaired."),
+        "label": serializers.CharField(help_text="What to show."),
+        "uri": serializers.CharField(allow_null=True),
+        "line": serializers.IntegerField(allow_null=True),
+        "column": serializers.IntegerField(allow_null=True),
+        "original": OriginalShape(allow_null=True),
+        "category": serializers.CharField(allow_null=True),
+        "self_samples": serializers.IntegerField(),
+        "total_samples": serializers.IntegerField(),
+        "self_ms": serializers.FloatField(),
+        "total_ms": serializers.FloatField(),
+        "hidden_ms": serializers.FloatField(),
+        "views": serializers.IntegerField(help_text="Page views that ran it."),
+        "self_share": serializers.FloatField(allow_null=True, help_text="self / JS time of the slice, 0 to 1."),
+        "self_share_ci95": serializers.ListField(child=serializers.FloatField(), allow_null=True),
+        "self_ms_per_view": serializers.FloatField(help_text="Over all page views of the slice."),
+        "self_ms_per_view_ci95": serializers.ListField(child=serializers.FloatField(), allow_null=True),
+        "p75_self_ms_per_view": serializers.FloatField(allow_null=True),
+    },
+)
+
+
+class FunctionsShape(Shape):
+    slice = SliceShape()
+    views = serializers.IntegerField()
+    traces = serializers.IntegerField()
+    samples = serializers.IntegerField()
+    time_ms = TimeShape()
+    function_count = serializers.IntegerField(help_text="Functions of the slice, those beyond the limit too.")
+    functions = FunctionShape(many=True)
+
+
+class PageShape(Shape):
+    page = serializers.CharField()
+    views = serializers.IntegerField()
+    js_ms_per_view = serializers.FloatField(allow_null=True)
+
+
+class PagesShape(Shape):
+    slice = SliceShape()
+    pages = PageShape(many=True)
+
+
+class ReleaseShape(Shape):
+    release = serializers.CharField()
+    first_seen_at = serializers.DateTimeField()
+    views = serializers.IntegerField()
+
+
+class ReleasesShape(Shape):
+    releases = ReleaseShape(many=True)
+
+
+class StatusShape(Shape):
+    """received = pending + folded + rejected; what the door refused is counted apart."""
+
+    received = serializers.IntegerField()
+    pending = serializers.IntegerField()
+    folded = serializers.IntegerField()
+    rejected = serializers.IntegerField()
+    refused = serializers.IntegerField()
+    oldest_pending_s = serializers.FloatField(allow_null=True)
+
+
+class ErrorShape(Shape):
+    detail = serializers.CharField()
+    field = serializers.CharField(required=False, help_text="The parameter it is about.")
+
+
+def encode_slice(slice_: Slice) -> Json:
+    ranges = [
+        {"from": start and format_instant(start), "to": end and format_instant(end)} for start, end in slice_.ranges
+    ]
+    return {
+        "release": list(slice_.releases),
+        "page": list(slice_.pages),
+        "from": slice_.from_at and format_instant(slice_.from_at),
+        "to": slice_.to_at and format_instant(slice_.to_at),
+        "ranges": ranges,
+        "device": list(slice_.devices),
+        "browser": list(slice_.browsers),
+    }
+
+
+def encode_time(time: TimeParts) -> Json:
+    return {
+        "js": time.js_us / 1000,
+        "hidden": time.hidden_us / 1000,
+        "idle": time.idle_us / 1000,
+        "unobserved": time.unobserved_us / 1000,
+        "profiler": time.profiler_us / 1000,
+        "span": time.span_us / 1000,
+    }
+
+
+def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
+    return {
+        "id": str(row.id),
+        "name": row.name,
+        "label": row.label,
+        "uri": row.uri,
+        "line": row.line,
+        "column": row.column,
+        "original": None,
+        "category": None,
+        "self_samples": row.self_samples,
+        "total_samples": row.total_samples,
+        "self_ms": row.self_us / 1000,
+        "total_ms": row.total_us / 1000,
+        "hidden_ms": row.hidden_us / 1000,
+        "views": row.views,
+        "self_share": table.self_share(row),
+        "self_share_ci95": None,
+        "self_ms_per_view": row.self_us / 1000 / table.views,
+        "self_ms_per_view_ci95": None,
+        "p75_self_ms_per_view": None,
+    }
+
+
+def encode_functions(slice_: Slice, table: FunctionTable) -> Json:
+    return {
+        "slice": encode_slice(slice_),
+        "views": table.views,
+        "traces": table.traces,
+        "samples": table.time.samples,
+        "time_ms": encode_time(table.time),
+        "function_count": table.function_count,
+        "functions": [encode_function(row, table) for row in table.functions],
+    }
+
+
+def encode_pages(slice_: Slice, rows: Sequence[PageRow]) -> Json:
+    pages = [{"page": row.page, "views": row.views, "js_ms_per_view": row.js_ms_per_view} for row in rows]
+    return {"slice": encode_slice(slice_), "pages": pages}
+
+
+def encode_releases(rows: Sequence[ReleaseRow]) -> Json:
+    return {
+        "releases": [
+            {
+                "release": row.release,
+                "first_seen_at": row.first_seen_at.isoformat().replace("+00:00", "Z"),
+                "views": row.views,
+            }
+            for row in rows
+        ]
+    }
+
+
+def encode_status(status: Status) -> Json:
+    return {
+        "received": status.received,
+        "pending": status.pending,
+        "folded": status.folded,
+        "rejected": status.rejected,
+        "refused": status.refused,
+        "oldest_pending_s": status.oldest_pending_s,
+    }

@@ -1,0 +1,160 @@
+"""How figures are written and drawn: units, thin spaces, bars as SVG attributes (the policy forbids inline styles)."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django import template
+from django.utils import timezone
+
+from profcore.weights import TimeParts
+
+register = template.Library()
+
+THIN: Final = "\u202f"  # narrow, and no line breaks at it
+SECONDS_FROM_US: Final = 10_000_000
+BAR_UNITS: Final = 1_000
+# (field, word, what it means)
+PARTS: Final = (
+    ("js", "JS", "A stack was visible: the page’s functions ran."),
+    (
+        "hidden",
+        "Hidden",
+        "The main thread was busy, but no stack was visible: garbage collection, style, layout, paint, or JavaScript "
+        "whose stack the browser dropped. It is in no function’s self or total.",
+    ),
+    ("idle", "Idle", "No stack, and no sign of work."),
+    (
+        "unobserved",
+        "Unobserved",
+        "A gap of more than ten sampling intervals, as in a suspended tab: what ran then, if anything, is not known.",
+    ),
+    ("profiler", "Profiler", "The cost of the profiler itself. It is left out of JS."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BarPart:
+    """One part of a stacked bar: x and width in units of a thousandth of the whole."""
+
+    key: str
+    word: str
+    meaning: str
+    us: int
+    share: float | None
+    x: str
+    width: str
+
+
+def group_thousands(text: str) -> str:
+    return text.replace(",", THIN)
+
+
+@register.filter
+def us_as_time(us: float | None) -> str:
+    """Writes µs as `1 234.5 ms`, or as seconds above 10 000 ms."""
+    if us is None:
+        return "–"
+    if us >= SECONDS_FROM_US:
+        return group_thousands(f"{us / 1_000_000:,.1f}") + THIN + "s"
+    return group_thousands(f"{us / 1_000:,.1f}") + THIN + "ms"
+
+
+@register.filter
+def ms_as_time(ms: float | None) -> str:
+    """Writes ms the same way."""
+    return us_as_time(None if ms is None else ms * 1_000)
+
+
+@register.filter
+def count(number: int) -> str:
+    """Writes a whole number with thin spaces."""
+    return group_thousands(f"{number:,}")
+
+
+@register.filter
+def share(part: float | None) -> str:
+    """Writes a part of one in per cent; what is there but rounds to nothing is `< 0.1 %`."""
+    if part is None:
+        return "–"
+    if 0 < part < 0.0005:
+        return f"<{THIN}0.1{THIN}%"
+    return f"{part * 100:.1f}{THIN}%"
+
+
+@register.filter
+def per(us: int, views: int) -> float | None:
+    """Returns µs for each of some views."""
+    return us / views if views else None
+
+
+@register.filter
+def of(part: int, whole: int) -> float | None:
+    """Returns what part of a whole it is, 0 to 1."""
+    return part / whole if whole else None
+
+
+@register.filter
+def bar_width(part: float | None) -> str:
+    """Returns the width of a bar for a part of one, in bar units, as an SVG attribute."""
+    return f"{BAR_UNITS * min(1.0, max(0.0, part or 0.0)):.1f}"
+
+
+@register.filter
+def visible(text: str) -> str:
+    """Makes control and direction characters visible: a name must not hide or reorder what stands around it.
+
+    Markup is none of its business: templates escape.
+    """
+    return "".join(_picture(char) if unicodedata.category(char) in {"Cc", "Cf", "Zl", "Zp"} else char for char in text)
+
+
+@register.filter
+def listed(texts: Sequence[str]) -> str:
+    """Joins texts by commas, made visible. The template's own `join` escapes too early, and so twice."""
+    return ", ".join(visible(text) for text in texts)
+
+
+def _picture(char: str) -> str:
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else f"⟨U+{code:04X}⟩"
+
+
+@register.filter
+def ago(at: datetime | None) -> str:
+    """Writes how long ago something was, in its largest unit."""
+    if at is None:
+        return "never"
+    seconds = int((timezone.now() - at).total_seconds())
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        if seconds >= size:
+            return f"{seconds // size}{THIN}{unit} ago"
+    return "just now"
+
+
+@register.filter
+def time_parts(time: TimeParts) -> list[BarPart]:
+    """Returns the parts of time as a stacked bar, those without time too: an absent part says something."""
+    parts = []
+    at = 0
+    for key, word, meaning in PARTS:
+        us = getattr(time, f"{key}_us")
+        x, end = (_place(value, time.span_us) for value in (at, at + us))
+        part = us / time.span_us if time.span_us else None
+        parts.append(BarPart(key, word, meaning, us, part, f"{x:.1f}", f"{end - x:.1f}"))
+        at += us
+    return parts
+
+
+def _place(us: int, span_us: int) -> float:
+    return BAR_UNITS * us / span_us if span_us else 0.0
+
+
+@register.simple_tag
+def page_parts() -> list[tuple[str, str, str]]:
+    """Returns every part's key, word and meaning, for a legend."""
+    return list(PARTS)

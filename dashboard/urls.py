@@ -1,0 +1,26 @@
+"""The dashboard's pages and the read API."""
+
+from django.contrib.auth.views import LogoutView
+from django.urls import URLPattern, path, re_path
+from django.views.generic import RedirectView
+
+from dashboard import api, views
+
+PROJECT_API = "api/v1/projects/<slug:slug>/"
+
+urlpatterns: list[URLPattern] = [
+    path("", RedirectView.as_view(pattern_name="projects"), name="home"),
+    path("login/", views.LogIn.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("projects/", views.show_projects, name="projects"),
+    path("projects/<slug:slug>/", views.show_project, name="project"),
+    path("projects/<slug:slug>/page/", views.show_page, name="page"),
+    path(PROJECT_API + "status", api.StatusView.as_view(), name="api-status"),
+    path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),
+    path(PROJECT_API + "pages", api.PagesView.as_view(), name="api-pages"),
+    path(PROJECT_API + "functions", api.FunctionsView.as_view(), name="api-functions"),
+    path(PROJECT_API + "profile", api.ProfileView.as_view(), name="api-profile"),
+    path("api/v1/schema", api.SchemaView.as_view(), name="api-schema"),
+    path("api/v1/docs", views.show_api_docs, name="api-docs"),
+    re_path(r"^api(?:/|$)", api.no_such_address),
+]

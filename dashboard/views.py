@@ -1,0 +1,146 @@
+"""The dashboard's pages: decode the address, ask the selectors, render."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from csp.decorators import csp_update
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+from aggregate.selectors import (
+    FUNCTION_SORTS,
+    Slice,
+    SliceError,
+    resolve_slice,
+    select_functions,
+    select_pages,
+    select_project_summaries,
+    select_releases,
+    select_status,
+)
+from aggregate.selectors.slices import SLICE_FIELDS
+from dashboard.access import get_visible_project, visible_projects
+from dashboard.onboarding import build_onboarding
+from dashboard.params import ParamError, read_choice, read_count, read_slice_query
+from ingest.models import Project
+
+Page = Callable[..., HttpResponse]
+TOP_FUNCTIONS: Final = 100
+MAX_TOP_FUNCTIONS: Final = 2_000
+
+
+class LogIn(LoginView):
+    """Asks for a name and a password; who is logged in already goes on."""
+
+    template_name = "dashboard/login.html"
+    redirect_authenticated_user = True
+
+
+def private_page(view: Page) -> Page:
+    """Makes a view one for people who are logged in, not to be kept by caches, with a plain answer to a bad address."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
+        try:
+            return view(request, *args, **kwargs)
+        except (ParamError, SliceError) as error:
+            return render(request, "dashboard/bad_address.html", {"error": error}, status=400)
+
+    return require_safe(cache_control(private=True, no_cache=True)(login_required(answer)))
+
+
+@private_page
+def show_projects(request: HttpRequest) -> HttpResponse:
+    projects = list(visible_projects(request.user))
+    summaries = select_project_summaries([project.pk for project in projects])
+    return render(
+        request,
+        "dashboard/projects.html",
+        {"rows": [(project, summaries[project.pk]) for project in projects]},
+    )
+
+
+@private_page
+def show_project(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    status = select_status(project.pk)
+    slice_ = read_page_slice(request, project)
+    releases = select_releases(project.pk)
+    context: dict[str, object] = {"project": project, "status": status, "slice": slice_, "releases": releases}
+    if not releases:
+        base_url = request.build_absolute_uri("/").rstrip("/")
+        context["onboarding"] = build_onboarding(project, base_url, timezone.now())
+        return render(request, "dashboard/project_empty.html", context)
+    pages = select_pages(slice_)
+    links = [f"{reverse('page', args=[slug])}?{make_query(slice_, page=row.page)}" for row in pages]
+    context |= {"pages": list(zip(pages, links, strict=True)), "kept": kept_params(slice_)}
+    return render(request, "dashboard/project.html", context)
+
+
+@private_page
+def show_page(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    slice_ = read_page_slice(request, project)
+    if not slice_.pages:
+        return redirect("project", slug)
+    sort = read_choice(request.GET, "sort", list(FUNCTION_SORTS), "self_ms")
+    limit = read_count(request.GET, "limit", default=TOP_FUNCTIONS, high=MAX_TOP_FUNCTIONS)
+    address = reverse("page", args=[slug])
+    context = {
+        "project": project,
+        "slice": slice_,
+        "table": select_functions(slice_, sort=sort, limit=limit),
+        "releases": select_releases(project.pk, page=slice_.pages[0] if len(slice_.pages) == 1 else None),
+        "status": select_status(project.pk),
+        "sort": sort,
+        "sort_links": {name: f"{address}?{make_query(slice_, sort=name)}" for name in FUNCTION_SORTS},
+        "more_link": f"{address}?{make_query(slice_, sort=sort, limit=str(MAX_TOP_FUNCTIONS))}",
+        "kept": [*kept_params(slice_), ("sort", sort)],
+        "back_link": f"{reverse('project', args=[slug])}?{make_query(without_pages(slice_))}",
+    }
+    return render(request, "dashboard/page.html", context | describe_export(slice_, slug))
+
+
+@require_safe
+@csp_update({"img-src": ["data:"]})  # Swagger's style sheet draws its arrows from data: images
+def show_api_docs(request: HttpRequest) -> HttpResponse:
+    return render(request, "dashboard/api_docs.html")
+
+
+def read_page_slice(request: HttpRequest, project: Project) -> Slice:
+    """Returns the slice in a page's address. Unknown parameters are let pass; empty ones, as forms send, mean all."""
+    params = QueryDict(mutable=True)
+    for field in SLICE_FIELDS:
+        params.setlist(field, [value for value in request.GET.getlist(field) if value])
+    return resolve_slice(project.pk, read_slice_query(params))
+
+
+def make_query(slice_: Slice, **more: str) -> str:
+    """Returns the query string of a slice and what more is asked of its page."""
+    return urlencode([*slice_.params(), *more.items()], safe="/:")
+
+
+def kept_params(slice_: Slice) -> list[tuple[str, str]]:
+    """Returns what the release picker sends along: all of the slice but the release."""
+    return [(name, value) for name, value in slice_.params() if name != "release"]
+
+
+def without_pages(slice_: Slice) -> Slice:
+    """Returns the slice over all pages."""
+    return Slice(slice_.project_id, slice_.releases, (), slice_.ranges, slice_.devices, slice_.browsers)
+
+
+def describe_export(slice_: Slice, slug: str) -> dict[str, object]:
+    """Returns what the export buttons need: where the profile is, what to call it, and where the viewer lives."""
+    profile = f"{reverse('api-profile', args=[slug])}?{make_query(slice_, format='firefox', compress='gzip')}"
+    name = " ".join([slug, *slice_.releases, *slice_.pages])
+    return {"profile_url": profile, "profile_name": name, "viewer_origin": settings.VIEWER_ORIGIN}

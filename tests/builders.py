@@ -1,0 +1,185 @@
+"""Rows of the fold's tables, made directly: what selectors and pages read, without traces."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from uuid import uuid4
+
+from django.db import connection
+
+from aggregate.models import CallTreePiece, Cell, Func, Hotspot, View
+from ingest.models import Group, Project, Receipt
+from ingest.services import create_project
+from profcore.blobs import Contribution, encode_call_tree, encode_contribution
+from profcore.calltree import CallTree
+from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.weights import TimeParts
+
+MONDAY = datetime(2026, 11, 16, 9, tzinfo=UTC)
+
+
+def make_project(slug: str = "shop", *, name: str | None = None) -> Project:
+    """Makes a project with one key, `KEY-<slug>`, for any origin."""
+    project, _ = create_project(slug=slug, key=f"KEY-{slug}", origins=["*"], name=name)
+    return project
+
+
+def _next_id(table: str, project: Project) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT COALESCE(max(id), 0) + 1 FROM {table} WHERE project_id = %s", [project.pk])
+        row = cursor.fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def make_group(project: Project, release: str, page: str, *, first_seen_at: datetime = MONDAY) -> Group:
+    """Finds or makes a release × page."""
+    found = Group.objects.filter(project=project, release=release, page=page).first()
+    return found or Group.objects.create(
+        project=project,
+        id=_next_id("ingest_group", project),
+        release=release,
+        page=page,
+        first_seen_at=first_seen_at,
+    )
+
+
+def make_func(
+    project: Project,
+    name: str,
+    *,
+    uri: str | None = "https://shop.example/assets/app.js",
+    line: int | None = 1,
+    column: int | None = None,
+) -> Func:
+    """Finds or makes a func; without a column it gets one of its own."""
+    func_id = _next_id("aggregate_func", project)
+    if uri is not None and line is not None and column is None:
+        column = 10 * func_id
+    digest = blake2b(repr((project.pk, uri, line, column, name)).encode(), digest_size=16).digest()
+    found = Func.objects.filter(project=project, digest=digest).first()
+    return found or Func.objects.create(
+        project=project, id=func_id, digest=digest, name=name, uri=uri, line=line, column=column
+    )
+
+
+def make_cell(
+    project: Project,
+    *,
+    release: str = "1.0.0",
+    page: str = "/cart",
+    bucket_at: datetime = MONDAY,
+    device: str = "desktop",
+    browser: str = "chrome",
+    views: int = 1,
+    traces: int = 1,
+    js_us: int = 0,
+    hidden_us: int = 0,
+    idle_us: int = 0,
+    unobserved_us: int = 0,
+    profiler_us: int = 0,
+    samples: tuple[int, int, int, int] = (1, 0, 0, 0),
+    grain: Cell.Grain = Cell.Grain.HOUR,
+    merged_into: int | None = None,
+) -> Cell:
+    """Makes a cell; its span is the sum of its parts. `samples` are those of js, hidden, idle and profiler."""
+    js_samples, hidden_samples, idle_samples, profiler_samples = samples
+    return Cell.objects.create(
+        project=project,
+        id=_next_id("aggregate_cell", project),
+        group_id=make_group(project, release, page).id,
+        bucket_at=bucket_at,
+        grain=grain,
+        device_class=DEVICE_CLASSES.index(device),
+        browser=BROWSERS.index(browser),
+        merged_into=merged_into,
+        fold_version=1,
+        views=views,
+        traces=traces,
+        js_us=js_us,
+        hidden_us=hidden_us,
+        idle_us=idle_us,
+        unobserved_us=unobserved_us,
+        profiler_us=profiler_us,
+        span_us=js_us + hidden_us + idle_us + unobserved_us + profiler_us,
+        js_samples=js_samples,
+        hidden_samples=hidden_samples,
+        idle_samples=idle_samples,
+        profiler_samples=profiler_samples,
+    )
+
+
+def make_hotspot(
+    cell: Cell, func: Func, *, self_us: int = 0, total_us: int = 0, hidden_us: int = 0, views: int = 1, samples: int = 1
+) -> Hotspot:
+    """Makes a func's row in a cell."""
+    return Hotspot.objects.create(
+        project_id=cell.project_id,
+        cell_id=cell.id,
+        func_id=func.id,
+        self_samples=samples,
+        total_samples=samples + 1,
+        self_us=self_us,
+        total_us=total_us,
+        hidden_us=hidden_us,
+        views=views,
+    )
+
+
+def make_call_tree(cell: Cell, nodes: Sequence[tuple[int, Func, int]]) -> CallTreePiece:
+    """Adds a piece to a cell's call tree. A node is (prefix, func, self µs), each with one sample where it has time."""
+    tree = CallTree(
+        prefix=[prefix for prefix, _, _ in nodes],
+        func=[func.id for _, func, _ in nodes],
+        self_us=[self_us for _, _, self_us in nodes],
+        self_samples=[1 if self_us else 0 for _, _, self_us in nodes],
+        hidden_us=[0] * len(nodes),
+    )
+    pieces = CallTreePiece.objects.filter(project_id=cell.project_id, cell_id=cell.id).count()
+    return CallTreePiece.objects.create(
+        project_id=cell.project_id, cell_id=cell.id, id=pieces + 1, node_count=len(tree), blob=encode_call_tree(tree)
+    )
+
+
+def make_receipt(
+    project: Project,
+    *,
+    release: str = "1.0.0",
+    page: str = "/cart",
+    state: Receipt.State = Receipt.State.FOLDED,
+    age: timedelta = timedelta(minutes=1),
+    interval_us: int = 10_000,
+) -> Receipt:
+    """Makes the receipt of a trace that came `age` ago."""
+    received_at = datetime.now(UTC) - age
+    return Receipt.objects.create(
+        project=project,
+        view_id=uuid4(),
+        seq=0,
+        group_id=make_group(project, release, page).id,
+        received_at=received_at,
+        view_started_at=received_at,
+        device_class=1,
+        browser=1,
+        end_reason=1,
+        sample_rate=1.0,
+        interval_us=interval_us,
+        body_bytes=1_000,
+        state=state,
+    )
+
+
+def make_view(cell: Cell, receipt: Receipt) -> View:
+    """Makes the row of a receipt's view, in a cell of the same group; without a contribution of its own."""
+    parts = TimeParts()
+    return View.objects.create(
+        project_id=cell.project_id,
+        view_id=receipt.view_id,
+        group_id=cell.group_id,
+        cell_id=cell.id,
+        traces=1,
+        is_truncated=False,
+        fold_version=1,
+        contribution=encode_contribution(Contribution()),
+        **{name: getattr(parts, name) for name in TimeParts.__slots__},
+    )

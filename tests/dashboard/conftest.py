@@ -1,0 +1,72 @@
+"""Three people, a project with one page, and static files without a manifest."""
+
+from dataclasses import dataclass
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from ingest.models import Membership, Project
+from ingest.services import create_token
+from tests.builders import make_call_tree, make_cell, make_func, make_hotspot, make_project, make_receipt
+
+
+@pytest.fixture(autouse=True)
+def _fast_passwords(settings: Settings) -> None:
+    """Hashes passwords quickly: three people a test would take most of its time."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
+def _plain_static_files(settings: Settings) -> None:
+    """Names static files as they are: the manifest is made by collectstatic, which tests do not need."""
+    storages = dict(settings.STORAGES)
+    storages["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = storages
+
+
+@dataclass(frozen=True)
+class People:
+    """The owner administers the shop, the member reads it, the stranger belongs to another project."""
+
+    owner: User
+    member: User
+    stranger: User
+
+
+@pytest.fixture
+def shop(db: None) -> Project:
+    """A project with one page view of /cart in release 1.0.0: main (2 ms self) called draw (7 ms self)."""
+    project = make_project("shop", name="The shop")
+    cell = make_cell(project, js_us=9_000, hidden_us=500, idle_us=300, unobserved_us=150, profiler_us=50)
+    main, draw = make_func(project, "main"), make_func(project, "draw")
+    make_hotspot(cell, main, self_us=2_000, total_us=9_000)
+    make_hotspot(cell, draw, self_us=7_000, total_us=7_000)
+    make_call_tree(cell, [(-1, main, 2_000), (0, draw, 7_000)])
+    make_receipt(project)
+    return project
+
+
+@pytest.fixture
+def people(shop: Project) -> People:
+    users = [User.objects.create_user(name, password="correct horse") for name in ("owner", "member", "stranger")]
+    owner, member, stranger = users
+    Membership.objects.create(project=shop, user=owner, role=Membership.Role.ADMIN)
+    Membership.objects.create(project=shop, user=member)
+    Membership.objects.create(project=make_project("elsewhere"), user=stranger, role=Membership.Role.ADMIN)
+    return People(owner, member, stranger)
+
+
+@pytest.fixture
+def member(client: Client, people: People) -> Client:
+    """A client with the member's session."""
+    client.force_login(people.member)
+    return client
+
+
+@pytest.fixture
+def bearer(shop: Project) -> dict[str, str]:
+    """The headers of a token of the shop."""
+    _, clear = create_token(project=shop)
+    return {"Authorization": f"Bearer {clear}"}

@@ -1,0 +1,156 @@
+"""`functions`: every field of the contract, its units, and what a bad parameter is answered."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from ingest.models import Project
+from tests.builders import MONDAY, make_cell, make_func, make_hotspot
+
+ADDRESS = "/api/v1/projects/shop/functions"
+
+
+def ask(client: Client, query: str = "") -> dict[str, Any]:
+    response = client.get(f"{ADDRESS}?{query}")
+    assert response.status_code == 200, response.content
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
+    answer = ask(member, "release=1.0.0&page=/cart&limit=1")
+    ((function),) = answer.pop("functions")
+    assert answer == {
+        "slice": {
+            "release": ["1.0.0"],
+            "page": ["/cart"],
+            "from": None,
+            "to": None,
+            "ranges": [],
+            "device": [],
+            "browser": [],
+        },
+        "views": 1,
+        "traces": 1,
+        "samples": 1,
+        "time_ms": {"js": 9.0, "hidden": 0.5, "idle": 0.3, "unobserved": 0.15, "profiler": 0.05, "span": 10.0},
+        "function_count": 2,
+    }
+    assert function == {
+        "id": "2",
+        "name": "draw",
+        "label": "draw",
+        "uri": "https://shop.example/assets/app.js",
+        "line": 1,
+        "column": 20,
+        "original": None,
+        "category": None,
+        "self_samples": 1,
+        "total_samples": 2,
+        "self_ms": 7.0,
+        "total_ms": 7.0,
+        "hidden_ms": 0.0,
+        "views": 1,
+        "self_share": 7 / 9,
+        "self_share_ci95": None,
+        "self_ms_per_view": 7.0,
+        "self_ms_per_view_ci95": None,
+        "p75_self_ms_per_view": None,
+    }
+
+
+def test_milliseconds_are_microseconds_by_a_thousand_and_means_go_over_all_views(member: Client, shop: Project) -> None:
+    cell = make_cell(shop, page="/odd", views=3, js_us=1_234_567)
+    make_hotspot(cell, make_func(shop, "odd"), self_us=1_234_567, total_us=1_234_567, hidden_us=1, views=2)
+    (function,) = ask(member, "page=/odd")["functions"]
+    assert (function["self_ms"], function["hidden_ms"]) == (1234.567, 0.001)
+    assert function["self_ms_per_view"] == 1234.567 / 3
+    assert function["views"] == 2
+
+
+def test_sort_and_limit_are_honoured(member: Client) -> None:
+    assert [row["name"] for row in ask(member, "sort=total_ms")["functions"]] == ["main", "draw"]
+    assert [row["name"] for row in ask(member, "sort=self_ms&group_by=function")["functions"]] == ["draw", "main"]
+    assert [row["name"] for row in ask(member, "limit=1")["functions"]] == ["draw"]
+
+
+def test_the_slice_says_to_what_times_were_rounded(member: Client) -> None:
+    assert ask(member, f"from={MONDAY.isoformat()}&to=2026-11-16T09:10:00Z")["slice"] == {
+        "release": [],
+        "page": [],
+        "from": "2026-11-16T09:00:00Z",
+        "to": "2026-11-16T10:00:00Z",
+        "ranges": [{"from": "2026-11-16T09:00:00Z", "to": "2026-11-16T10:00:00Z"}],
+        "device": [],
+        "browser": [],
+    }
+    assert ask(member, "from=2026-11-16T10:00:00Z")["views"] == 0
+
+
+def test_a_slice_field_may_be_repeated(member: Client, shop: Project) -> None:
+    make_cell(shop, release="2.0.0", views=10)
+    make_cell(shop, release="3.0.0", views=100)
+    assert ask(member, "release=1.0.0&release=3.0.0")["views"] == 101
+
+
+def test_a_slice_with_hidden_time_alone_has_no_share(member: Client, shop: Project) -> None:
+    cell = make_cell(shop, page="/hidden", hidden_us=5)
+    make_hotspot(cell, make_func(shop, "quiet"), hidden_us=5)
+    (function,) = ask(member, "page=/hidden")["functions"]
+    assert function["self_share"] is None
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("group_by=file", "group_by"),
+        ("group_by=package", "group_by"),
+        ("group_by=colour", "group_by"),
+        ("group_by=function&group_by=function", "group_by"),
+        ("sort=p75_self_ms", "sort"),
+        ("sort=self_ms%3Bdrop", "sort"),
+        ("limit=0", "limit"),
+        ("limit=-1", "limit"),
+        ("limit=ten", "limit"),
+        ("limit=", "limit"),
+        ("limit=10001", "limit"),
+        ("limit=%D9%A3", "limit"),
+        ("relaese=1.0.0", "relaese"),
+        ("format=json", "format"),
+        ("from=yesterday", "from"),
+        ("to=1e9", "to"),
+        ("device=toaster", "device"),
+        ("browser=netscape", "browser"),
+        ("page=%00", "page"),
+    ],
+)
+def test_a_bad_parameter_is_400_and_named(member: Client, query: str, field: str) -> None:
+    response = member.get(f"{ADDRESS}?{query}")
+    assert response.status_code == 400
+    answer = response.json()
+    assert answer["field"] == field
+    assert set(answer) == {"detail", "field"}
+    assert field in answer["detail"]
+
+
+def test_a_sort_that_is_not_there_yet_says_so(member: Client) -> None:
+    assert "not answered yet" in member.get(f"{ADDRESS}?sort=p75_self_ms").json()["detail"]
+
+
+def test_an_answer_takes_a_fixed_number_of_statements(
+    client: Client, shop: Project, bearer: dict[str, str], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    cell = make_cell(shop, release="2.0.0", js_us=50)
+    for number in range(50):
+        make_hotspot(cell, make_func(shop, f"f{number}"), self_us=1, total_us=1)
+    with django_assert_num_queries(3):  # the token, the project, the functions
+        response = client.get(ADDRESS, headers=bearer)
+    assert len(response.json()["functions"]) == 52
+
+
+def test_answers_are_kept_out_of_shared_caches(member: Client) -> None:
+    response = member.get(ADDRESS)
+    assert response["Cache-Control"] == "private, no-cache"
+    assert "Cookie" in response["Vary"]

@@ -1,0 +1,109 @@
+"""`profile`: the slice in a viewer's format, streamed, packed, named, and not sent twice."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from django.http import HttpResponse, StreamingHttpResponse
+from django.test import Client
+
+from aggregate.models import Cell
+from ingest.models import Project
+from profcore.formats.firefox.shapes import PROCESSED_PROFILE_VERSION
+
+ADDRESS = "/api/v1/projects/shop/profile?format=firefox"
+
+
+def body_of(response: Any) -> bytes:  # Any: the test client's answers have no public type of their own
+    assert isinstance(response, StreamingHttpResponse)
+    return response.getvalue()
+
+
+def self_times(profile: dict[str, Any]) -> dict[str | None, float]:
+    """Returns the weight of each leaf function of the profile's one thread, by name."""
+    shared, (thread,) = profile["shared"], profile["threads"]
+    times: dict[str | None, float] = {}
+    for stack, weight in zip(thread["samples"]["stack"], thread["samples"]["weight"], strict=True):
+        name = None
+        if stack is not None:
+            func = shared["frameTable"]["func"][shared["stackTable"]["frame"][stack]]
+            name = shared["stringArray"][shared["funcTable"]["name"][func]]
+        times[name] = times.get(name, 0) + weight
+    return times
+
+
+def test_it_is_the_slice_as_a_firefox_profile(member: Client) -> None:
+    response = member.get(ADDRESS + "&page=/cart&release=1.0.0")
+    assert response["Content-Type"] == "application/json"
+    profile = json.loads(body_of(response))
+    assert profile["meta"]["preprocessedProfileVersion"] == PROCESSED_PROFILE_VERSION
+    assert self_times(profile) == {"draw": 7.0, "main": 2.0, "(hidden)": 0.5, None: 0.3}
+    assert profile["meta"]["sourceURL"] == "http://testserver/projects/shop/page/?release=1.0.0&page=/cart"
+
+
+def test_it_says_nothing_of_other_slices(member: Client) -> None:
+    profile = json.loads(body_of(member.get(ADDRESS + "&page=/other")))
+    assert set(self_times(profile)) <= {None}
+
+
+def test_a_client_that_takes_gzip_gets_the_same_bytes_packed(member: Client) -> None:
+    plain, packed = member.get(ADDRESS), member.get(ADDRESS, headers={"Accept-Encoding": "br, gzip;q=0.5"})
+    assert packed["Content-Encoding"] == "gzip"
+    assert not plain.has_header("Content-Encoding")
+    assert gzip.decompress(body_of(packed)) == body_of(plain)
+    assert "Accept-Encoding" in packed["Vary"]
+    refusing = member.get(ADDRESS, headers={"Accept-Encoding": "gzip;q=0"})
+    assert not refusing.has_header("Content-Encoding")
+
+
+def test_a_download_is_a_gzip_file_with_a_name(member: Client) -> None:
+    response = member.get(ADDRESS + "&compress=gzip&page=/cart&release=1.0.0", headers={"Accept-Encoding": "gzip"})
+    assert response["Content-Type"] == "application/gzip"
+    assert response["Content-Disposition"] == 'attachment; filename="shop-1.0.0-cart.json.gz"'
+    assert not response.has_header("Content-Encoding")
+    assert self_times(json.loads(gzip.decompress(body_of(response))))["draw"] == 7.0
+
+
+def test_a_hostile_page_name_does_not_reach_the_header(member: Client) -> None:
+    response = member.get(ADDRESS + "&page=%22%0d%0aSet-Cookie:%20x=1/..%2f..%2f%C3%BC")
+    assert response["Content-Disposition"] == 'attachment; filename="shop-Set-Cookie-x-1.json"'
+
+
+def test_a_client_that_has_it_gets_304_until_a_trace_is_folded(member: Client, shop: Project) -> None:
+    first = member.get(ADDRESS)
+    again = member.get(ADDRESS, headers={"If-None-Match": first["ETag"]})
+    assert isinstance(again, HttpResponse)
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
+    Cell.objects.filter(project=shop).update(traces=2)
+    changed = member.get(ADDRESS, headers={"If-None-Match": first["ETag"]})
+    assert changed.status_code == 200
+    assert changed["ETag"] != first["ETag"]
+
+
+def test_each_representation_and_slice_has_an_etag_of_its_own(member: Client) -> None:
+    etags = [
+        member.get(ADDRESS)["ETag"],
+        member.get(ADDRESS, headers={"Accept-Encoding": "gzip"})["ETag"],
+        member.get(ADDRESS + "&compress=gzip")["ETag"],
+        member.get(ADDRESS + "&page=/cart")["ETag"],
+    ]
+    assert len(set(etags)) == 4
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("", "format"),
+        ("format=", "format"),
+        ("format=xml", "format"),
+        ("format=firefox&format=firefox", "format"),
+        ("format=firefox&compress=zip", "compress"),
+        ("format=firefox&from=x", "from"),
+        ("format=firefox&sort=self_ms", "sort"),
+    ],
+)
+def test_a_bad_parameter_is_400_and_named(member: Client, query: str, field: str) -> None:
+    response = member.get(f"/api/v1/projects/shop/profile?{query}")
+    assert response.status_code == 400
+    assert response.json()["field"] == field

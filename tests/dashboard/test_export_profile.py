@@ -1,0 +1,44 @@
+"""`export_profile` writes what the API answers, whole files or none."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from ingest.models import Project
+
+pytestmark = pytest.mark.django_db
+
+
+def export(*arguments: str) -> None:
+    call_command("export_profile", *arguments)
+
+
+@pytest.mark.parametrize("name", ["cart.json", "cart.json.gz"])
+def test_a_file_is_written_and_packed_by_its_name(shop: Project, tmp_path: Path, name: str) -> None:
+    target = tmp_path / name
+    export("--project", "shop", "--page", "/cart", "--release", "1.0.0", "-o", str(target))
+    written = target.read_bytes()
+    profile = json.loads(gzip.decompress(written) if name.endswith(".gz") else written)
+    assert "draw" in profile["shared"]["stringArray"]
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_without_a_file_it_goes_to_standard_output(shop: Project, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    export("--project", "shop", "--page", "/other")
+    assert "draw" not in json.loads(capfdbinary.readouterr().out)["shared"]["stringArray"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--project", "none"), "There is no project"),
+        (("--project", "shop", "--from", "soon"), "--from: from must be"),
+        (("--project", "shop", "-o", "/no/such/folder/x.json"), "cannot be written"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(shop: Project, arguments: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(CommandError, match=sentence):
+        export(*arguments)

@@ -1,0 +1,72 @@
+"""How figures are written: thin spaces, units, honest small shares, bars that fill their width."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from dashboard.templatetags.figures import ago, count, share, time_parts, us_as_time, visible
+from profcore.weights import TimeParts
+
+
+@pytest.mark.parametrize(
+    ("us", "text"),
+    [
+        (None, "–"),
+        (0, "0.0 ms"),
+        (49, "0.0 ms"),
+        (1_234, "1.2 ms"),
+        (1_234_567, "1 234.6 ms"),
+        (9_999_900, "9 999.9 ms"),
+        (10_000_000, "10.0 s"),
+        (12_345_678_900, "12 345.7 s"),
+    ],
+)
+def test_time_is_in_ms_and_above_ten_thousand_of_them_in_seconds(us: int | None, text: str) -> None:
+    assert us_as_time(us) == text.replace(" ", "\u202f")
+
+
+def test_counts_are_grouped_by_thin_spaces() -> None:
+    assert count(1_234_567) == "1\u202f234\u202f567"
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [(None, "–"), (0.0, "0.0 %"), (0.0004, "< 0.1 %"), (0.0005, "0.1 %"), (0.777, "77.7 %"), (1, "100.0 %")],
+)
+def test_a_small_share_is_not_written_as_none(part: float | None, text: str) -> None:
+    assert share(part) == text.replace(" ", "\u202f")
+
+
+def test_a_stacked_bar_fills_its_width_and_keeps_absent_parts() -> None:
+    parts = time_parts(TimeParts(js_us=1, hidden_us=1, idle_us=1, span_us=3))
+    assert [(part.key, part.x, part.width) for part in parts] == [
+        ("js", "0.0", "333.3"),
+        ("hidden", "333.3", "333.3"),
+        ("idle", "666.7", "333.3"),
+        ("unobserved", "1000.0", "0.0"),
+        ("profiler", "1000.0", "0.0"),
+    ]
+
+
+def test_no_time_at_all_draws_nothing() -> None:
+    assert {(part.width, part.share) for part in time_parts(TimeParts())} == {("0.0", None)}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "just now"),
+        (0, "just now"),
+        (59, "59\u202fs ago"),
+        (61, "1\u202fmin ago"),
+        (7_300, "2\u202fh ago"),
+        (200_000, "2\u202fd ago"),
+    ],
+)
+def test_ago_is_in_the_largest_unit(seconds: int, text: str) -> None:
+    assert ago(timezone.now() - timedelta(seconds=seconds)) == text
+
+
+def test_control_and_direction_characters_are_shown() -> None:
+    assert visible("a\x07\x7f\u202eb\u2028é(idle)") == "a␇␡⟨U+202E⟩b⟨U+2028⟩é(idle)"

@@ -1,0 +1,151 @@
+"""Three people and every address: members read, strangers find nothing, the anonymous are asked who they are."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import get_resolver
+from django.utils import timezone
+
+from dashboard import urls
+from ingest.models import ApiToken, Membership, Project
+from ingest.services import create_token
+from tests.builders import make_project
+from tests.dashboard.conftest import People
+
+API = "/api/v1/projects/shop/"
+API_ADDRESSES = [
+    API + "status",
+    API + "releases",
+    API + "pages",
+    API + "functions",
+    API + "profile?format=firefox",
+]
+PAGE_ADDRESSES = ["/projects/shop/", "/projects/shop/page/?page=/cart"]
+OPEN_ADDRESSES = {"home", "login", "logout", "projects", "api-schema", "api-docs", None}
+
+
+def test_every_address_that_names_a_project_is_tried_here() -> None:
+    tried = {get_resolver().resolve(address.partition("?")[0]).url_name for address in API_ADDRESSES + PAGE_ADDRESSES}
+    assert tried | OPEN_ADDRESSES == {pattern.name for pattern in urls.urlpatterns}
+
+
+@pytest.mark.parametrize("address", API_ADDRESSES + PAGE_ADDRESSES)
+@pytest.mark.parametrize("who", ["owner", "member"])
+def test_owner_and_member_see_their_project(client: Client, people: People, who: str, address: str) -> None:
+    client.force_login(getattr(people, who))
+    assert client.get(address).status_code == 200
+
+
+@pytest.mark.parametrize("address", API_ADDRESSES + PAGE_ADDRESSES)
+def test_a_stranger_is_answered_as_if_the_project_did_not_exist(client: Client, people: People, address: str) -> None:
+    client.force_login(people.stranger)
+    theirs, nobodys = client.get(address), client.get(address.replace("shop", "no-such-project"))
+    assert theirs.status_code == nobodys.status_code == 404
+    if address.startswith("/api"):
+        assert theirs.content == nobodys.content
+
+
+@pytest.mark.parametrize("address", API_ADDRESSES)
+def test_a_strangers_bad_parameter_still_says_only_404(client: Client, people: People, address: str) -> None:
+    client.force_login(people.stranger)
+    assert client.get(address.partition("?")[0] + "?nonsense=1").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+@pytest.mark.parametrize("who", ["member", "stranger"])
+def test_writing_is_refused_to_all_alike_and_never_with_403(people: People, who: str, method: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(getattr(people, who))
+    for address in API_ADDRESSES:
+        assert getattr(client, method)(address).status_code == 405
+
+
+@pytest.mark.parametrize("address", API_ADDRESSES)
+def test_without_credentials_the_api_answers_401(client: Client, shop: Project, address: str) -> None:
+    for path in (address, address.replace("shop", "no-such-project")):
+        response = client.get(path)
+        assert response.status_code == 401
+        assert response["WWW-Authenticate"].startswith("Bearer")
+        assert response["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize("address", [*PAGE_ADDRESSES, "/projects/", "/projects/no-such-project/"])
+def test_without_a_login_pages_lead_to_it(client: Client, shop: Project, address: str) -> None:
+    response = client.get(address)
+    assert response.status_code == 302
+    assert response["Location"].startswith("/login/?next=")
+
+
+@pytest.mark.parametrize("address", API_ADDRESSES)
+def test_a_token_reads_its_own_project_and_no_other(
+    client: Client, people: People, bearer: dict[str, str], address: str
+) -> None:
+    assert client.get(address, headers=bearer).status_code == 200
+    assert client.get(address.replace("shop", "elsewhere"), headers=bearer).status_code == 404
+
+
+def test_a_token_opens_no_page(client: Client, bearer: dict[str, str]) -> None:
+    assert client.get("/projects/shop/", headers=bearer).status_code == 302
+
+
+def test_bad_revoked_and_mangled_tokens_are_401(client: Client, shop: Project) -> None:
+    token, clear = create_token(project=shop)
+    other, _ = create_token(project=shop)
+    assert client.get(API + "status", headers={"Authorization": f"bearer {clear}"}).status_code == 200
+    for bad in ("", "x", clear[:-1], clear + "x", clear.replace(token.prefix, other.prefix), "ff_00000000_x", "ü\x7f"):
+        assert client.get(API + "status", headers={"Authorization": f"Bearer {bad}"}).status_code == 401, bad
+    ApiToken.objects.filter(pk=token.pk).update(revoked_at=timezone.now())
+    assert client.get(API + "status", headers={"Authorization": f"Bearer {clear}"}).status_code == 401
+
+
+def test_a_bad_token_is_401_even_with_a_good_session(member: Client) -> None:
+    assert member.get(API + "status", headers={"Authorization": "Bearer nonsense"}).status_code == 401
+
+
+def test_a_token_wins_over_a_session(client: Client, people: People, bearer: dict[str, str]) -> None:
+    client.force_login(people.stranger)
+    assert client.get(API + "status", headers=bearer).status_code == 200
+    assert client.get("/api/v1/projects/elsewhere/status", headers=bearer).status_code == 404
+
+
+def test_the_clear_text_of_a_token_is_kept_nowhere(shop: Project) -> None:
+    token, clear = create_token(project=shop)
+    secret = clear.rpartition("_")[2]
+    assert not any(secret in str(value) for value in ApiToken.objects.filter(pk=token.pk).values_list()[0])
+
+
+def test_a_project_without_members_belongs_to_the_superusers_until_it_has_some(client: Client, people: People) -> None:
+    root = User.objects.create_superuser("root")
+    made = make_project("fresh")
+    client.force_login(people.stranger)
+    assert client.get("/api/v1/projects/fresh/status").status_code == 404
+    client.force_login(root)
+    assert client.get("/api/v1/projects/fresh/status").status_code == 200
+    assert client.get("/api/v1/projects/shop/status").status_code == 404
+    assert "fresh" in client.get("/projects/").content.decode()
+    Membership.objects.create(project=made, user=people.member)
+    assert client.get("/api/v1/projects/fresh/status").status_code == 404
+    client.force_login(people.stranger)
+    assert client.get("/api/v1/projects/fresh/status").status_code == 404
+
+
+def test_the_list_of_projects_shows_ones_own_alone(client: Client, people: People) -> None:
+    client.force_login(people.member)
+    shown = client.get("/projects/").content.decode()
+    assert "/projects/shop/" in shown
+    assert "elsewhere" not in shown
+    client.force_login(people.stranger)
+    shown = client.get("/projects/").content.decode()
+    assert "/projects/elsewhere/" in shown
+    assert "shop" not in shown
+
+
+def test_a_former_member_is_a_stranger_at_once(member: Client, people: People) -> None:
+    Membership.objects.filter(user=people.member).delete()
+    assert member.get(API + "status").status_code == 404
+
+
+def test_someone_who_was_deactivated_is_out(member: Client, people: People) -> None:
+    people.member.is_active = False
+    people.member.save()
+    assert member.get(API + "status").status_code == 401

@@ -1,0 +1,63 @@
+"""The OpenAPI document is whole, valid, public, and true of the answers."""
+
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # comes with spectacular, without types
+
+ADDRESS = "/api/v1/schema"
+
+
+@pytest.fixture
+def schema(client: Client) -> dict[str, Any]:
+    response = client.get(ADDRESS)
+    assert response.status_code == 200
+    document: dict[str, Any] = response.json()
+    return document
+
+
+def test_it_has_no_warnings_and_is_valid(tmp_path: Any) -> None:  # Any: pytest types it as a py.path
+    call_command("spectacular", "--fail-on-warn", "--validate", "--file", str(tmp_path / "schema.yml"))
+
+
+def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
+    prefix = "/api/v1/projects/{slug}/"
+    assert set(schema["paths"]) == {prefix + name for name in ("status", "releases", "pages", "functions", "profile")}
+
+
+@pytest.mark.parametrize("name", ["status", "releases", "pages", "functions"])
+def test_answers_are_what_it_says_field_by_field(member: Client, schema: dict[str, Any], name: str) -> None:
+    responses = schema["paths"][f"/api/v1/projects/{{slug}}/{name}"]["get"]["responses"]
+    shape = responses["200"]["content"]["application/json"]["schema"]
+    document = _for_json_schema({**shape, "components": schema["components"]})
+    answer = member.get(f"/api/v1/projects/shop/{name}").json()
+    assert [error.message for error in Draft4Validator(document).iter_errors(answer)] == []
+
+
+def _for_json_schema(node: Any) -> Any:  # Any: JSON
+    """Says in JSON Schema what OpenAPI 3.0 says its own way, and lets no unknown field pass."""
+    if isinstance(node, list):
+        return [_for_json_schema(child) for child in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _for_json_schema(child) for key, child in node.items()}
+    if "properties" in node and node.get("type") == "object":
+        node["additionalProperties"] = False
+        assert sorted(node.get("required", [])) == sorted(set(node["properties"]) - {"field"})
+    if node.pop("nullable", False):
+        return {"anyOf": [node, {"type": "null"}]}
+    return node
+
+
+def test_it_names_tokens_and_sessions(schema: dict[str, Any]) -> None:
+    schemes = schema["components"]["securitySchemes"].values()
+    assert {scheme["type"] for scheme in schemes} == {"http", "apiKey"}
+
+
+def test_its_page_loads_nothing_from_elsewhere(client: Client) -> None:
+    response = client.get("/api/v1/docs")
+    assert response.status_code == 200
+    assert "//" not in response.content.decode().replace("<!doctype", "")
+    assert "script-src 'self';" in response["Content-Security-Policy"]

@@ -1,0 +1,202 @@
+"""The dashboard's pages: what a person sees, with hostile names, empty projects and bad addresses."""
+
+import html
+import json
+import re
+import shlex
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from ingest.models import IngestKey, Project, Receipt
+from profcore.wire import Limits, decode_envelope
+from tests.builders import make_cell, make_func, make_group, make_hotspot, make_receipt
+
+PAGE = "/projects/shop/page/?page=/cart"
+HOSTILE = "<script>alert(1)</script>\"'&\u202ex\x00".replace("\x00", "\x07")
+
+
+def text_of(client: Client, address: str, status: int = 200) -> str:
+    """Returns a page's text without tags, spaces folded."""
+    response = client.get(address)
+    assert response.status_code == status
+    without_tags = re.sub(r"<[^>]*>", " ", response.content.decode())
+    return re.sub(r"[ \n]+", " ", html.unescape(without_tags)).replace("\u202f", " ")
+
+
+def test_the_root_leads_to_the_projects(member: Client) -> None:
+    assert member.get("/", follow=True).redirect_chain == [("/projects/", 302)]
+
+
+def test_a_project_lists_its_pages_with_js_per_view_and_freshness(member: Client, shop: Project) -> None:
+    make_cell(shop, page="/list", views=1_234, js_us=12_345_678_900)
+    make_receipt(shop, state=Receipt.State.PENDING, age=timedelta(minutes=5))
+    text = text_of(member, "/projects/shop/")
+    assert "The shop" in text
+    assert re.search(r"Last received 1 min ago · 1 pending", text)
+    assert "/list 10.0 s 1 234 " in text
+    assert re.search(r"/cart 9.0 ms 1", text)
+
+
+def test_a_page_lists_its_functions_with_their_times(member: Client) -> None:
+    text = text_of(member, PAGE)
+    assert re.search(r"draw app.js:1:20 7.0 ms 77.8 % 7.0 ms 7.0 ms 1 ", text)
+    assert re.search(r"main app.js:1:10 2.0 ms 22.2 % 2.0 ms 9.0 ms 1 ", text)
+    assert text.index("draw app.js") < text.index("main app.js")
+    for part in ("JS 90.0 %", "Hidden 5.0 %", "Idle 3.0 %", "Unobserved 1.5 %", "Profiler 0.5 %"):
+        assert part in text
+
+
+def test_a_page_can_be_sorted_by_total(member: Client) -> None:
+    text = text_of(member, PAGE + "&sort=total_ms")
+    assert text.index("main app.js") < text.index("draw app.js")
+
+
+def test_a_release_can_be_picked_and_stays_picked(member: Client, shop: Project) -> None:
+    cell = make_cell(shop, release="2.0.0", js_us=5_000)
+    make_hotspot(cell, make_func(shop, "newcomer"), self_us=5_000, total_us=5_000)
+    assert "newcomer" not in text_of(member, PAGE + "&release=1.0.0")
+    page = member.get(PAGE + "&release=2.0.0").content.decode()
+    assert "newcomer" in page
+    assert '<option value="2.0.0" selected>' in page
+    assert "sort=total_ms" in page
+    assert "release=2.0.0&amp;page=/cart&amp;sort=total_ms" in page
+    assert "release=2.0.0&amp;page=/cart&amp;format=firefox" in page
+    assert "draw" in text_of(member, PAGE + "&release=")  # "All releases" of the form
+
+
+@pytest.mark.parametrize("address", ["/projects/shop/", PAGE + "%3Cb%3E"])
+def test_hostile_names_are_text_and_nothing_else(member: Client, shop: Project, address: str) -> None:
+    cell = make_cell(shop, release=HOSTILE, page="/cart<b>", js_us=5_000)
+    make_hotspot(cell, make_func(shop, HOSTILE, uri="javascript:" + HOSTILE), self_us=5_000, total_us=5_000)
+    response = member.get(address)
+    page = response.content.decode()
+    assert "<script>alert" not in page
+    assert "/cart<b>" not in page
+    assert "&amp;lt;" not in page  # escaped once, not twice
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "⟨U+202E⟩x␇" in page
+    assert re.search(r"<bdi[^>]*>[^<]*\u202e", page) is None
+    assert "'unsafe" not in response["Content-Security-Policy"]
+
+
+def test_a_long_name_is_cut_and_whole_behind_a_click(member: Client, shop: Project) -> None:
+    name = "x" * 1_000 + "END"
+    make_hotspot(make_cell(shop, page="/long", js_us=5), make_func(shop, name), self_us=5, total_us=5)
+    page = member.get("/projects/shop/page/?page=/long").content.decode()
+    assert re.search(r"<summary><bdi[^>]*>x{95}…</bdi></summary>", page)
+    assert page.count(name) == 1
+
+
+def test_pages_have_no_inline_style_or_script(member: Client, shop: Project) -> None:
+    for address in ("/projects/", "/projects/shop/", PAGE, "/projects/elsewhere/", "/api/v1/docs", "/nowhere"):
+        page = member.get(address).content.decode()
+        assert re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc=)", page) is None, address
+
+
+def test_an_empty_project_shows_tag_header_and_a_curl_line_that_the_door_takes(
+    client: Client, member: Client, shop: Project
+) -> None:
+    from tests.builders import make_project
+
+    project = make_project("fresh")
+    project.memberships.create(user_id=member.session["_auth_user_id"])
+    codes = [html.unescape(code) for code in re.findall(r"<pre[^>]*><code>(.*?)</code>", _page(member, "fresh"), re.S)]
+    header, tag, curl = codes
+    assert header == "Document-Policy: js-profiling"
+    assert tag == (
+        '<script src="http://testserver/snippet.js" data-key="KEY-fresh" data-release="1.0.0" crossorigin></script>'
+    )
+    words = shlex.split(curl)
+    assert "http://testserver/ingest/v1/traces?key=KEY-fresh" in words
+    body = words[words.index("--data") + 1]
+    limits = Limits()
+    assert decode_envelope(body.encode(), limits).page == "/hello"
+    assert json.loads(body)["trace"]["frames"][0]["name"] == "hello"
+
+
+def _page(client: Client, slug: str) -> str:
+    return client.get(f"/projects/{slug}/").content.decode()
+
+
+def test_a_project_without_a_key_says_so(member: Client, shop: Project) -> None:
+    from tests.builders import make_project
+
+    project = make_project("keyless")
+    project.memberships.create(user_id=member.session["_auth_user_id"])
+    IngestKey.objects.filter(project=project).delete()
+    assert "no public key that is in use" in text_of(member, "/projects/keyless/")
+
+
+def test_traces_that_wait_are_told_from_none(member: Client, shop: Project) -> None:
+    from tests.builders import make_project
+
+    project = make_project("waiting")
+    project.memberships.create(user_id=member.session["_auth_user_id"])
+    make_receipt(project, state=Receipt.State.PENDING)
+    assert "Traces are waiting to be folded" in text_of(member, "/projects/waiting/")
+    Receipt.objects.filter(project=project).update(state=Receipt.State.REJECTED)
+    assert "No trace could be used" in text_of(member, "/projects/waiting/")
+
+
+def test_a_slice_without_views_leads_back(member: Client, shop: Project) -> None:
+    make_group(shop, "9", "/cart")
+    assert "No page views here" in text_of(member, PAGE + "&release=9")
+    assert "No page views here" in text_of(member, "/projects/shop/?release=9")
+
+
+def test_a_page_without_a_page_leads_to_the_project(member: Client) -> None:
+    assert member.get("/projects/shop/page/")["Location"] == "/projects/shop/"
+
+
+@pytest.mark.parametrize("address", [PAGE + "&sort=x", PAGE + "&limit=0", PAGE + "&from=x", "/projects/shop/?device=x"])
+def test_a_bad_address_is_answered_in_words(member: Client, address: str) -> None:
+    assert "This address cannot be read" in text_of(member, address, 400)
+
+
+def test_the_buttons_lead_to_the_profile_and_the_viewer(member: Client) -> None:
+    page = member.get(PAGE + "&release=1.0.0").content.decode()
+    profile = re.search(r'<a class="button" href="([^"]+)" download>', page)
+    assert profile is not None
+    assert member.get(html.unescape(profile.group(1))).status_code == 200
+    assert 'data-viewer-origin="https://profiler.firefox.com"' in page
+    assert f'data-profile-url="{profile.group(1)}"' in page
+    assert 'data-profile-name="shop 1.0.0 /cart"' in page
+
+
+def test_pages_may_open_windows_and_are_kept_out_of_caches(member: Client) -> None:
+    response = member.get(PAGE)
+    assert response["Cross-Origin-Opener-Policy"] == "same-origin-allow-popups"
+    assert response["Cache-Control"] == "private, no-cache"
+
+
+def test_pages_take_a_fixed_number_of_statements(
+    member: Client, shop: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(20):
+        cell = make_cell(shop, page=f"/p{number}", release=f"r{number}", js_us=5)
+        make_hotspot(cell, make_func(shop, f"f{number}"), self_us=5, total_us=5)
+    with django_assert_num_queries(4):  # session, user, projects, their summaries
+        member.get("/projects/")
+    with django_assert_num_queries(6):  # session, user, project, status, releases, pages
+        member.get("/projects/shop/")
+    with django_assert_num_queries(6):  # session, user, project, functions, releases, status
+        member.get(PAGE)
+
+
+def test_an_unknown_address_is_a_page_too(client: Client, member: Client) -> None:
+    assert "There is nothing here" in text_of(member, "/nowhere", 404)
+    assert "There is nothing here" in text_of(member, "/projects/elsewhere/", 404)
+
+
+def test_a_failure_is_a_page_without_details(member: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("a secret of the server")
+
+    monkeypatch.setattr("dashboard.views.select_status", fail)
+    member.raise_request_exception = False
+    text = text_of(member, PAGE, 500)
+    assert "Something went wrong" in text
+    assert "secret" not in text
