@@ -44,7 +44,7 @@ class BatchOutcome(Enum):
 
 
 def fold_pending_batch() -> BatchOutcome:
-    """Claims and folds one batch. What it raises (a database's fault, or ours) it raises after giving the claim back."""
+    """Claims and folds one batch. A fault (the database's, or ours) is raised after the claim was given back."""
     claim = claim_batch()
     if claim is None:
         return BatchOutcome.NOTHING_PENDING

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
+from whitenoise.compress import Compressor
 
 from config.env import read_bool, read_database, read_int, read_list, read_path, read_str
 
@@ -82,6 +83,8 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
+# Source maps are two thirds of the packages' static files and are hardly ever asked for: compressing them took 2 s.
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -119,6 +122,8 @@ DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
         "CONN_MAX_AGE": 0,
+        # A pooled connection is asked whether it lives before it is used: a restart of the database fails nobody.
+        "CONN_HEALTH_CHECKS": True,
         **read_database("DATABASE_URL", "postgresql://fieldflame@127.0.0.1:5432/fieldflame"),
     }
 }
@@ -164,13 +169,15 @@ INGEST_MAX_TEXT_CHARS = read_int("FIELDFLAME_MAX_TEXT_CHARS", 200, high=200)  # 
 INGEST_MAX_PAGE_CHARS = read_int("FIELDFLAME_MAX_PAGE_CHARS", 400, high=400)
 INGEST_MAX_MARKS = read_int("FIELDFLAME_MAX_MARKS", 10_000)
 INGEST_MAX_TAGS = read_int("FIELDFLAME_MAX_TAGS", 20)  # contract
+# JSON values of one envelope, by its commas: all tables at their limits have 1.3 million. Each takes up to 100 bytes.
+INGEST_MAX_VALUES = read_int("FIELDFLAME_MAX_VALUES", 2_000_000)
 INGEST_MAX_TIMESTAMP_MS = read_int("FIELDFLAME_MAX_TIMESTAMP_MS", 30 * 86_400_000)  # a tab open for a month
 INGEST_MAX_GROUPS = read_int(
     "FIELDFLAME_MAX_GROUPS", 20_000
 )  # release × page of a project: more is a broken route rule
 INGEST_MAX_PENDING = read_int("FIELDFLAME_MAX_PENDING", 2_000_000)  # traces waiting in one project before 429
 INGEST_RATE_PER_S = read_int(
-    "FIELDFLAME_RATE_PER_S", 2_000
+    "FIELDFLAME_RATE_PER_S", 2_000, low=1
 )  # traces a second for a key, in one web process, before 429
 INGEST_LARGE_BODY_BYTES = read_int(
     "FIELDFLAME_LARGE_BODY_BYTES", 4 * 2**20

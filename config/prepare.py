@@ -1,0 +1,65 @@
+"""What has to be there before anything serves: the schema, coming partitions, the static files, the first user."""
+
+import hashlib
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+
+from config.up.folder import DataFolder, write_private
+from ingest.partitions import create_coming_partitions
+
+ADMIN = "admin"
+
+
+def prepare(*, verbosity: int) -> dict[str, str]:
+    """Migrates, collects static files and makes the first user; returns the login to show, empty if it is not known."""
+    call_command("migrate", verbosity=verbosity, interactive=False)
+    create_coming_partitions(datetime.now(UTC).date(), settings.TRACE_PARTITION_DAYS_AHEAD)
+    collect_static_files(Path(settings.STATIC_ROOT))
+    return ensure_admin(DataFolder(Path(settings.DATA_DIR)))
+
+
+def collect_static_files(root: Path) -> None:
+    """Collects and compresses the static files where they have changed: that takes 3 s, and most starts change none."""
+    digest = digest_static_files()
+    stamp = root.with_name(f"{root.name}.digest")
+    if root.is_dir() and stamp.exists() and stamp.read_text(encoding="ascii") == digest:
+        return
+    stamp.unlink(missing_ok=True)
+    call_command("collectstatic", verbosity=0, interactive=False)
+    write_private(stamp, digest)
+
+
+def digest_static_files() -> str:
+    """Returns a digest of every static file's name, size and time."""
+    digest = hashlib.sha256()
+    for finder in get_finders():
+        for name, storage in finder.list([]):
+            found = Path(storage.path(name)).stat()
+            digest.update(f"{name}\0{found.st_size}\0{found.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def ensure_admin(folder: DataFolder) -> dict[str, str]:
+    """Makes a superuser with a random password where there is none, and keeps the password in the data folder.
+
+    Returns {"user", "password"} as long as the kept password is the user's: whoever changed it is not told a wrong one.
+    """
+    users: type[User] = get_user_model()
+    if not users.objects.filter(is_superuser=True).exists():
+        password = secrets.token_urlsafe(12)
+        # Kept first: a start interrupted in between makes the user next time, with a password of its own.
+        write_private(folder.admin_password, password + "\n")
+        users.objects.create_superuser(username=ADMIN, password=password)
+        return {"user": ADMIN, "password": password}
+    if not folder.admin_password.exists():
+        return {}
+    password = folder.admin_password.read_text(encoding="utf-8").strip()
+    admin = users.objects.filter(username=ADMIN, is_active=True).first()
+    return {"user": ADMIN, "password": password} if admin is not None and admin.check_password(password) else {}

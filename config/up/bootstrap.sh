@@ -1,0 +1,97 @@
+# Sourced by `run` and `test`: makes .venv from a hashed lock. POSIX sh; needs $root, the project's folder.
+#
+# Nothing outside the project's folder is written but uv's own cache, so it works for any user with any HOME.
+
+venv=$root/.venv
+
+fail() {
+    printf 'Fieldflame: %s\n' "$1" >&2
+    exit 1
+}
+
+# Sets $python to the first Python that is new enough.
+find_python() {
+    for python in "${PYTHON:-python3}" python3 python3.14 python3.13 python3.12 python3.11; do
+        if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+            return 0
+        fi
+    done
+    found=$("${PYTHON:-python3}" --version 2>&1) || found="no python3"
+    fail "Python 3.11 or newer is needed, and here is $found. Install one, or name it: PYTHON=/path/to/python3 $0"
+}
+
+# Sets $uv: the one in .tools, else one on the PATH, else the pinned one is installed into .tools by pip.
+find_uv() {
+    uv=$root/.tools/bin/uv
+    if "$uv" --version >/dev/null 2>&1; then
+        return 0
+    fi
+    if uv=$(command -v uv) && "$uv" --version >/dev/null 2>&1; then
+        return 0
+    fi
+    "$python" -m pip --version >/dev/null 2>&1 ||
+        fail "uv is not here, and $python has no pip to fetch it with. Install pip (on Debian: python3-pip) or uv."
+    rm -rf "$root/.tools"
+    "$python" -m pip install --quiet --disable-pip-version-check --no-input --root-user-action ignore --only-binary :all: \
+        --require-hashes --target "$root/.tools" -r "$root/requirements/uv.txt" ||
+        fail "pip could not install uv; its message is above."
+    uv=$root/.tools/bin/uv
+    "$uv" --version >/dev/null 2>&1 || fail "the uv that pip installed into .tools does not run on this machine."
+}
+
+# A registry behind a company's own certificate is reached as the system reaches it; Python is the one found, never
+# downloaded; and where there is no usable home, uv's cache is kept beside it.
+set_uv_environment() {
+    export UV_SYSTEM_CERTS=true UV_PYTHON_DOWNLOADS=never
+    if [ -z "${UV_CACHE_DIR:-}" ] && { [ -z "${HOME:-}" ] || [ ! -d "$HOME" ] || [ ! -w "$HOME" ]; }; then
+        export UV_CACHE_DIR="$root/.tools/cache"
+    fi
+}
+
+has_stamp() { # has_stamp KIND: the environment carries that lock as it is now
+    [ -f "$venv/lock-$1" ] && [ "$(cat "$venv/lock-$1")" = "$(cksum <"$root/requirements/$1.txt")" ] &&
+        "$venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
+}
+
+# ensure_environment KIND, KIND being `run` or `test`. A test environment holds all that run needs, so `run` leaves one
+# in place: it is brought up to date as a test environment, not emptied.
+ensure_environment() {
+    kind=$1
+    if [ "$kind" = run ] && [ -e "$venv/lock-test" ]; then
+        kind=test
+    fi
+    if has_stamp "$1" && { [ "$kind" = "$1" ] || has_stamp "$kind"; }; then
+        return 0
+    fi
+    find_python
+    find_uv
+    set_uv_environment
+    if ! "$venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+        "$uv" venv --quiet --clear --python "$python" "$venv" || fail "uv could not make $venv; its message is above."
+    fi
+    # The stamps go first: an interrupted installation is taken up again.
+    rm -f "$venv/lock-run"
+    [ "$kind" = run ] || : >"$venv/lock-test"
+    "$uv" pip sync --require-hashes --python "$venv/bin/python" "$root/requirements/$kind.txt" ||
+        fail "the requirements could not be installed; uv's message is above."
+    [ "$kind" = run ] || cksum <"$root/requirements/test.txt" >"$venv/lock-test"
+    cksum <"$root/requirements/run.txt" >"$venv/lock-run"
+}
+
+# Rewrites the locks: names, versions and hashes, and nothing about the machine that made them. Arguments go to uv
+# (`./run lock --upgrade`).
+write_locks() {
+    find_python
+    find_uv
+    set_uv_environment
+    cd "$root"
+    for name in uv run test; do
+        constraint=
+        [ "$name" = test ] && constraint="--constraint requirements/run.txt"
+        # shellcheck disable=SC2086  # the constraint is two words or none
+        "$uv" pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --universal \
+            --python-version 3.11 --custom-compile-command './run lock' $constraint "$@" \
+            --output-file "requirements/$name.txt" "requirements/$name.in" || fail "uv could not lock $name.in."
+        printf 'Fieldflame: wrote requirements/%s.txt\n' "$name"
+    done
+}

@@ -1,0 +1,138 @@
+"""Fieldflame's own processes: the web server, the worker, beat, and how to ask whether they are ready."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from config.up.children import Child
+from config.up.folder import DataFolder
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+WEB_PROCESSES_NAME = "FIELDFLAME_WEB_PROCESSES"
+WEB_THREADS_NAME = "FIELDFLAME_WEB_THREADS"
+
+
+def make_manage_command(*words: str) -> list[str]:
+    return [sys.executable, str(BASE_DIR / "manage.py"), *words]
+
+
+def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: str, port: int) -> Child:
+    processes, threads = environment.get(WEB_PROCESSES_NAME, "2"), environment.get(WEB_THREADS_NAME, "64")
+    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", host, "--port", str(port)]
+    command += ["--workers", processes, "--blocking-threads", threads, "--no-ws", "--respawn-failed-workers"]
+    command += ["--workers-kill-timeout", "5", "config.wsgi:application"]
+    counts = folder.path / "metrics"  # the web processes sum their counts there (config.metrics)
+    shutil.rmtree(counts, ignore_errors=True)
+    counts.mkdir()
+    environment = {"PROMETHEUS_MULTIPROC_DIR": str(counts), **environment}
+    return Child(
+        name="web",
+        title="The web server",
+        command=command,
+        environment=environment,
+        log=folder.logs / "web.log",
+        cwd=BASE_DIR,
+        stop_limit_s=10.0,
+    )
+
+
+def make_worker_child(folder: DataFolder, environment: Mapping[str, str]) -> Child:
+    command = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO"]
+    command += ["--without-gossip", "--without-mingle"]  # one host: nobody to hear from, and a second sooner ready
+    return Child(
+        name="worker",
+        title="The worker",
+        command=command,
+        environment=environment,
+        log=folder.logs / "worker.log",
+        cwd=BASE_DIR,
+        stop_signal=signal.SIGTERM,  # Celery's warm stop: what is being folded is finished
+        stop_limit_s=30.0,
+    )
+
+
+def make_beat_child(folder: DataFolder, environment: Mapping[str, str]) -> Child:
+    command = [sys.executable, "-m", "celery", "--app", "config", "beat", "--loglevel", "INFO"]
+    command += ["--schedule", str(folder.beat_schedule), "--pidfile", ""]  # the folder's lock already keeps it single
+    return Child(
+        name="beat",
+        title="Beat",
+        command=command,
+        environment=environment,
+        log=folder.logs / "beat.log",
+        cwd=BASE_DIR,
+    )
+
+
+def make_demo_child(folder: DataFolder, environment: Mapping[str, str], *, url: str) -> Child:
+    return Child(
+        name="demo",
+        title="Loading the samples",
+        command=make_manage_command("load_demo", "--url", url),
+        environment=environment,
+        log=folder.logs / "demo.log",
+        cwd=BASE_DIR,
+        foreground=True,
+    )
+
+
+def make_prepare_child(folder: DataFolder, environment: Mapping[str, str], *, result: Path) -> Child:
+    return Child(
+        name="prepare",
+        title="Preparing the database",
+        command=make_manage_command("prepare", "--result", str(result)),
+        environment=environment,
+        log=folder.logs / "prepare.log",
+        cwd=BASE_DIR,
+    )
+
+
+def read_endpoint(url: str, limit_s: float = 5.0) -> tuple[int, dict[str, object]]:
+    """Returns (status, JSON body) of a GET; status 0 where nobody answers."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=limit_s) as response:
+            return response.status, parse_object(response.read())
+    except urllib.error.HTTPError as error:
+        return error.code, parse_object(error.read())
+    except (OSError, http.client.HTTPException):
+        return 0, {}
+
+
+def parse_object(body: bytes) -> dict[str, object]:
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def make_environment(folder: DataFolder, *, host: str, port: int, extra: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment of every child: the caller's own, and what `up` decides."""
+    environment = dict(os.environ)
+    environment.update(extra)
+    environment["FIELDFLAME_DATA"] = str(folder.path)
+    environment["DJANGO_SETTINGS_MODULE"] = environment.get("DJANGO_SETTINGS_MODULE", "config.settings")
+    environment["PYTHONUNBUFFERED"] = "1"  # a log should show what happened just before a death
+    if "FIELDFLAME_ALLOWED_HOSTS" not in environment:
+        environment["FIELDFLAME_ALLOWED_HOSTS"] = ",".join(name_hosts(host))
+    return environment
+
+
+def name_hosts(host: str) -> list[str]:
+    """Returns the host names under which a browser may call a server that listens on `host`.
+
+    Who listens on every address has decided to be called by any of them, and by names only their network knows.
+    """
+    if host in ("0.0.0.0", "::", ""):  # noqa: S104  # compared with, not listened on
+        return ["*"]
+    names = ["127.0.0.1", "localhost", "[::1]"]
+    name = f"[{host}]" if ":" in host else host
+    return names if name in names else [*names, name]

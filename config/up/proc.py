@@ -1,0 +1,111 @@
+"""What `/proc` tells of running processes. Where there is no `/proc` (not Linux), nothing is found."""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+KILL_LIMIT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A running process; `pid` and `started_ticks` (since boot) together name it once and for all."""
+
+    pid: int
+    group: int
+    session: int
+    started_ticks: int
+
+
+def read_process(pid: int) -> Process | None:
+    """Returns the process, or None where it has ended (a zombie has ended)."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    # The name, in parentheses, may hold anything: count the fields after the last one.
+    fields = text.rpartition(")")[2].split()
+    if fields[0] in "ZX":
+        return None
+    return Process(pid=pid, group=int(fields[2]), session=int(fields[3]), started_ticks=int(fields[19]))
+
+
+def list_processes() -> Iterator[Process]:
+    try:
+        names = os.listdir(PROC)
+    except OSError:
+        return
+    for name in names:
+        if name.isdigit():
+            process = read_process(int(name))
+            if process is not None:
+                yield process
+
+
+def read_boot_id() -> str:
+    try:
+        return (PROC / "sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def has_mark(pid: int, mark: str) -> bool:
+    """Whether the process was started with `mark` (a `NAME=value` text) in its environment."""
+    try:
+        return os.fsencode(mark) in (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def works_in(pid: int, folder: Path) -> bool:
+    """Whether the process has `folder` as its working folder, as all of a PostgreSQL server's have its data folder."""
+    try:
+        return os.readlink(PROC / str(pid) / "cwd") == str(folder.resolve())
+    except OSError:
+        return False
+
+
+def is_running(process: Process) -> bool:
+    found = read_process(process.pid)
+    return found is not None and found.started_ticks == process.started_ticks
+
+
+def send_signal(process: Process, signal_number: int) -> None:
+    """Signals the process if it is still the same one."""
+    if is_running(process):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal_number)
+
+
+def end_processes(find: Callable[[], Iterable[Process]], gentle: int | None, gentle_limit_s: float) -> bool:
+    """Ends what `find` finds: by `gentle`, if given, and after its limit by SIGKILL. Returns whether all are gone."""
+    seen = set(find())
+    if gentle is not None:
+        for process in seen:
+            send_signal(process, gentle)
+    if gentle_limit_s and wait_until_gone(find, seen, gentle_limit_s):
+        return True
+    for process in seen:
+        send_signal(process, signal.SIGKILL)
+    return wait_until_gone(find, seen, KILL_LIMIT_S)
+
+
+def wait_until_gone(find: Callable[[], Iterable[Process]], seen: set[Process], limit_s: float) -> bool:
+    """Waits until all of `seen`, and what `find` adds to it, have ended; returns False after `limit_s` seconds.
+
+    What was once seen is waited for by its identity: a process that is ending has lost its environment and its working
+    folder, so that `find` misses it, and may still hold a port.
+    """
+    deadline = time.monotonic() + limit_s
+    while True:
+        seen.update(find())
+        if not any(is_running(process) for process in seen):
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)

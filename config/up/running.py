@@ -1,0 +1,124 @@
+"""A whole Fieldflame of one's own, started as a user starts it, for benchmarks and for tests that kill its parts."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from config.up.environment import read_environment
+from config.up.folder import DataFolder
+from config.up.parts import BASE_DIR, make_manage_command, read_endpoint
+
+START_LIMIT_S: Final = 120.0
+STOP_LIMIT_S: Final = 60.0
+# What would point the stack at servers of somebody else.
+FOREIGN_NAMES: Final = ("DATABASE_URL", "REDIS_URL", "FIELDFLAME_DATA", "FIELDFLAME_PORT", "FIELDFLAME_HOST")
+
+
+class RunningStack:
+    """A `manage.py up` in a process of its own, with the data folder, the address and commands against it."""
+
+    def __init__(self, data: Path, environment: Mapping[str, str]) -> None:
+        self.folder = DataFolder(data)
+        self.port = find_free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environment = {name: value for name, value in os.environ.items() if name not in FOREIGN_NAMES}
+        self.environment.update(environment)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, *options: str) -> None:
+        """Starts everything and waits until it is ready. Raises `RuntimeError` with the output where it does not."""
+        words = ["up", "--data", str(self.folder.path), "--port", str(self.port), *(options or ["--no-demo"])]
+        self.log = self.folder.path.parent / f"{self.folder.path.name}-up.log"
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                make_manage_command(*words), env=self.environment, stdout=log, stderr=log, start_new_session=True
+            )
+        deadline = time.monotonic() + START_LIMIT_S
+        while "Fieldflame is ready" not in self.log.read_text(errors="replace"):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"Fieldflame did not start: {self.log.read_text(errors='replace')}")
+            time.sleep(0.1)
+
+    def stop(self) -> int | None:
+        """Stops everything in order; returns the exit code."""
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(STOP_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        return self.process.returncode
+
+    @property
+    def store_environment(self) -> dict[str, str]:
+        """The running stores' addresses with the environment, as commands get them."""
+        return {**self.environment, **read_environment(self.folder), "FIELDFLAME_DATA": str(self.folder.path)}
+
+    def manage(self, *words: str) -> str:
+        """Runs a management command against this stack; returns what it printed."""
+        done = subprocess.run(
+            make_manage_command(*words), env=self.store_environment, cwd=BASE_DIR, capture_output=True, check=False
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"{words[0]} failed: {done.stderr.decode(errors='replace')}")
+        return done.stdout.decode()
+
+    def create_project(self, slug: str) -> str:
+        """Creates a project whose key is its slug; returns a token of the read API."""
+        self.manage("create_project", slug, "--key", slug, "--origin", "*")
+        token: str = json.loads(self.manage("create_token", "--project", slug))["token"]
+        return token
+
+    def read(self, slug: str, token: str, what: str) -> dict[str, Any]:
+        """Returns a JSON answer of the read API, such as `status`."""
+        request = urllib.request.Request(f"{self.url}/api/v1/projects/{slug}/{what}")  # noqa: S310  # our own
+        request.add_header("Authorization", f"Bearer {token}")
+        with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
+            answer: dict[str, Any] = json.load(response)
+        return answer
+
+    def wait_until_folded(self, projects: Mapping[str, str], limit_s: float = 120.0) -> None:
+        """Waits until nothing is pending in projects (slug → token). Raises `TimeoutError`."""
+        deadline = time.monotonic() + limit_s
+        while any(self.read(slug, token, "status")["pending"] for slug, token in projects.items()):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"traces are still pending after {limit_s} s")
+            time.sleep(0.1)
+
+    def is_ready(self) -> bool:
+        """Tells whether `/readyz` says so."""
+        return read_endpoint(f"{self.url}/readyz")[0] == 200
+
+
+def find_free_port() -> int:
+    """Returns a port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@contextmanager
+def run_stack(environment: Mapping[str, str] | None = None, options: Sequence[str] = ()) -> Iterator[RunningStack]:
+    """Runs a stack in a fresh folder that is removed at the end."""
+    path = Path(tempfile.mkdtemp(prefix="fieldflame-run-"))
+    stack = RunningStack(path / "var", environment or {})
+    try:
+        stack.start(*options)
+        yield stack
+    finally:
+        stack.stop()
+        shutil.rmtree(path, ignore_errors=True)

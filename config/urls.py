@@ -1,0 +1,13 @@
+"""All addresses: the door and the snippet, the pages and the read API, and what monitors ask."""
+
+from django.urls import include, path
+
+from config.health import healthz, metrics, readyz
+
+urlpatterns = [
+    path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
+    path("", include("ingest.urls")),
+    path("", include("dashboard.urls")),
+]

