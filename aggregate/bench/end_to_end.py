@@ -1,0 +1,116 @@
+"""How fast a whole Fieldflame is on this machine: one trace a post, until every trace is folded."""
+
+import gzip
+import http.client
+import json
+import os
+import statistics
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from uuid import UUID, uuid5
+
+from aggregate.bench.corpus import NAMESPACE, read_corpus
+from config.up.running import RunningStack, run_stack
+
+PROJECT = "bench"
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEndResult:
+    """What was sent and what came of it; times in seconds, memory in MB (the largest worker process's peak)."""
+
+    sent: int
+    folded: int
+    rejected: int
+    post_s: float
+    total_s: float
+    accept_p50_ms: float
+    accept_p99_ms: float
+    worker_peak_mb: float
+
+
+def bench_end_to_end(corpus: Path, traces: int, senders: int) -> EndToEndResult:
+    """Starts a stack in a fresh folder, posts `traces` traces from `senders` connections, and waits for the last."""
+    bodies = make_bodies(corpus, traces)
+    with run_stack() as stack:
+        token = stack.create_project(PROJECT)
+        began = time.perf_counter()
+        latencies = post_all(stack.port, bodies, senders)
+        posted = time.perf_counter()
+        stack.wait_until_folded({PROJECT: token}, limit_s=600)
+        done = time.perf_counter()
+        status = stack.read(PROJECT, token, "status")
+        peak = worker_peak_mb(stack)
+    return EndToEndResult(
+        len(bodies),
+        status["folded"],
+        status["rejected"],
+        posted - began,
+        done - began,
+        statistics.median(latencies) * 1000,
+        statistics.quantiles(latencies, n=100)[98] * 1000,
+        peak,
+    )
+
+
+def make_bodies(corpus: Path, traces: int) -> list[bytes]:
+    """Returns gzip bodies: the corpus again and again, each time as new views."""
+    recorded = [envelope for _, envelope in read_corpus(corpus)]
+    bodies = []
+    for number in range(traces):
+        envelope = dict(recorded[number % len(recorded)])
+        view = uuid5(NAMESPACE, f"{envelope['viewId']}:{number}")
+        envelope.update(viewId=str(view), traceId=str(UUID(int=view.int ^ 1)))
+        bodies.append(gzip.compress(json.dumps(envelope, separators=(",", ":")).encode(), 6))
+    return bodies
+
+
+def post_all(port: int, bodies: Sequence[bytes], senders: int) -> list[float]:
+    """Posts every body once over keep-alive connections; returns the seconds each answer took. Raises on a refusal."""
+    numbers = count()
+    latencies: list[float] = []
+    faults: list[str] = []
+
+    def send() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        while (number := next(numbers)) < len(bodies) and not faults:
+            began = time.perf_counter()
+            connection.request("POST", f"/ingest/v1/traces?key={PROJECT}", bodies[number])
+            answer = connection.getresponse()
+            text = answer.read()
+            latencies.append(time.perf_counter() - began)
+            if answer.status != 202:
+                faults.append(f"{answer.status} {text[:200]!r}")
+        connection.close()
+
+    threads = [threading.Thread(target=send) for _ in range(senders)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if faults:
+        raise RuntimeError(f"the door refused: {faults[0]}")
+    return latencies
+
+
+def worker_peak_mb(stack: RunningStack) -> float:
+    """Returns the peak resident memory of the largest Celery process of a stack, MB."""
+    peaks = [0.0]
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+            environ = (entry / "environ").read_bytes()
+            status = (entry / "status").read_text()
+        except OSError:
+            continue  # gone, or not ours
+        is_worker = b"celery" in command and b"\0worker\0" in command
+        if is_worker and os.fsencode(stack.folder.path) in environ:
+            line = next((line for line in status.splitlines() if line.startswith("VmHWM")), "VmHWM: 0 kB")
+            peaks.append(int(line.split()[1]) / 1000)
+    return max(peaks)

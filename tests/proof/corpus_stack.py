@@ -1,0 +1,105 @@
+"""The recorded corpus through a running stack: posting it, and reading back what the oracle says."""
+
+import gzip
+import http.client
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from aggregate.bench.corpus import read_corpus
+from config.up.running import RunningStack
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+APPS = ("crunch", "docsite", "graphlab", "shopboard")
+PARTS = ("js", "hidden", "idle", "unobserved", "profiler", "span")
+
+
+def corpus() -> Iterator[tuple[str, bytes]]:
+    """Yields (app, envelope as JSON) of every recorded trace."""
+    for app, envelope in read_corpus(DATA / "corpus.jsonl.gz"):
+        yield app, json.dumps(envelope, separators=(",", ":")).encode()
+
+
+def expected() -> list[dict[str, Any]]:
+    """Returns the oracle's result: one entry an app, release and page."""
+    with gzip.open(DATA / "expected.json.gz", "rt") as file:
+        groups: list[dict[str, Any]] = json.load(file)
+    return groups
+
+
+def post_until_accepted(port: int, app: str, body: bytes, limit_s: float = 120.0) -> None:
+    """Posts one envelope as a browser's page would, again while the door is away or busy. Raises on a refusal."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        try:
+            connection.request(
+                "POST", f"/ingest/v1/traces?key={app}", body, {"Content-Type": "text/plain;charset=UTF-8"}
+            )
+            answer = connection.getresponse()
+            text = answer.read()
+        except OSError:
+            status, text = 0, b"no answer"
+        except http.client.HTTPException:
+            status, text = 0, b"a broken answer"
+        else:
+            status = answer.status
+        finally:
+            connection.close()
+        if status == 202:
+            return
+        if status not in (0, 429, 500, 502, 503) or time.monotonic() > deadline:
+            raise AssertionError(f"the door answered {status}: {text[:300]!r}")
+        time.sleep(0.2)
+
+
+def database(stack: RunningStack) -> "psycopg.Connection[tuple[Any, ...]]":
+    """Returns a connection to a stack's database."""
+    return psycopg.connect(stack.store_environment["DATABASE_URL"], autocommit=True)
+
+
+FUNCS = """
+SELECT f.uri, f.line, f.col, f.name, sum(h.self_samples), sum(h.total_samples), sum(h.self_us), sum(h.total_us),
+       sum(h.views)
+FROM aggregate_hotspot h
+JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
+JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
+JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
+JOIN ingest_project p ON p.id = h.project_id
+WHERE p.slug = %s AND g.release = %s AND g.page = %s GROUP BY 1, 2, 3, 4
+"""
+TIME = """
+SELECT sum(js_us), sum(hidden_us), sum(idle_us), sum(unobserved_us), sum(profiler_us), sum(span_us), sum(c.traces),
+       sum(js_samples + hidden_samples + idle_samples + profiler_samples)
+FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
+JOIN ingest_project p ON p.id = c.project_id
+WHERE p.slug = %s AND g.release = %s AND g.page = %s
+"""
+
+
+def compare_with_oracle(stack: RunningStack) -> list[str]:
+    """Returns a line for every group whose funcs or parts of time differ from the oracle's; all are integers."""
+    differences = []
+    with database(stack) as connection:
+        for group in expected():
+            names = (group["app"], group["release"], group["page"])
+            stored = {tuple(row[:4]): [int(n) for n in row[4:]] for row in connection.execute(FUNCS, names)}
+            oracle = {
+                (f["uri"], f["line"], f["column"], f["name"]): [
+                    f[column] for column in ("self_samples", "total_samples", "self_us", "total_us", "views")
+                ]
+                for f in group["functions"]
+            }
+            if stored != oracle:
+                wrong = [key for key in stored.keys() | oracle.keys() if stored.get(key) != oracle.get(key)]
+                differences.append(f"{names}: {len(wrong)} funcs differ, such as {wrong[0]}")
+            row = connection.execute(TIME, names).fetchone()
+            assert row is not None
+            wanted = [*(group["time_us"][part] for part in PARTS), group["traces"], group["samples"]]
+            if [None if n is None else int(n) for n in row] != wanted:
+                differences.append(f"{names}: time {row} is not {wanted}")
+    return differences

@@ -1,0 +1,127 @@
+"""The proof on real traces: the corpus through HTTP, Celery and Postgres equals the independent oracle."""
+
+import http.client
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from config.up.running import RunningStack, run_stack
+from tests.profile_reader import read_functions
+from tests.proof.corpus_stack import APPS, compare_with_oracle, corpus, database, expected, post_until_accepted
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def folded() -> Iterator[tuple[RunningStack, dict[str, str]]]:
+    """A running stack in which the whole corpus was posted and folded; with a token for each project."""
+    with run_stack() as stack:
+        tokens = {app: stack.create_project(app) for app in APPS}
+        with closing(http.client.HTTPConnection("127.0.0.1", stack.port, timeout=20)) as connection:
+            for app, body in corpus():
+                connection.request("POST", f"/ingest/v1/traces?key={app}", body)
+                answer = connection.getresponse()
+                assert (answer.status, answer.read()) == (202, b'{"accepted":1,"rejected":[]}')
+        stack.wait_until_folded(tokens)
+        yield stack, tokens
+
+
+def test_every_func_and_every_part_of_time_equals_the_oracle(folded: tuple[RunningStack, dict[str, str]]) -> None:
+    stack, _ = folded
+    assert compare_with_oracle(stack) == []
+
+
+def test_the_read_api_tells_the_same_numbers(folded: tuple[RunningStack, dict[str, str]]) -> None:
+    stack, tokens = folded
+    for group in expected():
+        answer = stack.read(
+            group["app"], tokens[group["app"]], f"functions?release={group['release']}&page={group['page']}&limit=10000"
+        )
+        assert answer["traces"] == group["traces"]
+        assert answer["samples"] == group["samples"]
+        assert answer["time_ms"] == {part: us / 1000 for part, us in group["time_us"].items()}
+        told = {
+            (f["uri"], f["line"], f["column"], f["name"]): (
+                f["self_samples"],
+                f["total_samples"],
+                f["self_ms"],
+                f["total_ms"],
+                f["views"],
+            )
+            for f in answer["functions"]
+        }
+        assert told == {
+            (f["uri"], f["line"], f["column"], f["name"]): (
+                f["self_samples"],
+                f["total_samples"],
+                f["self_us"] / 1000,
+                f["total_us"] / 1000,
+                f["views"],
+            )
+            for f in group["functions"]
+            if f["total_us"]  # a func seen only in samples of no weight has no time to list
+        }
+
+
+def test_nothing_was_lost_refused_or_set_aside(folded: tuple[RunningStack, dict[str, str]]) -> None:
+    stack, tokens = folded
+    for app, token in tokens.items():
+        status = stack.read(app, token, "status")
+        traces = sum(group["traces"] for group in expected() if group["app"] == app)
+        assert status == {
+            "received": traces,
+            "pending": 0,
+            "folded": traces,
+            "rejected": 0,
+            "refused": 0,
+            "oldest_pending_s": None,
+        }
+
+
+def test_posting_everything_again_changes_nothing(folded: tuple[RunningStack, dict[str, str]]) -> None:
+    stack, tokens = folded
+    for app, body in corpus():
+        post_until_accepted(stack.port, app, body)
+    stack.wait_until_folded(tokens)
+    assert compare_with_oracle(stack) == []
+
+
+def test_no_query_string_reached_a_table_of_funcs(folded: tuple[RunningStack, dict[str, str]]) -> None:
+    stack, _ = folded
+    with database(stack) as connection:
+        uris = [uri for (uri,) in connection.execute("SELECT uri FROM aggregate_func WHERE uri IS NOT NULL")]
+    assert uris
+    assert [uri for uri in uris if "?" in uri or "#" in uri] == []
+
+
+def test_mozillas_reader_counts_in_the_downloads_what_the_api_tells(
+    folded: tuple[RunningStack, dict[str, str]], tmp_path: Path
+) -> None:
+    stack, tokens = folded
+    for group in expected():
+        slice_query = urlencode({"release": group["release"], "page": group["page"]})
+        told = stack.read(group["app"], tokens[group["app"]], f"functions?{slice_query}&limit=10000")
+        profile = tmp_path / "profile.json.gz"
+        profile.write_bytes(download(stack, group["app"], tokens[group["app"]], slice_query))
+        counted = Counter(
+            (func.name, round(func.self_ms * 1000), round(func.total_ms * 1000)) for func in read_functions(profile)
+        )
+        hidden_us = round(told["time_ms"]["hidden"] * 1000)
+        wanted = Counter(
+            (f["label"], round(f["self_ms"] * 1000), round(f["total_ms"] * 1000)) for f in told["functions"]
+        )
+        assert counted == wanted + Counter({("(hidden)", hidden_us, hidden_us): 1})
+
+
+def download(stack: RunningStack, slug: str, token: str, slice_query: str) -> bytes:
+    """Returns the Firefox profile of a slice, as the read API streams it."""
+    request = urllib.request.Request(f"{stack.url}/api/v1/projects/{slug}/profile?format=firefox&{slice_query}")
+    request.add_header("Authorization", f"Bearer {token}")
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        body: bytes = answer.read()
+    return body
