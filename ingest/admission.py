@@ -14,26 +14,36 @@ _buckets: dict[int, tuple[float, float]] = {}
 _pending: dict[int, tuple[float, bool]] = {}
 
 
-def take_rate(project_id: int, count: int) -> float:
-    """Takes `count` traces out of the project's bucket (one second deep); returns 0, or the seconds to wait."""
+def take_rate(project_id: int) -> float:
+    """Takes one trace out of the project's bucket (one second deep); returns 0, or the seconds to wait."""
+    with _lock:
+        filled = _refill(project_id)
+        wait_s = 0.0 if filled >= 1 else (1 - filled) / settings.INGEST_RATE_PER_S
+        _buckets[project_id] = (filled if wait_s else filled - 1, time.monotonic())
+    return wait_s
+
+
+def charge_rate(project_id: int, count: int) -> None:
+    """Takes `count` more out of the bucket, into debt if need be: no body is refused for its rate once it is read."""
+    with _lock:
+        _buckets[project_id] = (_refill(project_id) - count, time.monotonic())
+
+
+def _refill(project_id: int) -> float:
     rate = float(settings.INGEST_RATE_PER_S)
     now = time.monotonic()
-    with _lock:
-        filled, at = _buckets.get(project_id, (rate, now))
-        filled = min(rate, filled + (now - at) * rate)
-        if filled < min(count, rate):
-            _buckets[project_id] = (filled, now)
-            return max((count - filled) / rate, 0.001)
-        _buckets[project_id] = (filled - count, now)
-    return 0.0
+    filled, at = _buckets.get(project_id, (rate, now))
+    return min(rate, filled + (now - at) * rate)
 
 
 def has_room(project_id: int) -> bool:
     """Tells whether the project's queue is below its bound; looked up every few seconds."""
     now = time.monotonic()
-    checked_at, is_free = _pending.get(project_id, (-PENDING_CHECK_S, True))
-    if now - checked_at < PENDING_CHECK_S:
-        return is_free
+    with _lock:
+        checked_at, is_free = _pending.get(project_id, (now - PENDING_CHECK_S, True))
+        if now - checked_at < PENDING_CHECK_S:
+            return is_free
+        _pending[project_id] = (now, is_free)  # one thread looks; counting a long queue takes its time
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*) FROM (SELECT 1 FROM ingest_receipt WHERE project_id = %s AND state = 0 LIMIT %s) AS p""",

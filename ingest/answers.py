@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 from django.http import HttpResponse
 
+from ingest.bodies import TryLater
 from profcore.errors import Reason, TraceError
 
 STATUS_OF_REASON: Final = {
@@ -27,19 +28,26 @@ def answer(status: int, value: object, *, retry_after_s: int | None = None) -> H
     response = HttpResponse(_encoder.encode(value), status=status, content_type="application/json")
     response["Access-Control-Allow-Origin"] = "*"
     response["Cache-Control"] = "no-store"
+    # Refusals are counted, by reason; a line each in the log would let anybody fill the disk. (Django's own mark.)
+    response._has_been_logged = True  # type: ignore[attr-defined]  # not in the stubs
     if retry_after_s is not None:
         response["Retry-After"] = str(retry_after_s)
         response["Access-Control-Expose-Headers"] = "Retry-After"
     return response
 
 
-def answer_error(error: TraceError, *, retry_after_s: int | None = None) -> HttpResponse:
+def answer_error(error: TraceError) -> HttpResponse:
     """Returns the answer to a refused body: `{"reason", "path", "detail"}` with the status of its reason, else 400."""
-    status = STATUS_OF_REASON.get(error.reason, 400)
-    if status in (429, 503) and retry_after_s is None:
-        retry_after_s = 60
     body = {"reason": error.reason, "path": error.path, "detail": error.detail}
-    return answer(status, body, retry_after_s=retry_after_s)
+    retry_after_s = error.retry_after_s if isinstance(error, TryLater) else None
+    return answer(STATUS_OF_REASON.get(error.reason, 400), body, retry_after_s=retry_after_s)
+
+
+def answer_wrong_method() -> HttpResponse:
+    """Returns the answer to any method but POST and OPTIONS."""
+    response = answer(405, {"reason": "method_not_allowed", "path": "$", "detail": "Traces are posted."})
+    response["Allow"] = "POST, OPTIONS"
+    return response
 
 
 def answer_preflight() -> HttpResponse:

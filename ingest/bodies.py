@@ -1,19 +1,37 @@
 """Reading a request's body within bounds: sent bytes and expanded bytes are both counted while streaming."""
 
+import threading
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, Protocol
 
 from profcore.errors import Reason, TraceError
 
 CHUNK_BYTES: Final = 256 * 1024
+INFLATE_BYTES: Final = 64 * 1024  # fed at once: what zlib leaves of it is copied for every member
 GZIP_MAGIC: Final = b"\x1f\x8b"
 GZIP_WINDOW: Final = 31  # zlib's code for "a gzip member"
+MAX_MEMBERS: Final = 1_000  # 5 MiB hold a quarter million empty members; writers of blocks of 64 KiB need 800
+LARGE_QUEUE: Final = 8  # large bodies that may wait for their turn; each keeps a thread
+
+# Expanding and decoding a body of 50 MiB may take some hundred MB: such bodies are taken one at a time in a process.
+_large_turn = threading.Lock()
+_large_queue = threading.BoundedSemaphore(LARGE_QUEUE)
 
 
 class Readable(Protocol):
     """A stream of bytes, such as an HttpRequest."""
 
     def read(self, size: int, /) -> bytes: ...
+
+
+class TryLater(TraceError):
+    """Nothing is wrong with the body, but it cannot be taken now; answered with `Retry-After`."""
+
+    def __init__(self, reason: Reason, path: str, detail: str, *, retry_after_s: int = 60) -> None:
+        super().__init__(reason, path, detail)
+        self.retry_after_s = retry_after_s
 
 
 class BodyTooLarge(TraceError):
@@ -29,11 +47,14 @@ def read_bounded(stream: Readable, *, declared: int | None, max_bytes: int) -> b
         raise BodyTooLarge("sent", max_bytes)
     chunks: list[bytes] = []
     size = 0
-    while chunk := stream.read(CHUNK_BYTES):
-        size += len(chunk)
-        if size > max_bytes:
-            raise BodyTooLarge("sent", max_bytes)
-        chunks.append(chunk)
+    try:
+        while chunk := stream.read(CHUNK_BYTES):
+            size += len(chunk)
+            if size > max_bytes:
+                raise BodyTooLarge("sent", max_bytes)
+            chunks.append(chunk)
+    except OSError:  # its sender went away: nobody reads the answer, but it counts as a refusal and not as our fault
+        raise TraceError(Reason.EMPTY_BODY, "$", "The connection ended before the body did.") from None
     return b"".join(chunks)
 
 
@@ -44,19 +65,51 @@ def is_gzip(body: bytes) -> bool:
 
 def expand(body: bytes, *, max_bytes: int) -> bytes:
     """Expands a gzip body of one or more members. Raises `BodyTooLarge`, or `TraceError` where it is damaged."""
+    view = memoryview(body)
     parts: list[bytes] = []
-    size = 0
-    while body:
+    size = offset = 0
+    for _ in range(MAX_MEMBERS):
         inflater = zlib.decompressobj(GZIP_WINDOW)
+        while not inflater.eof:
+            chunk = view[offset : offset + INFLATE_BYTES]
+            if not chunk:
+                raise TraceError(Reason.INVALID_GZIP, "$", "The gzip body ends too early.")
+            try:
+                part = inflater.decompress(chunk, max_bytes - size + 1)
+            except zlib.error as error:
+                raise TraceError(Reason.INVALID_GZIP, "$", f"The gzip body is damaged: {error}.") from None
+            size += len(part)
+            if size > max_bytes:
+                raise BodyTooLarge("expanded", max_bytes)
+            parts.append(part)
+            offset += len(chunk) - len(inflater.unused_data)
+        if offset == len(body):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+    raise TraceError(Reason.INVALID_GZIP, "$", f"The gzip body has more than {MAX_MEMBERS} members.")
+
+
+@contextmanager
+def expanded(sent: bytes, *, large_bytes: int, max_bytes: int) -> Iterator[bytes]:
+    """Yields a body expanded if it is gzip. A large one has the process's turn for itself until it is done with.
+
+    Raises `BodyTooLarge`, `TraceError` for damaged gzip, and `TryLater` where too many large bodies wait already.
+    """
+    body = None
+    if not is_gzip(sent):
+        body = sent if len(sent) <= large_bytes else None
+    else:
         try:
-            part = inflater.decompress(body, max_bytes - size + 1)
-        except zlib.error as error:
-            raise TraceError(Reason.INVALID_GZIP, "$", f"The gzip body is damaged: {error}.") from None
-        size += len(part)
-        if size > max_bytes:
-            raise BodyTooLarge("expanded", max_bytes)
-        if not inflater.eof:
-            raise TraceError(Reason.INVALID_GZIP, "$", "The gzip body ends too early.")
-        parts.append(part)
-        body = inflater.unused_data
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+            body = expand(sent, max_bytes=min(large_bytes, max_bytes))
+        except BodyTooLarge:
+            if large_bytes >= max_bytes:
+                raise
+    if body is not None:
+        yield body
+        return
+    if not _large_queue.acquire(blocking=False):
+        raise TryLater(Reason.UNAVAILABLE, "$", "Too many large bodies are being read.", retry_after_s=5)
+    try:
+        with _large_turn:
+            yield expand(sent, max_bytes=max_bytes) if is_gzip(sent) else sent
+    finally:
+        _large_queue.release()

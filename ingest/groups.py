@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from django.conf import settings
 from django.db import connection, transaction
 
-from profcore.errors import Reason, TraceError
-
 _group_ids: dict[tuple[int, str, str], int] = {}
 MAX_REMEMBERED = 100_000
 
@@ -26,7 +24,7 @@ def allocate_ids(project_id: int, kind: str, count: int) -> range:
 
 
 def intern_groups(project_id: int, wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """Returns the group id of each (release, page). Raises `TraceError` when the project may have no more groups."""
+    """Returns the group id of each (release, page), but for new ones of a project that may have no more groups."""
     found = {}
     missing = []
     for release, page in dict.fromkeys(wanted):
@@ -52,24 +50,36 @@ def forget_groups() -> None:
 def _find_or_create(project_id: int, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], int]:
     found = _select_groups(project_id, pairs)
     missing = [pair for pair in pairs if pair not in found]
-    if not missing:
+    if not missing or _count_taken(project_id) >= settings.INGEST_MAX_GROUPS:
         return found
-    with transaction.atomic(), connection.cursor() as cursor:
-        ids = allocate_ids(project_id, "group", len(missing))
-        if ids.stop - 1 > settings.INGEST_MAX_GROUPS:
-            raise TraceError(
-                Reason.TOO_MANY_PAGES,
-                "$.page",
-                f"The project has {settings.INGEST_MAX_GROUPS} pages × releases; route rules keep them few.",
-            )
+    with transaction.atomic():
+        # The counter's row is the lock: who waited for it finds what the others made, and takes no id in vain.
+        taken = allocate_ids(project_id, "group", 0).stop - 1
+        found = _select_groups(project_id, pairs)
+        missing = [pair for pair in missing if pair not in found][: max(0, settings.INGEST_MAX_GROUPS - taken)]
+        _insert_groups(project_id, missing)
+    return _select_groups(project_id, pairs)
+
+
+def _count_taken(project_id: int) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT next_id - 1 FROM ingest_counter WHERE project_id = %s AND kind = 'group'", [project_id])
+        row = cursor.fetchone()
+    return row[0] if row is not None else 0
+
+
+def _insert_groups(project_id: int, pairs: list[tuple[str, str]]) -> None:
+    if not pairs:
+        return
+    ids = allocate_ids(project_id, "group", len(pairs))
+    with connection.cursor() as cursor:
         cursor.execute(
             """INSERT INTO ingest_group (project_id, id, release, page, first_seen_at)
                SELECT %s, w.id, w.release, w.page, now()
                FROM unnest(%s::int[], %s::text[], %s::text[]) AS w (id, release, page)
                ON CONFLICT (project_id, release, page) DO NOTHING""",
-            [project_id, list(ids), [release for release, _ in missing], [page for _, page in missing]],
+            [project_id, list(ids), [release for release, _ in pairs], [page for _, page in pairs]],
         )
-    return _select_groups(project_id, pairs)
 
 
 def _select_groups(project_id: int, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], int]:

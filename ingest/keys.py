@@ -1,5 +1,6 @@
 """Public keys and the origins they may be used from. Looked up once in a while, not for every post."""
 
+import re
 import time
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +9,9 @@ from urllib.parse import urlsplit
 from ingest.models import IngestKey
 
 CACHE_S: Final = 10.0  # how long a revoked key may still be taken by a web process
-CACHE_KEYS: Final = 10_000  # unknown keys are remembered too, so that guessing costs no queries; bounded
+CACHE_KEYS: Final = 10_000
+MAX_KEY_CHARS: Final = 80
+ORIGIN_ENTRY: Final = re.compile(r"^[a-z][a-z0-9+.-]*://(\*\.)?[^\s/*?#@]+/?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,22 +23,30 @@ class KeyFacts:
     route_rules: tuple[str, ...]
 
 
-_known: dict[str, tuple[float, KeyFacts | None]] = {}
+# Unknown keys are remembered too, so that a page with a mistyped key costs no queries; but apart, so that guessing
+# pushes no live key out.
+_known: dict[str, tuple[float, KeyFacts]] = {}
+_unknown: dict[str, float] = {}
 
 
 def find_key(public_key: str) -> KeyFacts | None:
     """Returns the facts of a live key, or None."""
+    if not public_key or len(public_key) > MAX_KEY_CHARS or "\0" in public_key:
+        return None
     now = time.monotonic()
     cached = _known.get(public_key)
     if cached is not None and now - cached[0] < CACHE_S:
         return cached[1]
-    facts = None
-    if public_key and len(public_key) <= 80 and "\0" not in public_key:
-        row = IngestKey.objects.select_related("project").filter(public_key=public_key, revoked_at=None).first()
-        if row is not None:
-            facts = KeyFacts(row.project_id, tuple(row.origins), tuple(row.project.route_rules))
-    if len(_known) >= CACHE_KEYS:
-        _known.clear()
+    if now - _unknown.get(public_key, now - CACHE_S) < CACHE_S:
+        return None
+    row = IngestKey.objects.select_related("project").filter(public_key=public_key, revoked_at=None).first()
+    if len(_unknown) >= CACHE_KEYS:
+        _unknown.clear()
+    if row is None:
+        _known.pop(public_key, None)
+        _unknown[public_key] = now
+        return None
+    facts = KeyFacts(row.project_id, tuple(row.origins), tuple(row.project.route_rules))
     _known[public_key] = (now, facts)
     return facts
 
@@ -43,12 +54,20 @@ def find_key(public_key: str) -> KeyFacts | None:
 def forget_keys() -> None:
     """Empties the cache: after a change in this process, and between tests."""
     _known.clear()
+    _unknown.clear()
+
+
+def is_origin_entry(entry: str) -> bool:
+    """Tells whether an entry of a key's origins can ever fit: see `is_origin_allowed`."""
+    return entry in ("*", "null") or ORIGIN_ENTRY.match(entry) is not None
 
 
 def is_origin_allowed(origin: str | None, allowed: tuple[str, ...]) -> bool:
     """Tells whether a post from `origin` is allowed. No `Origin` at all is: curl and same-origin beacons send none.
 
-    An entry is `*`, an origin (`https://shop.example`), or one with a wildcard host (`https://*.shop.example`).
+    An entry is `*`, an origin (`https://shop.example`), or one with a wildcard host (`https://*.shop.example`, which
+    fits every subdomain at that scheme and port, but not `shop.example` itself). `null`, the origin of sandboxed and
+    local pages, fits only an entry of that name.
     """
     if origin is None or "*" in allowed:
         return True

@@ -22,5 +22,6 @@ def envelope_limits() -> Limits:
         page_chars=settings.INGEST_MAX_PAGE_CHARS,
         marks=settings.INGEST_MAX_MARKS,
         tags=settings.INGEST_MAX_TAGS,
+        values=settings.INGEST_MAX_VALUES,
         timestamp_ms=float(settings.INGEST_MAX_TIMESTAMP_MS),
     )

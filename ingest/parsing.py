@@ -1,16 +1,20 @@
 """From a body to envelopes: one, a JSON array, or NDJSON. A bad envelope does not harm its neighbours."""
 
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 import msgspec
 
 from profcore.errors import Reason, TraceError
-from profcore.wire import Envelope, Limits, decode_envelope, read_trace_id, split_array
+from profcore.wire import Envelope, Limits, Trace, decode_envelope, read_trace_id, split_array
 
 WHITESPACE: Final = b" \t\r\n"
 NDJSON_TYPES: Final = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
+LINE: Final = re.compile(rb"[^ \t\r\n][^\n]*")
+MAX_BLANK: Final = 64  # white space looked through around the first line's end
+NO_TRACE: Final = Trace([], [], [], [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,10 @@ class Refused:
 
 @dataclass(slots=True)
 class ParsedBody:
-    """A body's envelopes with the bytes of each, and the refused ones. A single envelope raises instead."""
+    """A body's envelopes, without their traces, with the bytes of each; and the refused ones.
+
+    A single envelope raises instead of being refused.
+    """
 
     is_batch: bool
     envelopes: list[tuple[int, bytes | msgspec.Raw, Envelope]] = field(default_factory=list)
@@ -40,35 +47,44 @@ def parse_body(body: bytes, *, content_type: str, limits: Limits, max_envelopes:
     if not start:
         raise TraceError(Reason.EMPTY_BODY, "$", "The body is empty.")
     if start == b"[":
-        return _parse_batch(split_array(body), limits, max_envelopes)
-    if content_type in NDJSON_TYPES:
-        return _parse_batch(list(_lines(body)), limits, max_envelopes)
-    try:
-        return ParsedBody(False, [(0, body, decode_envelope(body, limits))])
-    except TraceError as error:
-        if error.reason is not Reason.INVALID_JSON or not _has_several_lines(body):
-            raise
-    return _parse_batch(list(_lines(body)), limits, max_envelopes)
+        return _parse_batch(split_array(body, max_envelopes), limits)
+    if content_type in NDJSON_TYPES or _has_several_values(body):
+        return _parse_batch(_split_lines(body, max_envelopes), limits)
+    return ParsedBody(False, [(0, body, _check(body, limits))])
 
 
-def _lines(body: bytes) -> Iterator[bytes]:
-    return (line for line in body.split(b"\n") if line.strip(WHITESPACE))
+def _split_lines(body: bytes, most: int) -> list[bytes]:
+    """Returns the lines that hold something. Raises `TraceError` as soon as they are too many."""
+    lines = [match.group() for match in islice(LINE.finditer(body), most + 1)]
+    if len(lines) > most:
+        raise TraceError(Reason.TOO_MANY_ENVELOPES, "$", f"The body has more than {most} envelopes.")
+    return lines
 
 
-def _has_several_lines(body: bytes) -> bool:
-    """Tells whether a body that is no JSON value may be NDJSON: its first line closes an object and others follow."""
-    first, newline, rest = body.strip(WHITESPACE).partition(b"\n")
-    return bool(newline) and first.rstrip(WHITESPACE).endswith(b"}") and rest.lstrip(WHITESPACE).startswith(b"{")
+def _has_several_values(body: bytes) -> bool:
+    """Tells NDJSON by its shape: the first line closes an object and another opens after it, as in no JSON value."""
+    end = body.find(b"\n", body.find(b"{"))
+    if end < 0:
+        return False
+    before, after = body[max(0, end - MAX_BLANK) : end], body[end : end + MAX_BLANK]
+    return before.rstrip(WHITESPACE).endswith(b"}") and after.lstrip(WHITESPACE).startswith(b"{")
 
 
-def _parse_batch(items: list[bytes] | list[msgspec.Raw], limits: Limits, max_envelopes: int) -> ParsedBody:
-    if len(items) > max_envelopes:
-        detail = f"The body has {len(items)} envelopes; at most {max_envelopes} are taken."
-        raise TraceError(Reason.TOO_MANY_ENVELOPES, "$", detail)
+def _parse_batch(values: list[bytes] | list[msgspec.Raw], limits: Limits) -> ParsedBody:
     parsed = ParsedBody(True)
-    for index, item in enumerate(items):
+    for index, value in enumerate(values):
         try:
-            parsed.envelopes.append((index, item, decode_envelope(item, limits)))
+            parsed.envelopes.append((index, value, _check(value, limits)))
         except TraceError as error:
-            parsed.refused.append(Refused(index, read_trace_id(item), error))
+            parsed.refused.append(Refused(index, read_trace_id(value), error))
     return parsed
+
+
+def _check(value: bytes | msgspec.Raw, limits: Limits) -> Envelope:
+    """Checks an envelope in full, and lets go of what the door has no use for: a decoded trace is several times its
+    bytes, and a body may hold a hundred.
+    """
+    envelope = decode_envelope(value, limits)
+    envelope.trace = NO_TRACE
+    envelope.marks = []
+    return envelope

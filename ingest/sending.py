@@ -6,6 +6,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -27,20 +28,22 @@ class SendReport:
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """Yields the envelopes of a file: NDJSON, one JSON array, or one JSON object; gzip or not."""
+    """Yields the envelopes of a file, a line each: NDJSON, one JSON array, or one JSON object; gzip or not."""
     raw = path.read_bytes()
     body = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
     if body.lstrip()[:1] == b"[":
         for value in json.loads(body):
-            yield json.dumps(value, separators=(",", ":")).encode()
+            yield _to_line(value)
         return
     lines = [line for line in body.split(b"\n") if line.strip()]
-    try:
-        json.loads(lines[0] if lines else b"{}")
-    except ValueError:  # one object over several lines
-        yield body
-        return
+    if len(lines) > 1:
+        with suppress(ValueError):
+            lines = [_to_line(json.loads(body))]  # one object over several lines
     yield from lines
+
+
+def _to_line(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def post_lines(url: str, lines: Sequence[bytes]) -> SendReport:

@@ -12,11 +12,12 @@ from uuid import UUID, uuid5
 
 import ua_parser
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from psycopg.errors import CheckViolation
 
 from ingest.groups import intern_groups
-from ingest.keys import KeyFacts, forget_keys
+from ingest.keys import KeyFacts, forget_keys, is_origin_entry
 from ingest.models import ApiToken, IngestKey, Project
 from ingest.partitions import create_partitions
 from profcore.dimensions import classify_browser, classify_device, classify_end_reason
@@ -31,13 +32,20 @@ PACK_FROM_BYTES: Final = 1_024
 def create_project(
     *, slug: str, key: str | None = None, origins: Sequence[str] = (), name: str | None = None
 ) -> tuple[Project, IngestKey]:
-    """Creates a project with one public key. Raises Django's `ValidationError` or `IntegrityError` for a taken slug."""
+    """Creates a project with one public key.
+
+    `origins` are as `is_origin_allowed` takes them; without any, only posts that name no origin are taken. Raises
+    Django's `ValidationError` for a taken slug or key and for what is no origin.
+    """
+    wrong = [origin for origin in origins if not is_origin_entry(origin)]
+    if wrong:
+        raise ValidationError({"origins": f"{wrong[0]!r} is no origin, such as https://shop.example, nor *."})
     with transaction.atomic():
         project = Project(slug=slug, name=name or slug)
         project.full_clean()
         project.save()
         ingest_key = IngestKey(project=project, public_key=key or secrets.token_urlsafe(18), origins=list(origins))
-        ingest_key.full_clean()
+        ingest_key.full_clean(exclude=["origins"])
         ingest_key.save()
     forget_keys()
     return project, ingest_key
@@ -58,8 +66,9 @@ def digest_token(clear: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One accepted envelope and the bytes it came in."""
+    """One accepted envelope, its place in its body, and the bytes it came in."""
 
+    index: int
     envelope: Envelope
     body: bytes
     is_gzip: bool
@@ -121,30 +130,33 @@ FROM once JOIN receipt USING (view_id, seq)
 """
 
 
-def store_arrivals(*, key: KeyFacts, arrivals: Sequence[Arrival], header_agent: str, received_at: datetime) -> int:
-    """Stores envelopes with their receipts in one statement; returns how many were new.
+def store_arrivals(
+    *, key: KeyFacts, arrivals: Sequence[Arrival], header_agent: str, received_at: datetime
+) -> list[Arrival]:
+    """Stores envelopes with their receipts in one statement; returns those for whose pages there is no room.
 
-    A re-post (same view and sequence number) changes nothing. What this returns from is durable. Raises `TraceError`
-    when the project may have no more pages, `django.db.Error` when the database does not answer.
+    A re-post (same view and sequence number) changes nothing. What this returns from is durable. Raises
+    `django.db.Error` when the database does not answer.
     """
-    pages = [page_of(arrival.envelope, key.route_rules) for arrival in arrivals]
-    pairs = [(arrival.envelope.release, page) for arrival, page in zip(arrivals, pages, strict=True)]
+    pairs = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     groups = intern_groups(key.project_id, pairs)
-    rows = _store_columns(key, arrivals, [groups[pair] for pair in pairs], header_agent, received_at)
-    try:
-        return _store(rows)
-    except IntegrityError as error:
-        if not isinstance(error.__cause__, CheckViolation):
-            raise
-    # The day's partition is missing (beat did not run for a week, or the clock is off): make it, and store.
-    create_partitions(received_at.date(), 1)
-    return _store(rows)
+    placed = [(arrival, groups[pair]) for arrival, pair in zip(arrivals, pairs, strict=True) if pair in groups]
+    if placed:
+        columns = _store_columns(key, [a for a, _ in placed], [g for _, g in placed], header_agent, received_at)
+        try:
+            _store(columns)
+        except IntegrityError as error:
+            if not isinstance(error.__cause__, CheckViolation):
+                raise
+            # The day's partition is missing (beat did not run for a week, or the clock is off): make it, and store.
+            create_partitions(received_at.date(), 1)
+            _store(columns)
+    return [arrival for arrival, pair in zip(arrivals, pairs, strict=True) if pair not in groups]
 
 
-def _store(columns: dict[str, Any]) -> int:
+def _store(columns: dict[str, Any]) -> None:  # Any: the parameters of one statement
     with connection.cursor() as cursor:
         cursor.execute(STORE, columns)
-        return int(cursor.rowcount)
 
 
 def _store_columns(

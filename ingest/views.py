@@ -1,19 +1,22 @@
 """The door: `POST /ingest/v1/traces`. Decode, one call, encode."""
 
 import logging
-import threading
+import math
 from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import parse_qs
 
 from django.conf import settings
-from django.db import Error
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import Error, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
 from config.metrics import INGEST_ENVELOPES
-from ingest.admission import has_room, take_rate
-from ingest.answers import answer, answer_error, answer_preflight
-from ingest.bodies import expand, is_gzip, read_bounded
+from ingest.admission import charge_rate, has_room, take_rate
+from ingest.answers import answer, answer_error, answer_preflight, answer_wrong_method
+from ingest.bodies import Readable, TryLater, expanded, is_gzip, read_bounded
+from ingest.connections import release_connection
 from ingest.keys import KeyFacts, find_key, is_origin_allowed
 from ingest.limits import envelope_limits
 from ingest.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_body
@@ -26,8 +29,9 @@ logger = logging.getLogger(__name__)
 
 CONTENT_TYPES: Final = frozenset({"", "text/plain", "application/json", "application/octet-stream"}) | NDJSON_TYPES
 CONTENT_TYPES_GZIP: Final = frozenset({"application/gzip", "application/x-gzip"})
-# Decoding a body of 50 MiB may take some hundred MB: such bodies are decoded one at a time in a process.
-_large_bodies = threading.BoundedSemaphore(1)
+GZIP_CODINGS: Final = frozenset({"gzip", "x-gzip"})
+MAX_QUERY_FIELDS: Final = 20
+MAX_AGENT_CHARS: Final = 2_000
 
 
 @csrf_exempt
@@ -36,90 +40,142 @@ def receive_traces(request: HttpRequest) -> HttpResponse:
     if request.method == "OPTIONS":
         return answer_preflight()
     if request.method != "POST":
-        response = answer(405, {"reason": "method_not_allowed", "path": "$", "detail": "Traces are posted."})
-        response["Allow"] = "POST, OPTIONS"
-        return response
+        return answer_wrong_method()
     received_at = datetime.now(UTC)
     key: KeyFacts | None = None
     try:
-        key = admit(request)
-        sent, body = read_request(request)
-        return take_body(request, key, sent, body, received_at)
+        key = read_key(request)
+        admit(request, key)
+        return take_post(request, key, received_at)
     except TraceError as error:
-        if key is not None:
-            count_refusals(key.project_id, [error.reason], received_at)
-        INGEST_ENVELOPES.labels(outcome="refused", reason=error.reason).inc()
-        retry_after_s = 1 if error.reason is Reason.RATE_LIMITED else None
-        return answer_error(error, retry_after_s=retry_after_s)
-    except Error:
-        logger.exception("The door could not store a post.")
-        INGEST_ENVELOPES.labels(outcome="refused", reason=Reason.UNAVAILABLE).inc()
+        return refuse(key, error, received_at)
+    except Error as error:
+        if isinstance(error, OperationalError | InterfaceError):  # an outage: a line a post, not a traceback
+            logger.error("The door could not store a post: %s.", type(error).__name__)  # noqa: TRY400
+        else:
+            logger.exception("The door could not store a post.")
         detail = "The database does not answer; please post again later."
-        return answer_error(TraceError(Reason.UNAVAILABLE, "$", detail), retry_after_s=10)
+        return refuse(None, TryLater(Reason.UNAVAILABLE, "$", detail, retry_after_s=10), received_at)
 
 
-def admit(request: HttpRequest) -> KeyFacts:
-    """Checks key, origin, media type and room before the body is read. Raises `TraceError`."""
-    key = find_key(request.GET.get("key", ""))
+def refuse(key: KeyFacts | None, error: TraceError, received_at: datetime) -> HttpResponse:
+    """Counts a post that was refused as a whole, and answers it."""
+    INGEST_ENVELOPES.labels(outcome="refused", reason=error.reason).inc()
+    if key is not None:
+        count_refusals(key.project_id, [error.reason], received_at)
+    return answer_error(error)
+
+
+def read_key(request: HttpRequest) -> KeyFacts:
+    """Returns the facts of the key a post names. Raises `TraceError` when it names no live one.
+
+    The query is read here and not by `request.GET`, which decodes by a charset of the sender's choice.
+    """
+    try:
+        fields = parse_qs(request.META.get("QUERY_STRING", ""), max_num_fields=MAX_QUERY_FIELDS)
+    except ValueError:
+        fields = {}
+    key = find_key(fields.get("key", [""])[-1])
     if key is None:
         raise TraceError(Reason.UNKNOWN_KEY, "$", "The `key` parameter names no live public key.")
-    origin = request.headers.get("Origin")
-    if not is_origin_allowed(origin, key.origins):
-        raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
-    content_type = request.content_type or ""
-    if content_type not in CONTENT_TYPES and content_type not in CONTENT_TYPES_GZIP:
-        raise TraceError(
-            Reason.UNSUPPORTED_MEDIA, "$", "Send text/plain, application/json or application/x-ndjson, gzip or not."
-        )
-    encoding = request.headers.get("Content-Encoding", "").strip().lower()
-    if encoding not in ("", "identity", "gzip", "x-gzip"):
-        raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", "The only Content-Encoding taken is gzip.")
-    if not has_room(key.project_id):
-        raise TraceError(Reason.TOO_MANY_PENDING, "$", "Too many traces of this project wait to be folded.")
     return key
 
 
-def read_request(request: HttpRequest) -> tuple[bytes, bytes]:
-    """Returns the body as sent and expanded, both within their bounds. Raises `TraceError`."""
-    declared = request.headers.get("Content-Length", "")
-    sent = read_bounded(
-        request, declared=int(declared) if declared.isdigit() else None, max_bytes=settings.INGEST_MAX_BODY_BYTES
-    )
-    body = expand(sent, max_bytes=settings.INGEST_MAX_EXPANDED_BYTES) if is_gzip(sent) else sent
-    if request.headers.get("Content-Encoding", "").strip().lower() in ("gzip", "x-gzip") and body is sent and sent:
-        raise TraceError(Reason.INVALID_GZIP, "$", "The body is not the gzip that Content-Encoding promises.")
-    return sent, body
-
-
-def take_body(request: HttpRequest, key: KeyFacts, sent: bytes, body: bytes, received_at: datetime) -> HttpResponse:
-    """Parses a body, stores its envelopes, wakes a worker, and says what became of each."""
-    parsed = _parse(body, request.content_type or "")
-    wait_s = take_rate(key.project_id, len(parsed.envelopes))
+def admit(request: HttpRequest, key: KeyFacts) -> None:
+    """Checks origin, media type, rate and room before the body is read. Raises `TraceError`."""
+    if not is_origin_allowed(request.headers.get("Origin"), key.origins):
+        raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
+    content_type = request.content_type or ""
+    if content_type not in CONTENT_TYPES and content_type not in CONTENT_TYPES_GZIP:
+        detail = "Send text/plain, application/json or application/x-ndjson, gzip or not."
+        raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", detail)
+    if _coding_of(request) not in GZIP_CODINGS | {"", "identity"}:
+        raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", "The only Content-Encoding taken is gzip.")
+    wait_s = take_rate(key.project_id)
     if wait_s:
-        raise TraceError(Reason.RATE_LIMITED, "$", "This project sends more traces a second than it may.")
-    arrivals = [
-        Arrival(envelope, bytes(item), is_gzip=False, expanded_bytes=len(memoryview(item)))
-        if parsed.is_batch
-        else Arrival(envelope, sent, is_gzip=sent is not body, expanded_bytes=len(body))
-        for _, item, envelope in parsed.envelopes
+        detail = "This project sends more traces a second than it may."
+        raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))
+    if not has_room(key.project_id):
+        raise TryLater(Reason.TOO_MANY_PENDING, "$", "Too many traces of this project wait to be folded.")
+    # What comes next may take a slow sender's time: no connection of the pool waits for it.
+    release_connection()
+
+
+def take_post(request: HttpRequest, key: KeyFacts, received_at: datetime) -> HttpResponse:
+    """Reads a body, stores its envelopes, wakes a worker, and says what became of each. Raises `TraceError`."""
+    sent = read_sent(request)
+    if _coding_of(request) in GZIP_CODINGS and sent and not is_gzip(sent):
+        raise TraceError(Reason.INVALID_GZIP, "$", "The body is not the gzip that Content-Encoding promises.")
+    bounds = {"large_bytes": settings.INGEST_LARGE_BODY_BYTES, "max_bytes": settings.INGEST_MAX_EXPANDED_BYTES}
+    with expanded(sent, **bounds) as body:
+        parsed = parse_body(
+            body,
+            content_type=request.content_type or "",
+            limits=envelope_limits(),
+            max_envelopes=settings.INGEST_MAX_ENVELOPES,
+        )
+        charge_rate(key.project_id, len(parsed.envelopes) + len(parsed.refused) - 1)  # one was taken to come in
+        arrivals = make_arrivals(parsed, sent, body)
+        if arrivals:
+            agent = request.headers.get("User-Agent", "")[:MAX_AGENT_CHARS]
+            crowded = store_arrivals(key=key, arrivals=arrivals, header_agent=agent, received_at=received_at)
+            _refuse_crowded(parsed, crowded)
+    return conclude(key, parsed, received_at)
+
+
+def read_sent(request: HttpRequest) -> bytes:
+    """Returns the body as sent, within its bound. Raises `TraceError`."""
+    length = request.headers.get("Content-Length", "")
+    declared = int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else None
+    stream: Readable = request
+    if not length and isinstance(request, WSGIRequest) and request.environ.get("wsgi.input_terminated"):
+        # A chunked body: Django reads as many bytes as were declared, which is none, but the server marks the end.
+        stream = request.environ["wsgi.input"]
+    return read_bounded(stream, declared=declared, max_bytes=settings.INGEST_MAX_BODY_BYTES)
+
+
+def make_arrivals(parsed: ParsedBody, sent: bytes, body: bytes) -> list[Arrival]:
+    """Returns what is to be stored: a single envelope as it was sent, those of a batch in their own bytes."""
+    if not parsed.is_batch:
+        is_packed = sent is not body
+        return [Arrival(i, envelope, sent, is_packed, len(body)) for i, _, envelope in parsed.envelopes]
+    return [
+        Arrival(i, envelope, bytes(value), False, len(memoryview(value))) for i, value, envelope in parsed.envelopes
     ]
-    if arrivals:
-        agent = request.headers.get("User-Agent", "")[:2_000]
-        store_arrivals(key=key, arrivals=arrivals, header_agent=agent, received_at=received_at)
-        wake_worker()
-    INGEST_ENVELOPES.labels(outcome="accepted", reason="").inc(len(arrivals))
+
+
+def conclude(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> HttpResponse:
+    """Counts, wakes a worker, and answers a post whose envelopes are stored."""
+    INGEST_ENVELOPES.labels(outcome="accepted", reason="").inc(len(parsed.envelopes))
     for refused in parsed.refused:
         INGEST_ENVELOPES.labels(outcome="refused", reason=refused.error.reason).inc()
     count_refusals(key.project_id, [refused.error.reason for refused in parsed.refused], received_at)
-    return answer(202, {"accepted": len(arrivals), "rejected": [_describe(refused) for refused in parsed.refused]})
+    release_connection()
+    if parsed.envelopes:
+        wake_worker()
+    return answer(
+        202, {"accepted": len(parsed.envelopes), "rejected": [_describe(refused) for refused in parsed.refused]}
+    )
 
 
-def _parse(body: bytes, content_type: str) -> ParsedBody:
-    limits, most = envelope_limits(), settings.INGEST_MAX_ENVELOPES
-    if len(body) <= settings.INGEST_LARGE_BODY_BYTES:
-        return parse_body(body, content_type=content_type, limits=limits, max_envelopes=most)
-    with _large_bodies:
-        return parse_body(body, content_type=content_type, limits=limits, max_envelopes=most)
+def _coding_of(request: HttpRequest) -> str:
+    return request.headers.get("Content-Encoding", "").strip().lower()
+
+
+def _refuse_crowded(parsed: ParsedBody, crowded: list[Arrival]) -> None:
+    """Moves envelopes without room for their page from the taken to the refused ones; a single one raises."""
+    if not crowded:
+        return
+    detail = f"The project has {settings.INGEST_MAX_GROUPS} pages × releases; route rules keep them few."
+    error = TryLater(Reason.TOO_MANY_PAGES, "$.page", detail)
+    if not parsed.is_batch:
+        raise error
+    indexes = {arrival.index for arrival in crowded}
+    parsed.envelopes = [entry for entry in parsed.envelopes if entry[0] not in indexes]
+    parsed.refused += [
+        Refused(a.index, str(a.envelope.traceId) if a.envelope.traceId else None, error) for a in crowded
+    ]
+    parsed.refused.sort(key=lambda refused: refused.index)
 
 
 def _describe(refused: Refused) -> dict[str, object]:

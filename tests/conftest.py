@@ -1,13 +1,12 @@
 """Fixtures for every test: process-wide memories emptied, the raw traces' partitions made."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def _forget_everything() -> Iterator[None]:
+def _forget_everything() -> None:
     """Empties what processes remember of the database: every test has its own."""
     from aggregate.interning import forget_interned
     from ingest.admission import forget_admission
@@ -16,7 +15,6 @@ def _forget_everything() -> Iterator[None]:
 
     for forget in (forget_admission, forget_groups, forget_interned, forget_keys):
         forget()
-    yield
 
 
 @pytest.fixture(scope="session")

@@ -35,8 +35,7 @@ def make_trace(columns: str, *, interval_ms: float = 10.0) -> dict[str, Any]:
         "resources": ["https://shop.example/app.js"],
         "frames": [{"name": name, "resourceId": 0, "line": 1, "column": 10 + n} for name, n in frames.items()],
         "stacks": [
-            {"frameId": frame} if parent is None else {"frameId": frame, "parentId": parent}
-            for parent, frame in stacks
+            {"frameId": frame} if parent is None else {"frameId": frame, "parentId": parent} for parent, frame in stacks
         ],
         "samples": samples,
     }

@@ -22,17 +22,23 @@ def post(key: str, *envelopes: dict[str, Any]) -> None:
 
 def fold_all() -> list[BatchOutcome]:
     """Folds until nothing is pending."""
-    outcomes = []
+    outcomes: list[BatchOutcome] = []
     while (outcome := fold_pending_batch()) is not BatchOutcome.NOTHING_PENDING:
         outcomes.append(outcome)
     return outcomes
 
 
-def rows(sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+def rows(sql: str, *parameters: str | int) -> list[tuple[Any, ...]]:
     """Returns the rows of a query."""
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return list(cursor.fetchall())
+
+
+def end_session() -> None:
+    """Ends this thread's database session, the pooled one behind it too: as when its process was killed."""
+    connection.close()
+    connection.close_pool()  # type: ignore[attr-defined]  # PostgreSQL's wrapper has it
 
 
 HOTSPOTS = """

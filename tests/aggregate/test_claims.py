@@ -11,7 +11,7 @@ from aggregate.batch import fold_claim
 from aggregate.claims import claim_batch, release_claim
 from aggregate.services import BatchOutcome, ClaimLost, fold_pending_batch, write_batch
 from ingest.services import create_project
-from tests.aggregate.posting import everything, fold_all, post, rows
+from tests.aggregate.posting import end_session, everything, fold_all, post, rows
 from tests.envelopes import make_envelope
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,10 +34,7 @@ def test_what_is_claimed_is_not_claimed_again_while_its_session_lives(key: str) 
 def test_a_claim_is_void_as_soon_as_its_session_is_gone(key: str) -> None:
     post(key, make_envelope("a"))
     assert claim_batch() is not None
-    connection.close()
-    pool = connection.pool  # the session lives on in the pool: end it as a killed worker's ends
-    assert pool is not None
-    connection.close_pool()
+    end_session()
     claim = claim_batch()
     assert claim is not None
     assert claim.traces[0].attempts == 2
@@ -170,7 +167,7 @@ def test_a_session_killed_in_mid_transaction_leaves_no_effect(key: str, monkeypa
         original(*args)  # type: ignore[arg-type]  # passes on what it got
 
     monkeypatch.setattr(services, "mark_receipts", kill_session_first)
-    with pytest.raises(Exception, match="terminating|closed|consuming"):
+    with pytest.raises(Exception, match=r"terminating|closed|consuming"):
         fold_pending_batch()
     monkeypatch.undo()
     connection.close()

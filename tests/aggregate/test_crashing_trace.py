@@ -10,7 +10,7 @@ from django.db import connection
 
 from aggregate.claims import claim_batch
 from ingest.services import create_project
-from tests.aggregate.posting import fold_all, post, rows
+from tests.aggregate.posting import end_session, fold_all, post, rows
 from tests.envelopes import make_envelope
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
@@ -85,8 +85,7 @@ def test_twenty_innocent_kills_set_nothing_aside(key: str) -> None:
     for _ in range(20):
         # A worker that is killed from outside after claiming: its session goes, what it held stays pending.
         assert claim_batch() is not None
-        connection.close()
-        connection.close_pool()
+        end_session()
     fold_all()
     assert rows("SELECT DISTINCT state, crashes FROM ingest_receipt") == [(1, 0)]
     assert rows("SELECT sum(traces), sum(js_us) FROM aggregate_cell") == [(5, 100_000)]

@@ -7,6 +7,7 @@ from itertools import permutations
 import pytest
 from django.db import connection
 
+from aggregate.batch import hour_of
 from aggregate.services import BatchOutcome
 from ingest.services import create_project
 from tests.aggregate.posting import HOTSPOTS, everything, fold_all, post, rows
@@ -122,7 +123,8 @@ def test_a_damaged_raw_body_is_set_aside_and_its_neighbours_are_folded(key: str)
     post(key, make_envelope("good"), make_envelope("bad"))
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE ingest_rawtrace SET body = '{', is_gzip = false WHERE view_id = %s", [make_envelope("bad")["viewId"]]
+            "UPDATE ingest_rawtrace SET body = '{', is_gzip = false WHERE view_id = %s",
+            [make_envelope("bad")["viewId"]],
         )
     fold_all()
     receipts = rows("SELECT state, reason, path FROM ingest_receipt ORDER BY state")
@@ -158,10 +160,9 @@ def test_a_view_belongs_to_the_hour_of_its_start_clamped_to_seven_days(key: str)
                JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"""
         )
     )
-    hour = {"minute": 0, "second": 0, "microsecond": 0}
-    assert starts["/recent"] == (now - timedelta(days=0.1)).replace(**hour)
-    assert abs(starts["/ancient"] - (now - timedelta(days=7)).replace(**hour)) <= timedelta(hours=1)
-    assert abs(starts["/future"] - now.replace(**hour)) <= timedelta(hours=1)
+    assert starts["/recent"] == hour_of(now - timedelta(days=0.1))
+    assert abs(starts["/ancient"] - hour_of(now - timedelta(days=7))) <= timedelta(hours=1)
+    assert abs(starts["/future"] - hour_of(now)) <= timedelta(hours=1)
 
 
 def test_a_view_keeps_the_cell_of_its_first_receipt(key: str) -> None:

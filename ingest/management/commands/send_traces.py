@@ -1,5 +1,6 @@
 """`send_traces FILE… --key KEY --url URL`: posts envelopes to a door, with a progress bar."""
 
+import zlib
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -25,7 +26,7 @@ class Command(BaseCommand):
         for path in options["files"]:
             try:
                 lines = list(read_lines(path))
-            except (OSError, EOFError, ValueError) as error:
+            except (OSError, EOFError, ValueError, zlib.error) as error:
                 raise CommandError(f"{path} cannot be read: {error}.") from None
             with tqdm(total=len(lines), unit="trace", desc=path.name) as bar:
                 for batch in batches(iter(lines), options["batch"], 4 * 2**20):

@@ -1,0 +1,30 @@
+"""Fixtures of the door: a project with one key that any origin may use."""
+
+import pytest
+
+from ingest.limits import envelope_limits
+from ingest.services import create_project
+from tests.ingest.door import Door
+
+
+@pytest.fixture
+def door(db: None) -> Door:
+    """A door inside the test's own transaction."""
+    return _make_door()
+
+
+@pytest.fixture
+def open_door(transactional_db: None) -> Door:
+    """A door whose rows are committed: for threads, servers, and statements that fail."""
+    return _make_door()
+
+
+@pytest.fixture(autouse=True)
+def _forget_limits() -> None:
+    """The limits are read once a process; tests change them."""
+    envelope_limits.cache_clear()
+
+
+def _make_door() -> Door:
+    project, key = create_project(slug="shop", key="shop-key", origins=["*"])
+    return Door(project_id=project.pk, key=key.public_key)

@@ -1,0 +1,112 @@
+"""Wake-ups coalesce: one for many traces, until a worker clears the flag before it claims."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from django.http import HttpRequest
+
+from ingest import views, wake
+from tests.envelopes import make_envelope
+from tests.ingest.door import Door
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What was published; the flag is real."""
+    names: list[str] = []
+    monkeypatch.setattr(wake, "_paused_until", 0.0)
+    monkeypatch.setattr("ingest.wake.current_app.send_task", lambda name, **_: names.append(name))
+    wake.clear_flag()
+    yield names
+    wake.clear_flag()
+
+
+def test_many_wake_ups_are_one_until_the_flag_is_cleared(sent: list[str]) -> None:
+    assert [wake.wake_worker() for _ in range(5)] == [True, False, False, False, False]
+    assert sent == ["aggregate.fold_pending"]
+    wake.clear_flag()
+    assert wake.wake_worker()
+    assert len(sent) == 2
+
+
+def test_threads_that_wake_at_once_publish_one(sent: list[str]) -> None:
+    threads = [threading.Thread(target=wake.wake_worker) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(sent) == 1
+
+
+def test_a_flag_whose_wake_up_was_lost_expires(sent: list[str]) -> None:
+    assert wake.wake_worker()
+    ttl_ms = wake.flag_client().pttl(wake.FLAG)
+    assert isinstance(ttl_ms, int)
+    assert 0 < ttl_ms <= wake.FLAG_S * 1000
+
+
+def test_a_post_wakes_a_worker_once_its_rows_can_be_seen(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def look() -> bool:
+        thread = threading.Thread(target=lambda: seen.append(_count(open_door)))
+        thread.start()
+        thread.join()
+        return True
+
+    monkeypatch.setattr("ingest.views.wake_worker", look)
+    open_door.post([make_envelope("a"), make_envelope("b")])
+    assert seen == [2]
+
+
+def _count(door: Door) -> int:
+    try:
+        return len(door.receipts())
+    finally:
+        connection.close()
+
+
+def test_a_post_of_which_nothing_was_taken_wakes_nobody(door: Door, sent: list[str]) -> None:
+    door.post([])
+    door.post([7])
+    door.post(b"{")
+    assert sent == []
+
+
+def test_no_wake_up_holds_a_connection_of_the_pool(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[bool] = []
+    monkeypatch.setattr("ingest.views.wake_worker", lambda: held.append(connection.connection is not None))
+    open_door.post(make_envelope("a"))
+    assert held == [False]
+
+
+def test_no_upload_holds_a_connection_of_the_pool(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[bool] = []
+    read_sent = views.read_sent
+
+    def read(request: HttpRequest) -> bytes:
+        held.append(connection.connection is not None)
+        return read_sent(request)
+
+    monkeypatch.setattr(views, "read_sent", read)
+    assert open_door.post(make_envelope("a")).status == 202
+    assert held == [False]
+
+
+def test_after_a_failure_no_try_is_made_for_a_while(sent: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[float] = []
+
+    def fail() -> None:
+        tries.append(time.monotonic())
+        raise OSError("gone")
+
+    monkeypatch.setattr("ingest.wake.flag_client", fail)
+    assert [wake.wake_worker() for _ in range(5)] == [False] * 5
+    assert len(tries) == 1
+    monkeypatch.setattr(wake, "PAUSE_S", 0.0)
+    monkeypatch.setattr(wake, "_paused_until", 0.0)
+    assert [wake.wake_worker() for _ in range(3)] == [False] * 3
+    assert len(tries) == 4
