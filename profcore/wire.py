@@ -125,6 +125,7 @@ SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _envelope_decoder = msgspec.json.Decoder(Envelope)
 _trace_id_decoder = msgspec.json.Decoder(TraceIdOnly)
 _ABSENT: Final = msgspec.Raw(b"")
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _PATH = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?(?P<path>\$.*)`)?$", re.DOTALL)
 _REASON_BY_START: Final = (
@@ -143,14 +144,8 @@ def decode_envelope(body: bytes | msgspec.Raw, limits: Limits) -> Envelope:
         _check_count(body.count(b","), limits.values, "$")
     try:
         envelope = _envelope_decoder.decode(body)
-    except msgspec.ValidationError as error:
-        raise _explain_validation(str(error)) from None
-    except msgspec.DecodeError as error:
-        raise _explain_decode(str(error)) from None
-    except UnicodeDecodeError:
-        raise TraceError(Reason.INVALID_UTF8, "$", "The body is not valid UTF-8.") from None
-    except RecursionError:
-        raise TraceError(Reason.TOO_NESTED, "$", "The JSON is nested too deeply.") from None
+    except UNREADABLE as error:
+        raise _explain(error) from None
     check_envelope(envelope, limits)
     check_trace(envelope.trace, limits)
     return envelope
@@ -175,26 +170,31 @@ def split_array(body: bytes, most: int) -> list[msgspec.Raw]:
     try:
         elements = msgspec.structs.astuple(_batch_decoder(most).decode(body))
         return [element for element in elements if element is not _ABSENT]
-    except msgspec.ValidationError as error:
-        if "of at most length" in str(error):
+    except UNREADABLE as error:
+        if isinstance(error, msgspec.ValidationError) and "of at most length" in str(error):
             detail = f"The body has more than {most} envelopes."
             raise TraceError(Reason.TOO_MANY_ENVELOPES, "$", detail) from None
-        raise _explain_validation(str(error)) from None
-    except msgspec.DecodeError as error:
-        raise _explain_decode(str(error)) from None
-    except UnicodeDecodeError:
-        raise TraceError(Reason.INVALID_UTF8, "$", "The body is not valid UTF-8.") from None
-    except RecursionError:
-        raise TraceError(Reason.TOO_NESTED, "$", "The JSON is nested too deeply.") from None
+        raise _explain(error) from None
 
 
 def read_trace_id(body: bytes | msgspec.Raw) -> str | None:
     """Returns the `traceId` text of an envelope that was refused, or None where even that cannot be read."""
     try:
         trace_id = _trace_id_decoder.decode(body).traceId
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
     return trace_id[:MAX_SHORT_CHARS] if trace_id else None
+
+
+def _explain(error: Exception) -> TraceError:
+    """Returns what was wrong with a JSON body, in the words of the contract."""
+    if isinstance(error, msgspec.ValidationError):
+        return _explain_validation(str(error))
+    if isinstance(error, msgspec.DecodeError):
+        return _explain_decode(str(error))
+    if isinstance(error, UnicodeDecodeError):
+        return TraceError(Reason.INVALID_UTF8, "$", "The body is not valid UTF-8.")
+    return TraceError(Reason.TOO_NESTED, "$", "The JSON is nested too deeply.")
 
 
 def _explain_validation(message: str) -> TraceError:

@@ -1,8 +1,13 @@
 """Fixtures for every test: process-wide memories emptied, the raw traces' partitions made."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture(autouse=True)
@@ -24,3 +29,12 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
         create_coming_partitions(datetime.now(UTC).date(), 2)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator["Browser"]:
+    """One Chromium for each module that asks for it."""
+    from tests.e2e.browser import open_chromium
+
+    with open_chromium() as browser:
+        yield browser

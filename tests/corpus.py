@@ -10,43 +10,17 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-from uuid import UUID, uuid5
+
+from aggregate.bench.corpus import read_corpus
 
 DATA: Final = Path(__file__).parent / "data"
-NAMESPACE: Final = UUID("6f1d9d0e-6a43-5b53-9f5e-0d3b6c1c2a10")
 # JSON as recorded: its values are whatever the recorder wrote.
 Json = dict[str, Any]
 
 
 def corpus_envelopes() -> Iterator[tuple[str, Json]]:
     """Yields (app, envelope) for each recorded trace. An app is a project; its name is not in the envelope."""
-    with gzip.open(DATA / "corpus.jsonl.gz", "rb") as lines:
-        for line in lines:
-            recorded = json.loads(line)
-            facts = recorded["envelope"]
-            yield facts["app"], {**_envelope_of(facts), "trace": recorded["trace"]}
-
-
-def _envelope_of(facts: Json) -> Json:
-    return {
-        "traceId": str(uuid5(NAMESPACE, "trace:" + facts["traceId"])),
-        "viewId": str(uuid5(NAMESPACE, "view:" + facts["traceId"])),
-        "seq": 0,
-        "release": facts["release"],
-        "page": facts["page"],
-        "url": facts["url"],
-        "timeOrigin": facts["timeOrigin"],
-        "viewStart": facts["timeOrigin"],
-        "sampleInterval": facts["sampleInterval"],
-        "requestedInterval": facts["requestedSampleInterval"],
-        "sampleRate": 1,
-        "reason": facts["endReason"],
-        "userAgent": facts["userAgent"],
-        "isolated": facts["crossOriginIsolated"],
-        "device": {"cores": facts["hardwareConcurrency"], "mobile": "Mobile" in facts["userAgent"]},
-        "marks": [{"type": "longtask", "start": start, "duration": length} for start, length in facts["longTasks"]],
-        "tags": {"class": facts["deviceClass"], "cache": facts["cache"], "input": facts["inputClass"]},
-    }
+    return read_corpus(DATA / "corpus.jsonl.gz")
 
 
 @cache

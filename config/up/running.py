@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -35,9 +35,10 @@ class RunningStack:
         self.environment.update(environment)
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self, *options: str) -> None:
+    def start(self, *, with_demo: bool = False) -> None:
         """Starts everything and waits until it is ready. Raises `RuntimeError` with the output where it does not."""
-        words = ["up", "--data", str(self.folder.path), "--port", str(self.port), *(options or ["--no-demo"])]
+        words = ["up", "--data", str(self.folder.path), "--port", str(self.port)]
+        words += [] if with_demo else ["--no-demo"]
         self.log = self.folder.path.parent / f"{self.folder.path.name}-up.log"
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -76,11 +77,20 @@ class RunningStack:
             raise RuntimeError(f"{words[0]} failed: {done.stderr.decode(errors='replace')}")
         return done.stdout.decode()
 
+    @property
+    def login(self) -> tuple[str, str]:
+        """The name and password of the first user."""
+        return "admin", self.folder.admin_password.read_text().strip()
+
+    def create_token(self, slug: str) -> str:
+        """Returns a token of the read API for a project."""
+        token: str = json.loads(self.manage("create_token", "--project", slug))["token"]
+        return token
+
     def create_project(self, slug: str) -> str:
         """Creates a project whose key is its slug; returns a token of the read API."""
         self.manage("create_project", slug, "--key", slug, "--origin", "*")
-        token: str = json.loads(self.manage("create_token", "--project", slug))["token"]
-        return token
+        return self.create_token(slug)
 
     def read(self, slug: str, token: str, what: str) -> dict[str, Any]:
         """Returns a JSON answer of the read API, such as `status`."""
@@ -112,12 +122,12 @@ def find_free_port() -> int:
 
 
 @contextmanager
-def run_stack(environment: Mapping[str, str] | None = None, options: Sequence[str] = ()) -> Iterator[RunningStack]:
+def run_stack(environment: Mapping[str, str] | None = None, *, with_demo: bool = False) -> Iterator[RunningStack]:
     """Runs a stack in a fresh folder that is removed at the end."""
     path = Path(tempfile.mkdtemp(prefix="fieldflame-run-"))
     stack = RunningStack(path / "var", environment or {})
     try:
-        stack.start(*options)
+        stack.start(with_demo=with_demo)
         yield stack
     finally:
         stack.stop()

@@ -1,25 +1,20 @@
-"""Fixtures of the tests with a browser: one Chromium and one running Fieldflame for each module."""
+"""Fixtures of the tests with a browser: one running Fieldflame with the demo for each module, and a page."""
 
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.e2e.browser import find_chromium, open_chromium, open_page
-from tests.e2e.stack import Stack, run_stack
+from config.up.running import RunningStack, run_stack
+from tests.e2e.browser import find_chromium, open_page
 
 
 @pytest.fixture(scope="module")
-def stack() -> Iterator[Stack]:
+def stack() -> Iterator[RunningStack]:
     find_chromium()  # skips here, before a minute is spent on starting everything
-    with run_stack() as stack:
+    with run_stack(with_demo=True) as stack:
         yield stack
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with open_chromium() as browser:
-        yield browser
+        assert stack.stop() == 0
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -10,8 +11,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
+from config.up.running import RunningStack
 from tests.e2e.browser import save_screenshot
-from tests.e2e.stack import Stack, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -20,7 +21,7 @@ SENT_LIMIT_MS = 30_000
 FOLD_LIMIT_S = 60.0
 
 
-def record_demo_page(stack: Stack, page: Page) -> None:
+def record_demo_page(stack: RunningStack, page: Page) -> None:
     """Opens the demo page and waits until it says that its trace was accepted."""
     page.goto(f"{stack.url}/demo/")
     step = page.locator("#step-send")
@@ -29,18 +30,18 @@ def record_demo_page(stack: Stack, page: Page) -> None:
     save_screenshot(page, "demo")
 
 
-def wait_until_folded(stack: Stack, token: str, received: int) -> None:
+def wait_until_folded(stack: RunningStack, token: str, received: int) -> None:
     """Waits until the status tells of `received` traces, all of them folded."""
-
-    def is_folded() -> bool:
-        status = stack.read_api("/api/v1/projects/demo/status", token)
+    deadline = time.monotonic() + FOLD_LIMIT_S
+    status = stack.read("demo", token, "status")
+    while (status["received"], status["folded"]) != (received, received):
         assert status["rejected"] == 0, status
-        return bool(status["received"] == received and status["folded"] == received)
+        assert time.monotonic() < deadline, status
+        time.sleep(0.1)
+        status = stack.read("demo", token, "status")
 
-    wait_until(f"{received} traces received and folded", FOLD_LIMIT_S, is_folded)
 
-
-def log_in(stack: Stack, page: Page) -> None:
+def log_in(stack: RunningStack, page: Page) -> None:
     """Follows the demo page's own link to the dashboard, which asks for the login."""
     page.get_by_role("link", name="See it in the dashboard").click()
     name, password = stack.login
@@ -56,10 +57,10 @@ def func_names(profile: dict[str, Any]) -> set[str]:  # Any: the viewer's format
 
 
 def test_a_trace_of_the_demo_page_reaches_the_dashboard_and_the_firefox_profile(
-    stack: Stack, page: Page, tmp_path: Path
+    stack: RunningStack, page: Page, tmp_path: Path
 ) -> None:
-    token = stack.run_command("create_token", "--project", "demo")["token"]
-    received = stack.read_api("/api/v1/projects/demo/status", token)["received"]
+    token = stack.create_token("demo")
+    received = stack.read("demo", token, "status")["received"]
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
@@ -85,13 +86,13 @@ def test_a_trace_of_the_demo_page_reaches_the_dashboard_and_the_firefox_profile(
     assert complaints == []
 
 
-def test_the_api_tells_the_demo_page_s_hidden_time_from_idle_time(stack: Stack, page: Page) -> None:
-    token = stack.run_command("create_token", "--project", "demo")["token"]
-    received = stack.read_api("/api/v1/projects/demo/status", token)["received"]
+def test_the_api_tells_the_demo_page_s_hidden_time_from_idle_time(stack: RunningStack, page: Page) -> None:
+    token = stack.create_token("demo")
+    received = stack.read("demo", token, "status")["received"]
     record_demo_page(stack, page)
     wait_until_folded(stack, token, received + 1)
     query = urlencode({"release": "demo-1", "page": "/demo"})
-    table = stack.read_api(f"/api/v1/projects/demo/functions?{query}", token)
+    table = stack.read("demo", token, f"functions?{query}")
     time_ms = table["time_ms"]
     assert table["functions"][0]["name"] == HOT
     assert table["functions"][0]["uri"] == f"{stack.url}/demo/work.js"

@@ -1,10 +1,13 @@
 """Fixtures of the door: a project with one key that any origin may use."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from ingest.limits import envelope_limits
 from ingest.services import create_project
 from tests.ingest.door import Door
+from tests.ingest.snippet_site import Site, serve_site
 
 
 @pytest.fixture
@@ -28,3 +31,10 @@ def _forget_limits() -> None:
 def _make_door() -> Door:
     project, key = create_project(slug="shop", key="shop-key", origins=["*"])
     return Door(project_id=project.pk, key=key.public_key)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A small server that gives pages the snippet and keeps what they post."""
+    with serve_site() as site:
+        yield site

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
-from tests.e2e.browser import open_chromium, open_page
-from tests.ingest.snippet_site import DOOR_PATH, Site, serve_site
+from tests.e2e.browser import open_page
+from tests.ingest.snippet_site import DOOR_PATH, Site
 
 # Work that keeps its stack, for so many milliseconds.
 BUSY = """
@@ -22,18 +22,6 @@ function spin(ms) {
 QUIET_MS = 600  # longer than any trace below takes, where the test is that none comes
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with open_chromium() as browser:
-        yield browser
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serve_site() as site:
-        yield site
 
 
 @pytest.fixture

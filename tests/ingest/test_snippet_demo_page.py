@@ -5,24 +5,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import open_chromium, open_page
-from tests.ingest.snippet_site import Site, serve_site
+from tests.e2e.browser import open_page
+from tests.ingest.snippet_site import Site
 
 pytestmark = pytest.mark.e2e
 
 ANSWER_LIMIT_MS = 20_000  # four seconds of recording, on a machine that other tests load
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with open_chromium() as browser:
-        yield browser
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serve_site() as site:
-        yield site
 
 
 @pytest.fixture

@@ -1,34 +1,24 @@
 """The recorded corpus through a running stack: posting it, and reading back what the oracle says."""
 
-import gzip
 import http.client
 import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from aggregate.bench.corpus import read_corpus
 from config.up.running import RunningStack
+from tests.corpus import corpus_envelopes, expected
 
-DATA = Path(__file__).resolve().parent.parent / "data"
 APPS = ("crunch", "docsite", "graphlab", "shopboard")
 PARTS = ("js", "hidden", "idle", "unobserved", "profiler", "span")
 
 
 def corpus() -> Iterator[tuple[str, bytes]]:
     """Yields (app, envelope as JSON) of every recorded trace."""
-    for app, envelope in read_corpus(DATA / "corpus.jsonl.gz"):
+    for app, envelope in corpus_envelopes():
         yield app, json.dumps(envelope, separators=(",", ":")).encode()
-
-
-def expected() -> list[dict[str, Any]]:
-    """Returns the oracle's result: one entry an app, release and page."""
-    with gzip.open(DATA / "expected.json.gz", "rt") as file:
-        groups: list[dict[str, Any]] = json.load(file)
-    return groups
 
 
 def post_until_accepted(port: int, app: str, body: bytes, limit_s: float = 120.0) -> None:

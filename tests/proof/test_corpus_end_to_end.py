@@ -11,8 +11,9 @@ from urllib.parse import urlencode
 import pytest
 
 from config.up.running import RunningStack, run_stack
+from tests.corpus import expected
 from tests.profile_reader import read_functions
-from tests.proof.corpus_stack import APPS, compare_with_oracle, corpus, database, expected, post_until_accepted
+from tests.proof.corpus_stack import APPS, compare_with_oracle, corpus, database, post_until_accepted
 
 pytestmark = pytest.mark.slow
 
