@@ -90,7 +90,11 @@ def test_a_busy_door_is_asked_again_when_it_says(
     assert all(0 < wait <= MAX_WAIT_S for wait in waits)
 
 
-@pytest.mark.parametrize("body", [b"\x1f\x8bdamaged", gzip.compress(b"{}" * 99)[:-9], gzip.compress(b"")[:10] + b"xx"])
+@pytest.mark.parametrize(
+    "body",
+    [b"\x1f\x8bdamaged", gzip.compress(b"{}" * 99)[:-9], gzip.compress(b"")[:10] + b"xx"],
+    ids=["no gzip behind the magic", "cut", "a head alone"],
+)
 def test_a_damaged_file_is_told(tmp_path: Path, body: bytes) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(body)
