@@ -4,13 +4,12 @@ import gzip
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from aggregate.bench.corpus import read_corpus
 from profcore.fold import CellFold, fold_trace
 from profcore.funcs import FuncTable
 from profcore.wire import Envelope, Limits, decode_envelope
@@ -28,9 +27,9 @@ class CoreResult:
     ratio: float
 
 
-def bench_core(corpus: Path, rounds: int) -> CoreResult:
+def bench_core(envelopes: Iterable[dict[str, Any]], rounds: int) -> CoreResult:
     """Times gunzip and decode, the same with all checks, and the fold to hotspots and call trees, round by round."""
-    bodies = [gzip.compress(json.dumps(envelope).encode(), 6) for _, envelope in read_corpus(corpus)]
+    bodies = [gzip.compress(json.dumps(envelope, separators=(",", ":")).encode(), 6) for envelope in envelopes]
     decoder = msgspec.json.Decoder(Envelope)
     limits = Limits()
 

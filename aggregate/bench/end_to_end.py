@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid5
 
-from aggregate.bench.corpus import NAMESPACE, read_corpus
+from aggregate.bench.corpus import NAMESPACE
 from config.up.running import RunningStack, run_stack
 
 PROJECT = "bench"
@@ -33,9 +34,9 @@ class EndToEndResult:
     worker_peak_mb: float
 
 
-def bench_end_to_end(corpus: Path, traces: int, senders: int) -> EndToEndResult:
+def bench_end_to_end(recorded: Sequence[dict[str, Any]], traces: int, senders: int) -> EndToEndResult:
     """Starts a stack in a fresh folder, posts `traces` traces from `senders` connections, and waits for the last."""
-    bodies = make_bodies(corpus, traces)
+    bodies = make_bodies(recorded, traces)
     with run_stack() as stack:
         token = stack.create_project(PROJECT)
         began = time.perf_counter()
@@ -57,9 +58,8 @@ def bench_end_to_end(corpus: Path, traces: int, senders: int) -> EndToEndResult:
     )
 
 
-def make_bodies(corpus: Path, traces: int) -> list[bytes]:
-    """Returns gzip bodies: the corpus again and again, each time as new views."""
-    recorded = [envelope for _, envelope in read_corpus(corpus)]
+def make_bodies(recorded: Sequence[dict[str, Any]], traces: int) -> list[bytes]:
+    """Returns gzip bodies: the envelopes again and again, each time as new views."""
     bodies = []
     for number in range(traces):
         envelope = dict(recorded[number % len(recorded)])

@@ -159,7 +159,7 @@ def _buckets(now: datetime) -> list[tuple[datetime, int, float]]:
     return young + [(day - timedelta(days=n), int(Cell.Grain.DAY), 1.0) for n in range(DAYS - HOURS_KEPT // 24)]
 
 
-def fill(project_id: int, corpus: Path, views: int, now: datetime, tell: Callable[[int], None]) -> int:
+def fill(project_id: int, corpus: Path, views: int, now: datetime, tell: Callable[[int], object]) -> int:
     """Writes about `views` views of a project; `tell` hears how many. Returns how many there are."""
     cells = plan_cells(read_templates(corpus, project_id), project_id, views, now)
     _copy("aggregate_cell", _cell_rows(project_id, cells))

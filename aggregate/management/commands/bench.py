@@ -1,5 +1,6 @@
-"""`bench core` and `bench end-to-end`: the numbers of docs/benchmarks.md."""
+"""`bench …`: the numbers of docs/benchmarks.md, each by a command anyone can run."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,16 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from aggregate.bench.core import bench_core
+from aggregate.bench.corpus import read_corpus
 from aggregate.bench.end_to_end import bench_end_to_end
+from aggregate.bench.heavy import make_heavy_envelope
+from aggregate.bench.queries import bench_queries
+from aggregate.bench.sizes import bench_sizes
+from config.up.running import run_stack
 
 CORPUS = Path(settings.BASE_DIR) / "tests" / "data" / "corpus.jsonl.gz"
+HEAVY_ENVELOPES = 60
+VIEWS_A_CELL = (10, 100, 1000)
 
 
 class Command(BaseCommand):
@@ -17,22 +25,28 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("what", choices=["core", "end-to-end"])
+        parser.add_argument("what", choices=sorted(self.parts))
         parser.add_argument("--corpus", type=Path, default=CORPUS, help="recorded traces (default: the project's own)")
-        parser.add_argument("--rounds", type=int, default=5, help="core: rounds (default: %(default)s)")
+        parser.add_argument(
+            "--kind", choices=["corpus", "heavy"], default="corpus", help="core, end-to-end: which traces"
+        )
+        parser.add_argument("--rounds", type=int, default=5, help="core, queries: rounds (default: %(default)s)")
         parser.add_argument("--traces", type=int, default=3000, help="end-to-end: how many (default: %(default)s)")
         parser.add_argument("--senders", type=int, default=8, help="end-to-end: connections (default: %(default)s)")
+        parser.add_argument("--views", type=int, default=10_000, help="queries: how many (default: %(default)s)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["corpus"].exists():
             raise CommandError(f"{options['corpus']} is not there; name recorded traces by --corpus.")
-        if options["what"] == "core":
-            self.show_core(options)
-        else:
-            self.show_end_to_end(options)
+        self.parts[options["what"]](self, options)
+
+    def read_envelopes(self, options: dict[str, Any]) -> list[dict[str, Any]]:
+        if options["kind"] == "heavy":
+            return [make_heavy_envelope(number) for number in range(HEAVY_ENVELOPES)]
+        return [envelope for _, envelope in read_corpus(options["corpus"])]
 
     def show_core(self, options: dict[str, Any]) -> None:
-        result = bench_core(options["corpus"], options["rounds"])
+        result = bench_core(self.read_envelopes(options), options["rounds"])
         self.stdout.write(
             f"{result.traces} traces, {result.body_bytes / 1e6:.1f} MB, one core, medians of {options['rounds']}\n"
             f"  gunzip and decode only   {result.decode_per_s:9,.0f} traces/s\n"
@@ -42,7 +56,7 @@ class Command(BaseCommand):
         )
 
     def show_end_to_end(self, options: dict[str, Any]) -> None:
-        result = bench_end_to_end(options["corpus"], options["traces"], options["senders"])
+        result = bench_end_to_end(self.read_envelopes(options), options["traces"], options["senders"])
         lost = result.sent - result.folded - result.rejected
         self.stdout.write(
             f"{result.sent} posts of one trace from {options['senders']} connections on this machine\n"
@@ -54,3 +68,36 @@ class Command(BaseCommand):
         )
         if lost:
             raise CommandError("Traces were lost.")
+
+    def show_sizes(self, options: dict[str, Any]) -> None:
+        for result in bench_sizes(options["corpus"], VIEWS_A_CELL):
+            share = result.bytes_a_trace / result.gzip_bytes
+            self.stdout.write(
+                f"{result.views_a_cell} views a cell, {result.traces} traces, gzip {result.gzip_bytes:.0f}"
+            )
+            self.stdout.write(
+                f"  {result.bytes_a_trace:.0f} bytes a trace, {share:.0%} of its gzip ({result.gzip_bytes:.0f})"
+            )
+            for table, size in sorted(result.table_bytes.items(), key=lambda row: -row[1]):
+                self.stdout.write(f"  {table:26} {size:8.1f}")
+
+    def show_queries(self, options: dict[str, Any]) -> None:
+        """Runs in a stack of its own."""
+        with run_stack() as stack:
+            words = ["--views", str(options["views"]), "--rounds", str(options["rounds"])]
+            self.stdout.write(stack.manage("bench", "queries-here", "--corpus", str(options["corpus"]), *words))
+
+    def show_queries_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given."""
+        views, results = bench_queries(options["corpus"], options["views"], options["rounds"])
+        self.stdout.write(f"{views:,} views")
+        for result in results:
+            self.stdout.write(f"  {result.question:50} p50 {result.p50_ms:8.1f} ms   p95 {result.p95_ms:8.1f} ms")
+
+    parts: dict[str, Callable[["Command", dict[str, Any]], None]] = {
+        "core": show_core,
+        "end-to-end": show_end_to_end,
+        "queries": show_queries,
+        "queries-here": show_queries_here,
+        "sizes": show_sizes,
+    }

@@ -1,0 +1,57 @@
+"""How fast the questions of the dashboard are answered, over many views."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tqdm import tqdm
+
+from aggregate.bench.fill import RELEASES, fill
+from aggregate.selectors import select_functions, select_pages, select_status
+from aggregate.selectors.slices import Slice, SliceQuery, resolve_slice
+from ingest.services import create_project
+
+TOP_PAGE = "/page-0/:id"
+LAST_RELEASE = f"2026.{RELEASES}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """One question's times in ms, over the rounds."""
+
+    question: str
+    p50_ms: float
+    p95_ms: float
+
+
+def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[QueryResult]]:
+    """Fills a new project of this database with about `views` views, and asks it; returns how many there are."""
+    project, _ = create_project(slug=f"bench-{views}", origins=["*"])
+    with tqdm(total=views, unit="view", desc="Filling") as bar:
+        written = fill(project.pk, corpus, views, datetime.now(UTC), bar.update)
+
+    def sliced(release: Sequence[str] = (), page: Sequence[str] = ()) -> Slice:
+        return resolve_slice(project.pk, SliceQuery(release=release, page=page))
+
+    questions: dict[str, Callable[[], object]] = {
+        "top functions of the busiest page, one release": lambda: select_functions(
+            sliced([LAST_RELEASE], [TOP_PAGE]), limit=100
+        ),
+        "top functions of the busiest page, all releases": lambda: select_functions(sliced(page=[TOP_PAGE]), limit=100),
+        "pages of one release": lambda: select_pages(sliced([LAST_RELEASE])),
+        "pages of all releases": lambda: select_pages(sliced()),
+        "state of the queue": lambda: select_status(project.pk),
+    }
+    return written, [_measure(name, ask, rounds) for name, ask in questions.items()]
+
+
+def _measure(question: str, ask: Callable[[], object], rounds: int) -> QueryResult:
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        ask()
+        times.append((time.perf_counter() - began) * 1000)
+    times.sort()
+    return QueryResult(question, times[len(times) // 2], times[min(int(len(times) * 0.95), len(times) - 1)])
