@@ -6,7 +6,7 @@ free at once. Attempts are counted here, before the work and outside its transac
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
@@ -29,21 +29,22 @@ WITH {LIVE}, queue AS (
     FROM ingest_receipt r WHERE {CLAIMABLE} ORDER BY r.received_at LIMIT {CANDIDATE_ROWS})
 SELECT project_id, group_id, is_alone FROM queue GROUP BY 1, 2, 3 ORDER BY min(received_at), 1, 2, 3
 """
-CLAIM: Final = f"""
-WITH {LIVE}, me AS (SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()), picked AS (
-    SELECT r.view_id, r.seq, r.received_at, r.body_bytes FROM ingest_receipt r
-    WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s
-      AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s AND {CLAIMABLE}
-    ORDER BY r.received_at LIMIT %(traces)s FOR UPDATE OF r SKIP LOCKED
-), kept AS (
-    SELECT *, sum(body_bytes) OVER (ORDER BY received_at, view_id, seq) - body_bytes AS bytes_before FROM picked)
+PICK: Final = f"""
+WITH {LIVE}
+SELECT r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts + 1 FROM ingest_receipt r
+WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s
+  AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s AND {CLAIMABLE}
+ORDER BY r.received_at, r.view_id, r.seq LIMIT %(traces)s FOR UPDATE OF r SKIP LOCKED
+"""
+# `= ANY` on the key's second column holds the plan to the rows meant, whatever the planner believes of a table that
+# was empty a minute ago: joined with the picked rows instead, it has walked all receipts of a project for each.
+TAKE: Final = f"""
 UPDATE ingest_receipt r
-SET attempts = least(r.attempts + 1, {MAX_ATTEMPTS_KEPT}), claim_pid = me.pid, claim_backend_start = me.backend_start,
+SET attempts = least(r.attempts + 1, {MAX_ATTEMPTS_KEPT}), claim_pid = pg_backend_pid(),
+    claim_backend_start = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()),
     claimed_until = now() + make_interval(secs => %(lease_s)s)
-FROM kept, me
-WHERE r.project_id = %(project_id)s AND r.view_id = kept.view_id AND r.seq = kept.seq
-  AND kept.bytes_before < %(bytes)s
-RETURNING r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts
+WHERE r.project_id = %(project_id)s AND r.view_id = ANY(%(views)s::uuid[])
+  AND (r.view_id, r.seq) IN (SELECT * FROM unnest(%(views)s::uuid[], %(seqs)s::int[]))
 """
 
 
@@ -83,24 +84,45 @@ def claim_batch() -> Claim | None:
         for candidate_project, group_id, candidate_alone in candidates:
             if (candidate_project, candidate_alone) != (project_id, is_alone):
                 continue
-            cursor.execute(
-                CLAIM,
+            rows = _claim_group(
                 {
                     "project_id": project_id,
                     "group_id": group_id,
                     "is_alone": is_alone,
                     "batch_attempts": settings.FOLD_BATCH_ATTEMPTS,
                     "traces": most - len(claimed),
-                    "bytes": settings.FOLD_BATCH_BYTES - claimed_bytes,
-                    "lease_s": settings.FOLD_LEASE_S,
                 },
+                settings.FOLD_BATCH_BYTES - claimed_bytes,
             )
-            rows = [ClaimedTrace(*row) for row in cursor.fetchall()]
             claimed.extend(rows)
             claimed_bytes += sum(row.body_bytes for row in rows)
             if len(claimed) >= most or claimed_bytes >= settings.FOLD_BATCH_BYTES:
                 break
     return Claim(project_id, is_alone, claimed) if claimed else None
+
+
+def _claim_group(where: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: one statement's parameters
+    """Claims a group's oldest traces, at least one and no more than start within `most_bytes`."""
+    with connection.cursor() as cursor:
+        cursor.execute(PICK, where)
+        rows: list[ClaimedTrace] = []
+        size = 0
+        for row in cursor.fetchall():
+            if size >= most_bytes:
+                break
+            rows.append(ClaimedTrace(*row))
+            size += rows[-1].body_bytes
+        if rows:
+            cursor.execute(
+                TAKE,
+                {
+                    "project_id": where["project_id"],
+                    "lease_s": settings.FOLD_LEASE_S,
+                    "views": [row.view_id for row in rows],
+                    "seqs": [row.seq for row in rows],
+                },
+            )
+    return rows
 
 
 def release_claim(claim: Claim) -> None:
