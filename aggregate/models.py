@@ -74,7 +74,11 @@ class Cell(TimeParts):
 
 
 class Hotspot(models.Model):
-    """One func's exact sums in one cell. `views` counts those that ran it; hidden time is in neither self nor total."""
+    """One func's exact sums in one cell. Hidden time is in neither self nor total.
+
+    `views` counts those with a sample of it that is JS. A func of hidden time alone has none: where it shows up, it has
+    called the profiler, and such samples are no JS of their callers either.
+    """
 
     pk = models.CompositePrimaryKey("project_id", "cell_id", "func_id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
@@ -85,6 +89,7 @@ class Hotspot(models.Model):
     self_us = models.BigIntegerField()
     total_us = models.BigIntegerField()
     hidden_us = models.BigIntegerField()
+    hidden_total_us = models.BigIntegerField(default=0, db_default=0)
     views = models.BigIntegerField()
 
 

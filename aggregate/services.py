@@ -126,9 +126,9 @@ def _write_effects(
 
 
 def intern_batch_funcs(batch: FoldedBatch) -> list[int]:
-    """Returns the dense id of each func index of a batch that has time; 0 for one that has none."""
+    """Returns the dense id of each func index of a batch that has time, JS or hidden; 0 for one that has none."""
     used = sorted(
-        {index for cell in batch.cells.values() for view in cell.views.values() for index in view.sums.total_us}
+        {index for cell in batch.cells.values() for view in cell.views.values() for index in view.sums.funcs()}
     )
     ids = intern_funcs(batch.claim.project_id, [batch.funcs.keys[index] for index in used])
     id_of = [0] * len(batch.funcs.keys)

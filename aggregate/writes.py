@@ -24,7 +24,7 @@ class CellDelta:
     traces: int = 0
     parts: TimeParts = field(default_factory=TimeParts)
     marker_us: list[int] | None = None
-    # func id -> [self_samples, total_samples, self_us, total_us, hidden_us, views]
+    # func id -> [self_samples, total_samples, self_us, total_us, hidden_us, hidden_total_us, views]
     hotspots: dict[int, list[int]] = field(default_factory=dict)
 
 
@@ -65,7 +65,8 @@ def grow_view(
     """Returns the view's new row, and what its cell gets: the new contribution minus the old one."""
     added = contribution_of(fold.sums, id_of)
     delta = CellDelta(views=0 if stored else 1, traces=fold.traces, parts=fold.parts, marker_us=fold.marker_us)
-    known = set(stored.contribution.func) if stored else frozenset()
+    known = _funcs_run(stored.contribution) if stored else frozenset()
+    run = _funcs_run(added)
     for position, func_id in enumerate(added.func):
         delta.hotspots[func_id] = [
             added.self_samples[position],
@@ -73,7 +74,8 @@ def grow_view(
             added.self_us[position],
             added.total_us[position],
             added.hidden_us[position],
-            0 if func_id in known else 1,
+            added.hidden_total_us[position],
+            1 if func_id in run and func_id not in known else 0,
         ]
     if stored is None:
         row = StoredView(view_id, group_id, cell_id, fold.traces, fold.is_truncated, fold.parts, fold.marker_us, added)
@@ -92,6 +94,13 @@ def grow_view(
         merge_contributions(stored.contribution, added),
     )
     return row, delta
+
+
+def _funcs_run(contribution: Contribution) -> frozenset[int]:
+    """Returns the funcs with samples that are JS: hidden time alone does not make a view one that ran a func."""
+    return frozenset(
+        func_id for func_id, count in zip(contribution.func, contribution.total_samples, strict=True) if count
+    )
 
 
 def add_delta(into: CellDelta, more: CellDelta) -> None:
@@ -152,14 +161,16 @@ def add_to_hotspots(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) ->
     with connection.cursor() as cursor:
         cursor.execute(
             """INSERT INTO aggregate_hotspot AS h (project_id, cell_id, func_id, self_samples, total_samples, self_us,
-                                                   total_us, hidden_us, views)
+                                                   total_us, hidden_us, hidden_total_us, views)
                SELECT %s, * FROM unnest(%b::int[], %b::int[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[],
-                                        %b::bigint[], %b::bigint[])
+                                        %b::bigint[], %b::bigint[], %b::bigint[])
                ON CONFLICT (project_id, cell_id, func_id) DO UPDATE
                SET self_samples = h.self_samples + excluded.self_samples,
                    total_samples = h.total_samples + excluded.total_samples,
                    self_us = h.self_us + excluded.self_us, total_us = h.total_us + excluded.total_us,
-                   hidden_us = h.hidden_us + excluded.hidden_us, views = h.views + excluded.views""",
+                   hidden_us = h.hidden_us + excluded.hidden_us,
+                   hidden_total_us = h.hidden_total_us + excluded.hidden_total_us,
+                   views = h.views + excluded.views""",
             [project_id, *columns],
         )
 

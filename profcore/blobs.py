@@ -1,13 +1,15 @@
 """The blobs we store: columns of integers, small, versioned and checked when read.
 
-Layout, version 1, little-endian: 4-byte magic (`FF`, kind, version), then zlib over: u32 row count, and per column
+Layout, little-endian: 4-byte magic (`FF`, kind, version), then zlib over: u32 row count, and per column
 u32 unit (the greatest common divisor), u8 width (1, 2, 4 or 8 bytes), the values divided by the unit. Timestamps have
 a resolution of 100 µs (5 µs when isolated), so the unit saves most of a byte a value.
+
+Versions count by kind, and old ones stay readable. Contributions: 2 adds the column of hidden totals. Call trees: 1.
 """
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,9 +20,9 @@ from profcore.calltree import CallTree
 
 IntColumn = npt.NDArray[np.int64]
 
-VERSION: Final = 1
 KIND_CONTRIBUTION: Final = ord("c")
 KIND_CALL_TREE: Final = ord("t")
+VERSIONS: Final = {KIND_CONTRIBUTION: 2, KIND_CALL_TREE: 1}  # what is written
 MAX_ROWS: Final = 50_000_000  # a blob that claims more is broken, whatever its length says
 _WIDTHS: Final = ((1, "<u1"), (2, "<u2"), (4, "<u4"), (8, "<u8"))
 _COLUMN_HEADER: Final = struct.Struct("<IB")
@@ -33,7 +35,10 @@ class BlobError(ValueError):
 
 @dataclass(slots=True)
 class Contribution:
-    """What one view adds to its cell, by func: dense func ids in ascending order, µs and samples."""
+    """What one view adds to its cell, by func: dense func ids in ascending order, µs and samples.
+
+    A func without JS (`total_samples` 0) has hidden time alone; the view does not count as one that ran it.
+    """
 
     func: list[int] = field(default_factory=list)
     self_us: list[int] = field(default_factory=list)
@@ -41,6 +46,7 @@ class Contribution:
     hidden_us: list[int] = field(default_factory=list)
     self_samples: list[int] = field(default_factory=list)
     total_samples: list[int] = field(default_factory=list)
+    hidden_total_us: list[int] = field(default_factory=list)
 
 
 def encode_contribution(contribution: Contribution) -> bytes:
@@ -49,6 +55,7 @@ def encode_contribution(contribution: Contribution) -> bytes:
     if func.size > 1 and not bool(np.all(func[1:] > func[:-1])):
         raise ValueError("func ids must ascend")
     self_us = np.array(contribution.self_us, dtype=np.int64)
+    hidden_us = np.array(contribution.hidden_us, dtype=np.int64)
     self_samples = np.array(contribution.self_samples, dtype=np.int64)
     return _pack(
         KIND_CONTRIBUTION,
@@ -56,16 +63,19 @@ def encode_contribution(contribution: Contribution) -> bytes:
             np.diff(func, prepend=np.int64(0)),
             self_us,
             np.array(contribution.total_us, dtype=np.int64) - self_us,
-            np.array(contribution.hidden_us, dtype=np.int64),
+            hidden_us,
             self_samples,
             np.array(contribution.total_samples, dtype=np.int64) - self_samples,
+            np.array(contribution.hidden_total_us, dtype=np.int64) - hidden_us,
         ],
     )
 
 
 def decode_contribution(blob: bytes) -> Contribution:
-    """Decodes a contribution. Raises `BlobError`."""
-    steps, self_us, rest_us, hidden_us, self_samples, rest_samples = _unpack(KIND_CONTRIBUTION, blob, 6)
+    """Decodes a contribution, of version 1 too: no hidden time was attributed then. Raises `BlobError`."""
+    columns = _unpack(KIND_CONTRIBUTION, blob, {1: 6, 2: 7})
+    steps, self_us, rest_us, hidden_us, self_samples, rest_samples = columns[:6]
+    hidden_total_us = hidden_us + columns[6] if len(columns) > 6 else hidden_us
     return Contribution(
         np.cumsum(steps).tolist(),
         self_us.tolist(),
@@ -73,6 +83,7 @@ def decode_contribution(blob: bytes) -> Contribution:
         hidden_us.tolist(),
         self_samples.tolist(),
         (self_samples + rest_samples).tolist(),
+        hidden_total_us.tolist(),
     )
 
 
@@ -89,7 +100,7 @@ def encode_call_tree(tree: CallTree) -> bytes:
 
 def decode_call_tree(blob: bytes) -> CallTree:
     """Decodes a call tree. Raises `BlobError`."""
-    distance, func, self_us, self_samples, hidden_us = _unpack(KIND_CALL_TREE, blob, 5)
+    distance, func, self_us, self_samples, hidden_us = _unpack(KIND_CALL_TREE, blob, {1: 5})
     rows = np.arange(distance.size)
     if bool(np.any((distance < 0) | (distance > rows))):
         raise BlobError("a call tree's parents do not come before their children")
@@ -114,17 +125,17 @@ def _pack(kind: int, columns: Sequence[IntColumn]) -> bytes:
         width, dtype = next((w, d) for w, d in _WIDTHS if top < 1 << (8 * w))
         parts.append(_COLUMN_HEADER.pack(unit, width))
         parts.append((column // unit).astype(dtype).tobytes())
-    return bytes((0x46, 0x46, kind, VERSION)) + zlib.compress(b"".join(parts), 6)
+    return bytes((0x46, 0x46, kind, VERSIONS[kind])) + zlib.compress(b"".join(parts), 6)
 
 
-def _unpack(kind: int, blob: bytes, column_count: int) -> list[IntColumn]:
+def _unpack(kind: int, blob: bytes, columns_of_version: Mapping[int, int]) -> list[IntColumn]:
     head = bytes(blob[:4])
     if len(head) < 4 or head[:2] != b"FF" or head[2] != kind:
         raise BlobError("this is no blob of the wanted kind")
-    if head[3] != VERSION:
+    if head[3] not in columns_of_version:
         raise BlobError(f"blob version {head[3]} is not known here")
     try:
-        return _read_columns(_inflate(bytes(blob[4:])), column_count)
+        return _read_columns(_inflate(bytes(blob[4:])), columns_of_version[head[3]])
     except (zlib.error, struct.error, ValueError) as error:
         raise BlobError(f"the blob is damaged: {error}") from error
 

@@ -48,10 +48,15 @@ class CallTreeBuilder:
         return found
 
     def add_stacks(
-        self, prefix: Sequence[int], func: Sequence[int], self_us: Sequence[int], self_samples: Sequence[int]
+        self,
+        prefix: Sequence[int],
+        func: Sequence[int],
+        self_us: Sequence[int],
+        self_samples: Sequence[int],
+        hidden_us: Sequence[int],
     ) -> None:
-        """Adds a trace's stacks; only those with samples or with sampled callees make nodes."""
-        used = [count > 0 for count in self_samples]
+        """Adds a trace's stacks; only those with samples or hidden time, or whose callees have some, make nodes."""
+        used = [count > 0 or us > 0 for count, us in zip(self_samples, hidden_us, strict=True)]
         for stack in range(len(used) - 1, -1, -1):
             if used[stack] and prefix[stack] >= 0:
                 used[prefix[stack]] = True
@@ -65,6 +70,7 @@ class CallTreeBuilder:
             nodes[stack] = node
             tree.self_us[node] += self_us[stack]
             tree.self_samples[node] += self_samples[stack]
+            tree.hidden_us[node] += hidden_us[stack]
 
     def add_tree(self, other: CallTree, func_of: Mapping[int, int] | Sequence[int] | None = None) -> None:
         """Adds a tree; `func_of` maps its funcs to ours."""

@@ -8,23 +8,35 @@ from uuid import UUID
 from profcore.blobs import Contribution
 from profcore.calltree import CallTree, CallTreeBuilder, find_topmost
 from profcore.funcs import FuncTable, clean_url, is_profiler, read_func_keys
+from profcore.hidden import attribute_runs
 from profcore.weights import TimeParts, busy_ranges, to_us, weigh
 from profcore.wire import Envelope
 
 Key = TypeVar("Key")
 
 # Goes with every row a fold writes; a change of any rule that changes a sum raises it.
-FOLD_VERSION: Final = 1
+# 2: hidden time is attributed to call nodes and funcs.
+FOLD_VERSION: Final = 2
 
 
 @dataclass(slots=True)
 class FuncSums:
-    """Sums by func index of a batch's `FuncTable`: µs and samples, self and total (once per sample)."""
+    """Sums by func index of a batch's `FuncTable`: µs and samples, self and total (once per sample).
+
+    Hidden time is in neither: `hidden_us` was given to the func itself, `hidden_total_us` to it or to what it called.
+    Funcs without JS have hidden time alone (callers of the profiler's own built-ins).
+    """
 
     self_us: dict[int, int] = field(default_factory=dict)
     total_us: dict[int, int] = field(default_factory=dict)
     self_samples: dict[int, int] = field(default_factory=dict)
     total_samples: dict[int, int] = field(default_factory=dict)
+    hidden_us: dict[int, int] = field(default_factory=dict)
+    hidden_total_us: dict[int, int] = field(default_factory=dict)
+
+    def funcs(self) -> set[int]:
+        """Returns all funcs that have anything."""
+        return self.total_us.keys() | self.hidden_total_us.keys()
 
 
 @dataclass(slots=True)
@@ -39,6 +51,7 @@ class TraceFold:
     func: list[int]
     stack_us: list[int]
     stack_samples: list[int]
+    stack_hidden_us: list[int]
 
 
 def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
@@ -50,14 +63,16 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
     own_frames = [is_profiler(key) for key in keys]
     prefix = [-1 if stack.parentId is None else stack.parentId for stack in trace.stacks]
     func = [index_of_frame[stack.frameId] for stack in trace.stacks]
+    profiler_stacks = [own_frames[stack.frameId] for stack in trace.stacks]
     weighed = weigh(
         trace.samples,
         stack_count=len(prefix),
-        profiler_stacks=[own_frames[stack.frameId] for stack in trace.stacks],
+        profiler_stacks=profiler_stacks,
         interval_us=max(to_us(envelope.sampleInterval), 1),
         busy=busy_ranges(envelope.marks),
     )
-    sums = sum_by_func(prefix, func, weighed.stack_us, weighed.stack_samples)
+    hidden_us = attribute_runs(weighed.hidden_runs, prefix, func, profiler_stacks)
+    sums = sum_by_func(prefix, func, weighed.stack_us, weighed.stack_samples, hidden_us)
     return TraceFold(
         weighed.parts,
         weighed.marker_us,
@@ -67,29 +82,44 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
         func,
         weighed.stack_us,
         weighed.stack_samples,
+        hidden_us,
     )
 
 
-def sum_by_func(prefix: list[int], func: list[int], self_us: list[int], self_samples: list[int]) -> FuncSums:
-    """Sums a prefix tree by func: self where it is the leaf, total once per sample, at its topmost call."""
-    subtree_us, subtree_samples = list(self_us), list(self_samples)
+def sum_by_func(
+    prefix: Sequence[int],
+    func: Sequence[int],
+    self_us: Sequence[int],
+    self_samples: Sequence[int],
+    hidden_us: Sequence[int],
+) -> FuncSums:
+    """Sums a prefix tree by func: self where it is the leaf, total once per sample, at its topmost call.
+
+    Hidden time likewise: where it was given, and in all once, at the func's topmost call.
+    """
+    subtree_us, subtree_samples, subtree_hidden = list(self_us), list(self_samples), list(hidden_us)
     for stack in range(len(prefix) - 1, -1, -1):
         parent = prefix[stack]
         if parent >= 0:
             subtree_us[parent] += subtree_us[stack]
             subtree_samples[parent] += subtree_samples[stack]
+            subtree_hidden[parent] += subtree_hidden[stack]
     local = {index: position for position, index in enumerate(dict.fromkeys(func))}
     topmost = find_topmost(prefix, [local[index] for index in func], len(local))
     sums = FuncSums()
     for stack, index in enumerate(func):
-        if not subtree_samples[stack]:
-            continue
-        if self_samples[stack]:
-            sums.self_us[index] = sums.self_us.get(index, 0) + self_us[stack]
-            sums.self_samples[index] = sums.self_samples.get(index, 0) + self_samples[stack]
-        if topmost[stack]:
-            sums.total_us[index] = sums.total_us.get(index, 0) + subtree_us[stack]
-            sums.total_samples[index] = sums.total_samples.get(index, 0) + subtree_samples[stack]
+        if subtree_samples[stack]:
+            if self_samples[stack]:
+                sums.self_us[index] = sums.self_us.get(index, 0) + self_us[stack]
+                sums.self_samples[index] = sums.self_samples.get(index, 0) + self_samples[stack]
+            if topmost[stack]:
+                sums.total_us[index] = sums.total_us.get(index, 0) + subtree_us[stack]
+                sums.total_samples[index] = sums.total_samples.get(index, 0) + subtree_samples[stack]
+        if subtree_hidden[stack]:
+            if hidden_us[stack]:
+                sums.hidden_us[index] = sums.hidden_us.get(index, 0) + hidden_us[stack]
+            if topmost[stack]:
+                sums.hidden_total_us[index] = sums.hidden_total_us.get(index, 0) + subtree_hidden[stack]
     return sums
 
 
@@ -123,6 +153,8 @@ class ViewFold:
             (self.sums.total_us, fold.sums.total_us),
             (self.sums.self_samples, fold.sums.self_samples),
             (self.sums.total_samples, fold.sums.total_samples),
+            (self.sums.hidden_us, fold.sums.hidden_us),
+            (self.sums.hidden_total_us, fold.sums.hidden_total_us),
         ):
             for index, value in more.items():
                 into[index] = into.get(index, 0) + value
@@ -142,19 +174,20 @@ class CellFold(Generic[Key]):
         if view is None:
             view = self.views[view_id] = ViewFold()
         view.add(fold, is_truncated=is_truncated)
-        self.tree.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples)
+        self.tree.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples, fold.stack_hidden_us)
 
 
 def contribution_of(sums: FuncSums, id_of: Sequence[int]) -> Contribution:
     """Returns the contribution of sums, with the dense ids of `id_of` in place of batch indexes."""
-    rows = sorted((id_of[index], index) for index in sums.total_us)
+    rows = sorted((id_of[index], index) for index in sums.funcs())
     return Contribution(
         [func_id for func_id, _ in rows],
         [sums.self_us.get(index, 0) for _, index in rows],
-        [sums.total_us[index] for _, index in rows],
-        [0] * len(rows),
+        [sums.total_us.get(index, 0) for _, index in rows],
+        [sums.hidden_us.get(index, 0) for _, index in rows],
         [sums.self_samples.get(index, 0) for _, index in rows],
-        [sums.total_samples[index] for _, index in rows],
+        [sums.total_samples.get(index, 0) for _, index in rows],
+        [sums.hidden_total_us.get(index, 0) for _, index in rows],
     )
 
 
@@ -162,13 +195,20 @@ def merge_contributions(first: Contribution, second: Contribution) -> Contributi
     """Returns the sum of two contributions of one view. Commutative and associative."""
     rows: dict[int, list[int]] = {}
     for part in (first, second):
-        columns = (part.self_us, part.total_us, part.hidden_us, part.self_samples, part.total_samples)
+        columns = (
+            part.self_us,
+            part.total_us,
+            part.hidden_us,
+            part.self_samples,
+            part.total_samples,
+            part.hidden_total_us,
+        )
         for position, func_id in enumerate(part.func):
             values = [column[position] for column in columns]
             known = rows.get(func_id)
             rows[func_id] = values if known is None else [a + b for a, b in zip(known, values, strict=True)]
     ordered = sorted(rows)
-    columns_out = [[rows[func_id][position] for func_id in ordered] for position in range(5)]
+    columns_out = [[rows[func_id][position] for func_id in ordered] for position in range(6)]
     return Contribution(ordered, *columns_out)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Final
 
+from profcore.hidden import HiddenRun, find_runs
 from profcore.wire import Mark, Sample
 
 # A gap longer than this many effective intervals is a suspended tab or a starved sampler, not one function running:
@@ -63,7 +64,8 @@ class WeighedSamples:
 
     `stack_us[s]` and `stack_samples[s]` are the self time and samples of stack `s`, JS alone. `marker_us` follows
     `MARKERS`, or is None where no sample carried one. `measured_interval_us` is the median positive gap (the
-    upper of two), None where no two samples differ in time.
+    upper of two), None where no two samples differ in time. `hidden_runs` are those inside long tasks: what engine
+    markers alone show as hidden lies in no known task, and in no run.
     """
 
     parts: TimeParts
@@ -71,6 +73,7 @@ class WeighedSamples:
     stack_samples: list[int]
     marker_us: list[int] | None
     measured_interval_us: int | None
+    hidden_runs: list[HiddenRun]
 
 
 def to_us(ms: float) -> int:
@@ -79,16 +82,23 @@ def to_us(ms: float) -> int:
 
 
 def busy_ranges(marks: Iterable[Mark]) -> list[tuple[int, int]]:
-    """Returns the µs ranges `[start, end)` in which long tasks kept the main thread busy, merged and in order."""
+    """Returns the µs ranges `[start, end)` of long tasks, in order and without overlap, empty ones left out.
+
+    A task ends where the next begins, and that one lasts as long as either: together they cover the same time.
+    """
     tasks = sorted((to_us(m.start), to_us(m.start + m.duration)) for m in marks if m.type == "longtask")
-    merged: list[tuple[int, int]] = []
-    for start, end in tasks:
-        if merged and start <= merged[-1][1]:
-            if end > merged[-1][1]:
-                merged[-1] = (merged[-1][0], end)
-        else:
-            merged.append((start, end))
-    return merged
+    ranges: list[tuple[int, int]] = []
+    for start, own_end in tasks:
+        if own_end <= start:
+            continue
+        end = own_end
+        if ranges and start < ranges[-1][1]:
+            before, before_end = ranges.pop()
+            end = max(own_end, before_end)
+            if before < start:
+                ranges.append((before, start))
+        ranges.append((start, end))
+    return ranges
 
 
 def weigh(
@@ -110,23 +120,23 @@ def weigh(
     if times:
         gaps.append(interval_us)
     cap = GAP_CAP_TICKS * interval_us
+    weights = [gap if gap <= cap else cap for gap in gaps]
+    stacks = [sample.stackId for sample in ordered]
     stack_us, stack_samples = [0] * stack_count, [0] * stack_count
     kind_us, kind_samples = [0, 0, 0, 0], [0, 0, 0, 0]
     marker_us: list[int] | None = None
-    unobserved = 0
+    hidden: list[tuple[int, int]] = []
     cursor, busy_count = 0, len(busy)
-    for sample, time, gap in zip(ordered, times, gaps, strict=True):
-        weight = gap
-        if gap > cap:
-            unobserved += gap - cap
-            weight = cap
-        stack = sample.stackId
+    for position, (sample, stack, time, weight) in enumerate(zip(ordered, stacks, times, weights, strict=True)):
         marker = sample.marker
         if stack is None:
             while cursor < busy_count and busy[cursor][1] <= time:
                 cursor += 1
-            is_busy = cursor < busy_count and busy[cursor][0] <= time
-            kind = KIND_HIDDEN if is_busy or marker in ENGINE_MARKERS else KIND_IDLE
+            if cursor < busy_count and busy[cursor][0] <= time:
+                kind = KIND_HIDDEN
+                hidden.append((position, cursor))
+            else:
+                kind = KIND_HIDDEN if marker in ENGINE_MARKERS else KIND_IDLE
         elif profiler_stacks[stack]:
             kind = KIND_PROFILER
         else:
@@ -138,9 +148,11 @@ def weigh(
         if marker is not None:
             marker_us = marker_us or [0] * len(MARKERS)
             marker_us[MARKER_INDEX.get(marker, OTHER_MARKER)] += weight
-    js, hidden, idle, profiler = kind_us
-    parts = TimeParts(js, hidden, idle, unobserved, profiler, sum(kind_us) + unobserved, *kind_samples)
-    return WeighedSamples(parts, stack_us, stack_samples, marker_us, measured)
+    observed, span = sum(weights), sum(gaps)
+    js_us, hidden_us, idle_us, profiler_us = kind_us
+    parts = TimeParts(js_us, hidden_us, idle_us, span - observed, profiler_us, span, *kind_samples)
+    runs = find_runs(hidden, times, weights, stacks, busy)
+    return WeighedSamples(parts, stack_us, stack_samples, marker_us, measured, runs)
 
 
 def _in_time_order(samples: Sequence[Sample]) -> tuple[list[int], Sequence[Sample]]:

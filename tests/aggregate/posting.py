@@ -43,7 +43,7 @@ def end_session() -> None:
 
 HOTSPOTS = """
 SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, f.uri, f.line, f.col, f.name, h.self_samples,
-       h.total_samples, h.self_us, h.total_us, h.hidden_us, h.views
+       h.total_samples, h.self_us, h.total_us, h.hidden_us, h.hidden_total_us, h.views
 FROM aggregate_hotspot h
 JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
 JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
@@ -83,7 +83,7 @@ def call_trees() -> list[tuple[Any, ...]]:
         paths: list[str] = []
         for node, prefix in enumerate(tree.prefix):
             paths.append((paths[prefix] + " > " if prefix >= 0 else "") + names[tree.func[node]])
-            nodes.append((*cell_key, paths[node], tree.self_us[node], tree.self_samples[node]))
+            nodes.append((*cell_key, paths[node], tree.self_us[node], tree.self_samples[node], tree.hidden_us[node]))
     return sorted(nodes)
 
 
@@ -97,7 +97,7 @@ def contributions() -> list[tuple[Any, ...]]:
         "SELECT view_id, traces, is_truncated, contribution FROM aggregate_view ORDER BY view_id"
     ):
         c = decode_contribution(bytes(blob))
-        columns = (c.self_us, c.total_us, c.hidden_us, c.self_samples, c.total_samples)
+        columns = (c.self_us, c.total_us, c.hidden_us, c.hidden_total_us, c.self_samples, c.total_samples)
         funcs = sorted((names[func], *(column[n] for column in columns)) for n, func in enumerate(c.func))
         result.append((str(view_id), traces, is_truncated, funcs))
     return result

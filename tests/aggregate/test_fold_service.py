@@ -41,8 +41,8 @@ def test_a_trace_becomes_hotspots_with_self_and_total(key: str) -> None:
     post(key, make_envelope(columns="A\nA B\nA B\n-"))
     assert fold_all() == [BatchOutcome.FOLDED]
     by_name = {row[8]: row[9:] for row in rows(HOTSPOTS)}
-    # self_samples, total_samples, self_us, total_us, hidden_us, views
-    assert by_name == {"A": (1, 3, 10_000, 30_000, 0, 1), "B": (2, 2, 20_000, 20_000, 0, 1)}
+    # self_samples, total_samples, self_us, total_us, hidden_us, hidden_total_us, views
+    assert by_name == {"A": (1, 3, 10_000, 30_000, 0, 0, 1), "B": (2, 2, 20_000, 20_000, 0, 0, 1)}
 
 
 def test_the_parts_of_time_of_a_cell_add_up_to_its_span(key: str) -> None:
@@ -75,7 +75,7 @@ def test_a_view_in_several_traces_gives_identical_rows_in_any_order(key: str) ->
     assert all(result == results[0] for result in results)
     hotspots, cells, _, contributions = results[0]
     assert [row[5] for row in cells] == [1]  # one view
-    assert {row[8]: row[14] for row in hotspots} == {"A": 1, "B": 1, "C": 1}
+    assert {row[8]: row[15] for row in hotspots} == {"A": 1, "B": 1, "C": 1}
     assert contributions[0][1:3] == (3, True)
 
 

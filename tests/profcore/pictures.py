@@ -58,7 +58,7 @@ def tree_of(columns: str, funcs: FuncTable) -> CallTree:
 def tree_of_fold(fold: TraceFold) -> CallTree:
     """Returns the call tree of one folded trace."""
     builder = CallTreeBuilder()
-    builder.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples)
+    builder.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples, fold.stack_hidden_us)
     return builder.tree
 
 

@@ -11,7 +11,7 @@ from profcore.blobs import (
     KIND_CALL_TREE,
     KIND_CONTRIBUTION,
     MAX_ROWS,
-    VERSION,
+    VERSIONS,
     BlobError,
     Contribution,
     decode_call_tree,
@@ -20,9 +20,12 @@ from profcore.blobs import (
     encode_contribution,
 )
 from profcore.calltree import CallTree
+from tests.corpus import DATA
 from tests.profcore.strategies import PROPERTY, call_trees
 
-CONTRIBUTION = Contribution([0, 3, 700], [100, 0, 2_500], [2_600, 2_600, 2_500], [0, 0, 5], [1, 0, 25], [26, 26, 25])
+CONTRIBUTION = Contribution(
+    [0, 3, 700], [100, 0, 2_500], [2_600, 2_600, 2_500], [0, 0, 5], [1, 0, 25], [26, 26, 25], [9, 0, 5]
+)
 TREE = CallTree([-1, 0, 1, -1], [0, 9, 0, 300], [0, 100, 2_500, 7], [0, 1, 25, 1], [0, 0, 4, 0])
 LARGEST = 2**63 - 1
 
@@ -37,13 +40,15 @@ def contributions(draw: st.DrawFn) -> Contribution:
     columns = st.lists(counts, min_size=size, max_size=size)
     self_us, self_samples = draw(columns), draw(columns)
     rest_us, rest_samples = draw(columns), draw(columns)
+    hidden_us, callees_us = draw(columns), draw(columns)
     return Contribution(
         func,
         self_us,
         [a + b for a, b in zip(self_us, rest_us, strict=True)],
-        draw(columns),
+        hidden_us,
         self_samples,
         [a + b for a, b in zip(self_samples, rest_samples, strict=True)],
+        [a + b for a, b in zip(hidden_us, callees_us, strict=True)],
     )
 
 
@@ -97,14 +102,14 @@ def test_a_very_deep_tree_comes_back() -> None:
 @pytest.mark.parametrize("func", [[1, 1], [2, 1]])
 def test_func_ids_that_do_not_ascend_are_not_written(func: list[int]) -> None:
     with pytest.raises(ValueError, match="ascend"):
-        encode_contribution(Contribution(func, [0, 0], [0, 0], [0, 0], [0, 0], [0, 0]))
+        encode_contribution(Contribution(func, [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0]))
 
 
 def test_negative_numbers_are_not_written() -> None:
     with pytest.raises(ValueError, match="negative"):
-        encode_contribution(Contribution([1], [-1], [5], [0], [0], [0]))
+        encode_contribution(Contribution([1], [-1], [5], [0], [0], [0], [0]))
     with pytest.raises(ValueError, match="negative"):
-        encode_contribution(Contribution([1], [5], [4], [0], [0], [0]))
+        encode_contribution(Contribution([1], [5], [4], [0], [0], [0], [0]))
     with pytest.raises(ValueError, match="negative"):
         encode_call_tree(CallTree([-1], [-1], [0], [0], [0]))
 
@@ -128,12 +133,39 @@ def test_a_blob_of_the_other_kind_is_not_read() -> None:
         decode_contribution(encode_call_tree(TREE))
 
 
-@pytest.mark.parametrize("version", [0, VERSION + 1, 255])
+@pytest.mark.parametrize("version", [0, VERSIONS[KIND_CALL_TREE] + 1, 255])
 def test_a_version_of_tomorrow_is_not_guessed_at(version: int) -> None:
     blob = bytearray(encode_call_tree(TREE))
     blob[3] = version
     with pytest.raises(BlobError, match=f"version {version}"):
         decode_call_tree(bytes(blob))
+    contribution = bytearray(encode_contribution(CONTRIBUTION))
+    contribution[3] = VERSIONS[KIND_CONTRIBUTION] + 1
+    with pytest.raises(BlobError, match="not known"):
+        decode_contribution(bytes(contribution))
+
+
+def test_a_stored_contribution_of_version_1_is_read() -> None:
+    blob = (DATA / "contribution-v1.blob").read_bytes()
+    assert blob[:4] == b"FFc\1"
+    assert encode_contribution(CONTRIBUTION)[:4] == b"FFc\2"
+    # what that version wrote of these columns; it knew no hidden time by func
+    assert decode_contribution(blob) == Contribution(
+        CONTRIBUTION.func,
+        CONTRIBUTION.self_us,
+        CONTRIBUTION.total_us,
+        [0, 0, 0],
+        CONTRIBUTION.self_samples,
+        CONTRIBUTION.total_samples,
+        [0, 0, 0],
+    )
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_version_does_not_read_the_columns_of_another(version: int) -> None:
+    blob = bytearray(encode_contribution(CONTRIBUTION))
+    blob[3] = version
+    assert read_contribution_or_none(bytes(blob)) == (CONTRIBUTION if version == 2 else None)
 
 
 @pytest.mark.parametrize("bit", range(8))
@@ -192,7 +224,7 @@ def test_any_buffer_can_be_read() -> None:
 
 def crafted(kind: int, body: bytes) -> bytes:
     """Returns a blob whose checksum is right, whatever its body says."""
-    return bytes((0x46, 0x46, kind, VERSION)) + zlib.compress(body)
+    return bytes((0x46, 0x46, kind, VERSIONS[kind])) + zlib.compress(body)
 
 
 COLUMN = struct.pack("<IB", 1, 1)

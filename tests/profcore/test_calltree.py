@@ -91,20 +91,26 @@ def test_recursion_is_a_chain_of_nodes() -> None:
 
 def test_stacks_without_samples_make_no_nodes() -> None:
     builder = CallTreeBuilder()
-    builder.add_stacks([-1, 0, 0, -1], [0, 1, 2, 3], [0, 0, 5, 0], [0, 0, 1, 0])
+    builder.add_stacks([-1, 0, 0, -1], [0, 1, 2, 3], [0, 0, 5, 0], [0, 0, 1, 0], [0] * 4)
     assert picture(builder.tree, "ABCD").splitlines() == ["- A (total: 5, self: 0)", "  - C (total: 5, self: 5)"]
 
 
 def test_a_sample_of_no_weight_still_makes_its_node() -> None:
     builder = CallTreeBuilder()
-    builder.add_stacks([-1, 0], [0, 1], [0, 0], [0, 1])
+    builder.add_stacks([-1, 0], [0, 1], [0, 0], [0, 1], [0, 0])
     assert by_path(builder.tree) == {(0,): (0, 0, 0), (0, 1): (0, 1, 0)}
+
+
+def test_hidden_time_without_samples_makes_its_node() -> None:
+    builder = CallTreeBuilder()
+    builder.add_stacks([-1, 0, 0], [0, 1, 2], [0, 0, 0], [0, 0, 0], [0, 5, 0])
+    assert by_path(builder.tree) == {(0,): (0, 0, 0), (0, 1): (0, 0, 5)}
 
 
 def test_stacks_that_a_browser_wrote_twice_are_one_node() -> None:
     builder = CallTreeBuilder()
-    builder.add_stacks([-1, -1, 0, 1], [0, 0, 1, 1], [1, 2, 3, 4], [1, 1, 1, 1])
-    assert by_path(builder.tree) == {(0,): (3, 2, 0), (0, 1): (7, 2, 0)}
+    builder.add_stacks([-1, -1, 0, 1], [0, 0, 1, 1], [1, 2, 3, 4], [1, 1, 1, 1], [5, 6, 7, 8])
+    assert by_path(builder.tree) == {(0,): (3, 2, 11), (0, 1): (7, 2, 15)}
 
 
 def test_hidden_time_is_added_apart_from_self_and_total() -> None:
@@ -156,9 +162,9 @@ def test_merging_is_commutative_and_associative(one: CallTree, two: CallTree, th
 def test_adding_stacks_is_merging_trees(one: CallTree, two: CallTree) -> None:
     added, single = CallTreeBuilder(), []
     for tree in (one, two):
-        added.add_stacks(tree.prefix, tree.func, tree.self_us, tree.self_samples)
+        added.add_stacks(tree.prefix, tree.func, tree.self_us, tree.self_samples, tree.hidden_us)
         alone = CallTreeBuilder()
-        alone.add_stacks(tree.prefix, tree.func, tree.self_us, tree.self_samples)
+        alone.add_stacks(tree.prefix, tree.func, tree.self_us, tree.self_samples, tree.hidden_us)
         single.append(alone.tree)
     assert by_path(added.tree) == by_path(merge_call_trees(single))
 
@@ -218,13 +224,14 @@ def test_a_very_deep_stack_passes_every_function(funcs: int) -> None:
     weight = [0] * (DEEP - 1) + [7]
     assert find_topmost(prefix, func, funcs) == [node < funcs for node in range(DEEP)]
     builder = CallTreeBuilder()
-    builder.add_stacks(prefix, func, weight, weight)
+    builder.add_stacks(prefix, func, weight, weight, weight)
     merged = merge_call_trees([builder.tree, builder.tree])
     assert len(merged) == DEEP
     assert total_us(merged) == [14] * DEEP
-    sums = sum_by_func(prefix, func, weight, weight)
+    sums = sum_by_func(prefix, func, weight, weight, weight)
     assert sums.total_us == dict.fromkeys(range(funcs), 7)
-    assert sums.self_us == {func[-1]: 7}
+    assert sums.self_us == sums.hidden_us == {func[-1]: 7}
+    assert sums.hidden_total_us == dict.fromkeys(range(funcs), 7)
 
 
 def test_a_very_deep_tree_can_be_drawn() -> None:

@@ -73,12 +73,12 @@ def test_recursion_through_others_counts_once_a_sample() -> None:
 
 
 def test_a_func_never_sampled_is_not_listed() -> None:
-    sums = sum_by_func([-1, 0, 0], [0, 1, 2], [0, 5, 0], [0, 1, 0])
+    sums = sum_by_func([-1, 0, 0], [0, 1, 2], [0, 5, 0], [0, 1, 0], [0, 0, 0])
     assert sums == FuncSums(self_us={1: 5}, total_us={0: 5, 1: 5}, self_samples={1: 1}, total_samples={0: 1, 1: 1})
 
 
 def test_a_func_sampled_without_weight_is_listed_with_its_sample() -> None:
-    sums = sum_by_func([-1], [0], [0], [1])
+    sums = sum_by_func([-1], [0], [0], [1], [0])
     assert sums == FuncSums(self_us={0: 0}, total_us={0: 0}, self_samples={0: 1}, total_samples={0: 1})
 
 
@@ -170,8 +170,8 @@ def test_totals_are_what_a_plain_count_over_samples_finds(trace: Trace) -> None:
 def test_sums_do_not_depend_on_how_funcs_are_numbered(columns: tuple[list[int], list[int]]) -> None:
     prefix, func = columns
     ones = [1] * len(func)
-    small = sum_by_func(prefix, func, ones, ones)
-    large = sum_by_func(prefix, [index + 10**9 for index in func], ones, ones)
+    small = sum_by_func(prefix, func, ones, ones, ones)
+    large = sum_by_func(prefix, [index + 10**9 for index in func], ones, ones, ones)
     assert {index + 10**9: total for index, total in small.total_us.items()} == large.total_us
 
 
@@ -264,14 +264,15 @@ def test_a_contribution_has_ascending_ids_whatever_the_batch_called_them() -> No
         hidden_us=[0, 0, 0],
         self_samples=[0, 1, 0],
         total_samples=[2, 1, 2],
+        hidden_total_us=[0, 0, 0],
     )
 
 
 def test_merged_contributions_hold_every_column_of_both() -> None:
-    one = Contribution([0, 5], [1, 2], [3, 4], [5, 6], [7, 8], [9, 10])
-    two = Contribution([5, 9], [10, 20], [30, 40], [50, 60], [70, 80], [90, 100])
+    one = Contribution([0, 5], [1, 2], [3, 4], [5, 6], [7, 8], [9, 10], [11, 12])
+    two = Contribution([5, 9], [10, 20], [30, 40], [50, 60], [70, 80], [90, 100], [110, 120])
     assert merge_contributions(one, two) == Contribution(
-        [0, 5, 9], [1, 12, 20], [3, 34, 40], [5, 56, 60], [7, 78, 80], [9, 100, 100]
+        [0, 5, 9], [1, 12, 20], [3, 34, 40], [5, 56, 60], [7, 78, 80], [9, 100, 100], [11, 122, 120]
     )
 
 

@@ -162,7 +162,18 @@ def test_a_long_task_decides_by_the_time_of_the_sample_not_by_its_gap() -> None:
 
 def test_long_tasks_may_overlap_touch_nest_and_come_in_any_order() -> None:
     tasks = [longtask(90, 5), longtask(10, 20), longtask(25, 15), longtask(12, 3), longtask(40, 10)]
-    assert busy_ranges(tasks) == [(10_000, 50_000), (90_000, 95_000)]
+    assert busy_ranges(tasks) == [
+        (10_000, 12_000),
+        (12_000, 25_000),
+        (25_000, 40_000),
+        (40_000, 50_000),
+        (90_000, 95_000),
+    ]
+
+
+def test_a_long_task_ends_where_the_next_begins() -> None:
+    assert busy_ranges([longtask(0, 100), longtask(20, 10)]) == [(0, 20_000), (20_000, 100_000)]
+    assert busy_ranges([longtask(0, 30), longtask(0, 100), longtask(0, 50)]) == [(0, 100_000)]
 
 
 def test_a_long_task_inside_a_longer_one_does_not_shorten_it() -> None:

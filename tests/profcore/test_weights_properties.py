@@ -74,10 +74,14 @@ def test_samples_of_different_times_weigh_the_same_in_any_order(
 
 @PROPERTY
 @given(mark_lists)
-def test_busy_ranges_are_apart_and_in_order(marks: list[Mark]) -> None:
+def test_busy_ranges_are_in_order_and_cover_what_the_long_tasks_cover(marks: list[Mark]) -> None:
     ranges = busy_ranges(marks)
-    assert all(end < start for (_, end), (start, _) in pairwise(ranges))
-    assert all(start <= end for start, end in ranges)
+    assert all(end <= start for (_, end), (start, _) in pairwise(ranges))
+    assert all(start < end for start, end in ranges)
+    tasks = [(to_us(m.start), to_us(m.start + m.duration)) for m in marks if m.type == "longtask"]
+    edges = {edge for bounds in (*tasks, *ranges) for edge in bounds}
+    for time in {edge + step for edge in edges for step in (-1, 0, 1)}:
+        assert any(a <= time < b for a, b in ranges) == any(a <= time < b for a, b in tasks)
 
 
 @PROPERTY

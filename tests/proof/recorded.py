@@ -42,7 +42,7 @@ def export_group(group: Group) -> SliceExport:
     funcs, tree, parts, samples = FuncTable(), CallTreeBuilder(), TimeParts(), 0
     for envelope in envelopes:
         fold = fold_trace(envelope, page=page, funcs=funcs)
-        tree.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples)
+        tree.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples, fold.stack_hidden_us)
         parts.add(fold.parts)
         samples += len(envelope.trace.samples)
     return SliceExport(
