@@ -65,15 +65,13 @@ def encode_contribution(contribution: Contribution) -> bytes:
 
 def decode_contribution(blob: bytes) -> Contribution:
     """Decodes a contribution. Raises `BlobError`."""
+    return Contribution(*(column.tolist() for column in decode_contribution_columns(blob)))
+
+
+def decode_contribution_columns(blob: bytes) -> list[IntColumn]:
+    """Decodes a contribution to arrays, in the order of its fields: for statistics over many. Raises `BlobError`."""
     steps, self_us, rest_us, hidden_us, self_samples, rest_samples = _unpack(KIND_CONTRIBUTION, blob, 6)
-    return Contribution(
-        np.cumsum(steps).tolist(),
-        self_us.tolist(),
-        (self_us + rest_us).tolist(),
-        hidden_us.tolist(),
-        self_samples.tolist(),
-        (self_samples + rest_samples).tolist(),
-    )
+    return [np.cumsum(steps), self_us, self_us + rest_us, hidden_us, self_samples, self_samples + rest_samples]
 
 
 def encode_call_tree(tree: CallTree) -> bytes:
