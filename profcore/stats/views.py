@@ -111,9 +111,7 @@ class ViewSample:
         return self.facts.js_us + self.facts.hidden_us if measure == "self+hidden" else self.facts.js_us
 
 
-def sample_of(
-    contributions: Iterable[Contribution], facts: ViewFacts, *, population: int | None = None
-) -> ViewSample:
+def sample_of(contributions: Iterable[Contribution], facts: ViewFacts, *, population: int | None = None) -> ViewSample:
     """Builds a sample from contributions, one a view and in the order of `facts`; empty ones count as views."""
     columns = [
         [np.asarray(column, dtype=np.int64) for column in (c.func, c.self_us, c.total_us, c.hidden_us)]
