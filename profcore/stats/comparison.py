@@ -23,12 +23,15 @@ from profcore.stats.estimates import (
     skewed_interval,
 )
 from profcore.stats.ranks import RankRows, rank_test
-from profcore.stats.summaries import MIN_VIEWS
 from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align
 
 Status = Literal["changed", "new", "gone"]
 # The share of false discoveries among what is called significant.
 FALSE_DISCOVERIES: Final = 0.05
+# In place of `SKEW_FACTOR`: bounds put together from two means are on the safe side already.
+DIFFERENCE_SKEW_FACTOR: Final = 1.0
+# Views a side below which nothing is compared: the simulations of the suite begin here.
+MIN_COMPARED_VIEWS: Final = 20
 # A class with a single view on one side has no variance there: its views are left out, and counted.
 MIN_CLASS_VIEWS: Final = 2
 US_PER_MS: Final = 1_000.0
@@ -44,7 +47,7 @@ class Difference:
     `q` are the rank test's; `status` says whether either side never ran it in these views.
 
     Hidden time is inferred: it lies in the func *or in something that it called*. `is_seen` tells whether its visible
-    self time alone rose significantly too; `self_delta_ms` is that part. By other measures all that is measured is seen.
+    self time alone rose significantly too; `self_delta_ms` is that part. By other measures all of it is seen.
     """
 
     func_id: int
@@ -87,7 +90,7 @@ class Comparison:
     First the significant increases, largest `ranking_ms` first, so that a caller that merely surrounds hidden time does
     not stand before the callee that was seen to cost more; then all others by `delta_ms`, largest first.
 
-    With `is_too_few` there are none: a side has fewer than `MIN_VIEWS` (effective) views in device classes that both
+    With `is_too_few` there are none: a side has too few (effective) views in device classes that both
     have. `left_out_views` are views of classes that only one side has (or with a single view). `overall` is the change
     of the views' whole time by the same measure, with `func_id` -1 and a q that is its p; None for the measure `total`.
     """
@@ -119,7 +122,7 @@ class _Side:
 
 
 def compare(
-    base: ViewSample, head: ViewSample, *, measure: Measure = "self+hidden", min_views: int = MIN_VIEWS
+    base: ViewSample, head: ViewSample, *, measure: Measure = "self+hidden", min_views: int = MIN_COMPARED_VIEWS
 ) -> Comparison:
     """Compares two samples over the same kind of func ids (map them to identities across releases first)."""
     base, head = align(base, head)
@@ -239,18 +242,32 @@ def _differences(base: _Side, head: _Side, func_ids: IntColumn, strata: int) -> 
 
 
 def _standardise(base: _Side, head: _Side, funcs: int, strata: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Returns the base mean and the difference at the common device mix, and the bounds of the difference."""
-    sides = [_ratios(side, funcs, side.stratum, strata) for side in (base, head)]
-    sizes = [np.bincount(side.stratum[side.stratum >= 0], minlength=strata) for side in (base, head)]
+    """Returns the base mean and the difference at the common device mix, and the bounds of the difference.
+
+    The bounds are put together from those of both means (Zou and Donner's "method of variance estimates recovery"): the
+    skewness of a difference cannot be estimated well, since what it is made of nearly cancels.
+    """
     mix = _device_mix(base, head, strata)
-    parts = [side.variance * mix**2 for side in sides]
-    variance = parts[0].sum(1) + parts[1].sum(1)
-    delta = ((sides[1].value - sides[0].value) * mix).sum(1)
-    third = ((sides[1].third - sides[0].third) * mix**3).sum(1)
-    spent = (parts[0] ** 2 / (sizes[0] - 1)).sum(1) + (parts[1] ** 2 / (sizes[1] - 1)).sum(1)
+    base_mean, base_low, base_high = _standard_mean(base, funcs, mix)
+    head_mean, head_low, head_high = _standard_mean(head, funcs, mix)
+    delta = head_mean - base_mean
+    low = delta - np.hypot(head_mean - head_low, base_high - base_mean)
+    high = delta + np.hypot(head_high - head_mean, base_mean - base_low)
+    return base_mean, delta, low, high
+
+
+def _standard_mean(side: _Side, funcs: int, mix: Floats) -> tuple[Floats, Floats, Floats]:
+    """Returns one side's means at a device mix, and their bounds; the mean itself where nothing varies."""
+    ratios = _ratios(side, funcs, side.stratum, mix.size)
+    sizes = np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size)
+    parts = ratios.variance * mix**2
+    variance = parts.sum(1)
+    spent = (parts**2 / (sizes - 1)).sum(1)
     degrees = np.where(spent > 0, variance**2 / np.where(spent > 0, spent, 1.0), 1.0)  # Welch and Satterthwaite
-    low, high = skewed_interval(delta, variance, third, np.maximum(degrees, 1.0))
-    return (sides[0].value * mix).sum(1), delta, low, high
+    mean = (ratios.value * mix).sum(1)
+    third = (ratios.third * mix**3).sum(1)
+    low, high = skewed_interval(mean, variance, third, np.maximum(degrees, 1.0), skew_factor=DIFFERENCE_SKEW_FACTOR)
+    return mean, np.where(variance > 0, low, mean), np.where(variance > 0, high, mean)
 
 
 def _device_mix(base: _Side, head: _Side, strata: int) -> Floats:

@@ -20,7 +20,7 @@ CONFIDENCE: Final = 0.95
 # Cutting leaves a small bias (towards what is sampled often) for a bounded variance; answers count the views cut.
 WEIGHT_CLIP: Final = 20.0
 # The sample skewness of a small, skewed sample is too low on average; docs/statistics.md has the simulation.
-SKEW_FACTOR: Final = 1.1
+SKEW_FACTOR: Final = 1.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,9 @@ def estimate_ratios(rows: Rows, *, denominator: FloatColumn, stratum: IntColumn,
     return Ratios(ratio, np.where(count > 1, variance, np.nan), third)
 
 
-def skewed_interval(value: Floats, variance: Floats, third: Floats, degrees: Floats | float) -> tuple[Floats, Floats]:
+def skewed_interval(
+    value: Floats, variance: Floats, third: Floats, degrees: Floats | float, *, skew_factor: float = SKEW_FACTOR
+) -> tuple[Floats, Floats]:
     """Returns the lower and upper bounds of 95 % intervals that take skewness into account.
 
     Hall's monotone cubic transformation of the t statistic (P. Hall, On the removal of skewness by transformation,
@@ -114,7 +116,7 @@ def skewed_interval(value: Floats, variance: Floats, third: Floats, degrees: Flo
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt(variance)
-        skew = SKEW_FACTOR * third / spread**3
+        skew = skew_factor * third / spread**3
         quantile: Floats = np.asarray(stats.t.isf((1 - CONFIDENCE) / 2, degrees), dtype=np.float64)
         low = value - np.multiply(spread, _untransform(quantile, skew))
         high = value - np.multiply(spread, _untransform(-quantile, skew))

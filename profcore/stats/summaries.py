@@ -22,7 +22,7 @@ from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample
 
 # Below this no number is given: in simulations of skewed, zero-heavy time the 95 % intervals of fewer views cover
 # less than 93 %. Docs: statistics.md.
-MIN_VIEWS: Final = 20
+MIN_VIEWS: Final = 25
 # A func that fewer views ran gets its mean without an interval: what so few views show has not shown its tail yet.
 MIN_RAN: Final = 5
 PERCENTILES: Final = (0.50, 0.75, 0.95)
