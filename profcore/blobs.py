@@ -73,18 +73,16 @@ def encode_contribution(contribution: Contribution) -> bytes:
 
 def decode_contribution(blob: bytes) -> Contribution:
     """Decodes a contribution, of version 1 too: no hidden time was attributed then. Raises `BlobError`."""
+    return Contribution(*(column.tolist() for column in decode_contribution_columns(blob)))
+
+
+def decode_contribution_columns(blob: bytes) -> list[IntColumn]:
+    """Decodes a contribution to arrays, in the order of its fields: for statistics over many. Raises `BlobError`."""
     columns = _unpack(KIND_CONTRIBUTION, blob, {1: 6, 2: 7})
     steps, self_us, rest_us, hidden_us, self_samples, rest_samples = columns[:6]
     hidden_total_us = hidden_us + columns[6] if len(columns) > 6 else hidden_us
-    return Contribution(
-        np.cumsum(steps).tolist(),
-        self_us.tolist(),
-        (self_us + rest_us).tolist(),
-        hidden_us.tolist(),
-        self_samples.tolist(),
-        (self_samples + rest_samples).tolist(),
-        hidden_total_us.tolist(),
-    )
+    total_us, total_samples = self_us + rest_us, self_samples + rest_samples
+    return [np.cumsum(steps), self_us, total_us, hidden_us, self_samples, total_samples, hidden_total_us]
 
 
 def encode_call_tree(tree: CallTree) -> bytes:

@@ -1,0 +1,295 @@
+"""Two samples of views compared: which funcs cost more than before, by how much, and how sure that is.
+
+Everything is stratified by device class. The difference is of means in ms a view, standardised directly to the device
+mix of both samples together; whether it is a change at all is decided by ranks, which do not care that a few slow
+views hold most of the time.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+from scipy import stats
+
+from profcore.stats.estimates import (
+    Floats,
+    Interval,
+    Ratios,
+    Rows,
+    as_interval,
+    clip_weights,
+    effective_views,
+    estimate_ratios,
+    skewed_interval,
+)
+from profcore.stats.ranks import RankRows, rank_test
+from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align
+
+Status = Literal["changed", "new", "gone"]
+# The share of false discoveries among what is called significant.
+FALSE_DISCOVERIES: Final = 0.05
+# In place of `SKEW_FACTOR`: bounds put together from two means are on the safe side already.
+DIFFERENCE_SKEW_FACTOR: Final = 1.0
+# Views a side below which nothing is compared: the simulations of the suite begin here.
+MIN_COMPARED_VIEWS: Final = 20
+# A class with a single view on one side has no variance there: its views are left out, and counted.
+MIN_CLASS_VIEWS: Final = 2
+US_PER_MS: Final = 1_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One func's change, in ms a view.
+
+    `base_ms` and `head_ms` are plain means over the views of each sample. `delta_ms` is head minus base at one common
+    device mix, `ci95` its interval; `crude_delta_ms` is the plain difference, and what it has more than `delta_ms`
+    came with the mix: `mix_ms`. `relative` is `delta_ms` over the standardised base mean, None where that is 0. `p` and
+    `q` are the rank test's; `status` says whether either side never ran it in these views.
+
+    Hidden time is inferred: it lies in the func *or in something that it called*. `is_seen` tells whether its visible
+    self time alone rose significantly too; `self_delta_ms` is that part. By other measures all of it is seen.
+    """
+
+    func_id: int
+    status: Status
+    base_ms: float
+    head_ms: float
+    delta_ms: float
+    ci95: Interval | None
+    relative: float | None
+    crude_delta_ms: float
+    mix_ms: float
+    rank_z: float
+    p: float
+    q: float
+    base_views_ran: int
+    head_views_ran: int
+    self_delta_ms: float
+    is_seen: bool
+
+    @property
+    def ranking_ms(self) -> float:
+        """What an increase is ordered by: all of it when it was seen, else the part that is no inference."""
+        return self.delta_ms if self.is_seen else self.self_delta_ms
+
+    @property
+    def is_significant(self) -> bool:
+        """Below `FALSE_DISCOVERIES` by q, and ranks and means agree on the direction."""
+        return self.q < FALSE_DISCOVERIES and self.rank_z * self.delta_ms > 0
+
+    @property
+    def is_increase(self) -> bool:
+        """A significant increase."""
+        return self.is_significant and self.delta_ms > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The answer: differences by func, and how they were found.
+
+    First the significant increases, largest `ranking_ms` first, so that a caller that merely surrounds hidden time does
+    not stand before the callee that was seen to cost more; then all others by `delta_ms`, largest first.
+
+    With `is_too_few` there are none: a side has too few (effective) views in device classes that both
+    have. `left_out_views` are views of classes that only one side has (or with a single view). `overall` is the change
+    of the views' whole time by the same measure, with `func_id` -1 and a q that is its p; None for the measure `total`.
+    """
+
+    measure: Measure
+    base_views: int
+    head_views: int
+    base_population: int
+    head_population: int
+    is_too_few: bool
+    left_out_views: int
+    clipped_views: int
+    overall: Difference | None
+    functions: tuple[Difference, ...]
+
+    @property
+    def increases(self) -> tuple[Difference, ...]:
+        """The significant increases, largest first."""
+        return tuple(difference for difference in self.functions if difference.is_increase)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    view: IntColumn
+    func: IntColumn
+    value: FloatColumn
+    weight: FloatColumn
+    stratum: IntColumn
+
+
+def compare(
+    base: ViewSample, head: ViewSample, *, measure: Measure = "self+hidden", min_views: int = MIN_COMPARED_VIEWS
+) -> Comparison:
+    """Compares two samples over the same kind of func ids (map them to identities across releases first)."""
+    base, head = align(base, head)
+    weights = [clip_weights(sample.weight) for sample in (base, head)]
+    stratum, strata = _strata(base.facts.device_class, head.facts.device_class)
+    kept = [int(np.count_nonzero(codes >= 0)) for codes in stratum]
+    effective = [effective_views(weight[codes >= 0]) for (weight, _), codes in zip(weights, stratum, strict=True)]
+    is_too_few = min(effective) < min_views
+    functions: tuple[Difference, ...] = ()
+    overall = None
+    if not is_too_few:
+        sides = tuple(_Views(*parts) for parts in zip((base, head), (w for w, _ in weights), stratum, strict=True))
+        functions = _compare_funcs(sides[0], sides[1], measure, strata)
+        overall = None if measure == "total" else _compare_whole(sides[0], sides[1], measure, strata)
+    return Comparison(
+        measure=measure,
+        base_views=base.views,
+        head_views=head.views,
+        base_population=base.population,
+        head_population=head.population,
+        is_too_few=is_too_few,
+        left_out_views=base.views + head.views - sum(kept),
+        clipped_views=sum(clipped for _, clipped in weights),
+        overall=overall,
+        functions=functions,
+    )
+
+
+def _strata(base: IntColumn, head: IntColumn) -> tuple[tuple[IntColumn, IntColumn], int]:
+    """Numbers the device classes that both sides have; views of others get -1."""
+    classes = np.intersect1d(base, head)
+    shared = [code for code in classes.tolist() if min(np.sum(base == code), np.sum(head == code)) >= MIN_CLASS_VIEWS]
+    number = {code: index for index, code in enumerate(shared)}
+    codes = [np.array([number.get(code, -1) for code in side.tolist()], dtype=np.int64) for side in (base, head)]
+    return (codes[0], codes[1]), len(shared)
+
+
+@dataclass(frozen=True, slots=True)
+class _Views:
+    sample: ViewSample
+    weight: FloatColumn
+    stratum: IntColumn
+
+    def side(self, row_us: IntColumn) -> _Side:
+        """Returns the rows above zero of one column."""
+        above = row_us > 0
+        rows = self.sample
+        return _Side(rows.view[above], rows.func[above], row_us[above] / US_PER_MS, self.weight, self.stratum)
+
+    def whole(self, measure: Measure) -> _Side:
+        """Returns the views' own time as if it were one func's."""
+        value = self.sample.view_us(measure)
+        view = np.flatnonzero(value > 0)
+        return _Side(view, np.zeros_like(view), value[view] / US_PER_MS, self.weight, self.stratum)
+
+
+def _compare_funcs(base: _Views, head: _Views, measure: Measure, strata: int) -> tuple[Difference, ...]:
+    sides = [views.side(views.sample.row_us(measure)) for views in (base, head)]
+    found = _differences(sides[0], sides[1], base.sample.func_ids, strata)
+    if measure == "self+hidden":
+        visible = [views.side(views.sample.self_us) for views in (base, head)]
+        seen = {each.func_id: each for each in _differences(visible[0], visible[1], base.sample.func_ids, strata)}
+        found = [_with_visible(each, seen.get(each.func_id)) for each in found]
+    increases = sorted((each for each in found if each.is_increase), key=lambda each: -each.ranking_ms)
+    return (*increases, *(each for each in found if not each.is_increase))
+
+
+def _with_visible(difference: Difference, visible: Difference | None) -> Difference:
+    if visible is None:
+        return replace(difference, self_delta_ms=0.0, is_seen=False)
+    return replace(difference, self_delta_ms=visible.delta_ms, is_seen=visible.is_increase)
+
+
+def _compare_whole(base: _Views, head: _Views, measure: Measure, strata: int) -> Difference | None:
+    found = _differences(base.whole(measure), head.whole(measure), np.array([-1]), strata)
+    return found[0] if found else None
+
+
+def _ratios(side: _Side, funcs: int, stratum: IntColumn, strata: int) -> Ratios:
+    rows = Rows(side.view, side.func, side.value, funcs, side.weight)
+    return estimate_ratios(rows, denominator=np.ones_like(side.weight), stratum=stratum, stratum_count=strata)
+
+
+def _differences(base: _Side, head: _Side, func_ids: IntColumn, strata: int) -> list[Difference]:
+    funcs = func_ids.size
+    ran = [np.bincount(side.func, minlength=funcs) for side in (base, head)]
+    crude = [_ratios(side, funcs, np.zeros_like(side.stratum), 1).value[:, 0] for side in (base, head)]
+    standard_base, delta, low, high = _standardise(base, head, funcs, strata)
+    z, p = rank_test(_rank_rows(base, head, funcs, strata))
+    tested = np.flatnonzero(ran[0] + ran[1] > 0)
+    if not tested.size:
+        return []
+    q = np.ones(funcs)
+    q[tested] = stats.false_discovery_control(p[tested])
+    order = tested[np.lexsort((func_ids[tested], -delta[tested]))]
+    return [
+        Difference(
+            func_id=int(func_ids[index]),
+            status="new" if not ran[0][index] else "gone" if not ran[1][index] else "changed",
+            base_ms=float(crude[0][index]),
+            head_ms=float(crude[1][index]),
+            delta_ms=float(delta[index]),
+            ci95=as_interval(low[index], high[index]),
+            relative=float(delta[index] / standard_base[index]) if standard_base[index] > 0 else None,
+            crude_delta_ms=float(crude[1][index] - crude[0][index]),
+            mix_ms=float(crude[1][index] - crude[0][index] - delta[index]),
+            rank_z=float(z[index]),
+            p=float(p[index]),
+            q=float(q[index]),
+            base_views_ran=int(ran[0][index]),
+            head_views_ran=int(ran[1][index]),
+            self_delta_ms=float(delta[index]),
+            is_seen=True,
+        )
+        for index in order.tolist()
+    ]
+
+
+def _standardise(base: _Side, head: _Side, funcs: int, strata: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Returns the base mean and the difference at the common device mix, and the bounds of the difference.
+
+    The bounds are put together from those of both means (Zou and Donner's "method of variance estimates recovery"): the
+    skewness of a difference cannot be estimated well, since what it is made of nearly cancels.
+    """
+    mix = _device_mix(base, head, strata)
+    base_mean, base_low, base_high = _standard_mean(base, funcs, mix)
+    head_mean, head_low, head_high = _standard_mean(head, funcs, mix)
+    delta = head_mean - base_mean
+    low = delta - np.hypot(head_mean - head_low, base_high - base_mean)
+    high = delta + np.hypot(head_high - head_mean, base_mean - base_low)
+    return base_mean, delta, low, high
+
+
+def _standard_mean(side: _Side, funcs: int, mix: Floats) -> tuple[Floats, Floats, Floats]:
+    """Returns one side's means at a device mix, and their bounds; the mean itself where nothing varies."""
+    ratios = _ratios(side, funcs, side.stratum, mix.size)
+    sizes = np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size)
+    parts = ratios.variance * mix**2
+    variance = parts.sum(1)
+    spent = (parts**2 / (sizes - 1)).sum(1)
+    degrees = np.where(spent > 0, variance**2 / np.where(spent > 0, spent, 1.0), 1.0)  # Welch and Satterthwaite
+    mean = (ratios.value * mix).sum(1)
+    third = (ratios.third * mix**3).sum(1)
+    low, high = skewed_interval(mean, variance, third, np.maximum(degrees, 1.0), skew_factor=DIFFERENCE_SKEW_FACTOR)
+    return mean, np.where(variance > 0, low, mean), np.where(variance > 0, high, mean)
+
+
+def _device_mix(base: _Side, head: _Side, strata: int) -> Floats:
+    """Returns the share of each class: the mean of both sides' mixes, so that the larger sample does not decide it."""
+    mixes = []
+    for side in (base, head):
+        kept = side.stratum >= 0
+        sums = np.bincount(side.stratum[kept], side.weight[kept], minlength=strata)
+        mixes.append(sums / sums.sum())
+    return np.asarray((mixes[0] + mixes[1]) / 2)
+
+
+def _rank_rows(base: _Side, head: _Side, funcs: int, strata: int) -> RankRows:
+    views = base.weight.size
+    is_head = np.concatenate([np.zeros(views, dtype=np.int64), np.ones(head.weight.size, dtype=np.int64)])
+    return RankRows(
+        view=np.concatenate([base.view, head.view + views]),
+        func=np.concatenate([base.func, head.func]),
+        value=np.concatenate([base.value, head.value]),
+        func_count=funcs,
+        stratum=np.concatenate([base.stratum, head.stratum]),
+        stratum_count=strata,
+        is_head=is_head,
+        weight=np.concatenate([base.weight, head.weight]),
+    )

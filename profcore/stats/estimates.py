@@ -1,0 +1,142 @@
+"""Means and ratios over views with their uncertainty, for skewed and zero-heavy values.
+
+Everything here is a ratio of two sums over views, `R = Σ w·x / Σ w·y`: a mean per view has y = 1, a share has y = the
+view's time. Its influence values `w·(x − R·y) / Σ w·y` give a variance (the delta method) and a third cumulant.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from profcore.stats.views import FloatColumn, IntColumn
+
+Floats = npt.NDArray[np.float64]
+
+CONFIDENCE: Final = 0.95
+# One rare view may not decide alone what the field is like: weights are cut at so many times the median weight.
+# Cutting leaves a small bias (towards what is sampled often) for a bounded variance; answers count the views cut.
+WEIGHT_CLIP: Final = 20.0
+# The sample skewness of a small, skewed sample is too low on average; docs/statistics.md has the simulation.
+SKEW_FACTOR: Final = 1.35
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A 95 % confidence interval."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number and how sure it is; no interval where the data bears none."""
+
+    value: float
+    ci95: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """`R` by func and stratum, with its variance and third cumulant: arrays of shape (funcs, strata)."""
+
+    value: Floats
+    variance: Floats
+    third: Floats
+
+
+def clip_weights(weight: FloatColumn) -> tuple[FloatColumn, int]:
+    """Cuts weights at `WEIGHT_CLIP` times their median; returns them and how many were cut."""
+    if not weight.size:
+        return weight, 0
+    bound = WEIGHT_CLIP * float(np.median(weight))
+    return np.minimum(weight, bound), int(np.count_nonzero(weight > bound))
+
+
+def effective_views(weight: FloatColumn) -> float:
+    """Returns how many equally weighted views are worth as much (Kish): (Σw)² / Σw²."""
+    return float(weight.sum() ** 2 / np.square(weight).sum()) if weight.size else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Values above zero by view and func, and the weight of every view."""
+
+    view: IntColumn
+    func: IntColumn
+    value: FloatColumn
+    func_count: int
+    weight: FloatColumn
+
+
+def estimate_ratios(rows: Rows, *, denominator: FloatColumn, stratum: IntColumn, stratum_count: int) -> Ratios:
+    """Estimates `R` for each func in each stratum from rows above zero; what has no row is zero.
+
+    `denominator` and `stratum` are by view; a view of stratum -1 is left out. Strata of a single view have
+    no variance (NaN), those of two no third cumulant (0).
+    """
+    weight, func_count = rows.weight, rows.func_count
+    keep = stratum[rows.view] >= 0
+    view, func, value = rows.view[keep], rows.func[keep], rows.value[keep]
+    is_in = stratum >= 0
+    shape = (func_count, stratum_count)
+    key = func * stratum_count + stratum[view]
+    own = stratum[is_in]
+    wy = weight * denominator
+
+    def by_view(values: FloatColumn) -> Floats:
+        return np.bincount(own, values[is_in], minlength=stratum_count).astype(np.float64)
+
+    def by_row(values: FloatColumn) -> Floats:
+        return np.bincount(key, values, minlength=func_count * stratum_count).astype(np.float64).reshape(shape)
+
+    count, total = by_view(np.ones_like(weight)), by_view(wy)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = by_row(weight[view] * value) / total
+        expected = np.where(np.isfinite(ratio), ratio, 0.0).reshape(-1)[key] * wy[view]
+        residual = weight[view] * value - expected
+        squares = by_row(residual**2 - expected**2) + ratio**2 * by_view(wy**2)
+        cubes = by_row(residual**3 + expected**3) - ratio**3 * by_view(wy**3)
+        variance = np.maximum(squares, 0.0) / total**2 * (count / (count - 1))
+        third = np.where(count > 2, cubes / total**3 * (count**2 / np.maximum((count - 1) * (count - 2), 1)), 0.0)
+    return Ratios(ratio, np.where(count > 1, variance, np.nan), third)
+
+
+def skewed_interval(
+    value: Floats, variance: Floats, third: Floats, degrees: Floats | float, *, skew_factor: float = SKEW_FACTOR
+) -> tuple[Floats, Floats]:
+    """Returns the lower and upper bounds of 95 % intervals that take skewness into account.
+
+    Hall's monotone cubic transformation of the t statistic (P. Hall, On the removal of skewness by transformation,
+    J. R. Statist. Soc. B 54, 1992), with quantiles of t. Without skewness it is the plain t interval; without variance
+    the bounds are NaN.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt(variance)
+        skew = skew_factor * third / spread**3
+        quantile: Floats = np.asarray(stats.t.isf((1 - CONFIDENCE) / 2, degrees), dtype=np.float64)
+        low = value - np.multiply(spread, _untransform(quantile, skew))
+        high = value - np.multiply(spread, _untransform(-quantile, skew))
+    is_known = variance > 0
+    return np.where(is_known, low, np.nan), np.where(is_known, high, np.nan)
+
+
+def _untransform(quantile: Floats, skew: Floats) -> Floats:
+    safe = np.where(np.abs(skew) < 1e-6, 1e-6, skew)
+    return np.asarray(3 / safe * (np.cbrt(1 + safe * (quantile - safe / 6)) - 1))
+
+
+def wilson_interval(share: Floats, views: float) -> tuple[Floats, Floats]:
+    """Returns Wilson's bounds of a share of `views` views: it holds near 0 and 1, where the usual one does not."""
+    z = float(stats.norm.isf((1 - CONFIDENCE) / 2))
+    centre = (share + z * z / (2 * views)) / (1 + z * z / views)
+    half = z / (1 + z * z / views) * np.sqrt(share * (1 - share) / views + z * z / (4 * views * views))
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+
+
+def as_interval(low: float, high: float) -> Interval | None:
+    """Returns an interval, or None where a bound is not known."""
+    return Interval(float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else None

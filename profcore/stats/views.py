@@ -1,0 +1,227 @@
+"""Samples of views: who cost how much in each of them, as a sparse matrix of contributions.
+
+A func that is in no contribution of a view cost that view nothing: zeros are not stored, but every statistic counts
+them. Times are integer µs here; milliseconds appear in results only.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Final, Literal
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+
+from profcore.blobs import Contribution, decode_contribution_columns
+
+IntColumn = npt.NDArray[np.int64]
+FloatColumn = npt.NDArray[np.float64]
+Measure = Literal["self", "total", "hidden", "self+hidden"]
+MEASURES: Final[tuple[Measure, ...]] = ("self", "total", "hidden", "self+hidden")
+
+KEY_BITS: Final = 63  # fits Postgres's bigint, and no sign to think of
+
+
+class NoTotalsError(ValueError):
+    """Totals were asked of a grouping that has none: a group's total is no sum of its funcs' totals."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewFacts:
+    """What is known of each view of a sample, by view index.
+
+    `js_us` and `hidden_us` are the view's own parts of time (its hidden time, attributed or not), `device_class` the
+    code of its class, `sample_rate` the share of views that were recorded where it came from (0 < rate ≤ 1).
+    """
+
+    js_us: IntColumn
+    hidden_us: IntColumn
+    device_class: IntColumn
+    sample_rate: FloatColumn
+
+    @classmethod
+    def of(
+        cls,
+        js_us: Sequence[int],
+        hidden_us: Sequence[int],
+        device_class: Sequence[int],
+        sample_rate: Sequence[float] | None = None,
+    ) -> "ViewFacts":
+        """Makes facts from lists; without rates every view was recorded."""
+        rates = np.ones(len(js_us)) if sample_rate is None else np.asarray(sample_rate, dtype=np.float64)
+        columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device_class)]
+        if any(column.size != rates.size for column in columns):
+            raise ValueError("facts must be of one length")
+        if rates.size and not bool(np.all((rates > 0) & (rates <= 1))):
+            raise ValueError("a sample rate lies above 0 and is at most 1")
+        return cls(columns[0], columns[1], columns[2], rates)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSample:
+    """A sample of views.
+
+    Rows (`view`, `func` and the µs columns) hold what is above zero: at most one row a (view, func). `func` is an index
+    into `func_ids`, `view` one into `facts`. `population` is the number of views in the slice, of which these are a
+    uniform sample, or all. `has_totals` is False where funcs were grouped without totals being given.
+    """
+
+    view: IntColumn
+    func: IntColumn
+    self_us: IntColumn
+    total_us: IntColumn
+    hidden_us: IntColumn
+    func_ids: IntColumn
+    facts: ViewFacts
+    population: int
+    has_totals: bool = True
+
+    @property
+    def views(self) -> int:
+        """The number of views, with those that ran nothing."""
+        return int(self.facts.js_us.size)
+
+    @property
+    def func_count(self) -> int:
+        """The number of funcs (or groups), with those that cost nothing."""
+        return int(self.func_ids.size)
+
+    @property
+    def weight(self) -> FloatColumn:
+        """How many views of the field each view stands for: the inverse of its sample rate."""
+        return 1.0 / self.facts.sample_rate
+
+    def row_us(self, measure: Measure) -> IntColumn:
+        """Returns the µs of each row by a measure. Raises `NoTotalsError`."""
+        if measure == "self":
+            return self.self_us
+        if measure == "hidden":
+            return self.hidden_us
+        if measure == "self+hidden":
+            return self.self_us + self.hidden_us
+        if not self.has_totals:
+            raise NoTotalsError("a group's total is no sum of its funcs' totals: give them to `group_funcs`")
+        return self.total_us
+
+    def view_us(self, measure: Measure) -> IntColumn:
+        """Returns what a share of each view is a share of: JS time, hidden time, or both."""
+        if measure == "hidden":
+            return self.facts.hidden_us
+        return self.facts.js_us + self.facts.hidden_us if measure == "self+hidden" else self.facts.js_us
+
+
+def sample_of(contributions: Iterable[Contribution], facts: ViewFacts, *, population: int | None = None) -> ViewSample:
+    """Builds a sample from contributions, one a view and in the order of `facts`; empty ones count as views."""
+    columns = [
+        [np.asarray(column, dtype=np.int64) for column in (c.func, c.self_us, c.total_us, c.hidden_us)]
+        for c in contributions
+    ]
+    return _sample_of_columns(columns, facts, population)
+
+
+def sample_of_blobs(blobs: Iterable[bytes], facts: ViewFacts, *, population: int | None = None) -> ViewSample:
+    """Builds a sample from stored contributions, in the order of `facts`. Raises `BlobError`."""
+    return _sample_of_columns([decode_contribution_columns(blob)[:4] for blob in blobs], facts, population)
+
+
+def _sample_of_columns(columns: Sequence[Sequence[IntColumn]], facts: ViewFacts, population: int | None) -> ViewSample:
+    if len(columns) != facts.js_us.size:
+        raise ValueError("as many contributions as views, please")
+    views = len(columns)
+    lengths = np.fromiter((row[0].size for row in columns), dtype=np.int64, count=views)
+    view = np.repeat(np.arange(views), lengths)
+    empty = np.zeros(0, dtype=np.int64)
+    func_id, self_us, total_us, hidden_us = (
+        np.concatenate([row[position] for row in columns]) if views else empty for position in range(4)
+    )
+    func_ids, func = np.unique(func_id, return_inverse=True)
+    return ViewSample(
+        view, func, self_us, total_us, hidden_us, func_ids, facts, views if population is None else population
+    )
+
+
+def group_funcs(
+    sample: ViewSample,
+    group_of: Sequence[int] | IntColumn,
+    *,
+    totals: tuple[IntColumn, IntColumn, IntColumn] | None = None,
+) -> ViewSample:
+    """Returns the sample by group: `group_of` gives a group id for each entry of `sample.func_ids`.
+
+    Within a view a group's self and hidden time are sums over its funcs. Its total is not: a stack counts once for a
+    group, however many of its funcs are on it. So totals come from the caller, from stacks, as columns of view
+    index, group id and µs; without them the measure `total` is refused. An injective `group_of` keeps the totals.
+    """
+    groups = np.asarray(group_of, dtype=np.int64)
+    group_ids, index_of = np.unique(groups, return_inverse=True)
+    is_renaming = group_ids.size == groups.size
+    key, position = np.unique(sample.view * group_ids.size + index_of[sample.func], return_inverse=True)
+    self_us, hidden_us, total_us = (
+        _sum_by(position, column, key.size) for column in (sample.self_us, sample.hidden_us, sample.total_us)
+    )
+    view, func = np.divmod(key, max(group_ids.size, 1))
+    grouped = replace(
+        sample,
+        view=view,
+        func=func,
+        self_us=self_us,
+        total_us=total_us,
+        hidden_us=hidden_us,
+        func_ids=group_ids,
+        has_totals=sample.has_totals and is_renaming,
+    )
+    return grouped if totals is None else _with_totals(grouped, totals)
+
+
+def _with_totals(sample: ViewSample, totals: tuple[IntColumn, IntColumn, IntColumn]) -> ViewSample:
+    """Puts given totals in place: rows are the union of both."""
+    view, group_id, total_us = totals
+    func = np.searchsorted(sample.func_ids, group_id)
+    width = max(sample.func_count, 1)
+    if bool(np.any(func >= sample.func_count)) or bool(np.any(sample.func_ids[func] != group_id)):
+        raise ValueError("totals of a group that no func is in")
+    key = np.concatenate([sample.view * width + sample.func, view * width + func])
+    keys, position = np.unique(key, return_inverse=True)
+    own, given = position[: sample.view.size], position[sample.view.size :]
+    rows_view, rows_func = np.divmod(keys, width)
+    return replace(
+        sample,
+        view=rows_view,
+        func=rows_func,
+        self_us=_sum_by(own, sample.self_us, keys.size),
+        hidden_us=_sum_by(own, sample.hidden_us, keys.size),
+        total_us=_sum_by(given, total_us, keys.size),
+        has_totals=True,
+    )
+
+
+def _sum_by(position: IntColumn, values: IntColumn, size: int) -> IntColumn:
+    """Sums integers exactly, as floats would not beyond 2⁵³."""
+    sums = np.zeros(size, dtype=np.int64)
+    np.add.at(sums, position, values)
+    return sums
+
+
+def align(first: ViewSample, second: ViewSample) -> tuple[ViewSample, ViewSample]:
+    """Returns both samples over one list of funcs: the union of theirs, ascending."""
+    func_ids = np.union1d(first.func_ids, second.func_ids)
+    return _over(first, func_ids), _over(second, func_ids)
+
+
+def _over(sample: ViewSample, func_ids: IntColumn) -> ViewSample:
+    return replace(sample, func=np.searchsorted(func_ids, sample.func_ids)[sample.func], func_ids=func_ids)
+
+
+def sample_key(view_id: UUID) -> int:
+    """Returns a view's place in the uniform order: a hash of 63 bits, equal on every machine and in every release.
+
+    The `k` views of smallest key are a uniform sample of any slice (ids are chosen by browsers, hashes are not), and
+    the k smallest of two slices' k smallest are those of their union.
+    """
+    return int.from_bytes(blake2b(view_id.bytes, digest_size=8, person=b"fieldflame view").digest(), "big") >> 1
+
+
+def choose_views(view_ids: Iterable[UUID], size: int) -> list[UUID]:
+    """Returns the uniform sample of at most `size` distinct views, in the order of their keys."""
+    return sorted(set(view_ids), key=lambda view_id: (sample_key(view_id), view_id))[:size]

@@ -1,0 +1,70 @@
+"""Simulations: where nothing changed, little is found; what changed is."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from profcore.stats.comparison import Comparison, compare
+from tests.profcore.stats.field import Matrix, sample_of_ms, skewed_ms
+
+SPEED = np.array([1.0, 2.0, 6.0])
+
+
+def draw(rng: np.random.Generator, views: int, funcs: int, mix: list[float]) -> tuple[Matrix, list[int]]:
+    """Draws views of three device classes in a mix; the classes differ in speed, the funcs in how often they run."""
+    classes = rng.choice(3, size=views, p=mix)
+    zeros = np.linspace(0.0, 0.9, funcs)
+    drawn = skewed_ms(rng, (views, funcs), zeros=0.0)
+    return np.where(rng.random((views, funcs)) < zeros, 0, drawn * SPEED[classes][:, None]), classes.tolist()
+
+
+def compare_nulls(seed: int, sizes: tuple[int, int], mixes: tuple[list[float], list[float]]) -> Comparison:
+    """Compares two samples that differ in nothing but size and device mix."""
+    rng = np.random.default_rng(seed)
+    sides = [draw(rng, size, 400, mix) for size, mix in zip(sizes, mixes, strict=True)]
+    return compare(*(sample_of_ms(ms, device_class=classes) for ms, classes in sides))
+
+
+EVEN = [0.4, 0.3, 0.3]
+SLOW = [0.1, 0.2, 0.7]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "mixes"),
+    [((28, 28), (EVEN, EVEN)), ((28, 28), (EVEN, SLOW)), ((400, 40), (EVEN, SLOW)), ((300, 300), (EVEN, SLOW))],
+)
+def test_p_is_uniform_where_nothing_changed(sizes: tuple[int, int], mixes: tuple[list[float], list[float]]) -> None:
+    p = np.array([each.p for seed in range(5) for each in compare_nulls(seed, sizes, mixes).functions])
+    assert 0.035 <= np.mean(p < 0.05) <= 0.065
+    assert stats.kstest(p, "uniform").statistic < 0.04
+
+
+@pytest.mark.parametrize("mixes", [(EVEN, EVEN), (EVEN, SLOW)])
+def test_comparisons_of_nothing_rarely_find_anything(mixes: tuple[list[float], list[float]]) -> None:
+    # Where all are null, the rate of false discoveries is the share of comparisons that find anything at all.
+    found = [any(each.q < 0.05 for each in compare_nulls(seed, (40, 40), mixes).functions) for seed in range(60)]
+    assert np.mean(found) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 60)
+
+
+def test_false_discoveries_among_true_ones_stay_at_their_rate() -> None:
+    false, found = 0, 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        base, base_classes = draw(rng, 100, 400, EVEN)
+        head, head_classes = draw(rng, 100, 400, SLOW)
+        head[:, ::10] *= 3
+        samples = [sample_of_ms(m, device_class=c) for m, c in ((base, base_classes), (head, head_classes))]
+        significant = [each for each in compare(*samples).functions if each.q < 0.05]
+        found += len(significant)
+        false += sum(each.func_id % 10 != 0 for each in significant)
+    assert found > 100
+    assert false / found <= 0.08
+
+
+def test_one_rare_run_in_a_small_sample_against_a_large_one_is_no_proof() -> None:
+    base = np.zeros((5_000, 50))
+    head = np.zeros((25, 50))
+    head[0, :] = 5.0
+    answer = compare(sample_of_ms(base), sample_of_ms(head))
+    # It happens by chance in one of 200 such samples; a normal curve would call it one of 10^40.
+    assert all(0.001 < each.p < 0.05 for each in answer.functions)
