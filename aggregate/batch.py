@@ -54,7 +54,10 @@ class FoldedBatch:
 
 
 def fold_claim(claim: Claim, *, expired: Collection[ViewKey] = ()) -> FoldedBatch:
-    """Decodes and folds a claim; traces of the views in `expired` are set aside. Raises `CrashedAlone`, or `django.db.Error` where reading fails."""
+    """Decodes and folds a claim; traces of the views in `expired` are set aside.
+
+    Raises `CrashedAlone`, or `django.db.Error` where reading fails.
+    """
     bodies = load_bodies(claim)
     pages = load_pages(claim)
     cell_keys = load_cell_keys(claim)

@@ -1,4 +1,4 @@
-"""Erasing a page view: its receipts, raw traces and contribution go, and its sums leave cell, hotspots and call tree."""
+"""Erasing a page view: its receipts, raw traces and contribution go, and its sums leave cell and call tree."""
 
 import logging
 from dataclasses import dataclass

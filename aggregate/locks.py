@@ -18,12 +18,12 @@ def lock_groups(project_id: int, group_ids: Sequence[int]) -> None:
 
 
 def hold_raw_traces() -> None:
-    """Keeps retention from deleting raw traces until the transaction ends; many may hold them. Groups are locked first."""
+    """Keeps retention from deleting raw traces until the transaction ends; many may. Lock groups first."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [RAW_LOCK])
 
 
 def lock_raw_traces() -> None:
-    """Waits until nobody holds raw traces, and lets nobody until the transaction ends. Take no group's lock after it."""
+    """Waits until nobody holds raw traces, and lets nobody until then. Take no group's lock after it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [RAW_LOCK])

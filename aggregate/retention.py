@@ -1,7 +1,8 @@
 """Retention: raw traces, views, cells and receipts are deleted by age, each by its own, in small transactions.
 
 A view's expiry leaves its cell's sums in place. Raw traces go by dropping whole daily partitions once no project keeps
-them longer; before that, a project with a shorter retention has its rows deleted. Raw traces that wait are never deleted.
+them longer; before that, a project with a shorter retention has its rows deleted. Raw traces that wait are
+never deleted.
 """
 
 from collections.abc import Callable
@@ -59,7 +60,8 @@ def list_partitions() -> list[tuple[str, date]]:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-               WHERE i.inhparent = 'ingest_rawtrace'::regclass AND c.relname ~ '^ingest_rawtrace_[0-9]{8}$' ORDER BY 1"""
+               WHERE i.inhparent = 'ingest_rawtrace'::regclass AND c.relname ~ '^ingest_rawtrace_[0-9]{8}$'
+               ORDER BY 1"""
         )
         return [(name, datetime.strptime(name[-8:], "%Y%m%d").date()) for (name,) in cursor]  # noqa: DTZ007  # a day
 
@@ -173,7 +175,8 @@ def _delete_receipts(project_id: int, before: datetime) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             """DELETE FROM ingest_receipt WHERE ctid = ANY(ARRAY(
-                   SELECT ctid FROM ingest_receipt WHERE project_id = %s AND received_at < %s AND state <> 0 LIMIT %s))""",
+                   SELECT ctid FROM ingest_receipt WHERE project_id = %s AND received_at < %s AND state <> 0
+                   LIMIT %s))""",
             [project_id, before, settings.EXPIRE_BATCH_ROWS],
         )
         return int(cursor.rowcount)

@@ -14,7 +14,7 @@ EXIT_KEPT = 3
 class Command(BaseCommand):
     help = (
         "Erases page views: their receipts, raw traces and contributions, and their part of all sums. Exit status: 0 "
-        f"erased, {EXIT_KEPT} erased, but some sums or call trees could not be told apart and were kept, 1 no such view."
+        f"erased, {EXIT_KEPT} erased, but some sums or call trees could not be told apart and stay, 1 no such view."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
