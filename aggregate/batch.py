@@ -3,7 +3,7 @@
 import logging
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.claims import Claim, ClaimedTrace
-from aggregate.interning import CellKey
+from aggregate.interning import CellKey, intern_funcs
 from aggregate.isolated import AloneTask, keys_of, result_decoder
 from ingest.bodies import expand
 from ingest.limits import envelope_limits
@@ -26,6 +26,8 @@ from profcore.wire import decode_envelope
 logger = logging.getLogger(__name__)
 
 ISOLATED_MODULE = "aggregate.isolated"
+
+ViewKey = tuple[UUID, int]  # a view in one group
 
 
 class CrashedAlone(Exception):
@@ -51,14 +53,19 @@ class FoldedBatch:
     rejected: list[Rejection] = field(default_factory=list)
 
 
-def fold_claim(claim: Claim) -> FoldedBatch:
-    """Decodes and folds a claim. Raises `CrashedAlone`, or `django.db.Error` where reading fails."""
+def fold_claim(claim: Claim, *, expired: Collection[ViewKey] = ()) -> FoldedBatch:
+    """Decodes and folds a claim; traces of the views in `expired` are set aside.
+
+    Raises `CrashedAlone`, or `django.db.Error` where reading fails.
+    """
     bodies = load_bodies(claim)
     pages = load_pages(claim)
     cell_keys = load_cell_keys(claim)
     batch = FoldedBatch(claim)
     for trace in claim.traces:
         try:
+            if (trace.view_id, trace.group_id) in expired:
+                raise TraceError(Reason.VIEW_EXPIRED, "$", "Its view's earlier traces and contribution have expired.")
             body = _expanded(bodies, trace)
             page = pages[trace.group_id]
             fold = _fold_alone(batch.funcs, body, page) if claim.is_alone else _fold_here(batch.funcs, body, page)
@@ -78,6 +85,18 @@ def fold_claim(claim: Claim) -> FoldedBatch:
         cell.add(trace.view_id, fold, is_truncated=is_truncating(trace.end_reason))
         batch.folded.append((trace, fold.measured_interval_us))
     return batch
+
+
+def intern_batch_funcs(batch: FoldedBatch) -> list[int]:
+    """Returns the dense id of each func index of a batch that has time, JS or hidden; 0 for one that has none."""
+    used = sorted(
+        {index for cell in batch.cells.values() for view in cell.views.values() for index in view.sums.funcs()}
+    )
+    ids = intern_funcs(batch.claim.project_id, [batch.funcs.keys[index] for index in used])
+    id_of = [0] * len(batch.funcs.keys)
+    for index, func_id in zip(used, ids, strict=True):
+        id_of[index] = func_id
+    return id_of
 
 
 def _expanded(bodies: Mapping[tuple[UUID, int], tuple[bool, bytes]], trace: ClaimedTrace) -> bytes:

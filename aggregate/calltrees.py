@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 
 from profcore.blobs import decode_call_tree, encode_call_tree
-from profcore.calltree import CallTree, merge_call_trees
+from profcore.calltree import CallTree, CallTreeBuilder, merge_call_trees
 
 
 def append_call_trees(project_id: int, trees: Sequence[tuple[int, CallTree]]) -> None:
@@ -81,3 +81,18 @@ def _take_pieces(project_id: int, keys: Sequence[tuple[int, int]]) -> dict[tuple
             [[cell_id for cell_id, _ in keys], [piece for _, piece in keys], project_id],
         )
         return {(cell_id, piece): bytes(blob) for cell_id, piece, blob in cursor}
+
+
+def take_call_trees(project_id: int, moves: Sequence[tuple[int, int]]) -> dict[int, CallTree]:
+    """Removes all pieces of cells; returns them merged by the cell each `(cell, target)` names. Under the locks."""
+    target_of = dict(moves)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """DELETE FROM aggregate_calltreepiece WHERE project_id = %s AND cell_id = ANY(%s::int[])
+               RETURNING cell_id, blob""",
+            [project_id, sorted(target_of)],
+        )
+        builders: dict[int, CallTreeBuilder] = {}
+        for cell_id, blob in cursor:
+            builders.setdefault(target_of[cell_id], CallTreeBuilder()).add_tree(decode_call_tree(bytes(blob)))
+    return {cell_id: builder.tree for cell_id, builder in builders.items()}

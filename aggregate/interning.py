@@ -1,6 +1,6 @@
 """Interning: dense ids for funcs and cells, in transactions of their own. They may be orphaned, never missing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -79,7 +79,7 @@ def _insert_funcs(project_id: int, digests: list[bytes], keys: dict[bytes, FuncK
 
 
 def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
-    """Returns the id of each hour cell, making empty cells for new keys."""
+    """Returns the id of each hour cell, making empty cells for new keys. Use `settle_cells` under the groups' locks."""
     ordered = sorted(set(keys), key=lambda key: (key.group_id, key.bucket_at, key.device_class, key.browser))
     found = _select_cells(project_id, ordered)
     missing = [key for key in ordered if key not in found]
@@ -89,10 +89,10 @@ def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]
             cursor.execute(
                 """INSERT INTO aggregate_cell (
                        project_id, id, group_id, bucket_at, grain, device_class, browser, fold_version, views, traces,
-                       js_us, hidden_us, idle_us, unobserved_us, profiler_us, span_us,
+                       truncated_views, js_us, hidden_us, idle_us, unobserved_us, profiler_us, span_us,
                        js_samples, hidden_samples, idle_samples, profiler_samples)
                    SELECT %s, w.id, w.group_id, w.bucket_at, %s, w.device_class, w.browser, %s, 0, 0,
-                          0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+                          0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
                    FROM unnest(%s::int[], %s::int[], %s::timestamptz[], %s::smallint[], %s::smallint[])
                         AS w (id, group_id, bucket_at, device_class, browser)
                    ON CONFLICT (project_id, group_id, bucket_at, grain, device_class, browser) DO NOTHING""",
@@ -100,6 +100,22 @@ def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]
             )
         found.update(_select_cells(project_id, missing))
     return found
+
+
+def settle_cells(project_id: int, cell_ids: Mapping[CellKey, int]) -> dict[CellKey, int]:
+    """Returns where each cell's sums belong: in itself, or in the day it was merged into. Under the groups' locks.
+
+    A cell that retention deleted since it was interned is made again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, COALESCE(merged_into, id) FROM aggregate_cell WHERE project_id = %s AND id = ANY(%s::int[])",
+            [project_id, sorted(cell_ids.values())],
+        )
+        places: dict[int, int] = dict(cursor.fetchall())
+    gone = [key for key, cell_id in cell_ids.items() if cell_id not in places]
+    settled = intern_cells(project_id, gone) if gone else {}
+    return {key: settled[key] if key in settled else places[cell_id] for key, cell_id in cell_ids.items()}
 
 
 def _columns(keys: Sequence[CellKey]) -> list[list[object]]:

@@ -63,6 +63,7 @@ class Cell(TimeParts):
     merged_into = models.IntegerField(null=True)
     fold_version = models.SmallIntegerField()
     views = models.BigIntegerField()
+    truncated_views = models.BigIntegerField(db_default=0)
     traces = models.BigIntegerField()
 
     class Meta:
@@ -70,6 +71,12 @@ class Cell(TimeParts):
             models.UniqueConstraint(
                 fields=["project", "group_id", "bucket_at", "grain", "device_class", "browser"], name="cell_once"
             )
+        ]
+        indexes = [
+            models.Index(
+                fields=["bucket_at"], name="cell_to_merge", condition=models.Q(grain=0, merged_into__isnull=True)
+            ),
+            models.Index(fields=["project", "bucket_at"], name="cell_by_bucket"),
         ]
 
 
@@ -119,3 +126,36 @@ class CallTreePiece(models.Model):
     id = models.IntegerField()
     node_count = models.IntegerField()
     blob = models.BinaryField()
+
+
+class PageDay(TimeParts):
+    """The roll-up: the sums of a group's cells of one UTC day. Changed with them, in the same statement."""
+
+    pk = models.CompositePrimaryKey("project_id", "group_id", "day_at")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    group_id = models.IntegerField()
+    day_at = models.DateTimeField()
+    views = models.BigIntegerField()
+    truncated_views = models.BigIntegerField()
+    traces = models.BigIntegerField()
+    marker_us = None  # asked of cells; few ask
+
+    class Meta:
+        indexes = [models.Index(fields=["project", "day_at"], name="pageday_by_day")]
+
+
+class RefoldRun(models.Model):
+    """How far a refold has come, so that a killed one goes on: cells up to `last_cell_id` were set back or kept."""
+
+    pk = models.CompositePrimaryKey("project_id", "id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
+    id = models.IntegerField()
+    release = models.TextField(null=True)
+    from_at = models.DateTimeField(null=True)
+    to_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    first_new_cell_id = models.IntegerField()
+    last_cell_id = models.IntegerField(default=0)
+    cells = models.IntegerField(default=0)
+    kept_cells = models.IntegerField(default=0)

@@ -1,17 +1,19 @@
 """Folding what is pending: claim, fold outside any lock, then one transaction for all effects."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final
 
 from django.conf import settings
 from django.db import Error, connection, transaction
 
-from aggregate.batch import CrashedAlone, FoldedBatch, Rejection, fold_claim
+from aggregate.batch import CrashedAlone, FoldedBatch, Rejection, fold_claim, intern_batch_funcs
 from aggregate.calltrees import append_call_trees
 from aggregate.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
-from aggregate.interning import intern_cells, intern_funcs
+from aggregate.interning import CellKey, intern_cells, settle_cells
+from aggregate.locks import lock_groups
+from aggregate.stragglers import ViewsExpired, rebuild_views
 from aggregate.writes import (
     CellDelta,
     StoredView,
@@ -22,9 +24,9 @@ from aggregate.writes import (
     load_views,
     write_views,
 )
-from profcore.calltree import CallTree
+from profcore.calltree import CallTree, CallTreeBuilder
 from profcore.errors import Reason, TraceError
-from profcore.fold import FOLD_VERSION, map_tree
+from profcore.fold import FOLD_VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -49,9 +51,12 @@ def fold_pending_batch() -> BatchOutcome:
     if claim is None:
         return BatchOutcome.NOTHING_PENDING
     try:
-        batch = fold_claim(claim)
-        write_batch(batch)
+        try:
+            write_batch(fold_claim(claim))
+        except ViewsExpired as error:
+            write_batch(fold_claim(claim, expired=error.keys))
     except ClaimLost:
+        _give_back(claim)  # some of it may still be ours: a view was erased, or set back for a refold
         logger.warning("A claim of %s traces was taken over by another worker.", len(claim.traces))
         return BatchOutcome.GIVEN_BACK
     except CrashedAlone as crash:
@@ -90,25 +95,34 @@ def write_batch(batch: FoldedBatch) -> None:
     with transaction.atomic():
         lock_groups(claim.project_id, sorted({trace.group_id for trace in claim.traces}))
         lock_claimed(claim)
-        keys = sorted((view_id, key.group_id) for key, cell in batch.cells.items() for view_id in cell.views)
-        stored = load_views(claim.project_id, keys)
-        views: list[StoredView] = []
-        deltas: dict[int, CellDelta] = {}
-        for key, cell in batch.cells.items():
-            for view_id, fold in cell.views.items():
-                view, delta = grow_view(
-                    stored.get((view_id, key.group_id)),
-                    fold,
-                    view_id=view_id,
-                    group_id=key.group_id,
-                    cell_id=cell_ids[key],
-                    id_of=id_of,
-                )
-                views.append(view)
-                add_delta(deltas.setdefault(view.cell_id, CellDelta()), delta)
-        trees = sorted((cell_ids[key], map_tree(cell.tree.tree, id_of)) for key, cell in batch.cells.items())
-        _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), trees, views)
+        cell_ids = settle_cells(claim.project_id, cell_ids)
+        views, deltas = _grow_views(batch, cell_ids, id_of)
+        trees: dict[int, CallTreeBuilder] = {}
+        for key, cell in batch.cells.items():  # several hours may have been merged into one day
+            trees.setdefault(cell_ids[key], CallTreeBuilder()).add_tree(cell.tree.tree, id_of)
+        pieces = sorted(((cell_id, builder.tree) for cell_id, builder in trees.items()), key=lambda row: row[0])
+        _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), pieces, views)
         mark_receipts(claim.project_id, batch.folded, batch.rejected)
+
+
+def _grow_views(
+    batch: FoldedBatch, cell_ids: Mapping[CellKey, int], id_of: Sequence[int]
+) -> tuple[list[StoredView], dict[int, CellDelta]]:
+    project_id = batch.claim.project_id
+    places = {(view_id, key.group_id): cell_ids[key] for key, cell in batch.cells.items() for view_id in cell.views}
+    stored = load_views(project_id, sorted(places))
+    stored |= rebuild_views(project_id, {key: places[key] for key in sorted(places) if key not in stored})
+    views: list[StoredView] = []
+    deltas: dict[int, CellDelta] = {}
+    for key, cell in batch.cells.items():
+        for view_id, fold in cell.views.items():
+            known = stored.get((view_id, key.group_id))
+            view, delta = grow_view(
+                known, fold, view_id=view_id, group_id=key.group_id, cell_id=cell_ids[key], id_of=id_of
+            )
+            views.append(view)
+            add_delta(deltas.setdefault(view.cell_id, CellDelta()), delta)
+    return views, deltas
 
 
 def _write_effects(
@@ -123,27 +137,6 @@ def _write_effects(
     add_to_hotspots(project_id, deltas)
     append_call_trees(project_id, trees)
     write_views(project_id, sorted(views, key=lambda view: (view.view_id, view.group_id)))
-
-
-def intern_batch_funcs(batch: FoldedBatch) -> list[int]:
-    """Returns the dense id of each func index of a batch that has time, JS or hidden; 0 for one that has none."""
-    used = sorted(
-        {index for cell in batch.cells.values() for view in cell.views.values() for index in view.sums.funcs()}
-    )
-    ids = intern_funcs(batch.claim.project_id, [batch.funcs.keys[index] for index in used])
-    id_of = [0] * len(batch.funcs.keys)
-    for index, func_id in zip(used, ids, strict=True):
-        id_of[index] = func_id
-    return id_of
-
-
-def lock_groups(project_id: int, group_ids: Sequence[int]) -> None:
-    """Takes the groups' advisory locks until the transaction ends; `group_ids` ascend, so no two workers deadlock."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(%s::int, g) FROM unnest(%s::int[]) AS g", [project_id, list(group_ids)]
-        )
-        cursor.fetchall()
 
 
 def lock_claimed(claim: Claim) -> None:

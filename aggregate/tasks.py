@@ -1,11 +1,14 @@
 """Celery's entries: a wake-up and the sweep. Ids in, one service call, nothing out."""
 
 import logging
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from celery import shared_task
 from django.db import InterfaceError, OperationalError
 
+from aggregate.merging import merge_old_hours
+from aggregate.retention import expire_all
 from aggregate.services import BatchOutcome, fold_pending_batch
 from ingest.wake import clear_flag, wake_worker
 
@@ -34,3 +37,15 @@ def fold_pending() -> None:
 def sweep() -> None:
     """Finds what a lost wake-up left pending."""
     fold_pending()
+
+
+@shared_task(name="aggregate.merge_hours", ignore_result=True)
+def merge_hours() -> None:
+    """Merges the hours of past days into days."""
+    merge_old_hours(datetime.now(UTC))
+
+
+@shared_task(name="aggregate.expire", ignore_result=True)
+def expire() -> None:
+    """Deletes what is older than its retention."""
+    expire_all(datetime.now(UTC))

@@ -13,6 +13,9 @@ from profcore.weights import TIME_PART_NAMES, TimeParts
 
 PARTS: Final = ", ".join(TIME_PART_NAMES)
 PART_ARRAYS: Final = ", ".join(["%s::bigint[]"] * len(TIME_PART_NAMES))
+# A hotspot's sums, in the order of a delta's values; whatever merges or subtracts hotspots takes them from here.
+HOTSPOT_SUMS: Final = ("self_samples", "total_samples", "self_us", "total_us", "hidden_us", "hidden_total_us", "views")
+ADD_HOTSPOTS: Final = ", ".join(f"{name} = h.{name} + excluded.{name}" for name in HOTSPOT_SUMS)
 ADD_PARTS: Final = ", ".join(f"{name} = c.{name} + d.{name}" for name in TIME_PART_NAMES)
 
 
@@ -21,10 +24,11 @@ class CellDelta:
     """What one cell gets: new views, traces, the parts of time, and by func id its hotspot's additions."""
 
     views: int = 0
+    truncated_views: int = 0
     traces: int = 0
     parts: TimeParts = field(default_factory=TimeParts)
     marker_us: list[int] | None = None
-    # func id -> [self_samples, total_samples, self_us, total_us, hidden_us, hidden_total_us, views]
+    # func id -> its HOTSPOT_SUMS
     hotspots: dict[int, list[int]] = field(default_factory=dict)
 
 
@@ -65,18 +69,8 @@ def grow_view(
     """Returns the view's new row, and what its cell gets: the new contribution minus the old one."""
     added = contribution_of(fold.sums, id_of)
     delta = CellDelta(views=0 if stored else 1, traces=fold.traces, parts=fold.parts, marker_us=fold.marker_us)
-    known = _funcs_run(stored.contribution) if stored else frozenset()
-    run = _funcs_run(added)
-    for position, func_id in enumerate(added.func):
-        delta.hotspots[func_id] = [
-            added.self_samples[position],
-            added.total_samples[position],
-            added.self_us[position],
-            added.total_us[position],
-            added.hidden_us[position],
-            added.hidden_total_us[position],
-            1 if func_id in run and func_id not in known else 0,
-        ]
+    delta.truncated_views = int(fold.is_truncated and not (stored and stored.is_truncated))
+    delta.hotspots = hotspots_of(added, known=stored.contribution if stored else None)
     if stored is None:
         row = StoredView(view_id, group_id, cell_id, fold.traces, fold.is_truncated, fold.parts, fold.marker_us, added)
         return row, delta
@@ -96,6 +90,16 @@ def grow_view(
     return row, delta
 
 
+def hotspots_of(contribution: Contribution, *, known: Contribution | None = None) -> dict[int, list[int]]:
+    """Returns a contribution as `HOTSPOT_SUMS` by func; `known` is what the view had run before, and counts no more."""
+    columns = [getattr(contribution, name) for name in HOTSPOT_SUMS[:-1]]
+    ran_now = _funcs_run(contribution) - (_funcs_run(known) if known else frozenset())
+    return {
+        func_id: [*(column[position] for column in columns), int(func_id in ran_now)]
+        for position, func_id in enumerate(contribution.func)
+    }
+
+
 def _funcs_run(contribution: Contribution) -> frozenset[int]:
     """Returns the funcs with samples that are JS: hidden time alone does not make a view one that ran a func."""
     return frozenset(
@@ -106,6 +110,7 @@ def _funcs_run(contribution: Contribution) -> frozenset[int]:
 def add_delta(into: CellDelta, more: CellDelta) -> None:
     """Adds one view's delta to its cell's."""
     into.views += more.views
+    into.truncated_views += more.truncated_views
     into.traces += more.traces
     into.parts.add(more.parts)
     into.marker_us = add_markers(into.marker_us, more.marker_us)
@@ -124,30 +129,75 @@ def _marker_texts(markers: Iterable[list[int] | None]) -> list[str | None]:
     return [None if marker is None else "{" + ",".join(map(str, marker)) + "}" for marker in markers]
 
 
+ADD_TO_CELLS: Final = f"""
+WITH d AS (
+    SELECT * FROM unnest(%s::int[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], {PART_ARRAYS})
+        AS d (id, views, truncated_views, traces, marker_us, {PARTS})
+), changed AS (
+    UPDATE aggregate_cell c
+    SET views = c.views + d.views, truncated_views = c.truncated_views + d.truncated_views,
+        traces = c.traces + d.traces, fold_version = %s, {ADD_PARTS},
+        marker_us = CASE WHEN d.marker_us IS NULL THEN c.marker_us WHEN c.marker_us IS NULL
+            THEN d.marker_us::bigint[] ELSE (SELECT array_agg(a + b ORDER BY n) FROM
+            unnest(c.marker_us, d.marker_us::bigint[]) WITH ORDINALITY AS m (a, b, n)) END
+    FROM d WHERE c.project_id = %s AND c.id = d.id
+    RETURNING c.group_id, date_trunc('day', c.bucket_at, 'UTC') AS day_at, d.views, d.truncated_views, d.traces,
+              {", ".join(f"d.{name}" for name in TIME_PART_NAMES)}
+), rolled AS (
+    INSERT INTO aggregate_pageday AS c (project_id, group_id, day_at, views, truncated_views, traces, {PARTS})
+    SELECT %s, group_id, day_at, sum(views), sum(truncated_views), sum(traces),
+           {", ".join(f"sum({name})" for name in TIME_PART_NAMES)}
+    FROM changed GROUP BY group_id, day_at ORDER BY group_id, day_at
+    ON CONFLICT (project_id, group_id, day_at) DO UPDATE
+    SET views = c.views + excluded.views, truncated_views = c.truncated_views + excluded.truncated_views,
+        traces = c.traces + excluded.traces,
+        {", ".join(f"{name} = c.{name} + excluded.{name}" for name in TIME_PART_NAMES)})
+SELECT count(*) FROM changed
+"""
+
+
 def add_to_cells(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) -> None:
-    """Adds to cells' sums; `deltas` sorted by cell id."""
+    """Adds to cells' sums, and the same to the roll-up of their days; `deltas` sorted by cell id.
+
+    Every change of a cell's sums comes by here, so the roll-up is exact whenever a transaction ends.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""UPDATE aggregate_cell c
-                SET views = c.views + d.views, traces = c.traces + d.traces, fold_version = %s, {ADD_PARTS},
-                    marker_us = CASE WHEN d.marker_us IS NULL THEN c.marker_us WHEN c.marker_us IS NULL
-                        THEN d.marker_us::bigint[] ELSE (SELECT array_agg(a + b ORDER BY n) FROM
-                        unnest(c.marker_us, d.marker_us::bigint[]) WITH ORDINALITY AS m (a, b, n)) END
-                FROM unnest(%s::int[], %s::bigint[], %s::bigint[], %s::text[], {PART_ARRAYS})
-                     AS d (id, views, traces, marker_us, {PARTS})
-                WHERE c.project_id = %s AND c.id = d.id""",
+            ADD_TO_CELLS,
             [
-                FOLD_VERSION,
                 [cell_id for cell_id, _ in deltas],
                 [delta.views for _, delta in deltas],
+                [delta.truncated_views for _, delta in deltas],
                 [delta.traces for _, delta in deltas],
                 _marker_texts(delta.marker_us for _, delta in deltas),
                 *_part_columns(delta.parts for _, delta in deltas),
+                FOLD_VERSION,
+                project_id,
                 project_id,
             ],
         )
-        if cursor.rowcount != len(deltas):
-            raise RuntimeError(f"{len(deltas)} cells were to be added to, {cursor.rowcount} were found")
+        row = cursor.fetchone()
+    if row is None or row[0] != len(deltas):
+        raise RuntimeError(f"{len(deltas)} cells were to be added to, {row} were found")
+
+
+def negate(delta: CellDelta) -> CellDelta:
+    """Returns what takes a delta back."""
+    parts = TimeParts(*(-getattr(delta.parts, name) for name in TIME_PART_NAMES))
+    markers = None if delta.marker_us is None else [-us for us in delta.marker_us]
+    hotspots = {func_id: [-value for value in values] for func_id, values in delta.hotspots.items()}
+    return CellDelta(-delta.views, -delta.truncated_views, -delta.traces, parts, markers, hotspots)
+
+
+def load_cells(project_id: int, cell_ids: Sequence[int]) -> dict[int, CellDelta]:
+    """Returns the sums of cells as deltas, without their hotspots. Call under the groups' locks."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT id, views, truncated_views, traces, marker_us, {PARTS} FROM aggregate_cell
+                WHERE project_id = %s AND id = ANY(%s::int[])""",
+            [project_id, list(cell_ids)],
+        )
+        return {row[0]: CellDelta(row[1], row[2], row[3], TimeParts(*row[5:]), row[4]) for row in cursor}
 
 
 def add_to_hotspots(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) -> None:
@@ -158,19 +208,12 @@ def add_to_hotspots(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) ->
     if not rows:
         return
     columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
+    arrays = ", ".join(["%b::bigint[]"] * len(HOTSPOT_SUMS))
     with connection.cursor() as cursor:
         cursor.execute(
-            """INSERT INTO aggregate_hotspot AS h (project_id, cell_id, func_id, self_samples, total_samples, self_us,
-                                                   total_us, hidden_us, hidden_total_us, views)
-               SELECT %s, * FROM unnest(%b::int[], %b::int[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[],
-                                        %b::bigint[], %b::bigint[], %b::bigint[])
-               ON CONFLICT (project_id, cell_id, func_id) DO UPDATE
-               SET self_samples = h.self_samples + excluded.self_samples,
-                   total_samples = h.total_samples + excluded.total_samples,
-                   self_us = h.self_us + excluded.self_us, total_us = h.total_us + excluded.total_us,
-                   hidden_us = h.hidden_us + excluded.hidden_us,
-                   hidden_total_us = h.hidden_total_us + excluded.hidden_total_us,
-                   views = h.views + excluded.views""",
+            f"""INSERT INTO aggregate_hotspot AS h (project_id, cell_id, func_id, {", ".join(HOTSPOT_SUMS)})
+                SELECT %s, * FROM unnest(%b::int[], %b::int[], {arrays})
+                ON CONFLICT (project_id, cell_id, func_id) DO UPDATE SET {ADD_HOTSPOTS}""",
             [project_id, *columns],
         )
 

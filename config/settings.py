@@ -198,9 +198,21 @@ FOLD_ALONE_MEMORY_BYTES = read_int("FIELDFLAME_FOLD_ALONE_MEMORY_BYTES", 2 * 2**
 CALLTREE_MAX_PIECES = 8  # blobs of one cell's call tree before the newest are merged
 TRACE_PARTITION_DAYS_AHEAD = 7
 
+# --- After the fold: merge, retention, quotas -------------------------------------------------------------------------
+MERGE_AFTER_HOURS = read_int("FIELDFLAME_MERGE_AFTER_HOURS", 48, low=1)  # two days by the hour; then a 24th of the cells
+MERGE_BATCH_DAYS = 500  # group-days of one run of the task: some seconds; the next run goes on
+KEEP_RAW_DAYS = read_int("FIELDFLAME_KEEP_RAW_DAYS", 30, low=1)  # the bulk of the disk; refold and drill-down need it
+KEEP_VIEWS_DAYS = read_int("FIELDFLAME_KEEP_VIEWS_DAYS", 90, low=1)  # statistics need them: some 500 bytes a view
+KEEP_CELLS_DAYS = read_int("FIELDFLAME_KEEP_CELLS_DAYS", 400, low=1)  # a year and a month, to compare with last year
+KEEP_RECEIPTS_DAYS = read_int("FIELDFLAME_KEEP_RECEIPTS_DAYS", 400, low=1)  # a re-post after it counts again
+EXPIRE_BATCH_ROWS = 5_000  # rows of one transaction of retention: some 100 ms
+INGEST_MAX_TRACES_PER_DAY = read_int("FIELDFLAME_MAX_TRACES_PER_DAY", 0)  # of a project, by UTC day; 0 is no quota
+
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "aggregate.sweep", "schedule": FOLD_SWEEP_S, "options": {"expires": FOLD_SWEEP_S}},
     "partitions": {"task": "ingest.make_partitions", "schedule": 3600.0, "options": {"expires": 3600}},
+    "merge": {"task": "aggregate.merge_hours", "schedule": 600.0, "options": {"expires": 600}},
+    "expire": {"task": "aggregate.expire", "schedule": 86_400.0, "options": {"expires": 86_400}},
 }
 
 # --- Reading ----------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ STATUS_OF_REASON: Final = {
     Reason.RATE_LIMITED: 429,
     Reason.TOO_MANY_PENDING: 429,
     Reason.TOO_MANY_PAGES: 429,
+    Reason.QUOTA_EXCEEDED: 429,
     Reason.UNAVAILABLE: 503,
 }
 PREFLIGHT_S: Final = 7_200  # what Chromium keeps at most

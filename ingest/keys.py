@@ -21,6 +21,7 @@ class KeyFacts:
     project_id: int
     origins: tuple[str, ...]
     route_rules: tuple[str, ...]
+    max_traces_per_day: int | None = None  # None is the setting's; 0 is no quota
 
 
 # Unknown keys are remembered too, so that a page with a mistyped key costs no queries; but apart, so that guessing
@@ -46,7 +47,7 @@ def find_key(public_key: str) -> KeyFacts | None:
         _known.pop(public_key, None)
         _unknown[public_key] = now
         return None
-    facts = KeyFacts(row.project_id, tuple(row.origins), tuple(row.project.route_rules))
+    facts = KeyFacts(row.project_id, tuple(row.origins), tuple(row.project.route_rules), row.project.max_traces_per_day)
     _known[public_key] = (now, facts)
     return facts
 

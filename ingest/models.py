@@ -7,6 +7,8 @@ lock the project's row for every post.
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import BrinIndex
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 
@@ -18,6 +20,11 @@ class Project(models.Model):
     name = models.CharField(max_length=120)
     created_at = models.DateTimeField(auto_now_add=True)
     route_rules = ArrayField(models.CharField(max_length=400), default=list, blank=True)
+    # Null is the setting's default: FIELDFLAME_KEEP_…_DAYS, FIELDFLAME_MAX_TRACES_PER_DAY.
+    keep_raw_days = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
+    keep_views_days = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
+    keep_cells_days = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
+    max_traces_per_day = models.PositiveIntegerField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.slug
@@ -137,6 +144,7 @@ class Receipt(models.Model):
                 fields=["project", "group_id", "received_at"], name="receipt_group_queue", condition=Q(state=0)
             ),
             models.Index(fields=["project", "received_at"], name="receipt_rejected", condition=Q(state=2)),
+            BrinIndex(fields=["received_at"], name="receipt_by_age"),  # for retention: some kB
         ]
 
 
@@ -166,3 +174,12 @@ class Refusal(models.Model):
     reason = models.CharField(max_length=40)
     shard = models.SmallIntegerField()
     count = models.BigIntegerField()
+
+
+class DayCount(models.Model):
+    """How many traces a project with a quota sent in a UTC day."""
+
+    pk = models.CompositePrimaryKey("project_id", "day_on")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    day_on = models.DateField()
+    traces = models.BigIntegerField()

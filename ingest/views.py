@@ -20,6 +20,7 @@ from ingest.connections import release_connection
 from ingest.keys import KeyFacts, find_key, is_origin_allowed
 from ingest.limits import envelope_limits
 from ingest.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_body
+from ingest.quotas import quota_of, seconds_to_next_day, take_quota
 from ingest.refusals import count_refusals
 from ingest.services import Arrival, store_arrivals
 from ingest.wake import wake_worker
@@ -115,6 +116,7 @@ def take_post(request: HttpRequest, key: KeyFacts, received_at: datetime) -> Htt
             max_envelopes=settings.INGEST_MAX_ENVELOPES,
         )
         charge_rate(key.project_id, len(parsed.envelopes) + len(parsed.refused) - 1)  # one was taken to come in
+        _refuse_beyond_quota(key, parsed, received_at)
         arrivals = make_arrivals(parsed, sent, body)
         if arrivals:
             agent = request.headers.get("User-Agent", "")[:MAX_AGENT_CHARS]
@@ -175,6 +177,21 @@ def _refuse_crowded(parsed: ParsedBody, crowded: list[Arrival]) -> None:
     parsed.refused += [
         Refused(a.index, str(a.envelope.traceId) if a.envelope.traceId else None, error) for a in crowded
     ]
+    parsed.refused.sort(key=lambda refused: refused.index)
+
+
+def _refuse_beyond_quota(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> None:
+    """Moves envelopes beyond the day's quota from the taken to the refused ones; a single one raises."""
+    granted = take_quota(key, len(parsed.envelopes), received_at)
+    beyond = parsed.envelopes[granted:]
+    if not beyond:
+        return
+    detail = f"The project may send {quota_of(key)} traces a day (UTC)."
+    error = TryLater(Reason.QUOTA_EXCEEDED, "$", detail, retry_after_s=seconds_to_next_day(received_at))
+    if not parsed.is_batch:
+        raise error
+    parsed.envelopes = parsed.envelopes[:granted]
+    parsed.refused += [Refused(i, str(e.traceId) if e.traceId else None, error) for i, _, e in beyond]
     parsed.refused.sort(key=lambda refused: refused.index)
 
 

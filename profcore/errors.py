@@ -29,10 +29,12 @@ class Reason(StrEnum):
     RATE_LIMITED = "rate_limited"
     TOO_MANY_PENDING = "too_many_pending"
     TOO_MANY_PAGES = "too_many_pages"
+    QUOTA_EXCEEDED = "quota_exceeded"
     UNAVAILABLE = "unavailable"
     BODY_MISSING = "body_missing"
     CRASHED = "crashed"
     FOLD_ERROR = "fold_error"
+    VIEW_EXPIRED = "view_expired"
 
 
 class TraceError(Exception):

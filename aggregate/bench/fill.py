@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
@@ -20,6 +21,7 @@ from django.db import connection, transaction
 from aggregate.bench.corpus import read_corpus
 from aggregate.interning import intern_funcs
 from aggregate.models import Cell
+from aggregate.writes import HOTSPOT_SUMS
 from ingest.groups import allocate_ids, intern_groups
 from profcore.blobs import encode_call_tree, encode_contribution
 from profcore.calltree import CallTree, CallTreeBuilder
@@ -28,6 +30,14 @@ from profcore.fold import FOLD_VERSION, contribution_of, fold_trace
 from profcore.funcs import FuncTable
 from profcore.weights import TIME_PART_NAMES
 from profcore.wire import Limits, decode_envelope
+
+ROLL_UP: Final = f"""
+INSERT INTO aggregate_pageday (project_id, group_id, day_at, views, truncated_views, traces,
+                               {", ".join(TIME_PART_NAMES)})
+SELECT project_id, group_id, date_trunc('day', bucket_at, 'UTC'), sum(views), sum(truncated_views), sum(traces),
+       {", ".join(f"sum({name})" for name in TIME_PART_NAMES)}
+FROM aggregate_cell WHERE project_id = %s GROUP BY 1, 2, 3
+"""
 
 Matrix = npt.NDArray[np.int64]
 
@@ -40,7 +50,7 @@ BROWSER_SHARES: Final = {"chrome": 0.8, "edge": 0.15, "samsung": 0.05}
 PAGE_SKEW: Final = 1.1  # Zipf's exponent of pages' traffic
 CELLS_A_BATCH: Final = 500
 SEED: Final = 1  # equal fills are equal
-HOTSPOT_COLUMNS: Final = ("self_samples", "total_samples", "self_us", "total_us", "hidden_us")
+HOTSPOT_COLUMNS: Final = HOTSPOT_SUMS[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +65,7 @@ class Template:
     tree: CallTree
     node_us: Matrix
     node_samples: Matrix
+    node_hidden_us: Matrix
 
 
 def read_templates(corpus: Path, project_id: int) -> list[tuple[Template, Template]]:
@@ -71,13 +82,13 @@ def make_template(envelopes: Sequence[dict[str, Any]], project_id: int) -> Templ
     """Folds recorded views of one page and release, and interns their funcs in the project."""
     table, builder = FuncTable(), CallTreeBuilder()
     folds = []
-    nodes_before: list[tuple[list[int], list[int]]] = []
+    columns_after: list[tuple[list[int], list[int], list[int]]] = [([], [], [])]
     for envelope in envelopes:
         decoded = decode_envelope(json.dumps(envelope).encode(), Limits())
         fold = fold_trace(decoded, page=envelope["page"], funcs=table)
-        before_us, before_samples = list(builder.tree.self_us), list(builder.tree.self_samples)
-        builder.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples)
-        nodes_before.append((before_us, before_samples))
+        builder.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples, fold.stack_hidden_us)
+        tree = builder.tree
+        columns_after.append((list(tree.self_us), list(tree.self_samples), list(tree.hidden_us)))
         folds.append(fold)
     ids = intern_funcs(project_id, table.keys)
     contributions = [contribution_of(fold.sums, ids) for fold in folds]
@@ -87,22 +98,20 @@ def make_template(envelopes: Sequence[dict[str, Any]], project_id: int) -> Templ
     ran = np.zeros((len(folds), len(funcs)), dtype=np.int64)
     for row, contribution in enumerate(contributions):
         columns = [place[func] for func in contribution.func]
-        ran[row, columns] = 1
+        ran[row, columns] = np.array(contribution.total_samples) > 0
         for name in HOTSPOT_COLUMNS:
             sums[name][row, columns] = getattr(contribution, name)
     tree = builder.tree
-    after = [*nodes_before[1:], (tree.self_us, tree.self_samples)]
-    node_us = _differences([b[0] for b in nodes_before], [a[0] for a in after], len(tree))
-    node_samples = _differences([b[1] for b in nodes_before], [a[1] for a in after], len(tree))
+    nodes = [_differences([column[n] for column in columns_after], len(tree)) for n in range(3)]
     mapped = CallTree(tree.prefix, [ids[f] for f in tree.func], tree.self_us, tree.self_samples, tree.hidden_us)
     parts = np.array([[getattr(fold.parts, name) for name in TIME_PART_NAMES] for fold in folds], dtype=np.int64)
     blobs = [encode_contribution(contribution) for contribution in contributions]
-    return Template(blobs, parts, funcs, sums, ran, mapped, node_us, node_samples)
+    return Template(blobs, parts, funcs, sums, ran, mapped, *nodes)
 
 
-def _differences(before: Sequence[Sequence[int]], after: Sequence[Sequence[int]], width: int) -> Matrix:
-    rows = np.zeros((len(before), width), dtype=np.int64)
-    for row, (old, new) in enumerate(zip(before, after, strict=True)):
+def _differences(columns: Sequence[Sequence[int]], width: int) -> Matrix:
+    rows = np.zeros((len(columns) - 1, width), dtype=np.int64)
+    for row, (old, new) in enumerate(pairwise(columns)):
         rows[row, : len(new)] = new
         rows[row, : len(old)] -= np.array(old, dtype=np.int64)
     return rows
@@ -175,6 +184,7 @@ def fill(project_id: int, corpus: Path, views: int, now: datetime, tell: Callabl
         written += len(rows)
         tell(len(rows))
     with connection.cursor() as cursor:
+        cursor.execute(ROLL_UP, [project_id])
         cursor.execute("ANALYZE")
     return written
 
@@ -193,6 +203,7 @@ def _cell_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dict[s
             "browser": cell.browser,
             "fold_version": FOLD_VERSION,
             "views": views,
+            "truncated_views": 0,
             "traces": views,
             **parts,
         }
@@ -204,8 +215,8 @@ def _hotspot_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dic
         columns = {name: (cell.counts @ template.sums[name]).tolist() for name in HOTSPOT_COLUMNS}
         ran = (cell.counts @ template.ran).tolist()
         for place, func_id in enumerate(template.funcs):
-            if ran[place]:
-                sums = {name: values[place] for name, values in columns.items()}
+            sums = {name: values[place] for name, values in columns.items()}
+            if any(sums.values()):
                 yield {"project_id": project_id, "cell_id": cell.id, "func_id": func_id, "views": ran[place], **sums}
 
 
@@ -214,7 +225,8 @@ def _tree_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dict[s
         tree = cell.template.tree
         self_us = (cell.counts @ cell.template.node_us).tolist()
         samples = (cell.counts @ cell.template.node_samples).tolist()
-        blob = encode_call_tree(CallTree(tree.prefix, tree.func, self_us, samples, [0] * len(tree)))
+        hidden_us = (cell.counts @ cell.template.node_hidden_us).tolist()
+        blob = encode_call_tree(CallTree(tree.prefix, tree.func, self_us, samples, hidden_us))
         yield {"project_id": project_id, "cell_id": cell.id, "id": 1, "node_count": len(tree), "blob": blob}
 
 

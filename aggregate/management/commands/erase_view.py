@@ -1,0 +1,39 @@
+"""Erases page views by their ids."""
+
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from aggregate.erasing import erase_view
+from ingest.models import Project
+
+EXIT_KEPT = 3
+
+
+class Command(BaseCommand):
+    help = (
+        "Erases page views: their receipts, raw traces and contributions, and their part of all sums. Exit status: 0 "
+        f"erased, {EXIT_KEPT} erased, but some sums or call trees could not be told apart and stay, 1 no such view."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", required=True, metavar="SLUG", help="the project")
+        parser.add_argument("view_id", nargs="+", type=UUID, help="the id of a view")
+
+    def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
+        project = Project.objects.filter(slug=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no project {options['project']!r}.")
+        is_kept = False
+        for view_id in options["view_id"]:
+            erasure = erase_view(project.pk, view_id)
+            if not erasure.traces and not erasure.views:
+                raise CommandError(f"There is no view {view_id}.")
+            is_kept = is_kept or bool(erasure.kept_sums or erasure.kept_trees)
+            self.stdout.write(
+                f"{view_id}: {erasure.traces} traces erased, {erasure.kept_sums} sums and {erasure.kept_trees} call "
+                "trees kept."
+            )
+        if is_kept:
+            raise CommandError("What was kept holds no view id; it goes when its cells expire.", returncode=EXIT_KEPT)

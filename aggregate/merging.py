@@ -1,0 +1,147 @@
+"""Merging a group's hour cells of one past day into day cells, under the group's lock. No sum changes.
+
+The hour cells stay as empty markers whose `merged_into` names the day, so that a straggler finds it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from aggregate.calltrees import append_call_trees, take_call_trees
+from aggregate.locks import lock_groups
+from aggregate.models import Cell
+from aggregate.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta, add_delta, add_to_cells, load_cells, negate
+from ingest.groups import allocate_ids
+from profcore.fold import FOLD_VERSION
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDay:
+    """One group's cells of one UTC day."""
+
+    project_id: int
+    group_id: int
+    day_at: datetime
+
+
+def midnight_before(now: datetime, *, hours: int) -> datetime:
+    """Returns the midnight (UTC) before which every hour is at least `hours` old."""
+    return (now - timedelta(hours=hours)).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def merge_old_hours(now: datetime, *, limit: int | None = None) -> int:
+    """Merges the hours of days that are old enough, at most `limit` group-days; returns how many group-days it did."""
+    before = midnight_before(now, hours=settings.MERGE_AFTER_HOURS)
+    due = find_due(before, settings.MERGE_BATCH_DAYS if limit is None else limit)
+    for group_day in due:
+        merge_day(group_day)
+    return len(due)
+
+
+def find_due(before: datetime, limit: int) -> list[GroupDay]:
+    """Returns group-days with unmerged hours before `before`, oldest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT DISTINCT project_id, group_id, date_trunc('day', bucket_at, 'UTC') AS day_at
+               FROM aggregate_cell WHERE grain = 0 AND merged_into IS NULL AND bucket_at < %s
+               ORDER BY day_at, project_id, group_id LIMIT %s""",
+            [before, limit],
+        )
+        return [GroupDay(*row) for row in cursor]
+
+
+def merge_day(day: GroupDay) -> None:
+    """Merges a group's hours of a day, in one transaction."""
+    with transaction.atomic():
+        lock_groups(day.project_id, [day.group_id])
+        hours = _load_hours(day)
+        if not hours:
+            return
+        days = _intern_days(day, sorted(set(hours.values())))
+        into = {hour: days[dimensions] for hour, dimensions in hours.items()}
+        sums = load_cells(day.project_id, sorted(into))
+        deltas: dict[int, CellDelta] = {hour: negate(delta) for hour, delta in sums.items()}
+        for hour, delta in sums.items():
+            add_delta(deltas.setdefault(into[hour], CellDelta()), delta)
+        add_to_cells(day.project_id, sorted(deltas.items(), key=lambda row: row[0]))
+        pairs = sorted(into.items())
+        _move_rows(day.project_id, pairs)
+        trees = take_call_trees(day.project_id, pairs)
+        append_call_trees(day.project_id, sorted(trees.items(), key=lambda row: row[0]))
+
+
+def _load_hours(day: GroupDay) -> dict[int, tuple[int, int]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT id, device_class, browser FROM aggregate_cell
+               WHERE project_id = %s AND group_id = %s AND grain = 0 AND merged_into IS NULL
+                 AND bucket_at >= %s AND bucket_at < %s""",
+            [day.project_id, day.group_id, day.day_at, day.day_at + DAY],
+        )
+        return {cell_id: (device_class, browser) for cell_id, device_class, browser in cursor}
+
+
+def _intern_days(day: GroupDay, wanted: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    select = """SELECT device_class, browser, id FROM aggregate_cell
+                WHERE project_id = %s AND group_id = %s AND bucket_at = %s AND grain = %s"""
+    params: list[Any] = [day.project_id, day.group_id, day.day_at, int(Cell.Grain.DAY)]
+    with connection.cursor() as cursor:
+        cursor.execute(select, params)
+        found = {(device, browser): cell_id for device, browser, cell_id in cursor}
+        missing = [dimensions for dimensions in wanted if dimensions not in found]
+        if missing:
+            # Nobody else makes this group's day cells: we hold its lock.
+            ids = allocate_ids(day.project_id, "cell", len(missing))
+            Cell.objects.bulk_create(
+                [_empty_day(day, cell_id, *dims) for cell_id, dims in zip(ids, missing, strict=True)]
+            )
+            found.update(zip(missing, ids, strict=True))
+    return found
+
+
+def _empty_day(day: GroupDay, cell_id: int, device_class: int, browser: int) -> Cell:
+    zeros = {field.attname: 0 for field in Cell._meta.fields if field.attname.endswith(("_us", "_samples"))}
+    zeros.pop("marker_us")
+    return Cell(
+        project_id=day.project_id,
+        id=cell_id,
+        group_id=day.group_id,
+        bucket_at=day.day_at,
+        grain=Cell.Grain.DAY,
+        device_class=device_class,
+        browser=browser,
+        fold_version=FOLD_VERSION,
+        views=0,
+        traces=0,
+        **zeros,
+    )
+
+
+def _move_rows(project_id: int, pairs: list[tuple[int, int]]) -> None:
+    params: list[Any] = [[hour for hour, _ in pairs], [day for _, day in pairs], project_id]
+    moved = "unnest(%s::int[], %s::int[]) AS m (hour, day)"
+    sums = ", ".join(f"sum({name})::bigint" for name in HOTSPOT_SUMS)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""WITH taken AS (
+                    DELETE FROM aggregate_hotspot h USING {moved} WHERE h.cell_id = m.hour AND h.project_id = %s
+                    RETURNING m.day, h.*)
+                INSERT INTO aggregate_hotspot AS h (project_id, cell_id, func_id, {", ".join(HOTSPOT_SUMS)})
+                SELECT project_id, day, func_id, {sums} FROM taken GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+                ON CONFLICT (project_id, cell_id, func_id) DO UPDATE SET {ADD_HOTSPOTS}""",
+            params,
+        )
+        cursor.execute(
+            f"UPDATE aggregate_view v SET cell_id = m.day FROM {moved} WHERE v.cell_id = m.hour AND v.project_id = %s",
+            params,
+        )
+        cursor.execute(
+            f"""UPDATE aggregate_cell c SET merged_into = m.day, marker_us = NULL FROM {moved}
+                WHERE c.id = m.hour AND c.project_id = %s""",
+            params,
+        )

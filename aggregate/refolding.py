@@ -1,0 +1,152 @@
+"""Refolding: a cell's sums are taken back, its traces wait again, and the workers fold them anew from the raw bodies.
+
+Cell by cell, each in one transaction, under its group's lock. A cell is refolded only if it can be whole again: every
+trace in its sums must have its view and its raw body. Other cells keep what they have, and are counted.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+
+from django.db import connection, transaction
+
+from aggregate.locks import hold_raw_traces, lock_groups
+from aggregate.models import RefoldRun
+from aggregate.writes import add_to_cells, load_cells, negate
+from ingest.groups import allocate_ids
+
+
+class Outcome(Enum):
+    """What became of a cell."""
+
+    RESET = "reset"
+    KEPT = "kept"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is to be refolded: None means all. `from_at` and `to_at` bound the starts of cells, half-open."""
+
+    project_id: int
+    release: str | None = None
+    from_at: datetime | None = None
+    to_at: datetime | None = None
+
+
+def start_run(scope: Scope) -> RefoldRun:
+    """Returns the unfinished run of this scope, which goes on, or a new one."""
+    with transaction.atomic():
+        ids = allocate_ids(scope.project_id, "refold", 1)  # its row is the lock: two starts make one run
+        limits = {"release": scope.release, "from_at": scope.from_at, "to_at": scope.to_at}
+        wanted = RefoldRun.objects.filter(project_id=scope.project_id, finished_at=None)
+        for name, value in limits.items():
+            wanted = wanted.filter(**({f"{name}__isnull": True} if value is None else {name: value}))
+        run = wanted.order_by("-id").first()
+        if run is None:
+            run = RefoldRun(
+                project_id=scope.project_id,
+                id=ids[0],
+                started_at=datetime.now(UTC),
+                first_new_cell_id=_next_cell_id(scope.project_id),
+                **limits,
+            )
+            run.save(force_insert=True)
+    return run
+
+
+def list_cells(run: RefoldRun) -> list[tuple[int, int]]:
+    """Returns the cells (with their groups) that a run has still to do; those made after its start are new enough."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT c.id, c.group_id FROM aggregate_cell c
+               JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
+               WHERE c.project_id = %(project)s AND c.merged_into IS NULL AND c.id > %(last)s AND c.id < %(new)s
+                 AND (%(release)s::text IS NULL OR g.release = %(release)s)
+                 AND (%(from)s::timestamptz IS NULL OR c.bucket_at >= %(from)s)
+                 AND (%(to)s::timestamptz IS NULL OR c.bucket_at < %(to)s) ORDER BY c.id""",
+            {
+                "project": run.project_id,
+                "last": run.last_cell_id,
+                "new": run.first_new_cell_id,
+                "release": run.release,
+                "from": run.from_at,
+                "to": run.to_at,
+            },
+        )
+        return list(cursor.fetchall())
+
+
+def reset_cell(run: RefoldRun, cell_id: int, group_id: int) -> Outcome:
+    """Takes a cell's sums back and sets its receipts to pending, and notes in the run that it is done; or keeps it."""
+    with transaction.atomic():
+        lock_groups(run.project_id, [group_id])
+        hold_raw_traces()
+        sums = load_cells(run.project_id, [cell_id]).get(cell_id)
+        if sums is None or not sums.traces:  # expired, merged into a day meanwhile, or nothing in it
+            outcome = Outcome.EMPTY
+        elif not _is_whole(run.project_id, cell_id, group_id, sums.views, sums.traces):
+            outcome = Outcome.KEPT
+        else:
+            outcome = Outcome.RESET
+            _set_pending(run.project_id, cell_id, group_id)
+            add_to_cells(run.project_id, [(cell_id, negate(sums))])
+            _delete_sums(run.project_id, cell_id)
+        run.last_cell_id = cell_id
+        run.cells += outcome is Outcome.RESET
+        run.kept_cells += outcome is Outcome.KEPT
+        run.save(update_fields=["last_cell_id", "cells", "kept_cells"])
+    return outcome
+
+
+def finish_run(run: RefoldRun) -> None:
+    """Notes that a run is done."""
+    run.finished_at = datetime.now(UTC)
+    run.save(update_fields=["finished_at"])
+
+
+def _next_cell_id(project_id: int) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT COALESCE(max(id), 0) + 1 FROM aggregate_cell WHERE project_id = %s", [project_id])
+        row = cursor.fetchone()
+    return int(row[0]) if row else 1
+
+
+def _is_whole(project_id: int, cell_id: int, group_id: int, views: int, traces: int) -> bool:
+    """Tells whether every trace in the cell's sums has its view's row and its raw body."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*), COALESCE(sum(v.traces), 0), COALESCE(bool_and(v.traces = k.bodies), true)
+               FROM aggregate_view v CROSS JOIN LATERAL (
+                   SELECT count(t.seq) AS bodies FROM ingest_receipt r LEFT JOIN ingest_rawtrace t
+                     ON t.project_id = r.project_id AND t.view_id = r.view_id AND t.seq = r.seq
+                    AND t.received_at = r.received_at
+                   WHERE r.project_id = v.project_id AND r.view_id = v.view_id AND r.group_id = %(group)s
+                     AND r.state = 1) AS k
+               WHERE v.project_id = %(project)s AND v.cell_id = %(cell)s""",
+            {"project": project_id, "cell": cell_id, "group": group_id},
+        )
+        row = cursor.fetchone()
+    return row is not None and (row[0], row[1]) == (views, traces) and bool(row[2])
+
+
+def _set_pending(project_id: int, cell_id: int, group_id: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """WITH mine AS (SELECT r.view_id, r.seq FROM ingest_receipt r JOIN aggregate_view v USING
+                   (project_id, view_id, group_id) WHERE r.project_id = %(project)s AND v.cell_id = %(cell)s
+                   AND r.group_id = %(group)s AND r.state = 1 ORDER BY r.view_id, r.seq FOR UPDATE OF r)
+               UPDATE ingest_receipt r SET state = 0, attempts = 0, crashes = 0, measured_interval_us = NULL,
+                   fold_version = NULL, claim_pid = NULL, claim_backend_start = NULL, claimed_until = NULL
+               FROM mine WHERE r.project_id = %(project)s AND r.view_id = mine.view_id AND r.seq = mine.seq""",
+            {"project": project_id, "cell": cell_id, "group": group_id},
+        )
+
+
+def _delete_sums(project_id: int, cell_id: int) -> None:
+    with connection.cursor() as cursor:
+        for table in ("aggregate_hotspot", "aggregate_calltreepiece", "aggregate_view"):
+            cursor.execute(f"DELETE FROM {table} WHERE project_id = %s AND cell_id = %s", [project_id, cell_id])
+        cursor.execute(
+            "UPDATE aggregate_cell SET marker_us = NULL WHERE project_id = %s AND id = %s", [project_id, cell_id]
+        )

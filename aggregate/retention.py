@@ -1,0 +1,189 @@
+"""Retention: raw traces, views, cells and receipts are deleted by age, each by its own, in small transactions.
+
+A view's expiry leaves its cell's sums in place. Raw traces go by dropping whole daily partitions once no project keeps
+them longer; before that, a project with a shorter retention has its rows deleted. Raw traces that wait are
+never deleted.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+
+from django.conf import settings
+from django.db import OperationalError, connection, transaction
+
+from aggregate.locks import lock_groups, lock_raw_traces
+from ingest.models import Project
+
+LOCK_WAIT_MS = 2_000  # a partition in use is dropped by the next run: the door must not queue behind us
+
+
+@dataclass(slots=True)
+class Expired:
+    """What one run deleted."""
+
+    partitions: int = 0
+    raw_traces: int = 0
+    views: int = 0
+    cells: int = 0
+    receipts: int = 0
+    refusals: int = 0
+
+
+def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -> Expired:
+    """Deletes what is older than its retention. `on_step` is told each step's name. May be killed and run again."""
+    expired = Expired()
+    on_step("partitions")
+    _drop_partitions(now, expired)
+    for project in Project.objects.order_by("id"):
+        on_step(project.slug)
+        raw_before = midnight(now, project.keep_raw_days or settings.KEEP_RAW_DAYS)
+        for name, day in list_partitions():
+            if day < raw_before.date():
+                expired.raw_traces += _in_batches(partial(_delete_raw, name, project.pk))
+        _expire_views(project.pk, midnight(now, project.keep_views_days or settings.KEEP_VIEWS_DAYS), expired)
+        _expire_cells(project.pk, midnight(now, project.keep_cells_days or settings.KEEP_CELLS_DAYS), expired)
+        receipts_before = midnight(now, settings.KEEP_RECEIPTS_DAYS)
+        expired.receipts += _in_batches(partial(_delete_receipts, project.pk, receipts_before))
+        expired.refusals += _delete_counts(project.pk, receipts_before)
+    return expired
+
+
+def midnight(now: datetime, days: int) -> datetime:
+    """Returns the UTC midnight `days` days before today's."""
+    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days)
+
+
+def list_partitions() -> list[tuple[str, date]]:
+    """Returns the raw traces' partitions with their days, oldest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+               WHERE i.inhparent = 'ingest_rawtrace'::regclass AND c.relname ~ '^ingest_rawtrace_[0-9]{8}$'
+               ORDER BY 1"""
+        )
+        return [(name, datetime.strptime(name[-8:], "%Y%m%d").date()) for (name,) in cursor]  # noqa: DTZ007  # a day
+
+
+def _drop_partitions(now: datetime, expired: Expired) -> None:
+    longest = max((p.keep_raw_days or settings.KEEP_RAW_DAYS for p in Project.objects.all()), default=None)
+    if longest is None:
+        longest = settings.KEEP_RAW_DAYS
+    before = midnight(now, longest).date()
+    for name, day in list_partitions():
+        if day >= before:
+            continue
+        try:
+            expired.partitions += _drop_partition(name, day)
+        except OperationalError:  # no lock in time: somebody reads it
+            continue
+
+
+def _drop_partition(name: str, day: date) -> bool:
+    low = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = {LOCK_WAIT_MS}")
+        lock_raw_traces()
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM ingest_receipt WHERE state = 0 AND received_at >= %s AND received_at < %s)",
+            [low, low + timedelta(days=1)],
+        )
+        row = cursor.fetchone()
+        if row is None or row[0]:
+            return False
+        cursor.execute(f"DROP TABLE {name}")  # digits only, by the pattern it was found with
+    return True
+
+
+def _in_batches(delete: Callable[[], int]) -> int:
+    total = 0
+    while deleted := delete():
+        total += deleted
+        if deleted < settings.EXPIRE_BATCH_ROWS:
+            break
+    return total
+
+
+def _delete_raw(partition: str, project_id: int) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_raw_traces()
+        cursor.execute(
+            f"""DELETE FROM {partition} WHERE ctid = ANY(ARRAY(
+                    SELECT t.ctid FROM {partition} t WHERE t.project_id = %s AND NOT EXISTS (
+                        SELECT FROM ingest_receipt r WHERE r.project_id = t.project_id AND r.view_id = t.view_id
+                        AND r.seq = t.seq AND r.received_at = t.received_at AND r.state = 0) LIMIT %s))""",
+            [project_id, settings.EXPIRE_BATCH_ROWS],
+        )
+        return int(cursor.rowcount)
+
+
+def _expire_views(project_id: int, before: datetime, expired: Expired) -> None:
+    for cell_id, group_id in _old_cells(
+        project_id,
+        before,
+        "EXISTS (SELECT FROM aggregate_view v WHERE v.project_id = c.project_id AND v.cell_id = c.id)",
+    ):
+        expired.views += _in_batches(partial(_delete_views, project_id, cell_id, group_id))
+
+
+def _delete_views(project_id: int, cell_id: int, group_id: int) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_groups(project_id, [group_id])
+        cursor.execute(
+            """DELETE FROM aggregate_view WHERE project_id = %s AND (view_id, group_id) IN (
+                   SELECT view_id, group_id FROM aggregate_view WHERE project_id = %s AND cell_id = %s LIMIT %s)""",
+            [project_id, project_id, cell_id, settings.EXPIRE_BATCH_ROWS],
+        )
+        return int(cursor.rowcount)
+
+
+def _expire_cells(project_id: int, before: datetime, expired: Expired) -> None:
+    for group_id in sorted({group_id for _, group_id in _old_cells(project_id, before, "true")}):
+        with transaction.atomic(), connection.cursor() as cursor:
+            lock_groups(project_id, [group_id])
+            cursor.execute(
+                "SELECT id FROM aggregate_cell WHERE project_id = %s AND group_id = %s AND bucket_at < %s",
+                [project_id, group_id, before],
+            )
+            cell_ids = [cell_id for (cell_id,) in cursor]
+            for table in ("aggregate_hotspot", "aggregate_calltreepiece", "aggregate_view"):
+                cursor.execute(
+                    f"DELETE FROM {table} WHERE project_id = %s AND cell_id = ANY(%s::int[])", [project_id, cell_ids]
+                )
+            cursor.execute(
+                "DELETE FROM aggregate_cell WHERE project_id = %s AND id = ANY(%s::int[])", [project_id, cell_ids]
+            )
+            expired.cells += cursor.rowcount
+            cursor.execute(
+                "DELETE FROM aggregate_pageday WHERE project_id = %s AND group_id = %s AND day_at < %s",
+                [project_id, group_id, before],
+            )
+
+
+def _old_cells(project_id: int, before: datetime, condition: str) -> list[tuple[int, int]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT c.id, c.group_id FROM aggregate_cell c
+                WHERE c.project_id = %s AND c.bucket_at < %s AND {condition} ORDER BY c.id""",
+            [project_id, before],
+        )
+        return list(cursor.fetchall())
+
+
+def _delete_receipts(project_id: int, before: datetime) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """DELETE FROM ingest_receipt WHERE ctid = ANY(ARRAY(
+                   SELECT ctid FROM ingest_receipt WHERE project_id = %s AND received_at < %s AND state <> 0
+                   LIMIT %s))""",
+            [project_id, before, settings.EXPIRE_BATCH_ROWS],
+        )
+        return int(cursor.rowcount)
+
+
+def _delete_counts(project_id: int, before: datetime) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM ingest_daycount WHERE project_id = %s AND day_on < %s", [project_id, before.date()])
+        cursor.execute("DELETE FROM ingest_refusal WHERE project_id = %s AND hour_at < %s", [project_id, before])
+        return int(cursor.rowcount)

@@ -1,0 +1,63 @@
+"""A trace of a view whose contribution was dropped adds what is new, or is set aside."""
+
+from itertools import permutations
+
+import pytest
+from django.db import connection
+
+from ingest.services import create_project
+from tests.aggregate.posting import everything, fold_all, post, rows
+from tests.envelopes import make_envelope
+
+pytestmark = pytest.mark.django_db
+
+PARTS = [
+    make_envelope("v", "A\nA B", seq=0),
+    make_envelope("v", "A B\nC\n-", seq=1, reason="pagehide"),
+    make_envelope("v", "-\nA C", seq=2),
+]
+
+
+@pytest.fixture
+def key() -> str:
+    create_project(slug="shop", key="shop-key", origins=["*"])
+    return "shop-key"
+
+
+def drop_views() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM aggregate_view")
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_straggler_is_folded_from_its_views_raw_traces(key: str, order: tuple[int, ...]) -> None:
+    for n in order:
+        post(key, PARTS[n])
+        fold_all()
+        drop_views()
+    post(key, make_envelope("v", "D", seq=3))
+    fold_all()
+    stragglers = everything()
+    create_project(slug="other", key="other-key", origins=["*"])
+    with connection.cursor() as cursor:
+        for table in ("cell", "hotspot", "view", "calltreepiece", "pageday"):
+            cursor.execute(f"DELETE FROM aggregate_{table}")
+    post("other-key", *PARTS, make_envelope("v", "D", seq=3))
+    fold_all()
+    assert everything() == stragglers
+
+
+def test_a_straggler_without_raw_traces_is_set_aside_and_counted(key: str) -> None:
+    post(key, PARTS[0])
+    fold_all()
+    drop_views()
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM ingest_rawtrace")
+    before = everything()
+    post(key, PARTS[1], make_envelope("w", "B", page="/other"))
+    fold_all()
+    assert rows("SELECT seq, state, reason FROM ingest_receipt WHERE state = 2") == [(1, 2, "view_expired")]
+    assert rows("SELECT sum(views), sum(traces) FROM aggregate_cell") == [(2, 2)]
+    hotspots, _, trees, _ = everything()
+    assert [row for row in hotspots if row[1] == "/cart"] == before[0]
+    assert [row for row in trees if row[1] == "/cart"] == before[2]
