@@ -18,6 +18,7 @@ from profcore.stats.views import (
     align,
     choose_views,
     group_funcs,
+    order_rows,
     sample_key,
     sample_of,
     sample_of_blobs,
@@ -123,3 +124,12 @@ def test_folding_does_not_load_scipy() -> None:
     code = "import sys, profcore.fold, profcore.blobs; sys.exit('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False, timeout=60)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1 / 3, 1e12])
+def test_rows_are_ordered_by_key_and_value_however_fine_or_large_the_values(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    key, value = rng.integers(0, 7, 300), rng.integers(0, 50_000, 300) / 1_000 * scale
+    order = order_rows(key, value)
+    expected = sorted(zip(key.tolist(), value.tolist(), strict=True))
+    assert list(zip(key[order].tolist(), value[order].tolist(), strict=True)) == expected
