@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special, stats
 
 from profcore.stats.estimates import Floats
-from profcore.stats.views import FloatColumn, IntColumn
+from profcore.stats.views import FloatColumn, IntColumn, order_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _drawn_third(third: Floats, size: Floats) -> Floats:
 
 def _scores(key: IntColumn, value: FloatColumn, shape: tuple[int, int], size: Floats) -> FloatColumn:
     """Returns each row's mid-rank within its func and stratum over (size + 1), less that of a zero."""
-    order = np.lexsort((value, key))
+    order = order_rows(key, value)
     sorted_key, sorted_value = key[order], value[order]
     positions = np.arange(order.size)
     is_first = np.ones(order.size, dtype=bool)

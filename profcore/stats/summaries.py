@@ -18,7 +18,7 @@ from profcore.stats.estimates import (
     skewed_interval,
     wilson_interval,
 )
-from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample
+from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, order_rows
 
 # Below this no number is given: in simulations of skewed, zero-heavy time the 95 % intervals of fewer views cover
 # less than 93 %. Docs: statistics.md.
@@ -131,7 +131,7 @@ def _percentiles(rows: Rows, effective: float, point: float) -> tuple[Floats, Fl
     the ranks that a binomial count of views below the true percentile stays within in 95 % of samples; where
     the upper rank lies beyond the last view there is no bound (NaN).
     """
-    order = np.lexsort((rows.value, rows.func))
+    order = order_rows(rows.func, rows.value)
     row_weight = rows.weight[rows.view]
     climbing = np.cumsum(row_weight[order])
     mass = np.bincount(rows.func, row_weight, minlength=rows.func_count)

@@ -1,0 +1,126 @@
+"""Two samples compared: differences, device mix, new and gone funcs, order, and the test behind q."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from profcore.stats.comparison import compare
+from profcore.stats.ranks import RankRows, rank_test
+from tests.profcore.stats.field import sample_of_ms, skewed_ms
+
+
+def test_a_shift_of_devices_alone_is_no_change_of_a_func() -> None:
+    rng = np.random.default_rng(0)
+    # Slow devices take 100 ms, fast ones 10; the head has more slow ones.
+    base_classes, head_classes = [1] * 80 + [2] * 20, [1] * 20 + [2] * 80
+    base, head = (
+        sample_of_ms(
+            np.array([[{1: 10.0, 2: 100.0}[code] * rng.uniform(0.9, 1.1)] for code in classes]), device_class=classes
+        )
+        for classes in (base_classes, head_classes)
+    )
+    (found,) = compare(base, head).functions
+    assert found.crude_delta_ms == pytest.approx(54, abs=2)
+    assert found.delta_ms == pytest.approx(0, abs=2)
+    assert found.mix_ms == pytest.approx(found.crude_delta_ms - found.delta_ms)
+    assert not found.is_significant
+
+
+def test_new_and_gone_funcs_are_tested_against_zeros() -> None:
+    rng = np.random.default_rng(1)
+    base, head = skewed_ms(rng, (60, 3), zeros=0.2), skewed_ms(rng, (60, 3), zeros=0.2)
+    base[:, 0] = 0.0
+    head[:, 1] = 0.0
+    found = {each.func_id: each for each in compare(sample_of_ms(base), sample_of_ms(head)).functions}
+    assert [found[func].status for func in range(3)] == ["new", "gone", "changed"]
+    assert [found[func].is_significant for func in range(3)] == [True, True, False]
+    assert found[0].relative is None
+    assert found[1].relative == pytest.approx(-1)
+
+
+def test_too_few_views_get_no_comparison() -> None:
+    answer = compare(sample_of_ms(np.ones((19, 1))), sample_of_ms(np.ones((90, 1))))
+    assert answer.is_too_few
+    assert (answer.functions, answer.overall) == ((), None)
+    assert (answer.base_views, answer.head_views) == (19, 90)
+
+
+def test_views_of_classes_that_one_side_lacks_are_left_out_and_counted() -> None:
+    base = sample_of_ms(np.ones((40, 1)), device_class=[1] * 30 + [2] * 10)
+    head = sample_of_ms(np.ones((41, 1)), device_class=[1] * 40 + [2])
+    assert compare(base, head).left_out_views == 11
+
+
+def test_a_caller_that_surrounds_hidden_time_stands_behind_the_callee_that_was_seen() -> None:
+    rng = np.random.default_rng(2)
+    base_ms, head_ms = skewed_ms(rng, (60, 2)), skewed_ms(rng, (60, 2))
+    base_ms[:, 0] = rng.uniform(5, 6, 60)  # the caller: its own visible time stays
+    head_ms[:, 0] = rng.uniform(5, 6, 60)
+    head_ms[:, 1] += 30  # the callee
+    base, head = sample_of_ms(base_ms), sample_of_ms(head_ms)
+    head = replace(head, hidden_us=np.where(head.func == 0, 90_000, 0))
+    answer = compare(base, head)
+    assert [each.func_id for each in answer.increases] == [1, 0]
+    caller = answer.increases[1]
+    assert caller.delta_ms > answer.increases[0].delta_ms
+    assert (caller.is_seen, answer.increases[0].is_seen) == (False, True)
+    assert [each.func_id for each in compare(base, head, measure="hidden").increases] == [0]
+
+
+def test_weighted_views_count_by_what_they_stand_for() -> None:
+    rng = np.random.default_rng(4)
+    ms = np.concatenate([skewed_ms(rng, (200, 1), zeros=0.0), 5 * skewed_ms(rng, (200, 1), zeros=0.0)])
+    head = sample_of_ms(ms, sample_rate=[0.1] * 200 + [1.0] * 200)
+    base = sample_of_ms(np.concatenate([skewed_ms(rng, (364, 1), zeros=0.0), 5 * skewed_ms(rng, (36, 1), zeros=0.0)]))
+    (found,) = compare(base, head).functions
+    assert abs(found.delta_ms) < 5
+    assert not found.is_significant
+
+
+def test_without_strata_the_test_is_wilcoxons() -> None:
+    rng = np.random.default_rng(5)
+    base, head = skewed_ms(rng, (40, 30)), 1.3 * skewed_ms(rng, (70, 30))
+    matrix = np.concatenate([base, head])
+    view, func = np.nonzero(matrix)
+    z, _ = rank_test(
+        RankRows(
+            view=view,
+            func=func,
+            value=matrix[view, func],
+            func_count=30,
+            stratum=np.zeros(110, dtype=np.int64),
+            stratum_count=1,
+            is_head=np.repeat([0, 1], [40, 70]),
+            weight=np.ones(110),
+        )
+    )
+    expected = stats.mannwhitneyu(head, base, method="asymptotic", use_continuity=False).pvalue
+    assert 2 * stats.norm.sf(np.abs(z)) == pytest.approx(expected)
+
+
+def test_p_agrees_with_random_permutations_within_strata() -> None:
+    rng = np.random.default_rng(6)
+    stratum = np.repeat([0, 1, 0, 1], [10, 14, 40, 30])
+    is_head = np.repeat([1, 0], [24, 70])
+    matrix = skewed_ms(rng, (94, 12), zeros=0.7) * (1 + 1.0 * is_head[:, None])
+    view, func = np.nonzero(matrix)
+
+    def run(sides: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[list[float], list[float]]:
+        rows = RankRows(view, func, matrix[view, func], 12, stratum, 2, sides, np.ones(94))
+        z, p = rank_test(rows)
+        return z.tolist(), p.tolist()
+
+    _, p = run(is_head)
+    observed = np.array(run(is_head)[0])
+    above = np.zeros(12)
+    rounds = 1_500
+    for _ in range(rounds):
+        shuffled = is_head.copy()
+        for part in (0, 1):
+            shuffled[stratum == part] = rng.permutation(is_head[stratum == part])
+        above += np.where(
+            observed > 0, np.array(run(shuffled)[0]) >= observed - 1e-9, np.array(run(shuffled)[0]) <= observed + 1e-9
+        )
+    assert p == pytest.approx(np.minimum(2 * above / rounds, 1), abs=0.06)

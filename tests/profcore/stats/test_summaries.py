@@ -1,0 +1,86 @@
+"""What one sample of views says of its funcs, zeros included."""
+
+import numpy as np
+import pytest
+
+from profcore.stats.summaries import MIN_RAN, MIN_VIEWS, FuncSummary, summarise
+from tests.profcore.stats.field import sample_of_ms, skewed_ms
+
+
+def only(*columns: list[float], sample_rate: list[float] | None = None) -> FuncSummary:
+    """Summarises views of one func."""
+    (found,) = summarise(sample_of_ms(np.array(columns).T, sample_rate=sample_rate)).functions
+    return found
+
+
+def test_views_that_never_ran_a_func_count_as_zeros() -> None:
+    found = only([10.0] * 20 + [0.0] * 60)
+    assert found.ms_per_view.value == 2.5
+    assert (found.ran.value, found.views_ran) == (0.25, 20)
+    assert (found.p50_ms.value, found.p75_ms.value, found.p95_ms.value) == (0.0, 0.0, 10.0)
+
+
+def test_percentiles_are_values_that_occurred() -> None:
+    found = only([float(ms) for ms in range(1, 101)])
+    assert (found.p50_ms.value, found.p75_ms.value, found.p95_ms.value) == (50.0, 75.0, 95.0)
+    bounds = found.p50_ms.ci95
+    assert bounds is not None
+    assert (bounds.low, bounds.high) == (40.0, 61.0)
+
+
+def test_a_share_is_a_ratio_of_sums_and_no_mean_of_ratios() -> None:
+    ms = np.array([[1.0] * 15 + [30.0] * 15]).T
+    sample = sample_of_ms(ms, js_ms=[2.0] * 15 + [300.0] * 15)
+    (found,) = summarise(sample).functions
+    assert found.share is not None
+    assert found.share.value == pytest.approx((15 + 450) / (30 + 4_500))
+
+
+def test_too_few_views_get_no_number() -> None:
+    answer = summarise(sample_of_ms(np.ones((MIN_VIEWS - 1, 2))))
+    assert answer.is_too_few
+    assert answer.functions == ()
+    assert answer.views == MIN_VIEWS - 1
+
+
+def test_a_func_that_few_views_ran_gets_a_mean_without_an_interval() -> None:
+    rare = np.zeros(100)
+    rare[: MIN_RAN - 1] = 8.0
+    common = np.zeros(100)
+    common[:MIN_RAN] = [8.0, 9.0, 7.0, 8.0, 8.0]
+    found = summarise(sample_of_ms(np.array([rare, common]).T)).functions
+    assert [each.ms_per_view.ci95 is None for each in found] == [False, True]
+
+
+def test_funcs_come_heaviest_first() -> None:
+    answer = summarise(sample_of_ms(skewed_ms(np.random.default_rng(0), (60, 30))))
+    means = [each.ms_per_view.value for each in answer.functions]
+    assert means == sorted(means, reverse=True)
+
+
+def test_unequal_sampling_rates_weigh_views_by_what_they_stand_for() -> None:
+    # Ten times as many views were fast as were recorded; slow ones were recorded all.
+    fast, slow = [1.0] * 50, [100.0] * 50
+    found = only(fast + slow, sample_rate=[0.1] * 50 + [1.0] * 50)
+    assert found.ms_per_view.value == pytest.approx((50 * 10 * 1 + 50 * 100) / (50 * 10 + 50))
+
+
+def test_equal_sampling_rates_change_nothing() -> None:
+    ms = skewed_ms(np.random.default_rng(3), (60, 5))
+    plain, sampled = (summarise(sample_of_ms(ms, sample_rate=rate)) for rate in (None, [0.25] * 60))
+    assert sampled.effective_views == pytest.approx(60)
+    for one, other in zip(plain.functions, sampled.functions, strict=True):
+        assert one.ms_per_view.value == pytest.approx(other.ms_per_view.value)
+        assert one.p95_ms == other.p95_ms
+
+
+def test_weights_beyond_the_clip_are_cut_and_counted() -> None:
+    answer = summarise(sample_of_ms(np.ones((100, 1)), sample_rate=[0.0001] + [1.0] * 99))
+    assert answer.clipped_views == 1
+    assert answer.effective_views > MIN_VIEWS
+
+
+def test_effective_views_decide_what_is_too_few() -> None:
+    answer = summarise(sample_of_ms(np.ones((60, 1)), sample_rate=[0.05] * 3 + [1.0] * 57))
+    assert answer.effective_views < MIN_VIEWS
+    assert answer.is_too_few

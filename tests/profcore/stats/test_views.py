@@ -1,0 +1,135 @@
+"""Samples of views are what their contributions say, however they were built, grouped or chosen."""
+
+import subprocess
+import sys
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profcore.blobs import Contribution, encode_contribution
+from profcore.stats.views import (
+    NoTotalsError,
+    ViewFacts,
+    ViewSample,
+    align,
+    choose_views,
+    group_funcs,
+    order_rows,
+    sample_key,
+    sample_of,
+    sample_of_blobs,
+)
+
+
+def three_views() -> tuple[list[Contribution], ViewFacts]:
+    """Two views with funcs 3, 7 and 9, and one that ran nothing."""
+    first = Contribution([3, 7], [1_000, 2_000], [3_000, 2_000], [500, 0], [1, 2], [3, 2])
+    second = Contribution([7, 9], [4_000, 0], [4_000, 4_000], [0, 700], [4, 0], [4, 4])
+    return [first, Contribution(), second], ViewFacts.of([3_000, 0, 4_000], [500, 0, 900], [1, 1, 2])
+
+
+def cells(sample: ViewSample, column: str) -> dict[tuple[int, int], int]:
+    """Returns a column by (view, func id)."""
+    ids = sample.func_ids[sample.func].tolist()
+    return dict(zip(zip(sample.view.tolist(), ids, strict=True), getattr(sample, column).tolist(), strict=True))
+
+
+def test_a_sample_has_a_row_for_each_func_of_a_view_and_counts_empty_views() -> None:
+    contributions, facts = three_views()
+    sample = sample_of(contributions, facts)
+    assert sample.views == sample.population == 3
+    assert cells(sample, "self_us") == {(0, 3): 1_000, (0, 7): 2_000, (2, 7): 4_000, (2, 9): 0}
+    assert cells(sample, "hidden_us") == {(0, 3): 500, (0, 7): 0, (2, 7): 0, (2, 9): 700}
+
+
+def test_stored_blobs_make_the_same_sample() -> None:
+    contributions, facts = three_views()
+    from_blobs = sample_of_blobs([encode_contribution(each) for each in contributions], facts, population=40)
+    from_values = sample_of(contributions, facts)
+    assert from_blobs.population == 40
+    for column in ("self_us", "total_us", "hidden_us"):
+        assert cells(from_blobs, column) == cells(from_values, column)
+
+
+def test_groups_sum_self_and_hidden_by_view() -> None:
+    sample = group_funcs(sample_of(*three_views()), [100, 100, 200])
+    assert cells(sample, "self_us") == {(0, 100): 3_000, (2, 100): 4_000, (2, 200): 0}
+    assert cells(sample, "hidden_us") == {(0, 100): 500, (2, 100): 0, (2, 200): 700}
+
+
+def test_totals_of_a_group_are_refused_unless_they_are_given() -> None:
+    sample = sample_of(*three_views())
+    with pytest.raises(NoTotalsError):
+        group_funcs(sample, [100, 100, 200]).row_us("total")
+    given_totals = (np.array([0, 1, 2]), np.array([100, 200, 200]), np.array([3_000, 9, 4_000]))
+    grouped = group_funcs(sample, [100, 100, 200], totals=given_totals)
+    assert cells(grouped, "total_us") == {(0, 100): 3_000, (1, 200): 9, (2, 100): 0, (2, 200): 4_000}
+    assert sum(cells(grouped, "self_us").values()) == 7_000
+
+
+def test_renaming_funcs_keeps_their_totals() -> None:
+    renamed = group_funcs(sample_of(*three_views()), [30, 20, 10])
+    assert cells(renamed, "total_us") == {(0, 30): 3_000, (0, 20): 2_000, (2, 20): 4_000, (2, 10): 4_000}
+    assert renamed.row_us("total").sum() == 13_000
+
+
+def test_aligned_samples_have_one_list_of_funcs() -> None:
+    contributions, facts = three_views()
+    whole = sample_of(contributions, facts)
+    part = sample_of([Contribution([8, 9], [1, 2], [1, 2], [0, 0], [1, 1], [1, 1])], ViewFacts.of([3], [0], [1]))
+    first, second = align(whole, part)
+    assert first.func_ids.tolist() == second.func_ids.tolist() == [3, 7, 8, 9]
+    assert cells(first, "self_us") == cells(whole, "self_us")
+    assert cells(second, "self_us") == {(0, 8): 1, (0, 9): 2}
+
+
+def test_facts_of_unequal_length_and_impossible_rates_are_refused() -> None:
+    with pytest.raises(ValueError, match="one length"):
+        ViewFacts.of([1], [1, 2], [1])
+    with pytest.raises(ValueError, match="sample rate"):
+        ViewFacts.of([1], [1], [1], [0.0])
+    with pytest.raises(ValueError, match="as many"):
+        sample_of([], ViewFacts.of([1], [1], [1]))
+
+
+def test_a_slice_without_views_makes_an_empty_sample() -> None:
+    sample = sample_of([], ViewFacts.of([], [], []))
+    assert (sample.views, sample.func_count) == (0, 0)
+
+
+@given(st.sets(st.uuids(), max_size=40), st.sets(st.uuids(), max_size=40), st.integers(0, 30))
+def test_uniform_samples_merge(first: set[UUID], second: set[UUID], size: int) -> None:
+    parts = choose_views(first, size) + choose_views(second, size)
+    assert choose_views(parts, size) == choose_views(first | second, size)
+
+
+def test_keys_of_views_never_change() -> None:
+    # Stored and compared across releases: another hash would mix two samples.
+    assert sample_key(UUID(int=1)) == 4361114307901750744
+    assert all(0 <= sample_key(UUID(int=number)) < 2**63 for number in range(1_000))
+
+
+def test_the_uniform_sample_is_uniform_over_ids_that_are_not() -> None:
+    ids = [UUID(int=number) for number in range(20_000)]
+    chosen = choose_views(ids, 2_000)
+    upper_half = sum(view_id.int >= 10_000 for view_id in chosen)
+    assert 900 < upper_half < 1_100
+
+
+def test_folding_does_not_load_scipy() -> None:
+    code = "import sys, profcore.fold, profcore.blobs; sys.exit('scipy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False, timeout=60)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1 / 3, 1e12])
+def test_rows_are_ordered_by_key_and_value_however_fine_or_large_the_values(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    key, value = rng.integers(0, 7, 300), rng.integers(0, 50_000, 300) / 1_000 * scale
+    order = order_rows(key, value)
+    expected = sorted(zip(key.tolist(), value.tolist(), strict=True))
+    assert list(zip(key[order].tolist(), value[order].tolist(), strict=True)) == expected
