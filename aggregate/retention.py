@@ -42,9 +42,12 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         for name, day in list_partitions():
             if day < raw_before.date():
                 expired.raw_traces += _in_batches(partial(_delete_raw, name, project.pk))
-        _expire_views(project.pk, midnight(now, project.keep_views_days or settings.KEEP_VIEWS_DAYS), expired)
-        _expire_cells(project.pk, midnight(now, project.keep_cells_days or settings.KEEP_CELLS_DAYS), expired)
-        receipts_before = midnight(now, settings.KEEP_RECEIPTS_DAYS)
+        views_days = project.keep_views_days or settings.KEEP_VIEWS_DAYS
+        cells_days = project.keep_cells_days or settings.KEEP_CELLS_DAYS
+        _expire_views(project.pk, midnight(now, views_days), expired)
+        _expire_cells(project.pk, midnight(now, cells_days), expired)
+        # Receipts tell that a view was folded: without them a straggler would count its view twice.
+        receipts_before = midnight(now, max(settings.KEEP_RECEIPTS_DAYS, views_days, cells_days))
         expired.receipts += _in_batches(partial(_delete_receipts, project.pk, receipts_before))
         expired.refusals += _delete_counts(project.pk, receipts_before)
     return expired

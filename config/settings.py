@@ -212,7 +212,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "aggregate.sweep", "schedule": FOLD_SWEEP_S, "options": {"expires": FOLD_SWEEP_S}},
     "partitions": {"task": "ingest.make_partitions", "schedule": 3600.0, "options": {"expires": 3600}},
     "merge": {"task": "aggregate.merge_hours", "schedule": 600.0, "options": {"expires": 600}},
-    "expire": {"task": "aggregate.expire", "schedule": 86_400.0, "options": {"expires": 86_400}},
+    "expire": {"task": "aggregate.expire", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 
 # --- Reading ----------------------------------------------------------------------------------------------------------

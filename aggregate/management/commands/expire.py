@@ -13,7 +13,7 @@ from aggregate.retention import expire_all
 class Command(BaseCommand):
     help = (
         "Deletes raw traces, views, cells, receipts and counts that are older than the retention of their project. "
-        "Beat does so every day; it may be killed and run again."
+        "Beat does so every hour; it may be killed and run again."
     )
 
     def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
