@@ -1,5 +1,6 @@
-"""`bench core` and `bench end-to-end`: the numbers of docs/benchmarks.md."""
+"""`bench core`, `bench end-to-end` and `bench hidden`: the numbers of docs/benchmarks.md."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from aggregate.bench.core import bench_core
 from aggregate.bench.end_to_end import bench_end_to_end
+from aggregate.bench.hidden import compare_with_facts, describe, measure_hidden
 
 CORPUS = Path(settings.BASE_DIR) / "tests" / "data" / "corpus.jsonl.gz"
+CDP_FACTS = CORPUS.parent / "edge" / "stackless-vs-cdp.facts.json"
 
 
 class Command(BaseCommand):
@@ -17,7 +20,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("what", choices=["core", "end-to-end"])
+        parser.add_argument("what", choices=["core", "end-to-end", "hidden"])
         parser.add_argument("--corpus", type=Path, default=CORPUS, help="recorded traces (default: the project's own)")
         parser.add_argument("--rounds", type=int, default=5, help="core: rounds (default: %(default)s)")
         parser.add_argument("--traces", type=int, default=3000, help="end-to-end: how many (default: %(default)s)")
@@ -28,6 +31,8 @@ class Command(BaseCommand):
             raise CommandError(f"{options['corpus']} is not there; name recorded traces by --corpus.")
         if options["what"] == "core":
             self.show_core(options)
+        elif options["what"] == "hidden":
+            self.show_hidden(options)
         else:
             self.show_end_to_end(options)
 
@@ -40,6 +45,11 @@ class Command(BaseCommand):
             f"  fold to hotspots, trees  {result.fold_per_s:9,.0f} traces/s\n"
             f"  fold / decode only       {result.ratio:9.1%}"
         )
+
+    def show_hidden(self, options: dict[str, Any]) -> None:
+        pages = measure_hidden(options["corpus"])
+        facts = json.loads(CDP_FACTS.read_text(encoding="utf-8"))["facts"] if CDP_FACTS.exists() else []
+        self.stdout.write(describe(pages, compare_with_facts(pages, facts)))
 
     def show_end_to_end(self, options: dict[str, Any]) -> None:
         result = bench_end_to_end(options["corpus"], options["traces"], options["senders"])
