@@ -60,17 +60,22 @@ class CallTreeBuilder:
         for stack in range(len(used) - 1, -1, -1):
             if used[stack] and prefix[stack] >= 0:
                 used[prefix[stack]] = True
-        nodes = [-1] * len(used)
-        tree = self.tree
-        for stack, is_used in enumerate(used):
+        nodes = [-1] * (len(used) + 1)  # by stack; the last one is for the prefix of roots, -1
+        tree, find, make = self.tree, self._children.get, self.node
+        all_us, all_samples, all_hidden = tree.self_us, tree.self_samples, tree.hidden_us
+        rows = zip(used, prefix, func, self_us, self_samples, hidden_us, strict=True)
+        for stack, (is_used, parent, index, us, count, hidden) in enumerate(rows):
             if not is_used:
                 continue
-            parent = prefix[stack]
-            node = self.node(nodes[parent] if parent >= 0 else -1, func[stack])
+            above = nodes[parent]
+            found = find((above, index))  # most are known: a call of `node` would cost as much again
+            node = make(above, index) if found is None else found
             nodes[stack] = node
-            tree.self_us[node] += self_us[stack]
-            tree.self_samples[node] += self_samples[stack]
-            tree.hidden_us[node] += hidden_us[stack]
+            if count:
+                all_us[node] += us
+                all_samples[node] += count
+            if hidden:
+                all_hidden[node] += hidden
 
     def add_tree(self, other: CallTree, func_of: Mapping[int, int] | Sequence[int] | None = None) -> None:
         """Adds a tree; `func_of` maps its funcs to ours."""

@@ -7,7 +7,7 @@ sample. For every trace `js + hidden + idle + unobserved + profiler = span`, exa
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
+from operator import sub
 from typing import Final
 
 from profcore.hidden import HiddenRun, find_runs
@@ -115,12 +115,12 @@ def weigh(
     interval, `busy` comes from `busy_ranges`.
     """
     times, ordered = _in_time_order(samples)
-    gaps = [later - earlier for earlier, later in pairwise(times)]
+    gaps = list(map(sub, times[1:], times))
     measured = _median_positive(gaps)
     if times:
         gaps.append(interval_us)
     cap = GAP_CAP_TICKS * interval_us
-    weights = [gap if gap <= cap else cap for gap in gaps]
+    weights = gaps if max(gaps, default=0) <= cap else [min(gap, cap) for gap in gaps]
     stacks = [sample.stackId for sample in ordered]
     stack_us, stack_samples = [0] * stack_count, [0] * stack_count
     kind_us, kind_samples = [0, 0, 0, 0], [0, 0, 0, 0]
@@ -159,12 +159,12 @@ def _in_time_order(samples: Sequence[Sample]) -> tuple[list[int], Sequence[Sampl
     """Returns the times in µs, ascending, and the samples in that order; equal times keep theirs."""
     floor = math.floor
     times = [floor(sample.timestamp * 1000 + 0.5) for sample in samples]
-    if all(earlier <= later for earlier, later in pairwise(times)):
+    if times == sorted(times):  # of what is in order already, a sort is one fast pass
         return times, samples
     order = sorted(range(len(times)), key=times.__getitem__)  # Python's sort is stable
     return [times[position] for position in order], [samples[position] for position in order]
 
 
 def _median_positive(gaps: Sequence[int]) -> int | None:
-    positive = sorted(gap for gap in gaps if gap > 0)
+    positive = sorted([gap for gap in gaps if gap > 0])
     return positive[len(positive) // 2] if positive else None

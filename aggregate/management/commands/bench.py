@@ -11,6 +11,7 @@ from aggregate.bench.core import bench_core
 from aggregate.bench.corpus import read_corpus
 from aggregate.bench.end_to_end import bench_end_to_end
 from aggregate.bench.heavy import make_heavy_envelope
+from aggregate.bench.hidden import compare_with_facts, describe, measure_hidden
 from aggregate.bench.queries import bench_queries
 from aggregate.bench.sizes import bench_sizes
 from config.up.running import run_stack
@@ -81,6 +82,11 @@ class Command(BaseCommand):
             for table, size in sorted(result.table_bytes.items(), key=lambda row: -row[1]):
                 self.stdout.write(f"  {table:26} {size:8.1f}")
 
+    def show_hidden(self, options: dict[str, Any]) -> None:
+        pages = measure_hidden(options["corpus"])
+        facts = json.loads(CDP_FACTS.read_text(encoding="utf-8"))["facts"] if CDP_FACTS.exists() else []
+        self.stdout.write(describe(pages, compare_with_facts(pages, facts)))
+
     def show_queries(self, options: dict[str, Any]) -> None:
         """Runs in a stack of its own."""
         with run_stack() as stack:
@@ -97,6 +103,7 @@ class Command(BaseCommand):
     parts: dict[str, Callable[["Command", dict[str, Any]], None]] = {
         "core": show_core,
         "end-to-end": show_end_to_end,
+        "hidden": show_hidden,
         "queries": show_queries,
         "queries-here": show_queries_here,
         "sizes": show_sizes,
