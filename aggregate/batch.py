@@ -141,12 +141,13 @@ def load_bodies(claim: Claim) -> dict[tuple[UUID, int], tuple[bool, bytes]]:
             """SELECT t.view_id, t.seq, t.is_gzip, t.body FROM ingest_rawtrace t
                JOIN unnest(%s::uuid[], %s::int[], %s::timestamptz[]) AS c (view_id, seq, received_at)
                  ON (t.view_id, t.seq, t.received_at) = (c.view_id, c.seq, c.received_at)
-               WHERE t.project_id = %s""",
+               WHERE t.project_id = %s AND t.view_id = ANY(%s::uuid[])""",
             [
                 [trace.view_id for trace in claim.traces],
                 [trace.seq for trace in claim.traces],
                 [trace.received_at for trace in claim.traces],
                 claim.project_id,
+                [trace.view_id for trace in claim.traces],  # the key's own column: see aggregate.claims.TAKE
             ],
         )
         return {(view_id, seq): (is_gzip, bytes(body)) for view_id, seq, is_gzip, body in cursor}
@@ -168,14 +169,16 @@ def load_cell_keys(claim: Claim) -> dict[tuple[UUID, int], CellKey]:
     Whatever the order of folding, the answer is the same.
     """
     views: Sequence[tuple[UUID, int]] = sorted({(trace.view_id, trace.group_id) for trace in claim.traces})
+    view_ids = [view_id for view_id, _ in views]
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT DISTINCT ON (r.view_id, r.group_id)
                       r.view_id, r.group_id, r.view_started_at, r.device_class, r.browser
                FROM ingest_receipt r JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, group_id)
                  ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
-               WHERE r.project_id = %s ORDER BY r.view_id, r.group_id, r.received_at, r.seq""",
-            [[view_id for view_id, _ in views], [group_id for _, group_id in views], claim.project_id],
+               WHERE r.project_id = %s AND r.view_id = ANY(%s::uuid[])
+               ORDER BY r.view_id, r.group_id, r.received_at, r.seq""",
+            [view_ids, [group_id for _, group_id in views], claim.project_id, view_ids],
         )
         return {
             (view_id, group_id): CellKey(group_id, hour_of(started_at), device_class, browser)

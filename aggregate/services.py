@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import Error, connection, transaction
@@ -141,14 +141,16 @@ def _write_effects(
 
 def lock_claimed(claim: Claim) -> None:
     """Locks the claimed receipts. Raises `ClaimLost` unless all of them are still pending and ours."""
+    view_ids = [trace.view_id for trace in claim.traces]
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*) FROM (
                    SELECT 1 FROM ingest_receipt r JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, seq)
                      USING (view_id, seq)
-                   WHERE r.project_id = %s AND r.state = 0 AND r.claim_pid = pg_backend_pid()
+                   WHERE r.project_id = %s AND r.view_id = ANY(%s::uuid[]) AND r.state = 0
+                     AND r.claim_pid = pg_backend_pid()
                    ORDER BY r.view_id, r.seq FOR UPDATE OF r) AS held""",
-            [[trace.view_id for trace in claim.traces], [trace.seq for trace in claim.traces], claim.project_id],
+            [view_ids, [trace.seq for trace in claim.traces], claim.project_id, view_ids],
         )
         row = cursor.fetchone()
     if row is None or row[0] != len(claim.traces):
@@ -167,6 +169,7 @@ def mark_receipts(
         trace, error = rejection.trace, rejection.error
         rows.append((trace.view_id, trace.seq, 2, None, str(error.reason), error.path, error.detail))
     rows.sort(key=lambda row: (str(row[0]), row[1]))
+    columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
     with connection.cursor() as cursor:
         cursor.execute(
             """UPDATE ingest_receipt r
@@ -175,6 +178,6 @@ def mark_receipts(
                    claimed_until = NULL
                FROM unnest(%s::uuid[], %s::int[], %s::smallint[], %s::int[], %s::text[], %s::text[], %s::text[])
                     AS d (view_id, seq, state, measured, reason, path, detail)
-               WHERE r.project_id = %s AND r.view_id = d.view_id AND r.seq = d.seq""",
-            [FOLD_VERSION, *(list(column) for column in zip(*rows, strict=True)), project_id],
+               WHERE r.project_id = %s AND r.view_id = ANY(%s::uuid[]) AND r.view_id = d.view_id AND r.seq = d.seq""",
+            [FOLD_VERSION, *columns, project_id, columns[0]],
         )

@@ -48,12 +48,13 @@ class StoredView:
 
 def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[UUID, int], StoredView]:
     """Returns the stored rows of views, by (view, group). Call under the groups' locks."""
+    view_ids = [view_id for view_id, _ in keys]
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT v.view_id, v.group_id, v.cell_id, v.traces, v.is_truncated, v.contribution, v.marker_us, {PARTS}
                 FROM aggregate_view v JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, group_id)
-                  USING (view_id, group_id) WHERE v.project_id = %s""",
-            [[view_id for view_id, _ in keys], [group_id for _, group_id in keys], project_id],
+                  USING (view_id, group_id) WHERE v.project_id = %s AND v.view_id = ANY(%s::uuid[])""",
+            [view_ids, [group_id for _, group_id in keys], project_id, view_ids],
         )
         return {
             (row[0], row[1]): StoredView(

@@ -1,5 +1,6 @@
 """`bench …`: the numbers of docs/benchmarks.md, each by a command anyone can run."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from aggregate.bench.sizes import bench_sizes
 from config.up.running import run_stack
 
 CORPUS = Path(settings.BASE_DIR) / "tests" / "data" / "corpus.jsonl.gz"
+CDP_FACTS = CORPUS.parent / "edge" / "stackless-vs-cdp.facts.json"
 HEAVY_ENVELOPES = 60
 VIEWS_A_CELL = (10, 100, 1000)
 
