@@ -21,33 +21,29 @@ class HiddenRun(NamedTuple):
 
 
 def find_runs(
-    hidden: Sequence[tuple[int, int]],
+    starts: Sequence[tuple[int, int]],
     times: Sequence[int],
     weights: Sequence[int],
     stacks: Sequence[int | None],
     busy: Sequence[tuple[int, int]],
 ) -> list[HiddenRun]:
-    """Groups hidden samples into runs.
+    """Returns the runs that begin at `starts`: (position, index into `busy`) of each one's first sample.
 
-    `hidden` holds (position, index into `busy`) of each hidden sample inside a long task, ascending; the other columns
-    are by position, in time order. A sample next to a run and within its task has a stack: without one it would be
-    hidden, and of the run.
+    The other columns are by position, in time order. A run lasts as long as its task and its samples have no stack. So
+    a sample next to it and within the task has one.
     """
     runs: list[HiddenRun] = []
-    count, at, total = len(times), 0, len(hidden)
-    while at < total:
-        first, task = hidden[at]
-        last, us = first, weights[first]
-        at += 1
-        while at < total and hidden[at] == (last + 1, task):
-            last += 1
-            us += weights[last]
-            at += 1
+    count = len(times)
+    for first, task in starts:
         start, end = busy[task]
-        before = stacks[first - 1] if first > 0 and times[first - 1] >= start else None
-        after = stacks[last + 1] if last + 1 < count and times[last + 1] < end else None
+        after = first + 1
+        while after < count and stacks[after] is None and times[after] < end:
+            after += 1
+        us = sum(weights[first:after])
         if us:
-            runs.append(HiddenRun(us, NO_STACK if before is None else before, NO_STACK if after is None else after))
+            before = stacks[first - 1] if first > 0 and times[first - 1] >= start else None
+            behind = stacks[after] if after < count and times[after] < end else None
+            runs.append(HiddenRun(us, NO_STACK if before is None else before, NO_STACK if behind is None else behind))
     return runs
 
 

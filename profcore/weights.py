@@ -125,7 +125,8 @@ def weigh(
     stack_us, stack_samples = [0] * stack_count, [0] * stack_count
     kind_us, kind_samples = [0, 0, 0, 0], [0, 0, 0, 0]
     marker_us: list[int] | None = None
-    hidden: list[tuple[int, int]] = []
+    starts: list[tuple[int, int]] = []  # where runs of hidden samples begin, with their long tasks
+    run_task = run_end = -1
     cursor, busy_count = 0, len(busy)
     for position, (sample, stack, time, weight) in enumerate(zip(ordered, stacks, times, weights, strict=True)):
         marker = sample.marker
@@ -134,7 +135,10 @@ def weigh(
                 cursor += 1
             if cursor < busy_count and busy[cursor][0] <= time:
                 kind = KIND_HIDDEN
-                hidden.append((position, cursor))
+                if position != run_end or cursor != run_task:
+                    starts.append((position, cursor))
+                    run_task = cursor
+                run_end = position + 1
             else:
                 kind = KIND_HIDDEN if marker in ENGINE_MARKERS else KIND_IDLE
         elif profiler_stacks[stack]:
@@ -151,7 +155,7 @@ def weigh(
     observed, span = sum(weights), sum(gaps)
     js_us, hidden_us, idle_us, profiler_us = kind_us
     parts = TimeParts(js_us, hidden_us, idle_us, span - observed, profiler_us, span, *kind_samples)
-    runs = find_runs(hidden, times, weights, stacks, busy)
+    runs = find_runs(starts, times, weights, stacks, busy)
     return WeighedSamples(parts, stack_us, stack_samples, marker_us, measured, runs)
 
 
