@@ -1,6 +1,7 @@
 """Views as the field has them, made up: skewed times, many zeros, device classes of different speed."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +27,18 @@ def sample_of_ms(
     return sample_of([contribution_of_row(row) for row in self_us], facts)
 
 
+def make_contribution(*columns: list[int]) -> Contribution:
+    """Makes a contribution of its first six columns; a column of hidden totals, where there is one, equals hidden."""
+    missing = len(fields(Contribution)) - len(columns)
+    return Contribution(*columns, *(list(columns[3]) for _ in range(missing)))
+
+
 def contribution_of_row(self_us: npt.NDArray[np.int64]) -> Contribution:
     """Returns the contribution of one view; funcs are numbered by column."""
     func = np.flatnonzero(self_us)
     times = self_us[func].tolist()
     zeros = [0] * len(times)
-    return Contribution(func.tolist(), times, times, list(zeros), list(zeros), list(zeros))
+    return make_contribution(func.tolist(), times, times, list(zeros), list(zeros), list(zeros))
 
 
 def skewed_ms(

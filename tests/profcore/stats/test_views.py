@@ -23,12 +23,13 @@ from profcore.stats.views import (
     sample_of,
     sample_of_blobs,
 )
+from tests.profcore.stats.field import make_contribution
 
 
 def three_views() -> tuple[list[Contribution], ViewFacts]:
     """Two views with funcs 3, 7 and 9, and one that ran nothing."""
-    first = Contribution([3, 7], [1_000, 2_000], [3_000, 2_000], [500, 0], [1, 2], [3, 2])
-    second = Contribution([7, 9], [4_000, 0], [4_000, 4_000], [0, 700], [4, 0], [4, 4])
+    first = make_contribution([3, 7], [1_000, 2_000], [3_000, 2_000], [500, 0], [1, 2], [3, 2])
+    second = make_contribution([7, 9], [4_000, 0], [4_000, 4_000], [0, 700], [4, 0], [4, 4])
     return [first, Contribution(), second], ViewFacts.of([3_000, 0, 4_000], [500, 0, 900], [1, 1, 2])
 
 
@@ -80,7 +81,7 @@ def test_renaming_funcs_keeps_their_totals() -> None:
 def test_aligned_samples_have_one_list_of_funcs() -> None:
     contributions, facts = three_views()
     whole = sample_of(contributions, facts)
-    part = sample_of([Contribution([8, 9], [1, 2], [1, 2], [0, 0], [1, 1], [1, 1])], ViewFacts.of([3], [0], [1]))
+    part = sample_of([make_contribution([8, 9], [1, 2], [1, 2], [0, 0], [1, 1], [1, 1])], ViewFacts.of([3], [0], [1]))
     first, second = align(whole, part)
     assert first.func_ids.tolist() == second.func_ids.tolist() == [3, 7, 8, 9]
     assert cells(first, "self_us") == cells(whole, "self_us")
