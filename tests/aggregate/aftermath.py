@@ -71,3 +71,13 @@ def assert_rollup_is_exact() -> None:
             WHERE traces <> 0 OR views <> 0 OR span_us <> 0 ORDER BY 1, 2, 3"""
     )
     assert kept == expected
+    assert_merged_hours_are_empty()
+
+
+def assert_merged_hours_are_empty() -> None:
+    """Checks that nothing hangs on an hour that was merged into a day."""
+    merged = "SELECT FROM aggregate_cell c WHERE c.merged_into IS NOT NULL"
+    assert rows(f"{merged} AND (c.traces <> 0 OR c.views <> 0 OR c.span_us <> 0 OR c.marker_us IS NOT NULL)") == []
+    for table in ("hotspot", "calltreepiece", "view"):
+        hanging = f"EXISTS (SELECT FROM aggregate_{table} h WHERE h.project_id = c.project_id AND h.cell_id = c.id)"
+        assert rows(f"{merged} AND {hanging}") == [], table

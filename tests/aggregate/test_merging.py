@@ -67,6 +67,8 @@ def test_young_hours_are_left_alone(key: str) -> None:
 def test_stragglers_find_the_day_and_the_order_changes_nothing(key: str) -> None:
     views = old_views()
     more = [make_envelope("v1", "E\nE A", seq=1, page="/p1"), make_envelope("v2", "B", seq=1, page="/p0")]
+    # a new view of an hour that was merged
+    more.append(make_envelope("fresh2", "A\nG", page="/p0", viewStart=views[0]["viewStart"], device=views[0]["device"]))
     late = make_envelope("late", "A\nB", page="/p1", viewStart=(OLD + timedelta(hours=9)).timestamp() * 1000)
     post(key, *views)
     fold_all()
