@@ -17,7 +17,6 @@ from profcore.funcs import FuncKey, FuncTable
 from profcore.stats.views import ViewFacts, ViewSample, group_funcs, sample_of
 from profcore.weights import TimeParts
 from profcore.wire import Envelope
-from tests.proof.hidden import hidden_by_func
 from tests.proof.recorded import recorded_traces
 
 DATA: Final = Path(__file__).parents[1] / "data"
@@ -72,9 +71,6 @@ def _add(views: Views, envelope: Envelope, page: str, funcs: FuncTable) -> None:
     view = ViewFold()
     view.add(fold, is_truncated=False)
     contribution = contribution_of(view.sums, range(len(funcs.keys)))
-    if not any(contribution.hidden_us):
-        hidden = hidden_by_func(envelope, fold.prefix, fold.func)
-        contribution.hidden_us = [hidden.get(index, 0) for index in contribution.func]
     views.contributions.append(contribution)
     views.parts.append(fold.parts)
     device = envelope.device
