@@ -9,8 +9,8 @@ from typing import Final
 
 from profcore.funcs import FuncKey
 
-# What bundlers put before a file's ending: `-KP2WQT7F.js` (esbuild, Vite), `.3f8a9c1d.chunk.js` (webpack). Eight or more
-# of letters and digits with at least one digit, or all in capitals: words of a file's own name stay.
+# What bundlers put before a file's ending: `-KP2WQT7F.js` (esbuild, Vite), `.3f8a9c1d.chunk.js` (webpack). Eight or
+# more letters and digits with at least one digit, or all in capitals: words of a file's own name stay.
 CONTENT_HASH: Final = re.compile(
     r"(?<=[^/])[-._~](?=[0-9A-Za-z_]*\d|[0-9A-Z_]{8,}(?=\.|-))[0-9A-Za-z_]{8,64}(?=(\.[A-Za-z0-9]{1,12}){1,3}$)"
 )
