@@ -199,7 +199,9 @@ CALLTREE_MAX_PIECES = 8  # blobs of one cell's call tree before the newest are m
 TRACE_PARTITION_DAYS_AHEAD = 7
 
 # --- After the fold: merge, retention, quotas -------------------------------------------------------------------------
-MERGE_AFTER_HOURS = read_int("FIELDFLAME_MERGE_AFTER_HOURS", 48, low=1)  # two days by the hour; then a 24th of the cells
+MERGE_AFTER_HOURS = read_int(
+    "FIELDFLAME_MERGE_AFTER_HOURS", 48, low=1
+)  # two days by the hour; then a 24th of the cells
 MERGE_BATCH_DAYS = 500  # group-days of one run of the task: some seconds; the next run goes on
 KEEP_RAW_DAYS = read_int("FIELDFLAME_KEEP_RAW_DAYS", 30, low=1)  # the bulk of the disk; refold and drill-down need it
 KEEP_VIEWS_DAYS = read_int("FIELDFLAME_KEEP_VIEWS_DAYS", 90, low=1)  # statistics need them: some 500 bytes a view
