@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path, re_path
 from django.views.generic import RedirectView
 
-from dashboard import api, views
+from dashboard import api, comparing, views
 
 PROJECT_API = "api/v1/projects/<slug:slug>/"
 
@@ -19,6 +19,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),
     path(PROJECT_API + "pages", api.PagesView.as_view(), name="api-pages"),
     path(PROJECT_API + "functions", api.FunctionsView.as_view(), name="api-functions"),
+    path(PROJECT_API + "compare", comparing.CompareView.as_view(), name="api-compare"),
     path(PROJECT_API + "profile", api.ProfileView.as_view(), name="api-profile"),
     path("api/v1/schema", api.SchemaView.as_view(), name="api-schema"),
     path("api/v1/docs", views.show_api_docs, name="api-docs"),

@@ -18,6 +18,7 @@ API_ADDRESSES = [
     API + "releases",
     API + "pages",
     API + "functions",
+    API + "compare?base_release=1.0.0&head_release=1.0.0",
     API + "profile?format=firefox",
 ]
 PAGE_ADDRESSES = ["/projects/shop/", "/projects/shop/page/?page=/cart"]

@@ -9,6 +9,8 @@ from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # comes 
 
 ADDRESS = "/api/v1/schema"
 
+PATHS = ("status", "releases", "pages", "functions", "compare", "profile")
+
 
 @pytest.fixture
 def schema(client: Client) -> dict[str, Any]:
@@ -24,7 +26,7 @@ def test_it_has_no_warnings_and_is_valid(tmp_path: Any) -> None:  # Any: pytest 
 
 def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
     prefix = "/api/v1/projects/{slug}/"
-    assert set(schema["paths"]) == {prefix + name for name in ("status", "releases", "pages", "functions", "profile")}
+    assert set(schema["paths"]) == {prefix + name for name in PATHS}
 
 
 @pytest.mark.parametrize("name", ["status", "releases", "pages", "functions"])

@@ -1,0 +1,164 @@
+"""`compare`: two slices of a project, func by func, with how sure the difference is."""
+
+from dataclasses import replace
+from typing import Any, Final, cast, get_args
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from aggregate.selectors.labels import label_func
+from aggregate.selectors.slices import Slice
+from aggregate.selectors.statistics import SliceComparison, compare_slices
+from dashboard.api import ERRORS, MAX_FUNCTIONS, SLICE_PARAMS, ProjectView
+from dashboard.params import ParamError, read_choice, read_count
+from dashboard.serializers import Json, OriginalShape, Shape, SliceShape, define_shape, encode_slice
+from profcore.stats.comparison import Difference
+from profcore.stats.estimates import Interval
+from profcore.stats.views import Measure
+
+MEASURES: Final = get_args(Measure)
+# `release` is what differs: it is given as base_release and head_release.
+COMMON_PARAMS: Final = [param for param in SLICE_PARAMS if param.name != "release"]
+
+
+def _interval(**options: Any) -> serializers.ListField:  # Any: serializer options
+    return serializers.ListField(child=serializers.FloatField(), allow_null=True, min_length=2, max_length=2, **options)
+
+
+class SideShape(Shape):
+    """One side: its slice, the views looked at, and how many there are."""
+
+    slice = SliceShape()
+    views = serializers.IntegerField(help_text="Views looked at: all, or a uniform sample.")
+    population = serializers.IntegerField(help_text="Views of the slice.")
+
+
+ComparedFunctionShape = define_shape(
+    "ComparedFunctionShape",
+    "One func's change, ms a view; first the significant increases.",
+    {
+        "id": serializers.CharField(),
+        "name": serializers.CharField(allow_blank=True),
+        "label": serializers.CharField(),
+        "uri": serializers.CharField(allow_null=True),
+        "line": serializers.IntegerField(allow_null=True),
+        "column": serializers.IntegerField(allow_null=True),
+        "original": OriginalShape(allow_null=True),
+        "status": serializers.ChoiceField(["changed", "new", "gone"]),
+        "base_ms_per_view": serializers.FloatField(),
+        "head_ms_per_view": serializers.FloatField(),
+        "delta_ms_per_view": serializers.FloatField(help_text="Head minus base at one common mix of device classes."),
+        "delta_ci95": _interval(),
+        "relative": serializers.FloatField(allow_null=True),
+        "crude_delta_ms_per_view": serializers.FloatField(help_text="Without regard to the mix of devices."),
+        "mix_ms_per_view": serializers.FloatField(help_text="What the mix of devices explains of it."),
+        "self_delta_ms_per_view": serializers.FloatField(help_text="The part that is visible self time."),
+        "is_seen": serializers.BooleanField(help_text="Whether that part alone rose significantly."),
+        "p": serializers.FloatField(),
+        "q": serializers.FloatField(help_text="Below 0.05, one in twenty of such findings is expected to be false."),
+        "is_significant": serializers.BooleanField(),
+        "base_views_ran": serializers.IntegerField(),
+        "head_views_ran": serializers.IntegerField(),
+    },
+)
+
+
+class ComparisonShape(Shape):
+    """Two slices compared. With `is_too_few` there are no functions: a side has too few views."""
+
+    base = SideShape()
+    head = SideShape()
+    measure = serializers.ChoiceField(MEASURES)
+    is_too_few = serializers.BooleanField()
+    left_out_views = serializers.IntegerField(help_text="Views of device classes that only one side has.")
+    overall_delta_ms_per_view = serializers.FloatField(allow_null=True)
+    overall_delta_ci95 = _interval()
+    overall_p = serializers.FloatField(allow_null=True)
+    function_count = serializers.IntegerField()
+    functions = ComparedFunctionShape(many=True)
+
+
+class CompareView(ProjectView):
+    known_params = ("base_release", "head_release", "page", "from", "to", "device", "browser", "measure", "limit")
+
+    @extend_schema(
+        operation_id="compare",
+        parameters=[
+            OpenApiParameter("base_release", str, many=True, required=True, description="A release. Repeatable."),
+            OpenApiParameter("head_release", str, many=True, required=True, description="A release. Repeatable."),
+            *COMMON_PARAMS,
+            OpenApiParameter("measure", str, enum=MEASURES, default="self+hidden"),
+            OpenApiParameter("limit", int, description=f"At most {MAX_FUNCTIONS}, which is the default."),
+        ],
+        responses={200: ComparisonShape, **ERRORS},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Which funcs cost more or less a page view in the head release than in the base, and how sure that is."""
+        params = request.query_params
+        measure = cast("Measure", read_choice(params, "measure", MEASURES, "self+hidden"))  # one of its words
+        limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
+        common = self.resolve_slice()
+        sides = [replace(common, releases=self._releases(field)) for field in ("base_release", "head_release")]
+        answer = compare_slices(sides[0], sides[1], measure=measure)
+        return Response(encode_comparison(sides[0], sides[1], answer, limit))
+
+    def _releases(self, field: str) -> tuple[str, ...]:
+        values = tuple(dict.fromkeys(self.request.query_params.getlist(field)))
+        if not values:
+            raise ParamError(field, f"{field} must name a release.")
+        if any("\0" in value for value in values):
+            raise ParamError(field, f"{field} must not contain a NUL character.")
+        return values
+
+
+def encode_comparison(base: Slice, head: Slice, answer: SliceComparison, limit: int) -> Json:
+    """Encodes a comparison; its order is kept."""
+    found = answer.comparison
+    overall = found.overall
+    return {
+        "base": {"slice": encode_slice(base), "views": found.base_views, "population": found.base_population},
+        "head": {"slice": encode_slice(head), "views": found.head_views, "population": found.head_population},
+        "measure": found.measure,
+        "is_too_few": found.is_too_few,
+        "left_out_views": found.left_out_views,
+        "overall_delta_ms_per_view": overall.delta_ms if overall else None,
+        "overall_delta_ci95": _encode_interval(overall.ci95 if overall else None),
+        "overall_p": overall.p if overall else None,
+        "function_count": len(found.functions),
+        "functions": [_encode_difference(answer, difference) for difference in found.functions[:limit]],
+    }
+
+
+def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
+    func = answer.funcs[difference.func_id]
+    key = func.key
+    return {
+        "id": str(func.id),
+        "name": key.name,
+        "label": label_func(key.name, key.uri, key.line, key.column),
+        "uri": key.uri,
+        "line": key.line,
+        "column": key.column,
+        "original": None,
+        "status": difference.status,
+        "base_ms_per_view": difference.base_ms,
+        "head_ms_per_view": difference.head_ms,
+        "delta_ms_per_view": difference.delta_ms,
+        "delta_ci95": _encode_interval(difference.ci95),
+        "relative": difference.relative,
+        "crude_delta_ms_per_view": difference.crude_delta_ms,
+        "mix_ms_per_view": difference.mix_ms,
+        "self_delta_ms_per_view": difference.self_delta_ms,
+        "is_seen": bool(difference.is_seen),
+        "p": difference.p,
+        "q": difference.q,
+        "is_significant": bool(difference.is_significant),
+        "base_views_ran": difference.base_views_ran,
+        "head_views_ran": difference.head_views_ran,
+    }
+
+
+def _encode_interval(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [interval.low, interval.high]
