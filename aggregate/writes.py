@@ -94,18 +94,11 @@ def grow_view(
 def hotspots_of(contribution: Contribution, *, known: Contribution | None = None) -> dict[int, list[int]]:
     """Returns a contribution as `HOTSPOT_SUMS` by func; `known` is what the view had run before, and counts no more."""
     columns = [getattr(contribution, name) for name in HOTSPOT_SUMS[:-1]]
-    ran_now = _funcs_run(contribution) - (_funcs_run(known) if known else frozenset())
+    ran_now = contribution.funcs_run() - (known.funcs_run() if known else frozenset())
     return {
         func_id: [*(column[position] for column in columns), int(func_id in ran_now)]
         for position, func_id in enumerate(contribution.func)
     }
-
-
-def _funcs_run(contribution: Contribution) -> frozenset[int]:
-    """Returns the funcs with samples that are JS: hidden time alone does not make a view one that ran a func."""
-    return frozenset(
-        func_id for func_id, count in zip(contribution.func, contribution.total_samples, strict=True) if count
-    )
 
 
 def add_delta(into: CellDelta, more: CellDelta) -> None:

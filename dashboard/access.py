@@ -32,3 +32,16 @@ def get_visible_project(reader: Reader, slug: str) -> Project:
     if project is None:
         raise Http404("There is no such project.")
     return project
+
+
+def may_read_raw(reader: Reader, project: Project) -> bool:
+    """Tells whether a reader of a project may read raw bodies: its admins, its owners by command line, and some tokens.
+
+    A raw body has full URLs and texts, which nothing else keeps.
+    """
+    if isinstance(reader, ApiToken):
+        return reader.may_read_raw
+    roles = dict(Membership.objects.filter(project=project).values_list("user_id", "role"))
+    if not roles:
+        return bool(getattr(reader, "is_superuser", False))
+    return reader.pk is not None and roles.get(reader.pk) == Membership.Role.ADMIN

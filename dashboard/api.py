@@ -16,20 +16,22 @@ from rest_framework.views import APIView
 
 from aggregate.selectors import (
     FUNCTION_SORTS,
+    GROUPINGS,
     Slice,
     SliceError,
     resolve_slice,
     select_functions,
+    select_groups,
     select_pages,
     select_releases,
     select_status,
 )
-from aggregate.selectors.slices import SLICE_FIELDS
+from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
 from dashboard import openapi as _registers_itself  # noqa: F401
 from dashboard.access import get_visible_project
 from dashboard.authentication import TokenAuthentication
 from dashboard.exports import answer_export
-from dashboard.params import ParamError, check_known, read_choice, read_count, read_slice_query
+from dashboard.params import ParamError, check_known, read_choice, read_count, read_slice_query, read_words
 from dashboard.permissions import HasCredentials
 from dashboard.serializers import (
     ErrorShape,
@@ -45,10 +47,10 @@ from dashboard.serializers import (
 from ingest.models import ApiToken, Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.formats.registry import EXPORTERS
+from profcore.formats.slice import FUNC_CATEGORIES
 
 # All functions of a heavy page are some thousands; the limit bounds an answer to a few MB.
 MAX_FUNCTIONS: Final = 10_000
-GROUPINGS: Final = ("function", "file", "package", "origin", "category")
 SORTS: Final = (*FUNCTION_SORTS, "p75_self_ms")
 
 
@@ -65,6 +67,12 @@ SLICE_PARAMS: Final = [
     _many("to", "ISO 8601 or epoch ms; rounded up to a bucket. The n-th `from` and `to` are a pair."),
     _many("device", "A device class.", enum=DEVICE_CLASSES),
     _many("browser", "A browser family.", enum=BROWSERS),
+]
+FINE_PARAMS: Final = [
+    _many("view", "A page view's id."),
+    _many("trace", "A trace's id; its raw body must still be kept."),
+    _many("tag", "`key:value`, from raw bodies. Several must all be there."),
+    _many("func_over", "`ID:MS`: views in which that function's total is above so many ms. Several must all hold."),
 ]
 ERRORS: Final = {
     400: OpenApiResponse(ErrorShape, "A parameter is unknown or has no usable value."),
@@ -150,13 +158,15 @@ class PagesView(ProjectView):
 
 
 class FunctionsView(ProjectView):
-    known_params = (*SLICE_FIELDS, "group_by", "sort", "limit")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "category", "group_by", "sort", "limit")
 
     @extend_schema(
         operation_id="functions",
         parameters=[
             *SLICE_PARAMS,
-            OpenApiParameter("group_by", enum=["function"], default="function"),
+            *FINE_PARAMS,
+            _many("category", "A category: those functions alone.", enum=list(FUNC_CATEGORIES)),
+            OpenApiParameter("group_by", enum=["function", *GROUPINGS], default="function"),
             OpenApiParameter("sort", enum=list(FUNCTION_SORTS), default="self_ms"),
             OpenApiParameter("limit", OpenApiTypes.INT, default=MAX_FUNCTIONS, description=f"1 to {MAX_FUNCTIONS}."),
         ],
@@ -165,22 +175,27 @@ class FunctionsView(ProjectView):
     def get(self, request: Request, slug: str) -> Response:
         """The functions of a slice with JS or hidden time, by their exact sums."""
         params = self.request.query_params
-        if (grouping := read_choice(params, "group_by", GROUPINGS, "function")) != "function":
-            raise ParamError("group_by", f"group_by={grouping} is not answered yet; only function is.")
+        grouping = read_choice(params, "group_by", ("function", *GROUPINGS), "function")
+        categories = read_words(params, "category", list(FUNC_CATEGORIES))
         if (sort := read_choice(params, "sort", SORTS, "self_ms")) not in FUNCTION_SORTS:
             raise ParamError("sort", f"sort={sort} is not answered yet; {', '.join(FUNCTION_SORTS)} are.")
         limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
         slice_ = self.resolve_slice()
-        return Response(encode_functions(slice_, select_functions(slice_, sort=sort, limit=limit)))
+        if grouping == "function":
+            table = select_functions(slice_, sort=sort, limit=limit, categories=categories)
+        else:
+            table = select_groups(slice_, grouping, sort=sort, limit=limit, categories=categories)
+        return Response(encode_functions(slice_, table))
 
 
 class ProfileView(ProjectView):
-    known_params = (*SLICE_FIELDS, "format", "compress")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "format", "compress")
 
     @extend_schema(
         operation_id="profile",
         parameters=[
             *SLICE_PARAMS,
+            *FINE_PARAMS,
             OpenApiParameter("format", enum=list(EXPORTERS), required=True),
             OpenApiParameter(
                 "compress", enum=["none", "gzip"], default="none", description="`gzip` sends a `.gz` file."

@@ -15,7 +15,7 @@ from profcore.formats.registry import Exporter
 from profcore.formats.streaming import gzip_stream
 
 # A change of what exporters write, or of labels, must change every ETag.
-EXPORT_VERSION: Final = 1
+EXPORT_VERSION: Final = 2
 FILE_NAME_CHARS: Final = 80
 UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
 

@@ -1,11 +1,15 @@
 """Query parameters: which are known, and what they may say."""
 
+import re
 from collections.abc import Collection
+from typing import Final
 
 from django.http import QueryDict
 
 from aggregate.selectors import SliceQuery
-from aggregate.selectors.slices import SLICE_FIELDS
+from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
+
+SHARE: Final = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,12})?")
 
 
 class ParamError(ValueError):
@@ -27,8 +31,7 @@ def check_known(params: QueryDict, known: Collection[str]) -> None:
 
 def read_slice_query(params: QueryDict) -> SliceQuery:
     """Returns the slice's raw values, for `resolve_slice` to check."""
-    release, page, from_, to, device, browser = (params.getlist(field) for field in SLICE_FIELDS)
-    return SliceQuery(release=release, page=page, from_=from_, to=to, device=device, browser=browser)
+    return SliceQuery(*(params.getlist(field) for field in (*SLICE_FIELDS, *FINE_FIELDS)))
 
 
 def read_one(params: QueryDict, name: str, default: str) -> str:
@@ -54,3 +57,19 @@ def read_count(params: QueryDict, name: str, *, default: int, high: int) -> int:
     if not 1 <= value <= high:
         raise ParamError(name, f"{name} must be a whole number from 1 to {high}; not {text[:80]!r}.")
     return value
+
+
+def read_share(params: QueryDict, name: str) -> float:
+    """Returns a parameter that must be a number from 0 to 1; 0 where it is absent."""
+    text = read_one(params, name, "0")
+    if not SHARE.fullmatch(text) or float(text) > 1:
+        raise ParamError(name, f"{name} must be a number from 0 to 1; not {text[:80]!r}.")
+    return float(text)
+
+
+def read_words(params: QueryDict, name: str, choices: Collection[str]) -> list[str]:
+    """Returns a parameter that may be given several times, each time as one of some words."""
+    for value in params.getlist(name):
+        if value not in choices:
+            raise ParamError(name, f"{name} must be one of {', '.join(choices)}; not {value[:80]!r}.")
+    return list(dict.fromkeys(params.getlist(name)))

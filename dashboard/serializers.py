@@ -38,6 +38,10 @@ SliceShape = define_shape(
         "ranges": RangeShape(many=True, help_text="Each pair of from and to."),
         "device": serializers.ListField(child=serializers.CharField()),
         "browser": serializers.ListField(child=serializers.CharField()),
+        "view": serializers.ListField(child=serializers.CharField()),
+        "trace": serializers.ListField(child=serializers.CharField()),
+        "tag": serializers.ListField(child=serializers.CharField(), help_text="key:value"),
+        "func_over": serializers.ListField(child=serializers.CharField(), help_text="function id:ms"),
     },
 )
 
@@ -81,7 +85,9 @@ FunctionShape = define_shape(
         "self_ms": serializers.FloatField(),
         "total_ms": serializers.FloatField(),
         "hidden_ms": serializers.FloatField(),
-        "views": serializers.IntegerField(help_text="Page views that ran it."),
+        "views": serializers.IntegerField(
+            allow_null=True, help_text="Page views that ran it; null for groups of very many views."
+        ),
         "self_share": serializers.FloatField(allow_null=True, help_text="self / JS time of the slice, 0 to 1."),
         "self_share_ci95": serializers.ListField(child=serializers.FloatField(), allow_null=True),
         "self_ms_per_view": serializers.FloatField(help_text="Over all page views of the slice."),
@@ -93,6 +99,7 @@ FunctionShape = define_shape(
 
 class FunctionsShape(Shape):
     slice = SliceShape()
+    source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
     views = serializers.IntegerField()
     traces = serializers.IntegerField()
     samples = serializers.IntegerField()
@@ -150,6 +157,10 @@ def encode_slice(slice_: Slice) -> Json:
         "ranges": ranges,
         "device": list(slice_.devices),
         "browser": list(slice_.browsers),
+        "view": [str(view) for view in slice_.views],
+        "trace": [str(trace) for trace in slice_.traces],
+        "tag": [f"{key}:{value}" for key, value in slice_.tags],
+        "func_over": [f"{func}:{us / 1000:.15g}" for func, us in slice_.func_over],
     }
 
 
@@ -173,7 +184,7 @@ def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
         "line": row.line,
         "column": row.column,
         "original": None,
-        "category": None,
+        "category": row.category,
         "self_samples": row.self_samples,
         "total_samples": row.total_samples,
         "self_ms": row.self_us / 1000,
@@ -191,6 +202,7 @@ def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
 def encode_functions(slice_: Slice, table: FunctionTable) -> Json:
     return {
         "slice": encode_slice(slice_),
+        "source": table.source,
         "views": table.views,
         "traces": table.traces,
         "samples": table.time.samples,

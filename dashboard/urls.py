@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path, re_path
 from django.views.generic import RedirectView
 
-from dashboard import api, comparing, views
+from dashboard import api, comparing, drilldown, views
 
 PROJECT_API = "api/v1/projects/<slug:slug>/"
 
@@ -20,6 +20,14 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "pages", api.PagesView.as_view(), name="api-pages"),
     path(PROJECT_API + "functions", api.FunctionsView.as_view(), name="api-functions"),
     path(PROJECT_API + "compare", comparing.CompareView.as_view(), name="api-compare"),
+    path(PROJECT_API + "functions/<str:func_id>/census", drilldown.CensusView.as_view(), name="api-census"),
+    path(PROJECT_API + "functions/<str:func_id>/callers", drilldown.CallersView.as_view(), name="api-callers"),
+    path(PROJECT_API + "functions/<str:func_id>/callees", drilldown.CalleesView.as_view(), name="api-callees"),
+    path(PROJECT_API + "calltree", drilldown.CallTreeView.as_view(), name="api-calltree"),
+    path(PROJECT_API + "views", drilldown.ViewsView.as_view(), name="api-views"),
+    path(PROJECT_API + "traces", drilldown.TracesView.as_view(), name="api-traces"),
+    path(PROJECT_API + "traces/<str:ref>", drilldown.TraceView.as_view(), name="api-trace"),
+    path(PROJECT_API + "traces/<str:ref>/raw", drilldown.RawTraceView.as_view(), name="api-raw-trace"),
     path(PROJECT_API + "profile", api.ProfileView.as_view(), name="api-profile"),
     path("api/v1/schema", api.SchemaView.as_view(), name="api-schema"),
     path("api/v1/docs", views.show_api_docs, name="api-docs"),

@@ -68,6 +68,7 @@ class ApiToken(models.Model):
     prefix = models.CharField(max_length=12, unique=True)
     digest = models.CharField(max_length=64)
     name = models.CharField(max_length=80, default="")
+    may_read_raw = models.BooleanField(default=False, db_default=False)  # raw bodies have full URLs and texts
     created_at = models.DateTimeField(auto_now_add=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 

@@ -51,11 +51,13 @@ def create_project(
     return project, ingest_key
 
 
-def create_token(*, project: Project, name: str = "") -> tuple[ApiToken, str]:
+def create_token(*, project: Project, name: str = "", may_read_raw: bool = False) -> tuple[ApiToken, str]:
     """Creates a token of the read API; the clear text is returned once and kept nowhere."""
     prefix = secrets.token_hex(TOKEN_PREFIX_CHARS // 2)
     clear = f"ff_{prefix}_{secrets.token_urlsafe(32)}"
-    token = ApiToken.objects.create(project=project, prefix=prefix, digest=digest_token(clear), name=name)
+    token = ApiToken.objects.create(
+        project=project, prefix=prefix, digest=digest_token(clear), name=name, may_read_raw=may_read_raw
+    )
     return token, clear
 
 

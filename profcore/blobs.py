@@ -48,6 +48,10 @@ class Contribution:
     total_samples: list[int] = field(default_factory=list)
     hidden_total_us: list[int] = field(default_factory=list)
 
+    def funcs_run(self) -> frozenset[int]:
+        """Returns the funcs with JS: hidden time alone does not make a view one that ran a func."""
+        return frozenset(func_id for func_id, count in zip(self.func, self.total_samples, strict=True) if count)
+
 
 def encode_contribution(contribution: Contribution) -> bytes:
     """Encodes a contribution. Totals are kept as total minus self, which is small or zero for most funcs."""

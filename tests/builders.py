@@ -8,7 +8,7 @@ from uuid import uuid4
 from django.db import connection
 
 from aggregate.models import CallTreePiece, Cell, Func, Hotspot, View
-from ingest.models import Group, Project, Receipt
+from ingest.models import Group, Project, RawTrace, Receipt
 from ingest.services import create_project
 from profcore.blobs import Contribution, encode_call_tree, encode_contribution
 from profcore.calltree import CallTree
@@ -166,6 +166,19 @@ def make_receipt(
         interval_us=interval_us,
         body_bytes=1_000,
         state=state,
+    )
+
+
+def make_raw_trace(receipt: Receipt, trace_id: str, body: bytes) -> RawTrace:
+    """Makes the raw body of a receipt; whether it is gzip is told by its first bytes."""
+    return RawTrace.objects.create(
+        project_id=receipt.project_id,
+        view_id=receipt.view_id,
+        seq=receipt.seq,
+        received_at=receipt.received_at,
+        trace_id=trace_id,
+        is_gzip=body[:2] == b"\x1f\x8b",
+        body=body,
     )
 
 

@@ -3,31 +3,63 @@
 Every question goes through a project. Sums are µs and samples, exact; names of units are in the fields.
 """
 
+from aggregate.selectors.calls import Calls, PrunedTree, select_call_tree, select_calls, select_func
+from aggregate.selectors.categories import GROUPINGS
+from aggregate.selectors.census import DIMENSIONS, CensusRow, select_census
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
+from aggregate.selectors.groups import select_groups
 from aggregate.selectors.labels import label_func
 from aggregate.selectors.pages import PageRow, ReleaseRow, select_pages, select_releases
 from aggregate.selectors.projects import ProjectSummary, Status, select_project_summaries, select_status
 from aggregate.selectors.slices import Slice, SliceError, SliceQuery, resolve_slice
+from aggregate.selectors.traces import (
+    VIEW_ORDERS,
+    TraceRow,
+    ViewRow,
+    ViewTable,
+    select_raw_body,
+    select_trace,
+    select_traces,
+    select_views,
+)
 
 __all__ = [
+    "DIMENSIONS",
     "FUNCTION_SORTS",
+    "GROUPINGS",
+    "VIEW_ORDERS",
+    "Calls",
+    "CensusRow",
     "FunctionRow",
     "FunctionTable",
     "PageRow",
     "ProjectSummary",
+    "PrunedTree",
     "ReleaseRow",
     "Slice",
     "SliceError",
     "SliceQuery",
     "Status",
+    "TraceRow",
+    "ViewRow",
+    "ViewTable",
     "fingerprint_slice",
     "label_func",
     "resolve_slice",
+    "select_call_tree",
+    "select_calls",
+    "select_census",
+    "select_func",
     "select_functions",
+    "select_groups",
     "select_pages",
     "select_project_summaries",
+    "select_raw_body",
     "select_releases",
     "select_slice_export",
     "select_status",
+    "select_trace",
+    "select_traces",
+    "select_views",
 ]

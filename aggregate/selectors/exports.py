@@ -2,45 +2,26 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from django.db import connection
 
-from aggregate.models import Cell
+from aggregate.selectors.categories import select_sites
 from aggregate.selectors.labels import label_func
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
-from profcore.blobs import decode_call_tree
-from profcore.calltree import CallTree, CallTreeBuilder
+from aggregate.selectors.whole import Whole, merge_slice
+from profcore.calltree import CallTree
+from profcore.categories import categorize
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.formats.slice import ExportFunc, SliceExport
-from profcore.weights import TIME_PART_NAMES, TimeParts
+from profcore.funcs import FuncKey
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-BUCKETS: Final = {Cell.Grain.HOUR: timedelta(hours=1), Cell.Grain.DAY: timedelta(days=1)}
 DEFAULT_INTERVAL_US: Final = 10_000  # what the snippet asks for; only a slice without any trace has no other
 # The usual interval is read from the traces of so many views: each costs two index look-ups, and field traffic asks for
 # one interval or two.
 INTERVAL_VIEWS: Final = 1_000
-PART_COLUMNS: Final = ", ".join(f"c.{name}" for name in TIME_PART_NAMES)
-
-
-@dataclass(slots=True)
-class _Whole:
-    """What the cells of a slice sum up to."""
-
-    builder: CallTreeBuilder = field(default_factory=CallTreeBuilder)
-    time: TimeParts = field(default_factory=TimeParts)
-    views: int = 0
-    traces: int = 0
-    cell_ids: list[int] = field(default_factory=list)
-    releases: set[str] = field(default_factory=set)
-    pages: set[str] = field(default_factory=set)
-    browsers: set[int] = field(default_factory=set)
-    devices: set[int] = field(default_factory=set)
-    starts: list[datetime] = field(default_factory=list)
-    ends: list[datetime] = field(default_factory=list)
 
 
 def fingerprint_slice(slice_: Slice) -> str:
@@ -67,11 +48,12 @@ def _digest(rows: Iterable[tuple[int, ...]]) -> str:
 def select_slice_export(slice_: Slice, *, project: str, link: str | None = None) -> SliceExport:
     """Returns a slice ready to be written in any format. `project` is the name to show, `link` the way back.
 
-    Three statements whatever the size: cells with the pieces of their call trees (one moment), the funcs these name,
-    and the usual sampling interval. Holds the merged tree in memory, and one piece at a time.
+    Four statements whatever the size: cells with the pieces of their call trees (one moment), the funcs these name,
+    the project's sites, and the usual sampling interval; a fine slice takes three more. Holds the merged tree in
+    memory, and one piece at a time.
     """
-    whole = _merge_cells(slice_)
-    tree, func_ids = _number_funcs(whole.builder.tree)
+    whole = merge_slice(slice_)
+    tree, func_ids = _number_funcs(whole.tree)
     starts, ends = _bounds(slice_, whole)
     return SliceExport(
         project=project,
@@ -82,7 +64,7 @@ def select_slice_export(slice_: Slice, *, project: str, link: str | None = None)
         views=whole.views,
         traces=whole.traces,
         samples=whole.time.samples,
-        interval_ms=_select_interval_us(slice_.project_id, whole.cell_ids) / 1000,
+        interval_ms=(whole.interval_us or _select_interval_us(slice_.project_id, whole.cell_ids)) / 1000,
         started_at_ms=_epoch_ms(starts),
         ended_at_ms=_epoch_ms(ends),
         releases=sorted(whole.releases),
@@ -93,43 +75,7 @@ def select_slice_export(slice_: Slice, *, project: str, link: str | None = None)
     )
 
 
-def _merge_cells(slice_: Slice) -> _Whole:
-    where, params = where_slice(slice_)
-    whole = _Whole()
-    last_cell: int | None = None
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""SELECT c.id, t.blob, g.release, g.page, c.browser, c.device_class, c.bucket_at, c.grain, c.views,
-                       c.traces, {PART_COLUMNS}
-                {FROM_CELLS}
-                LEFT JOIN aggregate_calltreepiece t ON t.project_id = c.project_id AND t.cell_id = c.id
-                WHERE {where} AND c.traces > 0 ORDER BY c.id, t.id""",
-            params,
-        )
-        for cell_id, blob, *facts in cursor:
-            if cell_id != last_cell:
-                last_cell = cell_id
-                _add_cell(whole, cell_id, facts)
-            if blob is not None:
-                whole.builder.add_tree(decode_call_tree(bytes(blob)))
-    return whole
-
-
-def _add_cell(whole: _Whole, cell_id: int, facts: Sequence[Any]) -> None:  # Any: a row as the driver types it
-    release, page, browser, device, bucket_at, grain, views, traces, *parts = facts
-    whole.cell_ids.append(cell_id)
-    whole.releases.add(release)
-    whole.pages.add(page)
-    whole.browsers.add(browser)
-    whole.devices.add(device)
-    whole.starts.append(bucket_at)
-    whole.ends.append(bucket_at + BUCKETS[Cell.Grain(grain)])
-    whole.views += views
-    whole.traces += traces
-    whole.time.add(TimeParts(*parts))
-
-
-def _bounds(slice_: Slice, whole: _Whole) -> tuple[datetime, datetime]:
+def _bounds(slice_: Slice, whole: Whole) -> tuple[datetime, datetime]:
     """Returns the bounds asked for, and where one is open, those of the cells found."""
     start = slice_.from_at or min(whole.starts, default=slice_.to_at or EPOCH)
     end = slice_.to_at or max(whole.ends, default=start)
@@ -155,7 +101,13 @@ def _select_export_funcs(project_id: int, func_ids: Sequence[int]) -> Sequence[E
                WHERE f.project_id = %s AND f.id = ANY(%s::int[]) ORDER BY f.id""",
             [project_id, list(func_ids)],
         )
-        funcs = [ExportFunc(label_func(*row), *row) for row in cursor]
+        rows = cursor.fetchall()
+    sites = select_sites(project_id) if rows else frozenset()
+    funcs = [
+        ExportFunc(label_func(name, uri, line, column), name, uri, line, column, categorize(key, sites))
+        for name, uri, line, column in rows
+        for key in [FuncKey(uri, line, column, name)]
+    ]
     if len(funcs) != len(func_ids):
         raise RuntimeError(f"a call tree names {len(func_ids)} funcs, {len(funcs)} were found")
     return funcs

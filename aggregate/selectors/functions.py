@@ -1,13 +1,18 @@
 """The funcs of a slice, by their exact sums."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from django.db import connection
 
+from aggregate.selectors.categories import select_sites
+from aggregate.selectors.contributions import FuncSums, select_slice_views, sum_contributions, sum_times
 from aggregate.selectors.labels import label_func, place_of
+from aggregate.selectors.raw import fold_raw
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
+from profcore.categories import categorize
+from profcore.funcs import FuncKey
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
 # Ties are broken by the other sums and at last by id, so that equal data gives equal order.
@@ -21,9 +26,12 @@ SUM_PARTS: Final = ", ".join(f"COALESCE(sum({name}), 0)::bigint AS {name}" for n
 
 @dataclass(frozen=True, slots=True)
 class FunctionRow:
-    """One func's sums in a slice. `views` counts those that ran it. `line` and `column` say where it is defined."""
+    """One func's sums in a slice. `views` counts those that ran it. `line` and `column` say where it is defined.
 
-    id: int
+    Of a group of funcs `id` and `name` are the group's, and `views` is None where the slice has too many to look at.
+    """
+
+    id: int | str
     name: str
     uri: str | None
     line: int | None
@@ -33,7 +41,13 @@ class FunctionRow:
     self_us: int
     total_us: int
     hidden_us: int
-    views: int
+    views: int | None
+    category: str | None = None
+
+    @property
+    def key(self) -> FuncKey:
+        """Its identity."""
+        return FuncKey(self.uri, self.line, self.column, self.name)
 
     @property
     def label(self) -> str:
@@ -55,17 +69,65 @@ class FunctionTable:
     time: TimeParts
     function_count: int
     functions: Sequence[FunctionRow]
+    source: str = "cells"  # or "contributions", or "raw": what the sums were taken from
 
     def self_share(self, row: FunctionRow) -> float | None:
         """Returns a func's part of the slice's JS time, None where there is none."""
         return row.self_us / self.time.js_us if self.time.js_us else None
 
 
-def select_functions(slice_: Slice, *, sort: str = "self_ms", limit: int) -> FunctionTable:
+def select_functions(
+    slice_: Slice, *, sort: str = "self_ms", limit: int, categories: Sequence[str] = ()
+) -> FunctionTable:
     """Returns a slice's sums and its funcs with JS or hidden time. `sort` is a key of `FUNCTION_SORTS`.
 
-    One statement, so that sums and funcs are of one moment.
+    Two statements, of which one has sums and funcs of one moment; a fine slice takes more. `categories` keeps those
+    funcs alone, in the list and its count; the slice's sums stay.
     """
+    # A category is known when its func is: with one asked for, the database cannot cut the list.
+    cut = None if categories else limit
+    table = _select_fine(slice_, sort, cut) if slice_.is_fine else _select_cells(slice_, sort, cut)
+    sites = select_sites(slice_.project_id) if table.functions else frozenset()
+    rows = [replace(row, category=categorize(row.key, sites)) for row in table.functions]
+    if not categories:
+        return replace(table, functions=rows)
+    kept = [row for row in rows if row.category in categories]
+    return replace(table, function_count=len(kept), functions=kept[:limit])
+
+
+def sort_rows(rows: Sequence[FunctionRow], sort: str) -> list[FunctionRow]:
+    """Returns rows in the order the database would give them."""
+    first, second = {"total_ms": ("total_us", "self_us"), "views": ("views", "self_us")}.get(
+        sort, ("self_us", "total_us")
+    )
+    return sorted(rows, key=lambda row: (-(getattr(row, first) or 0), -getattr(row, second), row.id))
+
+
+def _select_fine(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
+    """Sums the views' contributions, or where traces are asked for, those of their raw traces."""
+    views = select_slice_views(slice_)
+    if slice_.traces or slice_.tags:
+        raw = fold_raw(slice_, views)
+        contributions, time, traces, source = list(raw.contributions.values()), raw.time, raw.traces, "raw"
+    else:
+        contributions, time = [view.contribution for view in views], sum_times(views)
+        traces, source = sum(view.traces for view in views), "contributions"
+    rows = _name_funcs(slice_.project_id, sum_contributions(contributions))
+    return FunctionTable(len(contributions), traces, time, len(rows), sort_rows(rows, sort)[:limit], source)
+
+
+def _name_funcs(project_id: int, sums: Mapping[int, FuncSums]) -> list[FunctionRow]:
+    ids = [func_id for func_id, each in sums.items() if each.total_us > 0 or each.hidden_us > 0]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT f.id, f.name, f.uri, f.line, f.col FROM aggregate_func f
+               WHERE f.project_id = %s AND f.id = ANY(%s::int[])""",
+            [project_id, ids],
+        )
+        return [FunctionRow(*facts, **asdict(sums[facts[0]])) for facts in cursor]
+
+
+def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
     where, params = where_slice(slice_)
     order = FUNCTION_SORTS[sort]
     with connection.cursor() as cursor:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.db import connection
 
@@ -20,6 +21,9 @@ LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 # A + in a query string that was not escaped arrives as a space.
 UNESCAPED_PLUS: Final = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)")
+
+FUNC_OVER: Final = re.compile(r"([0-9]{1,10}):([0-9]{1,9}(?:\.[0-9]{1,6})?)")
+MAX_FUNC_ID: Final = 2**31 - 1
 
 TimeRange = tuple[datetime | None, datetime | None]
 
@@ -43,9 +47,15 @@ class SliceQuery:
     to: Sequence[str] = ()
     device: Sequence[str] = ()
     browser: Sequence[str] = ()
+    view: Sequence[str] = ()
+    trace: Sequence[str] = ()
+    tag: Sequence[str] = ()
+    func_over: Sequence[str] = ()
 
 
 SLICE_FIELDS: Final = ("release", "page", "from", "to", "device", "browser")
+# What is finer than a cell: answered from views' contributions or raw traces.
+FINE_FIELDS: Final = ("view", "trace", "tag", "func_over")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,9 @@ class Slice:
 
     `ranges` are half-open `[from, to)`, aware, rounded outwards to whole buckets; None is an open end. A cell is in
     the slice when it is in any of them. `devices` and `browsers` are words of profcore.dimensions.
+
+    The rest is finer than cells: a view or trace must be one of `views` or `traces`, a trace carry all `tags`
+    (key, value), and in a view each func of `func_over` (func id, µs) have a total above that.
     """
 
     project_id: int
@@ -62,6 +75,15 @@ class Slice:
     ranges: tuple[TimeRange, ...] = ()
     devices: tuple[str, ...] = ()
     browsers: tuple[str, ...] = ()
+    views: tuple[UUID, ...] = ()
+    traces: tuple[UUID, ...] = ()
+    tags: tuple[tuple[str, str], ...] = ()
+    func_over: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def is_fine(self) -> bool:
+        """Tells whether it is finer than cells."""
+        return bool(self.views or self.traces or self.tags or self.func_over)
 
     @property
     def from_at(self) -> datetime | None:
@@ -82,7 +104,10 @@ class Slice:
             pairs += [("from", format_instant(start))] if start else []
             pairs += [("to", format_instant(end))] if end else []
         pairs += [("device", device) for device in self.devices]
-        return pairs + [("browser", browser) for browser in self.browsers]
+        pairs += [("browser", browser) for browser in self.browsers]
+        pairs += [("view", str(view)) for view in self.views] + [("trace", str(trace)) for trace in self.traces]
+        pairs += [("tag", f"{key}:{value}") for key, value in self.tags]
+        return pairs + [("func_over", f"{func}:{us / 1000:.15g}") for func, us in self.func_over]
 
     def query(self) -> str:
         """Returns `params` as a query string, "" for everything."""
@@ -106,7 +131,35 @@ def resolve_slice(project_id: int, query: SliceQuery) -> Slice:
         ranges=_read_ranges(project_id, query),
         devices=_read_words("device", query.device, DEVICE_CLASSES),
         browsers=_read_words("browser", query.browser, BROWSERS),
+        views=_read_uuids("view", query.view),
+        traces=_read_uuids("trace", query.trace),
+        tags=_read_tags(query.tag),
+        func_over=_read_func_over(query.func_over),
     )
+
+
+def _read_uuids(field: str, values: Sequence[str]) -> tuple[UUID, ...]:
+    try:
+        return tuple(UUID(value) for value in _read_texts(field, values))
+    except ValueError:
+        raise SliceError(field, f"{field} must be a UUID, such as 0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11.") from None
+
+
+def _read_tags(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    pairs = [value.partition(":") for value in _read_texts("tag", values)]
+    if any(not key or not colon for key, colon, _ in pairs):
+        raise SliceError("tag", "tag must be key:value.")
+    return tuple((key, value) for key, _, value in pairs)
+
+
+def _read_func_over(values: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    pairs = []
+    for value in _read_texts("func_over", values):
+        match = FUNC_OVER.fullmatch(value)
+        if match is None or int(match[1]) > MAX_FUNC_ID:
+            raise SliceError("func_over", f"func_over must be a func's id, a colon and ms; not {value[:80]!r}.")
+        pairs.append((int(match[1]), round(float(match[2]) * 1000)))
+    return tuple(pairs)
 
 
 def _read_texts(field: str, values: Sequence[str]) -> tuple[str, ...]:
@@ -189,11 +242,21 @@ def _ceil_bucket(at: datetime, days: frozenset[datetime]) -> datetime:
 
 
 def where_slice(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters of a statement
-    """Returns the condition on cells `c` joined with groups `g`, and its parameters.
+    """Returns the condition on cells `c` joined with groups `g`, and its parameters; of a fine slice, its cells'.
 
     Cells merged into a day are left out: the day's cell holds their sums.
     """
-    conditions = ["c.project_id = %(project_id)s", "c.merged_into IS NULL"]
+    where, params = _conditions(slice_, "c", "c.bucket_at")
+    return f"{where} AND c.merged_into IS NULL", params
+
+
+def where_receipts(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: as above
+    """Returns the same condition on receipts `r` joined with groups `g`: what each trace says of itself."""
+    return _conditions(slice_, "r", "r.view_started_at")
+
+
+def _conditions(slice_: Slice, table: str, start: str) -> tuple[str, dict[str, Any]]:  # Any: as above
+    conditions = [f"{table}.project_id = %(project_id)s"]
     params: dict[str, Any] = {"project_id": slice_.project_id}
     if slice_.releases:
         conditions.append("g.release = ANY(%(releases)s::text[])")
@@ -202,15 +265,15 @@ def where_slice(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters
         conditions.append("g.page = ANY(%(pages)s::text[])")
         params["pages"] = list(slice_.pages)
     if slice_.devices:
-        conditions.append("c.device_class = ANY(%(devices)s::smallint[])")
+        conditions.append(f"{table}.device_class = ANY(%(devices)s::smallint[])")
         params["devices"] = [DEVICE_CLASSES.index(word) for word in slice_.devices]
     if slice_.browsers:
-        conditions.append("c.browser = ANY(%(browsers)s::smallint[])")
+        conditions.append(f"{table}.browser = ANY(%(browsers)s::smallint[])")
         params["browsers"] = [BROWSERS.index(word) for word in slice_.browsers]
     if slice_.ranges:
         conditions.append(
-            "EXISTS (SELECT FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[]) AS r (f, t)"
-            " WHERE c.bucket_at >= COALESCE(r.f, '-infinity') AND c.bucket_at < COALESCE(r.t, 'infinity'))"
+            "EXISTS (SELECT FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[]) AS b (f, t)"
+            f" WHERE {start} >= COALESCE(b.f, '-infinity') AND {start} < COALESCE(b.t, 'infinity'))"
         )
         params["starts"] = [start for start, _ in slice_.ranges]
         params["ends"] = [end for _, end in slice_.ranges]

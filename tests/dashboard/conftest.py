@@ -1,5 +1,6 @@
 """Three people, a project with one page, and static files without a manifest."""
 
+import gzip
 from dataclasses import dataclass
 
 import pytest
@@ -9,7 +10,18 @@ from pytest_django import Settings
 
 from ingest.models import Membership, Project
 from ingest.services import create_token
-from tests.builders import make_call_tree, make_cell, make_func, make_hotspot, make_project, make_receipt
+from tests.builders import (
+    make_call_tree,
+    make_cell,
+    make_func,
+    make_hotspot,
+    make_project,
+    make_raw_trace,
+    make_receipt,
+)
+
+TRACE_ID = "0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11"
+RAW_BODY = b'{"url": "https://shop.example/cart?token=secret"}'
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +56,8 @@ def shop(db: None) -> Project:
     make_hotspot(cell, main, self_us=2_000, total_us=9_000)
     make_hotspot(cell, draw, self_us=7_000, total_us=7_000)
     make_call_tree(cell, [(-1, main, 2_000), (0, draw, 7_000)])
-    make_receipt(project)
+    receipt = make_receipt(project)
+    make_raw_trace(receipt, TRACE_ID, gzip.compress(RAW_BODY))
     return project
 
 

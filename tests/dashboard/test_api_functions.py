@@ -31,7 +31,12 @@ def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
             "ranges": [],
             "device": [],
             "browser": [],
+            "view": [],
+            "trace": [],
+            "tag": [],
+            "func_over": [],
         },
+        "source": "cells",
         "views": 1,
         "traces": 1,
         "samples": 1,
@@ -70,6 +75,24 @@ def test_milliseconds_are_microseconds_by_a_thousand_and_means_go_over_all_views
     assert function["views"] == 2
 
 
+def test_functions_are_grouped_and_kept_by_category(member: Client, shop: Project) -> None:
+    cell = make_cell(shop, page="/lib", js_us=5_000)
+    make_hotspot(
+        cell, make_func(shop, "map", uri="https://a.example/node_modules/d3/a.js"), self_us=3_000, total_us=3_000
+    )
+    make_hotspot(cell, make_func(shop, "push", uri=None, line=None), self_us=2_000, total_us=2_000)
+    (built_in,) = ask(member, "page=/lib&category=built-in")["functions"]
+    assert (built_in["name"], built_in["category"]) == ("push", "built-in")
+    groups = ask(member, "group_by=category&page=/lib")["functions"]
+    assert [(row["id"], row["category"], row["self_ms"]) for row in groups] == [
+        ("library", "library", 3.0),
+        ("built-in", "built-in", 2.0),
+    ]
+    (file,) = ask(member, "group_by=file&page=/cart")["functions"]
+    assert (file["id"], file["uri"], file["self_ms"]) == (file["uri"], "https://shop.example/assets/app.js", 9.0)
+    assert file["total_ms"] == 9.0  # once a sample: main called draw
+
+
 def test_sort_and_limit_are_honoured(member: Client) -> None:
     assert [row["name"] for row in ask(member, "sort=total_ms")["functions"]] == ["main", "draw"]
     assert [row["name"] for row in ask(member, "sort=self_ms&group_by=function")["functions"]] == ["draw", "main"]
@@ -85,6 +108,10 @@ def test_the_slice_says_to_what_times_were_rounded(member: Client) -> None:
         "ranges": [{"from": "2026-11-16T09:00:00Z", "to": "2026-11-16T10:00:00Z"}],
         "device": [],
         "browser": [],
+        "view": [],
+        "trace": [],
+        "tag": [],
+        "func_over": [],
     }
     assert ask(member, "from=2026-11-16T10:00:00Z")["views"] == 0
 
@@ -105,8 +132,6 @@ def test_a_slice_with_hidden_time_alone_has_no_share(member: Client, shop: Proje
 @pytest.mark.parametrize(
     ("query", "field"),
     [
-        ("group_by=file", "group_by"),
-        ("group_by=package", "group_by"),
         ("group_by=colour", "group_by"),
         ("group_by=function&group_by=function", "group_by"),
         ("sort=p75_self_ms", "sort"),
@@ -124,6 +149,16 @@ def test_a_slice_with_hidden_time_alone_has_no_share(member: Client, shop: Proje
         ("device=toaster", "device"),
         ("browser=netscape", "browser"),
         ("page=%00", "page"),
+        ("category=nonsense", "category"),
+        ("view=nonsense", "view"),
+        ("trace=1", "trace"),
+        ("tag=nocolon", "tag"),
+        ("tag=%00:x", "tag"),
+        ("func_over=1", "func_over"),
+        ("func_over=x:1", "func_over"),
+        ("func_over=9999999999:1", "func_over"),
+        ("func_over=1:-1", "func_over"),
+        ("func_over=1:nan", "func_over"),
     ],
 )
 def test_a_bad_parameter_is_400_and_named(member: Client, query: str, field: str) -> None:
@@ -145,7 +180,7 @@ def test_an_answer_takes_a_fixed_number_of_statements(
     cell = make_cell(shop, release="2.0.0", js_us=50)
     for number in range(50):
         make_hotspot(cell, make_func(shop, f"f{number}"), self_us=1, total_us=1)
-    with django_assert_num_queries(3):  # the token, the project, the functions
+    with django_assert_num_queries(4):  # the token, the project, the functions, the sites
         response = client.get(ADDRESS, headers=bearer)
     assert len(response.json()["functions"]) == 52
 

@@ -13,6 +13,7 @@ from tests.builders import make_project
 from tests.dashboard.conftest import People
 
 API = "/api/v1/projects/shop/"
+TRACE = "0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11"
 API_ADDRESSES = [
     API + "status",
     API + "releases",
@@ -20,13 +21,24 @@ API_ADDRESSES = [
     API + "functions",
     API + "compare?base_release=1.0.0&head_release=1.0.0",
     API + "profile?format=firefox",
+    API + "functions/1/census",
+    API + "functions/1/callers",
+    API + "functions/1/callees",
+    API + "calltree",
+    API + "views",
+    API + "traces",
+    API + "traces/" + TRACE,
 ]
+RAW_ADDRESS = API + f"traces/{TRACE}/raw"
 PAGE_ADDRESSES = ["/projects/shop/", "/projects/shop/page/?page=/cart"]
 OPEN_ADDRESSES = {"home", "login", "logout", "projects", "api-schema", "api-docs", None}
 
 
 def test_every_address_that_names_a_project_is_tried_here() -> None:
-    tried = {get_resolver().resolve(address.partition("?")[0]).url_name for address in API_ADDRESSES + PAGE_ADDRESSES}
+    tried = {
+        get_resolver().resolve(address.partition("?")[0]).url_name
+        for address in [*API_ADDRESSES, *PAGE_ADDRESSES, RAW_ADDRESS]
+    }
     assert tried | OPEN_ADDRESSES == {pattern.name for pattern in urls.urlpatterns}
 
 
@@ -50,6 +62,23 @@ def test_a_stranger_is_answered_as_if_the_project_did_not_exist(client: Client, 
 def test_a_strangers_bad_parameter_still_says_only_404(client: Client, people: People, address: str) -> None:
     client.force_login(people.stranger)
     assert client.get(address.partition("?")[0] + "?nonsense=1").status_code == 404
+
+
+def test_raw_bodies_are_for_admins_and_tokens_made_for_it(
+    client: Client, people: People, shop: Project, bearer: dict[str, str]
+) -> None:
+    assert client.get(RAW_ADDRESS).status_code == 401
+    client.force_login(people.stranger)
+    assert client.get(RAW_ADDRESS).status_code == 404
+    client.force_login(people.member)
+    assert client.get(RAW_ADDRESS).status_code == 403
+    client.force_login(people.owner)
+    assert client.get(RAW_ADDRESS).status_code == 200
+    assert client.get(RAW_ADDRESS, headers=bearer).status_code == 403
+    _, clear = create_token(project=shop, may_read_raw=True)
+    raw_bearer = {"Authorization": f"Bearer {clear}"}
+    assert client.get(RAW_ADDRESS, headers=raw_bearer).status_code == 200
+    assert client.get(RAW_ADDRESS.replace("shop", "elsewhere"), headers=raw_bearer).status_code == 404
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])

@@ -7,9 +7,9 @@ from django.core.management import call_command
 from django.test import Client
 from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # comes with spectacular, without types
 
-ADDRESS = "/api/v1/schema"
+from tests.dashboard.conftest import TRACE_ID
 
-PATHS = ("status", "releases", "pages", "functions", "compare", "profile")
+ADDRESS = "/api/v1/schema"
 
 
 @pytest.fixture
@@ -26,15 +26,36 @@ def test_it_has_no_warnings_and_is_valid(tmp_path: Any) -> None:  # Any: pytest 
 
 def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
     prefix = "/api/v1/projects/{slug}/"
-    assert set(schema["paths"]) == {prefix + name for name in PATHS}
+    names = {"status", "releases", "pages", "functions", "compare", "profile", "calltree", "views", "traces"}
+    names |= {"traces/{ref}", "traces/{ref}/raw"}
+    names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees")}
+    assert set(schema["paths"]) == {prefix + name for name in names}
 
 
-@pytest.mark.parametrize("name", ["status", "releases", "pages", "functions"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "status",
+        "releases",
+        "pages",
+        "functions",
+        "calltree",
+        "views",
+        "traces",
+        "traces/{ref}",
+        "functions/{func_id}/census",
+        "functions/{func_id}/callers",
+        "functions/{func_id}/callees",
+    ],
+)
 def test_answers_are_what_it_says_field_by_field(member: Client, schema: dict[str, Any], name: str) -> None:
     responses = schema["paths"][f"/api/v1/projects/{{slug}}/{name}"]["get"]["responses"]
     shape = responses["200"]["content"]["application/json"]["schema"]
     document = _for_json_schema({**shape, "components": schema["components"]})
-    answer = member.get(f"/api/v1/projects/shop/{name}").json()
+    address = name.replace("{ref}", TRACE_ID).replace("{func_id}", "2")
+    response = member.get(f"/api/v1/projects/shop/{address}")
+    assert response.status_code == 200
+    answer = response.json()
     assert [error.message for error in Draft4Validator(document).iter_errors(answer)] == []
 
 

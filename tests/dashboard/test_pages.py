@@ -182,7 +182,7 @@ def test_pages_take_a_fixed_number_of_statements(
         member.get("/projects/")
     with django_assert_num_queries(6):  # session, user, project, status, releases, pages
         member.get("/projects/shop/")
-    with django_assert_num_queries(6):  # session, user, project, functions, releases, status
+    with django_assert_num_queries(7):  # session, user, project, functions, sites, releases, status
         member.get(PAGE)
 
 

@@ -15,10 +15,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--name", default="", help="what the token is for")
+        parser.add_argument("--raw", action="store_true", help="it may also read raw bodies, with their full URLs")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
             raise CommandError(f"There is no project with the slug {options['project']!r}.")
-        _, clear = create_token(project=project, name=options["name"])
+        _, clear = create_token(project=project, name=options["name"], may_read_raw=options["raw"])
         self.stdout.write(json.dumps({"slug": project.slug, "token": clear}))

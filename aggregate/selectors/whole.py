@@ -1,0 +1,110 @@
+"""A slice summed up with its call tree: from cells where they can tell, else from its views' raw traces."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from statistics import mode
+from typing import Any, Final
+
+from django.db import connection
+
+from aggregate.models import Cell
+from aggregate.selectors.contributions import SliceView, select_slice_views
+from aggregate.selectors.raw import fold_raw
+from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
+from profcore.blobs import decode_call_tree
+from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.weights import TIME_PART_NAMES, TimeParts
+
+BUCKETS: Final = {Cell.Grain.HOUR: timedelta(hours=1), Cell.Grain.DAY: timedelta(days=1)}
+PART_COLUMNS: Final = ", ".join(f"c.{name}" for name in TIME_PART_NAMES)
+
+
+@dataclass(slots=True)
+class Whole:
+    """What the cells or raw traces of a slice sum up to. `interval_us` is known from raw traces alone."""
+
+    builder: CallTreeBuilder = field(default_factory=CallTreeBuilder)
+    time: TimeParts = field(default_factory=TimeParts)
+    views: int = 0
+    traces: int = 0
+    cell_ids: list[int] = field(default_factory=list)
+    releases: set[str] = field(default_factory=set)
+    pages: set[str] = field(default_factory=set)
+    browsers: set[int] = field(default_factory=set)
+    devices: set[int] = field(default_factory=set)
+    starts: list[datetime] = field(default_factory=list)
+    ends: list[datetime] = field(default_factory=list)
+    interval_us: int | None = None
+    source: str = "cells"
+
+    @property
+    def tree(self) -> CallTree:
+        """The merged call tree, over stored func ids."""
+        return self.builder.tree
+
+
+def merge_slice(slice_: Slice) -> Whole:
+    """Returns a slice's sums and merged call tree. One statement from cells, four from raw traces.
+
+    Raises `SliceError` where a fine slice has too many views or raw traces.
+    """
+    return _merge_raw(slice_) if slice_.is_fine else _merge_cells(slice_)
+
+
+def _merge_raw(slice_: Slice) -> Whole:
+    views = select_slice_views(slice_)
+    raw = fold_raw(slice_, views)
+    whole = Whole(source="raw", time=raw.time, views=len(raw.contributions), traces=raw.traces)
+    whole.builder.add_tree(raw.tree)
+    whole.interval_us = mode(raw.intervals_us) if raw.intervals_us else None
+    for view in views:
+        if (view.view_id, view.group_id) in raw.contributions:
+            _add_place(whole, view)
+    return whole
+
+
+def _add_place(whole: Whole, view: SliceView) -> None:
+    whole.cell_ids.append(view.cell_id)
+    whole.releases.add(view.release)
+    whole.pages.add(view.page)
+    whole.browsers.add(view.browser)
+    whole.devices.add(view.device)
+    whole.starts.append(view.bucket_at)
+    whole.ends.append(view.bucket_at + BUCKETS[Cell.Grain(view.grain)])
+
+
+def _merge_cells(slice_: Slice) -> Whole:
+    where, params = where_slice(slice_)
+    whole = Whole()
+    last_cell: int | None = None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT c.id, t.blob, g.release, g.page, c.browser, c.device_class, c.bucket_at, c.grain, c.views,
+                       c.traces, {PART_COLUMNS}
+                {FROM_CELLS}
+                LEFT JOIN aggregate_calltreepiece t ON t.project_id = c.project_id AND t.cell_id = c.id
+                WHERE {where} AND c.traces > 0 ORDER BY c.id, t.id""",
+            params,
+        )
+        for cell_id, blob, *facts in cursor:
+            if cell_id != last_cell:
+                last_cell = cell_id
+                _add_cell(whole, cell_id, facts)
+            if blob is not None:
+                whole.builder.add_tree(decode_call_tree(bytes(blob)))
+    return whole
+
+
+def _add_cell(whole: Whole, cell_id: int, facts: Sequence[Any]) -> None:  # Any: a row as the driver types it
+    release, page, browser, device, bucket_at, grain, views, traces, *parts = facts
+    whole.cell_ids.append(cell_id)
+    whole.releases.add(release)
+    whole.pages.add(page)
+    whole.browsers.add(browser)
+    whole.devices.add(device)
+    whole.starts.append(bucket_at)
+    whole.ends.append(bucket_at + BUCKETS[Cell.Grain(grain)])
+    whole.views += views
+    whole.traces += traces
+    whole.time.add(TimeParts(*parts))

@@ -1,0 +1,240 @@
+"""The read API's drill-down: from a number to a func's census, callers and callees, to views, traces, and raw bytes."""
+
+import re
+from typing import Final, Literal
+from uuid import UUID
+
+from django.conf import settings
+from django.http import Http404, HttpResponse, HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from aggregate.selectors import (
+    DIMENSIONS,
+    VIEW_ORDERS,
+    FunctionRow,
+    TraceRow,
+    select_call_tree,
+    select_calls,
+    select_census,
+    select_func,
+    select_raw_body,
+    select_trace,
+    select_traces,
+    select_views,
+)
+from aggregate.selectors.slices import FINE_FIELDS, MAX_FUNC_ID, SLICE_FIELDS
+from dashboard.access import may_read_raw
+from dashboard.api import ERRORS, FINE_PARAMS, SLICE_PARAMS, ProjectView
+from dashboard.drilldown_shapes import (
+    CalleesShape,
+    CallersShape,
+    CallTreeShape,
+    CensusShape,
+    TraceShape,
+    TracesShape,
+    ViewsShape,
+    encode_call_tree,
+    encode_calls,
+    encode_census,
+    encode_trace,
+    encode_traces,
+    encode_views,
+)
+from dashboard.exports import accepts_gzip
+from dashboard.params import ParamError, read_choice, read_count, read_one, read_share
+from ingest.bodies import expand
+from ingest.models import ApiToken
+
+MAX_ROWS: Final = 1_000
+MAX_NODES: Final = 100_000
+CURSOR: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,9})")
+FUNC_ID: Final = re.compile(r"[0-9]{1,10}")
+LIMIT_PARAM: Final = OpenApiParameter("limit", OpenApiTypes.INT, default=100, description=f"1 to {MAX_ROWS}.")
+
+
+class FuncView(ProjectView):
+    """What all answers about one function share."""
+
+    def get_func(self, func_id: str) -> FunctionRow:
+        """Returns the project's function of an id. Anything else looks alike: Http404."""
+        number = int(func_id) if FUNC_ID.fullmatch(func_id) else MAX_FUNC_ID + 1
+        func = select_func(self.project.pk, number) if number <= MAX_FUNC_ID else None
+        if func is None:
+            raise Http404("There is no such function.")
+        return func
+
+
+class CensusView(FuncView):
+    known_params = (*SLICE_FIELDS, "by")
+
+    @extend_schema(
+        operation_id="census",
+        parameters=[*SLICE_PARAMS, OpenApiParameter("by", enum=list(DIMENSIONS), default="page")],
+        responses={200: CensusShape, **ERRORS},
+    )
+    def get(self, request: Request, slug: str, func_id: str) -> Response:
+        """One function's exact sums by a dimension, also where it took no time."""
+        func = self.get_func(func_id)
+        by = read_choice(request.query_params, "by", list(DIMENSIONS), "page")
+        slice_ = self.resolve_slice()
+        return Response(encode_census(slice_, func, by, select_census(slice_, int(func.id), by)))
+
+
+class CallersView(FuncView):
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS)
+    direction: Literal["callers", "callees"] = "callers"
+
+    @extend_schema(
+        operation_id="callers", parameters=[*SLICE_PARAMS, *FINE_PARAMS], responses={200: CallersShape, **ERRORS}
+    )
+    def get(self, request: Request, slug: str, func_id: str) -> Response:
+        """Who called a function, and what it took when called from there."""
+        func = self.get_func(func_id)
+        slice_ = self.resolve_slice()
+        calls = select_calls(slice_, int(func.id), self.direction)
+        return Response(encode_calls(slice_, func, self.direction, calls))
+
+
+class CalleesView(CallersView):
+    direction = "callees"
+
+    @extend_schema(
+        operation_id="callees", parameters=[*SLICE_PARAMS, *FINE_PARAMS], responses={200: CalleesShape, **ERRORS}
+    )
+    def get(self, request: Request, slug: str, func_id: str) -> Response:
+        """Whom a function called, and what each took when called from it."""
+        return super().get(request, slug, func_id)
+
+
+class CallTreeView(ProjectView):
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "min_share", "max_nodes")
+
+    @extend_schema(
+        operation_id="calltree",
+        parameters=[
+            *SLICE_PARAMS,
+            *FINE_PARAMS,
+            OpenApiParameter(
+                "min_share", OpenApiTypes.FLOAT, default=0.0, description="Of the slice's JS time, 0 to 1."
+            ),
+            OpenApiParameter("max_nodes", OpenApiTypes.INT, default=10_000, description=f"1 to {MAX_NODES}."),
+        ],
+        responses={200: CallTreeShape, **ERRORS},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The slice's merged call tree, its lightest nodes pruned, and what was pruned."""
+        min_share = read_share(request.query_params, "min_share")
+        max_nodes = read_count(request.query_params, "max_nodes", default=10_000, high=MAX_NODES)
+        slice_ = self.resolve_slice()
+        return Response(encode_call_tree(slice_, select_call_tree(slice_, min_share=min_share, max_nodes=max_nodes)))
+
+
+class ViewsView(FuncView):
+    known_params = (*SLICE_FIELDS, "view", "func_over", "func", "order", "limit")
+
+    @extend_schema(
+        operation_id="views",
+        parameters=[
+            *SLICE_PARAMS,
+            *(param for param in FINE_PARAMS if param.name in ("view", "func_over")),
+            OpenApiParameter("func", description="A function's id: only views that ran it, by its self time."),
+            OpenApiParameter("order", enum=list(VIEW_ORDERS), default="typical"),
+            LIMIT_PARAM,
+        ],
+        responses={200: ViewsShape, **ERRORS},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Views of a slice: the typical (nearest the median), the worst, or random ones; each with its traces."""
+        params = request.query_params
+        func = read_one(params, "func", "")
+        if func and (not FUNC_ID.fullmatch(func) or int(func) > MAX_FUNC_ID):
+            raise ParamError("func", f"func must be a function's id; not {func[:80]!r}.")
+        order = read_choice(params, "order", VIEW_ORDERS, "typical")
+        limit = read_count(params, "limit", default=100, high=MAX_ROWS)
+        slice_ = self.resolve_slice()
+        table = select_views(slice_, func_id=int(func) if func else None, order=order, limit=limit)  # type: ignore[arg-type]  # checked above
+        return Response(encode_views(slice_, table))
+
+
+class TracesView(ProjectView):
+    known_params = (*SLICE_FIELDS, "view", "trace", "func_over", "limit", "cursor")
+
+    @extend_schema(
+        operation_id="traces",
+        parameters=[
+            *SLICE_PARAMS,
+            *(param for param in FINE_PARAMS if param.name != "tag"),
+            LIMIT_PARAM,
+            OpenApiParameter("cursor", description="As the page before gave it."),
+        ],
+        responses={200: TracesShape, **ERRORS},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The traces of a slice, pending and rejected ones too, in order of view and number."""
+        limit = read_count(request.query_params, "limit", default=100, high=MAX_ROWS)
+        after = self._read_cursor()
+        slice_ = self.resolve_slice()
+        rows = select_traces(slice_, limit=limit + 1, after=after)
+        shown = rows[:limit]
+        cursor = f"{shown[-1].view_id}.{shown[-1].seq}" if len(rows) > limit else None
+        return Response(encode_traces(slice_, shown, cursor))
+
+    def _read_cursor(self) -> tuple[UUID, int] | None:
+        text = read_one(self.request.query_params, "cursor", "")
+        match = CURSOR.fullmatch(text)
+        if text and match is None:
+            raise ParamError("cursor", "cursor must be as the page before gave it.")
+        return (UUID(match[1]), int(match[2])) if match else None
+
+
+class TraceView(ProjectView):
+    @extend_schema(operation_id="trace", responses={200: TraceShape, **ERRORS})
+    def get(self, request: Request, slug: str, ref: str) -> Response:
+        """The facts of one trace, by its id or `view.seq`."""
+        return Response(encode_trace(get_trace(self.project.pk, ref)))
+
+
+def get_trace(project_id: int, ref: str) -> TraceRow:
+    """Returns a project's trace. Raises Http404."""
+    trace = select_trace(project_id, ref)
+    if trace is None:
+        raise Http404("There is no such trace.")
+    return trace
+
+
+class RawTraceView(ProjectView):
+    @extend_schema(
+        operation_id="raw_trace",
+        responses={
+            (200, "application/json"): OpenApiTypes.OBJECT,
+            **ERRORS,
+            403: OpenApiResponse(description="Only admins, and tokens made with --raw, read raw bodies."),
+        },
+    )
+    def get(self, request: Request, slug: str, ref: str) -> HttpResponseBase:
+        """The envelope as it came, with full URLs and texts; for admins, and tokens made for it."""
+        reader = request.auth if isinstance(request.auth, ApiToken) else request.user
+        if not may_read_raw(reader, self.project):
+            raise PermissionDenied("Raw bodies are for the project's admins, and for tokens made with --raw.")
+        body = select_raw_body(self.project.pk, ref)
+        if body is None:
+            raise Http404("There is no such trace, or its raw body has expired.")
+        return answer_raw(request, ref, *body)
+
+
+def answer_raw(request: Request, ref: str, is_gzip: bool, body: bytes) -> HttpResponseBase:
+    """Sends a stored body: packed as it is kept where the client takes gzip, else expanded."""
+    is_encoded = is_gzip and accepts_gzip(request._request)
+    if is_gzip and not is_encoded:
+        body = expand(body, max_bytes=settings.INGEST_MAX_EXPANDED_BYTES)
+    response = HttpResponse(body, content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="trace-{ref}.json"'
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Vary"] = "Accept-Encoding, Authorization, Cookie"
+    if is_encoded:
+        response["Content-Encoding"] = "gzip"
+    return response

@@ -1,0 +1,294 @@
+"""The answers of drill-down: a func's place, callers, callees and census; views and traces. Encoders and shapes."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from rest_framework import serializers
+
+from aggregate.selectors import (
+    Calls,
+    CensusRow,
+    FunctionRow,
+    PrunedTree,
+    Slice,
+    TraceRow,
+    ViewTable,
+)
+from aggregate.selectors.calls import CallRow
+from dashboard.serializers import Json, Shape, SliceShape, define_shape, encode_slice
+from ingest.models import Receipt
+from profcore.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
+
+FuncShape = define_shape(
+    "FuncShape",
+    "What a function is, without sums.",
+    {
+        "id": serializers.CharField(),
+        "name": serializers.CharField(allow_blank=True),
+        "label": serializers.CharField(),
+        "uri": serializers.CharField(allow_null=True),
+        "line": serializers.IntegerField(allow_null=True),
+        "column": serializers.IntegerField(allow_null=True),
+        "category": serializers.CharField(allow_null=True),
+    },
+)
+
+
+class CensusRowShape(Shape):
+    value = serializers.CharField(help_text="The release, page, device class, browser or day.")
+    views = serializers.IntegerField(help_text="All page views of it.")
+    function_views = serializers.IntegerField(help_text="Those that ran the function.")
+    self_samples = serializers.IntegerField()
+    total_samples = serializers.IntegerField()
+    self_ms = serializers.FloatField()
+    total_ms = serializers.FloatField()
+    hidden_ms = serializers.FloatField()
+    self_ms_per_view = serializers.FloatField(help_text="Over all page views of it.")
+    total_ms_per_view = serializers.FloatField()
+
+
+class CensusShape(Shape):
+    slice = SliceShape()
+    function = FuncShape()
+    by = serializers.CharField()
+    census = CensusRowShape(many=True)
+
+
+class CallShape(Shape):
+    function = FuncShape(allow_null=True, help_text="null: nobody called it, or its callers were not recorded.")
+    self_samples = serializers.IntegerField()
+    total_samples = serializers.IntegerField()
+    self_ms = serializers.FloatField()
+    total_ms = serializers.FloatField(help_text="Once a sample, however often the call recurs.")
+    hidden_ms = serializers.FloatField()
+
+
+class CallersShape(Shape):
+    slice = SliceShape()
+    source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
+    function = FuncShape()
+    callers = CallShape(many=True)
+
+
+class CalleesShape(Shape):
+    slice = SliceShape()
+    source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
+    function = FuncShape()
+    callees = CallShape(many=True)
+
+
+class NodeShape(Shape):
+    prefix = serializers.IntegerField(allow_null=True, help_text="The caller's index in nodes; null for a root.")
+    function = serializers.IntegerField(help_text="An index into functions.")
+    self_samples = serializers.IntegerField()
+    self_ms = serializers.FloatField()
+    total_ms = serializers.FloatField(help_text="Of the whole tree: what was pruned below is in it.")
+    hidden_ms = serializers.FloatField()
+
+
+class PrunedShape(Shape):
+    nodes = serializers.IntegerField()
+    self_ms = serializers.FloatField(help_text="Still in the totals of their callers.")
+
+
+class CallTreeShape(Shape):
+    slice = SliceShape()
+    source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
+    views = serializers.IntegerField()
+    traces = serializers.IntegerField()
+    functions = FuncShape(many=True)
+    nodes = NodeShape(many=True, help_text="Callers come before callees.")
+    pruned = PrunedShape()
+
+
+class TraceShape(Shape):
+    id = serializers.CharField(help_text="The trace's own id, or view.seq where its raw body has expired.")
+    view = serializers.CharField()
+    seq = serializers.IntegerField()
+    release = serializers.CharField()
+    page = serializers.CharField()
+    received_at = serializers.DateTimeField()
+    view_started_at = serializers.DateTimeField()
+    device = serializers.ChoiceField(DEVICE_CLASSES)
+    browser = serializers.ChoiceField(BROWSERS)
+    requested_interval_ms = serializers.FloatField(allow_null=True)
+    interval_ms = serializers.FloatField(help_text="As the profiler reported it.")
+    measured_interval_ms = serializers.FloatField(allow_null=True, help_text="The median gap; null until folded.")
+    sample_rate = serializers.FloatField()
+    isolated = serializers.BooleanField(allow_null=True)
+    end_reason = serializers.ChoiceField(END_REASONS)
+    body_bytes = serializers.IntegerField(help_text="Expanded.")
+    has_raw = serializers.BooleanField(help_text="Whether the bytes that came are still kept.")
+    state = serializers.ChoiceField(["pending", "folded", "rejected"])
+    reason = serializers.CharField(allow_null=True, help_text="Why it was rejected.")
+    path = serializers.CharField(allow_null=True)
+    detail = serializers.CharField(allow_null=True)
+
+
+class TracesShape(Shape):
+    slice = SliceShape()
+    traces = TraceShape(many=True)
+    cursor = serializers.CharField(allow_null=True, help_text="Where the next page begins; null on the last.")
+
+
+ViewShape = define_shape(
+    "ViewShape",
+    "One page view, what the function (or without one, all JS) took in it, and its traces.",
+    {
+        "view": serializers.CharField(),
+        "release": serializers.CharField(),
+        "page": serializers.CharField(),
+        "device": serializers.ChoiceField(DEVICE_CLASSES),
+        "browser": serializers.ChoiceField(BROWSERS),
+        "is_truncated": serializers.BooleanField(),
+        "js_ms": serializers.FloatField(),
+        "self_ms": serializers.FloatField(),
+        "total_ms": serializers.FloatField(),
+        "hidden_ms": serializers.FloatField(),
+        "traces": TraceShape(many=True),
+    },
+)
+
+
+class ViewsShape(Shape):
+    slice = SliceShape()
+    view_count = serializers.IntegerField(help_text="Those they were picked from.")
+    median_self_ms = serializers.FloatField(allow_null=True)
+    views = ViewShape(many=True)
+
+
+def encode_func(row: FunctionRow) -> Json:
+    return {
+        "id": str(row.id),
+        "name": row.name,
+        "label": row.label,
+        "uri": row.uri,
+        "line": row.line,
+        "column": row.column,
+        "category": row.category,
+    }
+
+
+def encode_census(slice_: Slice, func: FunctionRow, by: str, rows: Sequence[CensusRow]) -> Json:
+    census = [
+        {
+            "value": row.value,
+            "views": row.views,
+            "function_views": row.func_views,
+            "self_samples": row.self_samples,
+            "total_samples": row.total_samples,
+            "self_ms": row.self_us / 1000,
+            "total_ms": row.total_us / 1000,
+            "hidden_ms": row.hidden_us / 1000,
+            "self_ms_per_view": row.self_us / 1000 / row.views,
+            "total_ms_per_view": row.total_us / 1000 / row.views,
+        }
+        for row in rows
+    ]
+    return {"slice": encode_slice(slice_), "function": encode_func(func), "by": by, "census": census}
+
+
+def encode_calls(slice_: Slice, func: FunctionRow, direction: str, calls: Calls) -> Json:
+    return {
+        "slice": encode_slice(slice_),
+        "source": calls.source,
+        "function": encode_func(func),
+        direction: [_encode_call(row) for row in calls.rows],
+    }
+
+
+def _encode_call(row: CallRow) -> Json:
+    return {
+        "function": row.func and encode_func(row.func),
+        "self_samples": row.self_samples,
+        "total_samples": row.total_samples,
+        "self_ms": row.self_us / 1000,
+        "total_ms": row.total_us / 1000,
+        "hidden_ms": row.hidden_us / 1000,
+    }
+
+
+def encode_call_tree(slice_: Slice, pruned: PrunedTree) -> Json:
+    tree = pruned.tree
+    nodes = [
+        {
+            "prefix": None if prefix < 0 else prefix,
+            "function": func,
+            "self_samples": samples,
+            "self_ms": self_us / 1000,
+            "total_ms": total_us / 1000,
+            "hidden_ms": hidden_us / 1000,
+        }
+        for prefix, func, samples, self_us, total_us, hidden_us in zip(
+            tree.prefix, tree.func, tree.self_samples, tree.self_us, pruned.totals_us, tree.hidden_us, strict=True
+        )
+    ]
+    return {
+        "slice": encode_slice(slice_),
+        "source": pruned.source,
+        "views": pruned.views,
+        "traces": pruned.traces,
+        "functions": [encode_func(row) for row in pruned.funcs],
+        "nodes": nodes,
+        "pruned": {"nodes": pruned.left_out_nodes, "self_ms": pruned.left_out_us / 1000},
+    }
+
+
+def _format_at(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")
+
+
+def encode_trace(row: TraceRow) -> Json:
+    return {
+        "id": row.ref,
+        "view": str(row.view_id),
+        "seq": row.seq,
+        "release": row.release,
+        "page": row.page,
+        "received_at": _format_at(row.received_at),
+        "view_started_at": _format_at(row.view_started_at),
+        "device": DEVICE_CLASSES[row.device],
+        "browser": BROWSERS[row.browser],
+        "requested_interval_ms": None if row.requested_interval_us is None else row.requested_interval_us / 1000,
+        "interval_ms": row.interval_us / 1000,
+        "measured_interval_ms": None if row.measured_interval_us is None else row.measured_interval_us / 1000,
+        "sample_rate": row.sample_rate,
+        "isolated": row.isolated,
+        "end_reason": END_REASONS[row.end_reason],
+        "body_bytes": row.body_bytes,
+        "has_raw": row.trace_id is not None,
+        "state": Receipt.State(row.state).name.lower(),
+        "reason": row.reason,
+        "path": row.path,
+        "detail": row.detail,
+    }
+
+
+def encode_traces(slice_: Slice, rows: Sequence[TraceRow], cursor: str | None) -> Json:
+    return {"slice": encode_slice(slice_), "traces": [encode_trace(row) for row in rows], "cursor": cursor}
+
+
+def encode_views(slice_: Slice, table: ViewTable) -> Json:
+    views = [
+        {
+            "view": str(row.view.view_id),
+            "release": row.view.release,
+            "page": row.view.page,
+            "device": DEVICE_CLASSES[row.view.device],
+            "browser": BROWSERS[row.view.browser],
+            "is_truncated": row.view.is_truncated,
+            "js_ms": row.view.time.js_us / 1000,
+            "self_ms": row.self_us / 1000,
+            "total_ms": row.total_us / 1000,
+            "hidden_ms": row.hidden_us / 1000,
+            "traces": [encode_trace(trace) for trace in row.traces],
+        }
+        for row in table.views
+    ]
+    median = None if table.median_us is None else table.median_us / 1000
+    return {
+        "slice": encode_slice(slice_),
+        "view_count": table.view_count,
+        "median_self_ms": median,
+        "views": views,
+    }
