@@ -13,7 +13,7 @@ from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import SliceComparison, compare_slices
 from dashboard.api import ERRORS, MAX_FUNCTIONS, SLICE_PARAMS, ProjectView
 from dashboard.params import ParamError, read_choice, read_count
-from dashboard.serializers import Json, OriginalShape, Shape, SliceShape, define_shape, encode_slice
+from dashboard.serializers import Json, OriginalShape, Shape, SliceShape, define_shape, encode_slice, func_fields
 from profcore.stats.comparison import Difference
 from profcore.stats.estimates import Interval
 from profcore.stats.views import Measure
@@ -39,12 +39,7 @@ ComparedFunctionShape = define_shape(
     "ComparedFunctionShape",
     "One func's change, ms a view; first the significant increases.",
     {
-        "id": serializers.CharField(),
-        "name": serializers.CharField(allow_blank=True),
-        "label": serializers.CharField(),
-        "uri": serializers.CharField(allow_null=True),
-        "line": serializers.IntegerField(allow_null=True),
-        "column": serializers.IntegerField(allow_null=True),
+        **func_fields(),
         "original": OriginalShape(allow_null=True),
         "status": serializers.ChoiceField(["changed", "new", "gone"]),
         "base_ms_per_view": serializers.FloatField(),

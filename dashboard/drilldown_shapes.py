@@ -15,22 +15,14 @@ from aggregate.selectors import (
     ViewTable,
 )
 from aggregate.selectors.calls import CallRow
-from dashboard.serializers import Json, Shape, SliceShape, define_shape, encode_slice
+from dashboard.serializers import Json, Shape, SliceShape, define_shape, encode_slice, func_fields
 from ingest.models import Receipt
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
 
 FuncShape = define_shape(
     "FuncShape",
     "What a function is, without sums.",
-    {
-        "id": serializers.CharField(),
-        "name": serializers.CharField(allow_blank=True),
-        "label": serializers.CharField(),
-        "uri": serializers.CharField(allow_null=True),
-        "line": serializers.IntegerField(allow_null=True),
-        "column": serializers.IntegerField(allow_null=True),
-        "category": serializers.CharField(allow_null=True),
-    },
+    {**func_fields(), "category": serializers.CharField(allow_null=True)},
 )
 
 

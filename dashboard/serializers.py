@@ -22,6 +22,18 @@ def define_shape(name: str, doc: str, fields: Mapping[str, serializers.Field[Any
     return type(name, (serializers.Serializer,), {"__doc__": doc, **fields})
 
 
+def func_fields() -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+    """Returns the fields that say what a function is, without sums."""
+    return {
+        "id": serializers.CharField(),
+        "name": serializers.CharField(allow_blank=True),
+        "label": serializers.CharField(),
+        "uri": serializers.CharField(allow_null=True),
+        "line": serializers.IntegerField(allow_null=True),
+        "column": serializers.IntegerField(allow_null=True),
+    }
+
+
 RangeShape = define_shape(
     "RangeShape",
     "One stretch of time, null where it is open.",
