@@ -9,12 +9,15 @@ from pathlib import Path
 from tqdm import tqdm
 
 from aggregate.bench.fill import RELEASES, fill
+from aggregate.rollups import select_rollup
 from aggregate.selectors import select_functions, select_pages, select_status
 from aggregate.selectors.slices import Slice, SliceQuery, resolve_slice
+from aggregate.selectors.statistics import compare_slices, select_summary
 from ingest.services import create_project
 
 TOP_PAGE = "/page-0/:id"
 LAST_RELEASE = f"2026.{RELEASES}"
+PRIOR_RELEASE = f"2026.{RELEASES - 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,11 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
         "top functions of the busiest page, all releases": lambda: select_functions(sliced(page=[TOP_PAGE]), limit=100),
         "pages of one release": lambda: select_pages(sliced([LAST_RELEASE])),
         "pages of all releases": lambda: select_pages(sliced()),
+        "compare the last two releases on it": lambda: compare_slices(
+            sliced([PRIOR_RELEASE], [TOP_PAGE]), sliced([LAST_RELEASE], [TOP_PAGE])
+        ),
+        "summary of it, one release": lambda: select_summary(sliced([LAST_RELEASE], [TOP_PAGE])),
+        "overview by release, from the roll-up": lambda: select_rollup(project.pk, "release"),
         "state of the queue": lambda: select_status(project.pk),
     }
     return written, [_measure(name, ask, rounds) for name, ask in questions.items()]
