@@ -33,19 +33,6 @@ def read_int(
     return value
 
 
-def read_float(name: str, default: float, *, low: float = 0.0, environ: Mapping[str, str] = os.environ) -> float:
-    text = environ.get(name)
-    if text is None:
-        return default
-    try:
-        value = float(text)
-    except ValueError:
-        raise ImproperlyConfigured(f"{name} must be a number, not {text!r}.") from None
-    if not low <= value < float("inf"):
-        raise ImproperlyConfigured(f"{name} must be at least {low} and finite, not {text!r}.")
-    return value
-
-
 def read_bool(name: str, default: bool, environ: Mapping[str, str] = os.environ) -> bool:
     text = environ.get(name)
     if text is None:

@@ -16,7 +16,6 @@ MAX_VALUES: Final = 100  # of one field; a URL of that many releases is near wha
 MAX_EPOCH_MS: Final = 253_402_300_799_999  # the end of the year 9999
 HOUR: Final = timedelta(hours=1)
 DAY: Final = timedelta(days=1)
-EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 # A + in a query string that was not escaped arrives as a space.

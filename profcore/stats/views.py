@@ -20,8 +20,6 @@ FloatColumn = npt.NDArray[np.float64]
 Measure = Literal["self", "total", "hidden", "self+hidden"]
 MEASURES: Final[tuple[Measure, ...]] = ("self", "total", "hidden", "self+hidden")
 
-KEY_BITS: Final = 63  # fits Postgres's bigint, and no sign to think of
-
 
 class NoTotalsError(ValueError):
     """Totals were asked of a grouping that has none: a group's total is no sum of its funcs' totals."""

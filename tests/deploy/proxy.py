@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from config.up.running import find_free_port
 from tests.deploy.files import NGINX
 
 START_LIMIT_S = 10
@@ -59,13 +60,6 @@ def require_program(name: str) -> str:
     if found is None:
         pytest.skip(f"{name} is not installed on this machine")
     return found
-
-
-def find_free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def lay_out_proxy(folder: Path, conf: str, upstream_port: int) -> Proxy:

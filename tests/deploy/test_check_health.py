@@ -10,8 +10,8 @@ from threading import Thread
 
 import pytest
 
+from config.up.running import find_free_port
 from tests.deploy.files import DEPLOY
-from tests.deploy.proxy import find_free_port
 
 
 @contextmanager

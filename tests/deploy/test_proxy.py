@@ -18,12 +18,13 @@ from threading import Thread
 import pytest
 from django.conf import settings
 
+from config.up.running import find_free_port
 from ingest.answers import STATUS_OF_REASON
 from ingest.bodies import BodyTooLarge
 from ingest.middleware import DOOR_PATH
 from profcore.errors import Reason
 from tests.deploy.files import NGINX
-from tests.deploy.proxy import Proxy, find_free_port, lay_out_proxy, run_proxy
+from tests.deploy.proxy import Proxy, lay_out_proxy, run_proxy
 
 CONFS = ("compose.conf", "compose-tls.conf", "fieldflame.conf")
 DOOR = f"{DOOR_PATH}?key=public"

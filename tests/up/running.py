@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,11 +23,6 @@ from config.up.proc import Process, list_processes
 START_LIMIT_S = 120.0
 COMMAND_LIMIT_S = 180.0
 FORGOTTEN = ("DATABASE_URL", "REDIS_URL", "FIELDFLAME_DATA", "FIELDFLAME_URL", "PROMETHEUS_MULTIPROC_DIR")
-
-
-def find_free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def make_test_environment(**more: str) -> dict[str, str]:

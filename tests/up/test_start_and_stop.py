@@ -14,7 +14,8 @@ import pytest
 
 from config.up.folder import DataFolder
 from config.up.proc import is_running, send_signal
-from tests.up.running import Running, find_free_port, run_manage
+from config.up.running import find_free_port
+from tests.up.running import Running, run_manage
 
 pytestmark = pytest.mark.slow
 PARTS = {
