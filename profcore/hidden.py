@@ -50,26 +50,31 @@ def find_runs(
 def attribute_runs(
     runs: Sequence[HiddenRun], prefix: Sequence[int], func: Sequence[int], profiler_stacks: Sequence[bool]
 ) -> list[int]:
-    """Returns the hidden µs of each stack; what no run could be given to is in none.
-
-    A stack that ends in the profiler's own built-in stands for its caller: that one was at work, the built-in is ours.
-    """
+    """Returns the hidden µs of each stack; what no run could be given to is in none."""
     hidden_us = [0] * len(prefix)
     for run in runs:
-        before, after = run.before, run.after
-        if before >= 0 and profiler_stacks[before]:
-            before = prefix[before]
-        if after >= 0 and profiler_stacks[after]:
-            after = prefix[after]
-        if before >= 0 and after >= 0:
-            node = common_prefix(before, after, prefix, func)
-        else:
-            node = max(before, after)
-            while node >= 0 and prefix[node] >= 0:
-                node = prefix[node]
+        node = stack_of_run(run, prefix, func, profiler_stacks)
         if node >= 0:
             hidden_us[node] += run.us
     return hidden_us
+
+
+def stack_of_run(run: HiddenRun, prefix: Sequence[int], func: Sequence[int], profiler_stacks: Sequence[bool]) -> int:
+    """Returns the stack that a run is given to, -1 for nobody's.
+
+    A stack that ends in the profiler's own built-in stands for its caller: that one was at work, the built-in is ours.
+    """
+    before, after = run.before, run.after
+    if before >= 0 and profiler_stacks[before]:
+        before = prefix[before]
+    if after >= 0 and profiler_stacks[after]:
+        after = prefix[after]
+    if before >= 0 and after >= 0:
+        return common_prefix(before, after, prefix, func)
+    node = max(before, after)
+    while node >= 0 and prefix[node] >= 0:
+        node = prefix[node]
+    return node
 
 
 def common_prefix(one: int, other: int, prefix: Sequence[int], func: Sequence[int]) -> int:

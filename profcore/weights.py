@@ -114,7 +114,7 @@ def weigh(
     `profiler_stacks[s]` tells whether stack `s` ends in the profiler's own built-in. `interval_us` is the effective
     interval, `busy` comes from `busy_ranges`.
     """
-    times, ordered = _in_time_order(samples)
+    times, ordered = in_time_order(samples)
     gaps = list(map(sub, times[1:], times))
     measured = _median_positive(gaps)
     if times:
@@ -159,7 +159,7 @@ def weigh(
     return WeighedSamples(parts, stack_us, stack_samples, marker_us, measured, runs)
 
 
-def _in_time_order(samples: Sequence[Sample]) -> tuple[list[int], Sequence[Sample]]:
+def in_time_order(samples: Sequence[Sample]) -> tuple[list[int], Sequence[Sample]]:
     """Returns the times in µs, ascending, and the samples in that order; equal times keep theirs."""
     floor = math.floor
     times = [floor(sample.timestamp * 1000 + 0.5) for sample in samples]

@@ -1,23 +1,79 @@
-"""The formats a slice can be written in, by the name the read API and `export_profile` use."""
+"""The formats an export can be written in, by the name the read API and `export_profile` use.
+
+A format is one module with a function for each kind of export it can write. A kind it has no function for is refused
+before anything is asked of the database: `kinds` says which it has.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal, assert_never
 
 from profcore.formats.firefox.writer import write_profile as write_firefox
-from profcore.formats.slice import SliceExport
+from profcore.formats.slice import DifferenceExport, Export, SegmentedExport, SliceExport, TimelineExport
+
+Kind = Literal["slice", "segments", "timeline", "difference"]
+
+
+class UnsupportedKind(ValueError):
+    """A format cannot write this kind of export."""
+
+
+def kind_of(export: Export) -> Kind:
+    """Returns the word for what an export is."""
+    match export:
+        case SliceExport():
+            return "slice"
+        case SegmentedExport():
+            return "segments"
+        case TimelineExport():
+            return "timeline"
+        case DifferenceExport():
+            return "difference"
+        case _:
+            assert_never(export)
 
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """One format: `write` yields a slice's file in pieces, not compressed; `suffix` ends its file name."""
+    """One format: `write` yields an export's file in pieces, not compressed; `suffix` ends its file name.
+
+    Each function writes one kind; None stands for a kind that the format has no way to say. Every format writes a
+    slice. Equal exports give equal bytes.
+    """
 
     name: str
     title: str
     media_type: str
     suffix: str
-    write: Callable[[SliceExport], Iterator[bytes]]
+    write_slice: Callable[[SliceExport], Iterator[bytes]]
+    write_segments: Callable[[SegmentedExport], Iterator[bytes]] | None = None
+    write_timeline: Callable[[TimelineExport], Iterator[bytes]] | None = None
+    write_difference: Callable[[DifferenceExport], Iterator[bytes]] | None = None
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of export it can write."""
+        written: tuple[tuple[Kind, object], ...] = (
+            ("slice", self.write_slice),
+            ("segments", self.write_segments),
+            ("timeline", self.write_timeline),
+            ("difference", self.write_difference),
+        )
+        return tuple(kind for kind, write in written if write is not None)
+
+    def write(self, export: Export) -> Iterator[bytes]:
+        """Yields the file of an export of any kind. Raises `UnsupportedKind` at once where it has no way to say it."""
+        match export:
+            case SliceExport():
+                return self.write_slice(export)
+            case SegmentedExport() if self.write_segments is not None:
+                return self.write_segments(export)
+            case TimelineExport() if self.write_timeline is not None:
+                return self.write_timeline(export)
+            case DifferenceExport() if self.write_difference is not None:
+                return self.write_difference(export)
+        raise UnsupportedKind(f"{self.title} has no way to write a {kind_of(export)}.")
 
 
 EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(

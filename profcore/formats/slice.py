@@ -1,10 +1,14 @@
-"""What an exporter writes: one slice as plain values, built by the selectors of `aggregate`."""
+"""What an exporter writes, as plain values: a slice's sums, several of them, one view's timeline, or a difference.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+The selectors of `aggregate` build them. `profcore.formats.registry` says which format can write which.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from profcore.calltree import CallTree
+from profcore.formats.timeline import ViewTimeline
 from profcore.weights import TimeParts
 
 
@@ -59,6 +63,7 @@ class SliceExport:
     interval (the usual one, where traces differ; > 0). `releases`, `pages`, `browsers` and `devices` are those found
     in the slice, in the order to show. `started_at_ms` and `ended_at_ms` are the slice's bounds after rounding to
     buckets, epoch milliseconds. `link` leads back to the slice's page; it goes into the file, so it carries no token.
+    `contents` are texts of original sources, by `ExportOriginal.source`, as far as they are kept and wanted.
     """
 
     project: str
@@ -77,3 +82,46 @@ class SliceExport:
     browsers: Sequence[str] = ()
     devices: Sequence[str] = ()
     link: str | None = None
+    contents: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentedExport:
+    """A slice and its parts: `whole` is the sum of `segments`, which are by one dimension and in the order to show.
+
+    A segment is (its label, its sums). `by` is one of `SEGMENTS`. A category is no part of views: the segments of that
+    dimension hold the time whose leaf is of it, with all callers, and each counts all views.
+    """
+
+    by: str
+    whole: SliceExport
+    segments: Sequence[tuple[str, SliceExport]]
+
+
+SEGMENTS: Final = ("release", "page", "device", "browser", "category")
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineExport:
+    """Some views, each on a clock of its own. The stacks of all are over `funcs`; the rest is as in `SliceExport`."""
+
+    project: str
+    query: str
+    funcs: Sequence[ExportFunc]
+    views: Sequence[ViewTimeline]
+    link: str | None = None
+    contents: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceExport:
+    """Two slices, to be shown as head minus base for each page view. `query` is the difference as asked for."""
+
+    project: str
+    query: str
+    base: SliceExport
+    head: SliceExport
+    link: str | None = None
+
+
+Export = SliceExport | SegmentedExport | TimelineExport | DifferenceExport

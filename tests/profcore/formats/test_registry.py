@@ -1,6 +1,11 @@
-"""Exporters are found by the names the read API uses."""
+"""Exporters are found by the names the read API uses, and say what they can write."""
 
-from profcore.formats.registry import EXPORTERS
+from dataclasses import replace
+
+import pytest
+
+from profcore.formats.registry import EXPORTERS, UnsupportedKind
+from profcore.formats.slice import DifferenceExport, SegmentedExport, TimelineExport
 from tests.profcore.formats.builders import export_of
 from tests.profcore.formats.lint import load_good
 
@@ -11,3 +16,16 @@ def test_the_firefox_exporter_writes_a_good_profile() -> None:
 
 def test_every_exporter_goes_by_its_own_name() -> None:
     assert {name: exporter.name for name, exporter in EXPORTERS.items()} == {name: name for name in EXPORTERS}
+
+
+def test_an_exporter_refuses_at_once_what_it_has_no_way_to_say() -> None:
+    only_slices = replace(EXPORTERS["firefox"], write_segments=None, write_timeline=None, write_difference=None)
+    whole = export_of({"main": 1})
+    assert only_slices.kinds == ("slice",)
+    for export in (
+        SegmentedExport("page", whole, ()),
+        TimelineExport("shop", "", (), ()),
+        DifferenceExport("shop", "", whole, whole),
+    ):
+        with pytest.raises(UnsupportedKind, match="no way to write"):
+            only_slices.write(export)

@@ -1,0 +1,131 @@
+"""The marks of an envelope with all that they say: what the fold does not need, and people want to see.
+
+The wire checks of a mark its type, start and duration; whatever else a client sends with it is kept here as it is,
+within bounds: an unknown fact is no reason to refuse a trace, nor one to lose it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from profcore.funcs import clean_url, resource_uri
+from profcore.weights import to_us
+from profcore.wire import MAX_SHORT_CHARS, UNREADABLE, Mark
+
+Fact = str | float | int | bool
+
+LONG_TASK: Final = "longtask"
+LONG_FRAME: Final = "long-animation-frame"
+# Different observers and libraries name the same thing by these words.
+TYPE_ALIASES: Final = {
+    "lcp": "largest-contentful-paint",
+    "fcp": "first-contentful-paint",
+    "fp": "first-paint",
+    "cls": "layout-shift",
+    "long-task": LONG_TASK,
+    "loaf": LONG_FRAME,
+    "inp": "interaction",
+    "event": "interaction",
+    "first-input": "interaction",
+    "user-mark": "mark",
+    "user-measure": "measure",
+}
+MAX_FACTS: Final = 40  # a long animation frame has some fifteen with its script's, an interaction ten
+MAX_FACT_CHARS: Final = 400  # a target's selector or a script's URL; more is no tooltip
+MAX_SCRIPTS: Final = 20  # scripts of one long animation frame
+URL_KEYS: Final = frozenset({"url", "src", "href", "sourceURL", "sourceUrl", "containerSrc", "script"})
+URL_IN_TEXT: Final = re.compile(r"\b(?:[a-z][a-z0-9+.-]*://|blob:|data:)\S*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineMark:
+    """A timed fact of a page view: µs on the view's clock, or on the trace's own before it is joined.
+
+    `type` is the wire's word, synonyms made one (`TYPE_ALIASES`); `name` what the entry calls itself (an event's type,
+    a user mark's name), "" for none. `facts` are the rest, by the wire's names, times among them in ms on the client's
+    clock. `scripts` are those of a long animation frame. Texts are hostile; URLs in them have lost query and fragment.
+    """
+
+    type: str
+    start_us: int
+    duration_us: int = 0
+    name: str = ""
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    scripts: tuple[Mapping[str, Fact], ...] = ()
+
+    @property
+    def end_us(self) -> int:
+        """When it ended; its start where it has no length."""
+        return self.start_us + self.duration_us
+
+
+class _Marks(msgspec.Struct, gc=False):
+    marks: list[dict[str, object]] = []
+
+
+_decoder: Final = msgspec.json.Decoder(_Marks)
+
+
+def read_marks(body: bytes, *, page_url: str | None, page: str) -> list[TimelineMark]:
+    """Reads the marks of an envelope that `decode_envelope` has accepted, in their order. Raises nothing.
+
+    A mark that cannot be read is left out. `page_url` (cleaned) and `page` (the route) are for URLs, as in
+    `read_func_keys`.
+    """
+    try:
+        marks = _decoder.decode(body).marks
+    except UNREADABLE:
+        return []
+    return [found for mark in marks if (found := _read_mark(mark, page_url, page)) is not None]
+
+
+def plain_mark(mark: Mark) -> TimelineMark:
+    """Returns a mark of which the wire's own fields alone are known."""
+    kind = TYPE_ALIASES.get(mark.type.lower(), mark.type)
+    return TimelineMark(kind, to_us(mark.start), to_us(mark.start + mark.duration) - to_us(mark.start))
+
+
+def _read_mark(mark: Mapping[str, object], page_url: str | None, page: str) -> TimelineMark | None:
+    kind, start, duration = mark.get("type"), mark.get("start"), mark.get("duration", 0)
+    if not isinstance(kind, str) or not isinstance(start, int | float) or not isinstance(duration, int | float):
+        return None
+    start_us = to_us(start)
+    rest = {key: value for key, value in mark.items() if key not in {"type", "start", "duration", "scripts"}}
+    facts = _facts(rest, page_url, page)
+    name = facts.pop("name", "")
+    scripts = mark.get("scripts")
+    return TimelineMark(
+        TYPE_ALIASES.get(kind.lower(), kind)[:MAX_SHORT_CHARS],
+        start_us,
+        max(to_us(start + duration) - start_us, 0),
+        name if isinstance(name, str) else str(name),
+        facts,
+        tuple(
+            _facts(script, page_url, page)
+            for script in (scripts[:MAX_SCRIPTS] if isinstance(scripts, list) else ())
+            if isinstance(script, dict)
+        ),
+    )
+
+
+def _facts(values: Mapping[str, object], page_url: str | None, page: str) -> dict[str, Fact]:
+    """Returns the scalars among some values, in order of their names; of nested ones those one level down."""
+    facts: dict[str, Fact] = {}
+    for key in sorted(values):
+        value = values[key]
+        if isinstance(value, dict):
+            inner = {f"{key}.{name}": each for name, each in value.items() if not isinstance(each, dict | list)}
+            facts |= _facts(inner, page_url, page)
+        elif isinstance(value, str):
+            facts[key[:MAX_SHORT_CHARS]] = _clean_text(key, value, page_url, page)[:MAX_FACT_CHARS]
+        elif isinstance(value, bool | int | float):
+            facts[key[:MAX_SHORT_CHARS]] = value
+    return dict(list(facts.items())[:MAX_FACTS])
+
+
+def _clean_text(key: str, text: str, page_url: str | None, page: str) -> str:
+    text = URL_IN_TEXT.sub(lambda match: resource_uri(match.group(), page_url, page), text)
+    return clean_url(text) if key.rpartition(".")[2] in URL_KEYS else text

@@ -1,0 +1,129 @@
+"""One trace, sample by sample: the kind, weight and attribution that `weigh` sums up, kept apart for each sample.
+
+The rules are those of profcore/weights.py and profcore/hidden.py; a property test holds the two together, sum by sum.
+`weigh` is the fold's inner loop and keeps no columns, for its speed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import sub
+from typing import Final
+
+from profcore.funcs import FuncTable, clean_url, is_profiler, read_func_keys
+from profcore.hidden import NO_STACK, find_runs, stack_of_run
+from profcore.weights import (
+    ENGINE_MARKERS,
+    GAP_CAP_TICKS,
+    KIND_HIDDEN,
+    KIND_IDLE,
+    KIND_JS,
+    KIND_PROFILER,
+    MARKER_INDEX,
+    OTHER_MARKER,
+    TimeParts,
+    busy_ranges,
+    in_time_order,
+    to_us,
+    weigh,
+)
+from profcore.wire import Envelope, Sample
+
+NO_MARKER: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The samples of one trace in order of time, by column, as `TimelineSamples` describes them.
+
+    Stacks are the trace's own (`prefix`, `func` over the given `FuncTable`). `gaps` are `[start, end)` beyond the cap.
+    `start_us` and `last_us` are the first and the last sample's times, 0 where there is none.
+    """
+
+    time_us: Sequence[int]
+    stack: Sequence[int]
+    weight_us: Sequence[int]
+    kind: Sequence[int]
+    marker: Sequence[int]
+    hidden_stack: Sequence[int]
+    prefix: Sequence[int]
+    func: Sequence[int]
+    gaps: Sequence[tuple[int, int]]
+    interval_us: int
+    measured_interval_us: int | None
+    time: TimeParts
+
+    @property
+    def start_us(self) -> int:
+        return self.time_us[0] if self.time_us else 0
+
+    @property
+    def last_us(self) -> int:
+        return self.time_us[-1] if self.time_us else 0
+
+
+def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 0) -> Observed:
+    """Looks at every sample of a trace; times are moved by `shift_us`. Funcs are interned into `funcs`."""
+    trace = envelope.trace
+    keys = read_func_keys(trace, page_url=clean_url(envelope.url) if envelope.url else None, page=page)
+    index_of = funcs.intern_all(keys)
+    own = [is_profiler(key) for key in keys]
+    prefix = [NO_STACK if stack.parentId is None else stack.parentId for stack in trace.stacks]
+    func = [index_of[stack.frameId] for stack in trace.stacks]
+    profiler_stacks = [own[stack.frameId] for stack in trace.stacks]
+    interval_us = max(to_us(envelope.sampleInterval), 1)
+    busy = busy_ranges(envelope.marks)
+    times, ordered = in_time_order(trace.samples)
+    gaps = [*map(sub, times[1:], times), interval_us] if times else []
+    cap = GAP_CAP_TICKS * interval_us
+    weights = [min(gap, cap) for gap in gaps]
+    kinds, runs = _kinds(ordered, times, profiler_stacks, busy)
+    weighed = weigh(
+        trace.samples, stack_count=len(prefix), profiler_stacks=profiler_stacks, interval_us=interval_us, busy=busy
+    )
+    stacks = [sample.stackId for sample in ordered]
+    hidden_stack = [NO_STACK] * len(times)
+    for first, end, task in runs:
+        found = find_runs([(first, task)], times, weights, stacks, busy)
+        node = stack_of_run(found[0], prefix, func, profiler_stacks) if found else NO_STACK
+        hidden_stack[first:end] = [node] * (end - first)
+    return Observed(
+        [time + shift_us for time in times],
+        [NO_STACK if stack is None else stack for stack in stacks],
+        weights,
+        kinds,
+        [NO_MARKER if s.marker is None else MARKER_INDEX.get(s.marker, OTHER_MARKER) for s in ordered],
+        hidden_stack,
+        prefix,
+        func,
+        [(time + cap + shift_us, time + gap + shift_us) for time, gap in zip(times, gaps, strict=True) if gap > cap],
+        interval_us,
+        weighed.measured_interval_us,
+        weighed.parts,
+    )
+
+
+def _kinds(
+    ordered: Sequence[Sample],
+    times: Sequence[int],
+    profiler_stacks: Sequence[bool],
+    busy: Sequence[tuple[int, int]],
+) -> tuple[list[int], list[tuple[int, int, int]]]:
+    """Returns each sample's kind, and the runs of hidden ones in long tasks: (first, end, long task)."""
+    kinds: list[int] = []
+    runs: list[tuple[int, int, int]] = []
+    task = 0
+    for position, (sample, time) in enumerate(zip(ordered, times, strict=True)):
+        if sample.stackId is not None:
+            kinds.append(KIND_PROFILER if profiler_stacks[sample.stackId] else KIND_JS)
+            continue
+        while task < len(busy) and busy[task][1] <= time:
+            task += 1
+        if task < len(busy) and busy[task][0] <= time:
+            kinds.append(KIND_HIDDEN)
+            if runs and runs[-1][1:] == (position, task):
+                runs[-1] = (runs[-1][0], position + 1, task)
+            else:
+                runs.append((position, position + 1, task))
+        else:
+            kinds.append(KIND_HIDDEN if sample.marker in ENGINE_MARKERS else KIND_IDLE)
+    return kinds, runs

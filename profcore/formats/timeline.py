@@ -1,0 +1,275 @@
+"""One page view on one clock: the samples of all its traces, joined, with its marks. Exporters write one view from it.
+
+Time is µs since the view's start; it may be negative (a page of a single-page app starts after its document, and the
+profiler may have run before it). Everything an aggregate sums up is here once more, sample by sample: for every view
+the weights of each kind sum up to what the fold counted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from profcore.dimensions import END_REASONS, classify_end_reason
+from profcore.formats.marks import LONG_TASK, TimelineMark, plain_mark
+from profcore.formats.observed import NO_MARKER, Observed, observe
+from profcore.funcs import FuncTable
+from profcore.weights import TimeParts, busy_ranges, to_us
+from profcore.wire import Envelope, Mark
+
+__all__ = ["NO_MARKER", "NO_STACK", "Gap", "TimelineSamples", "TimelineTrace", "ViewTimeline", "ViewTrace"]
+
+NO_STACK: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ViewTrace:
+    """A trace to put on its view's clock: its decoded envelope, and its marks in full where they were read."""
+
+    envelope: Envelope
+    marks: Sequence[TimelineMark] | None = None
+
+
+@dataclass(slots=True)
+class TimelineSamples:
+    """Samples by column, ascending in time; equal times keep the order of traces, and the traces' own.
+
+    `stack` is an index into the view's stacks or -1. `weight_us` is the time it counts, after the cap on gaps. `kind`
+    is one of `weights.KIND_…`, `marker` an index into `weights.MARKERS` or -1. `hidden_stack` is, of a hidden sample,
+    the stack it was attributed to (profcore/hidden.py), else -1. `trace` is an index into the view's traces.
+    """
+
+    time_us: list[int] = field(default_factory=list)
+    stack: list[int] = field(default_factory=list)
+    weight_us: list[int] = field(default_factory=list)
+    kind: list[int] = field(default_factory=list)
+    marker: list[int] = field(default_factory=list)
+    hidden_stack: list[int] = field(default_factory=list)
+    trace: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.time_us)
+
+
+class Gap(NamedTuple):
+    """A stretch of a trace in which nothing was observed: a suspended tab or a starved sampler, `[start, end)`."""
+
+    start_us: int
+    end_us: int
+    trace: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineTrace:
+    """A trace of the view: `[start_us, end_us)` is its span, whose last sample counts one effective interval.
+
+    `lane` is 0 unless the trace overlaps an earlier one of lane 0: two profilers ran at once, and their samples are
+    two accounts of the same time. `end_reason` is one of `END_REASONS`, `reason` the client's own word or "".
+    """
+
+    seq: int
+    trace_id: str | None
+    start_us: int
+    end_us: int
+    interval_us: int
+    requested_interval_us: int | None
+    measured_interval_us: int | None
+    end_reason: str
+    reason: str
+    time: TimeParts
+    lane: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ViewTimeline:
+    """One view. `prefix` (-1 for a root, callers before callees) and `func` (into the export's funcs) are its stacks.
+
+    `started_at_ms` is time 0, epoch ms. `traces` are in order of start, `marks`, `gaps` and `long_tasks` (disjoint
+    `[start, end)`) in order of time. `time` is the sum of its traces' parts, `overlap_us` how much of the clock more
+    than one trace covers: there time counts more than once, as it does in cells.
+    """
+
+    view_id: str
+    release: str
+    page: str
+    browser: str
+    device: str
+    started_at_ms: float
+    prefix: Sequence[int]
+    func: Sequence[int]
+    samples: TimelineSamples
+    traces: Sequence[TimelineTrace]
+    marks: Sequence[TimelineMark]
+    gaps: Sequence[Gap]
+    long_tasks: Sequence[tuple[int, int]]
+    time: TimeParts
+    overlap_us: int = 0
+
+    @property
+    def interval_us(self) -> int:
+        """The effective interval of most of its samples."""
+        counts: dict[int, int] = {}
+        for trace in self.traces:
+            counts[trace.interval_us] = counts.get(trace.interval_us, 0) + trace.time.samples + 1
+        return max(sorted(counts), key=counts.__getitem__)
+
+    @property
+    def lanes(self) -> int:
+        """How many rows of traces without overlap it takes; 1 unless profilers ran at once."""
+        return 1 + max(trace.lane for trace in self.traces)
+
+
+def build_timeline(
+    traces: Sequence[ViewTrace], *, page: str, funcs: FuncTable, browser: str = "unknown", device: str = "unknown"
+) -> ViewTimeline:
+    """Joins the traces of one view, which may come in any order, on the clock of its start.
+
+    `page` is the stored route, `browser` and `device` words of profcore.dimensions. New funcs are interned into
+    `funcs`, over which the stacks are. Where traces disagree on the view's start (they should not), the earliest
+    counts. A mark that several traces tell of is there once. Raises `ValueError` without traces.
+    """
+    if not traces:
+        raise ValueError("a view has at least one trace")
+    started_at_ms = min(_start_of(trace.envelope) for trace in traces)
+    observed = [
+        (trace, observe(trace.envelope, page=page, funcs=funcs, shift_us=_shift_us(trace.envelope, started_at_ms)))
+        for trace in traces
+    ]
+    # A trace without samples has no place of its own, and goes by its number.
+    observed.sort(key=lambda pair: (pair[1].start_us, pair[0].envelope.seq, str(pair[0].envelope.traceId)))
+    stacks = _Stacks()
+    samples = _join([seen for _, seen in observed], stacks)
+    first = observed[0][0].envelope
+    time = TimeParts()
+    for _, seen in observed:
+        time.add(seen.time)
+    return ViewTimeline(
+        str(first.viewId),
+        first.release,
+        page,
+        browser,
+        device,
+        started_at_ms,
+        stacks.prefix,
+        stacks.func,
+        samples,
+        _describe(observed),
+        _join_marks(observed, started_at_ms),
+        sorted(Gap(start, end, index) for index, (_, seen) in enumerate(observed) for start, end in seen.gaps),
+        _join_tasks(observed, started_at_ms),
+        time,
+        _overlap_us([seen for _, seen in observed]),
+    )
+
+
+def _start_of(envelope: Envelope) -> float:
+    return envelope.timeOrigin if envelope.viewStart is None else envelope.viewStart
+
+
+def _shift_us(envelope: Envelope, started_at_ms: float) -> int:
+    return to_us(envelope.timeOrigin - started_at_ms)
+
+
+class _Stacks:
+    """The view's stacks: equal call paths of all its traces once."""
+
+    def __init__(self) -> None:
+        self.prefix: list[int] = []
+        self.func: list[int] = []
+        self._index: dict[tuple[int, int], int] = {}
+
+    def add(self, seen: Observed) -> list[int]:
+        """Adds the stacks that a trace's samples use, and returns where each is; those that none uses are -1."""
+        used = [False] * len(seen.func)
+        for stack in (*seen.stack, *seen.hidden_stack):
+            if stack >= 0:
+                used[stack] = True
+        for stack in range(len(used) - 1, -1, -1):
+            if used[stack] and seen.prefix[stack] >= 0:
+                used[seen.prefix[stack]] = True
+        place = [NO_STACK] * (len(used) + 1)  # the last is for the prefix of roots, -1
+        for stack, is_used in enumerate(used):
+            if is_used:
+                key = (place[seen.prefix[stack]], seen.func[stack])
+                place[stack] = self._index.setdefault(key, len(self.func))
+                if place[stack] == len(self.func):
+                    self.prefix.append(key[0])
+                    self.func.append(key[1])
+        return place
+
+
+def _join(observed: Sequence[Observed], stacks: _Stacks) -> TimelineSamples:
+    rows: list[tuple[int, int, int, int, int, int, int]] = []
+    for index, seen in enumerate(observed):
+        place = stacks.add(seen)
+        rows += zip(
+            seen.time_us,
+            [place[stack] for stack in seen.stack],
+            seen.weight_us,
+            seen.kind,
+            seen.marker,
+            [place[stack] for stack in seen.hidden_stack],
+            [index] * len(seen.time_us),
+            strict=True,
+        )
+    rows.sort(key=lambda row: row[0])  # stable: traces are in order already, and so are their samples
+    return TimelineSamples(*([row[column] for row in rows] for column in range(7)))
+
+
+def _describe(observed: Sequence[tuple[ViewTrace, Observed]]) -> list[TimelineTrace]:
+    described = []
+    last_us: list[int] = []  # of each lane, its last sample
+    for trace, seen in observed:
+        envelope = trace.envelope
+        lane = next((lane for lane, last in enumerate(last_us) if seen.start_us >= last), len(last_us))
+        last_us[lane : lane + 1] = [max(seen.last_us, *last_us[lane : lane + 1], seen.start_us)]
+        described.append(
+            TimelineTrace(
+                envelope.seq,
+                None if envelope.traceId is None else str(envelope.traceId),
+                seen.start_us,
+                seen.start_us + seen.time.span_us,
+                seen.interval_us,
+                None if envelope.requestedInterval is None else to_us(envelope.requestedInterval),
+                seen.measured_interval_us,
+                END_REASONS[classify_end_reason(envelope.reason)],
+                envelope.reason or "",
+                seen.time,
+                lane,
+            )
+        )
+    return described
+
+
+def _overlap_us(observed: Sequence[Observed]) -> int:
+    """Returns for how long a sampler ran while another, begun before it, did."""
+    overlap = 0
+    covered_until: int | None = None
+    for seen in observed:
+        if covered_until is not None:
+            overlap += max(0, min(covered_until, seen.last_us) - seen.start_us)
+        covered_until = seen.last_us if covered_until is None else max(covered_until, seen.last_us)
+    return overlap
+
+
+def _join_marks(observed: Sequence[tuple[ViewTrace, Observed]], started_at_ms: float) -> list[TimelineMark]:
+    """Returns the marks of all traces on the view's clock; equal ones, which several traces may repeat, once."""
+    joined: dict[str, TimelineMark] = {}
+    for trace, _ in observed:
+        shift_us = _shift_us(trace.envelope, started_at_ms)
+        for mark in map(plain_mark, trace.envelope.marks) if trace.marks is None else trace.marks:
+            moved = TimelineMark(
+                mark.type, mark.start_us + shift_us, mark.duration_us, mark.name, mark.facts, mark.scripts
+            )
+            joined.setdefault(repr(moved), moved)
+    return sorted(joined.values(), key=lambda mark: (mark.start_us, mark.duration_us, mark.type, mark.name))
+
+
+def _join_tasks(observed: Sequence[tuple[ViewTrace, Observed]], started_at_ms: float) -> list[tuple[int, int]]:
+    """Returns the long tasks of all traces on the view's clock, in order and without overlap."""
+    tasks = [
+        Mark(LONG_TASK, (start + shift_us) / 1000, (end - start) / 1000)
+        for trace, _ in observed
+        for shift_us in [_shift_us(trace.envelope, started_at_ms)]
+        for start, end in busy_ranges(trace.envelope.marks)
+    ]
+    return busy_ranges(tasks)
