@@ -47,6 +47,15 @@ class ChartFunc(NamedTuple):
 HIDDEN_FUNC: Final = ChartFunc(HIDDEN, None, None, is_page=False)
 
 
+class ChartMark(NamedTuple):
+    """Something timed beside the stacks: µs on the axis, 0 µs for a moment. Every text may be written."""
+
+    name: str
+    start_us: int
+    us: int
+    facts: Mapping[str, str | int | float]
+
+
 @dataclass(slots=True)
 class Track:
     """Runs by column: a call node, or `IDLE` or `BLANK`; for so many µs (≥ 0); of so many samples.
@@ -59,6 +68,7 @@ class Track:
     node: list[int] = field(default_factory=list)
     us: list[int] = field(default_factory=list)
     samples: list[int] = field(default_factory=list)
+    marks: Sequence[ChartMark] = ()
 
     def add(self, node: int, us: int, samples: int) -> None:
         """Adds a run at the end, or to the last one where it goes on."""

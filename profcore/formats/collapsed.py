@@ -11,7 +11,8 @@ from typing import Final
 
 from profcore.formats.chart import Chart, ChartFunc
 from profcore.formats.chart_slices import chart_of_slice
-from profcore.formats.slice import SliceExport
+from profcore.formats.chart_views import chart_of_views
+from profcore.formats.slice import SliceExport, TimelineExport
 
 NO_BREAK_SPACE: Final = "\u00a0"
 # Whatever some reader takes for the end of a line or of a word: control characters, every Unicode space, and `;`.
@@ -23,6 +24,11 @@ LINES_AT_ONCE: Final = 256
 def write_slice(export: SliceExport) -> Iterator[bytes]:
     """Yields the collapsed stacks of a slice (UTF-8) in pieces; equal input gives equal bytes. No idle time."""
     yield from write_chart(chart_of_slice(export))
+
+
+def write_timeline(export: TimelineExport) -> Iterator[bytes]:
+    """Yields the collapsed stacks of some views, each below a frame of its own if there are several."""
+    yield from write_chart(chart_of_views(export))
 
 
 def write_chart(chart: Chart) -> Iterator[bytes]:

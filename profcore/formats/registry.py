@@ -87,13 +87,47 @@ EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
         exporter.name: exporter
         for exporter in (
             Exporter("firefox", "Firefox Profiler", "application/json", ".json", write_firefox),
-            Exporter("cpuprofile", "Chrome CPU profile", "application/json", ".cpuprofile", cpuprofile.write_slice),
-            Exporter("trace-event", "Trace events", "application/json", ".trace.json", trace_events.write_slice),
-            Exporter("speedscope", "speedscope", "application/json", ".speedscope.json", speedscope.write_slice),
             Exporter(
-                "collapsed", "Collapsed stacks", "text/plain; charset=utf-8", ".collapsed.txt", collapsed.write_slice
+                "cpuprofile",
+                "Chrome CPU profile",
+                "application/json",
+                ".cpuprofile",
+                cpuprofile.write_slice,
+                write_timeline=cpuprofile.write_timeline,
             ),
-            Exporter("pprof", "pprof", "application/octet-stream", ".pb.gz", pprof.write_slice, is_packed=True),
+            Exporter(
+                "trace-event",
+                "Trace events",
+                "application/json",
+                ".trace.json",
+                trace_events.write_slice,
+                write_timeline=trace_events.write_timeline,
+            ),
+            Exporter(
+                "speedscope",
+                "speedscope",
+                "application/json",
+                ".speedscope.json",
+                speedscope.write_slice,
+                write_timeline=speedscope.write_timeline,
+            ),
+            Exporter(
+                "collapsed",
+                "Collapsed stacks",
+                "text/plain; charset=utf-8",
+                ".collapsed.txt",
+                collapsed.write_slice,
+                write_timeline=collapsed.write_timeline,
+            ),
+            Exporter(
+                "pprof",
+                "pprof",
+                "application/octet-stream",
+                ".pb.gz",
+                pprof.write_slice,
+                write_timeline=pprof.write_timeline,
+                is_packed=True,
+            ),
             Exporter("csv", "Table (CSV)", "text/csv; charset=utf-8; header=present", ".csv", table.write_slice),
         )
     }

@@ -11,7 +11,8 @@ import msgspec
 
 from profcore.formats.chart import Chart, Track
 from profcore.formats.chart_slices import chart_of_slice
-from profcore.formats.slice import SliceExport
+from profcore.formats.chart_views import chart_of_views
+from profcore.formats.slice import SliceExport, TimelineExport
 from profcore.formats.streaming import encode_json, stream_array
 
 SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
@@ -32,6 +33,11 @@ class Frame(msgspec.Struct, omit_defaults=True):
 def write_slice(export: SliceExport) -> Iterator[bytes]:
     """Yields the speedscope file of a slice as JSON (UTF-8) in pieces; equal input gives equal bytes."""
     yield from write_chart(chart_of_slice(export))
+
+
+def write_timeline(export: TimelineExport) -> Iterator[bytes]:
+    """Yields the speedscope file of some views: a profile for each, on its clock."""
+    yield from write_chart(chart_of_views(export))
 
 
 def write_chart(chart: Chart) -> Iterator[bytes]:

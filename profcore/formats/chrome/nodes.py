@@ -4,7 +4,7 @@ Source: the DevTools protocol's domain `Profiler`. A node's id is its place plus
 names that readers look for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -99,12 +99,19 @@ def profile_nodes(chart: Chart) -> Iterator[ProfileNode]:
         yield ProfileNode(node + FIRST_ID, frames[func], counts[node], children[node])
 
 
-def trace_nodes(chart: Chart, frames: list[CallFrame]) -> Iterator[TraceNode]:
-    """Yields the same nodes as trace events have them: without counts, callers before callees."""
+def trace_nodes(chart: Chart, track: Track, frames: Sequence[CallFrame]) -> Iterator[TraceNode]:
+    """Yields the nodes that a track uses, as trace events have them: without counts, callers before callees."""
+    is_used = [False] * len(chart.func)
+    for leaf in track.node:
+        node = leaf
+        while node >= 0 and not is_used[node]:
+            is_used[node] = True
+            node = chart.prefix[node]
     yield TraceNode(ROOT_ID, _engine_frame("(root)"))
     yield TraceNode(IDLE_ID, _engine_frame("(idle)"), ROOT_ID)
     for node, (func, prefix) in enumerate(zip(chart.func, chart.prefix, strict=True)):
-        yield TraceNode(node + FIRST_ID, frames[func], prefix + FIRST_ID if prefix >= 0 else ROOT_ID)
+        if is_used[node]:
+            yield TraceNode(node + FIRST_ID, frames[func], prefix + FIRST_ID if prefix >= 0 else ROOT_ID)
 
 
 def _idle_samples(chart: Chart) -> int:
@@ -123,15 +130,15 @@ class SampleColumns(msgspec.Struct):
     deltas: list[int]
 
 
-def sample_columns(tracks: list[Track]) -> SampleColumns:
+def sample_columns(tracks: Sequence[Track], first_us: int = 0) -> SampleColumns:
     """Returns the samples of tracks, one after the other: one for each run that lasts.
 
-    A sample lasts until the next one. So there is one more at the end, of `(root)`, at which nothing begins: what
-    readers make of the last one's length differs.
+    The first begins `first_us` after the start of the profile. A sample lasts until the next one. So there is one more
+    at the end, of `(root)`, at which nothing begins: what readers make of the last one's length differs.
     """
     ids = {IDLE: IDLE_ID}
     columns = SampleColumns([], [])
-    since = 0
+    since = first_us
     for track in tracks:
         for node, us in zip(track.node, track.us, strict=True):
             if us > 0:

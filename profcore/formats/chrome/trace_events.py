@@ -2,7 +2,7 @@
 
 The stacks are there twice, on threads of their own. "Stacks" is a V8 CPU profile (events `Profile` and `ProfileChunk`),
 which DevTools draws and Perfetto reads into its table of samples. "Call paths" is the same as nested slices, which
-Perfetto and trace-viewer draw and sum up. Times are µs on the axis plus `ORIGIN_US`.
+Perfetto and trace-viewer draw and sum up. A view's marks are on a third.
 
 Source: the Trace Event Format, and DevTools' and Perfetto's own readers.
 """
@@ -15,8 +15,9 @@ import msgspec
 
 from profcore.formats.chart import Chart, ChartFunc, Track, find_calls
 from profcore.formats.chart_slices import chart_of_slice
+from profcore.formats.chart_views import chart_of_views
 from profcore.formats.chrome.nodes import CallFrame, call_frames, sample_columns, trace_nodes
-from profcore.formats.slice import SliceExport
+from profcore.formats.slice import SliceExport, TimelineExport
 from profcore.formats.streaming import encode_json
 
 # DevTools takes a time of 0 for none; a small origin keeps every time exact where it is reckoned in fractions of ms.
@@ -24,7 +25,8 @@ ORIGIN_US: Final = 1_000_000
 PID: Final = 1
 STACKS_TID: Final = 1
 PATHS_TID: Final = 2
-TIDS_PER_TRACK: Final = 2
+MARKS_TID: Final = 3
+TIDS_PER_TRACK: Final = 3
 PROFILER: Final = "disabled-by-default-v8.cpu_profiler"
 META: Final = "__metadata"
 OURS: Final = "fieldflame"
@@ -54,13 +56,19 @@ def write_slice(export: SliceExport) -> Iterator[bytes]:
     yield from write_chart(chart_of_slice(export))
 
 
+def write_timeline(export: TimelineExport) -> Iterator[bytes]:
+    """Yields the trace of some views: threads for each, with its marks, all on one clock since each one's start."""
+    yield from write_chart(chart_of_views(export))
+
+
 def write_chart(chart: Chart) -> Iterator[bytes]:
-    """Yields a chart: a pair of threads for each track. `metadata` holds the facts."""
-    metadata = {"title": chart.title, "origin_us": ORIGIN_US, **chart.facts}
+    """Yields a chart: threads for each track. `metadata` holds the facts, and what of the clock is the axis' 0."""
+    origin_us = find_origin(chart)
+    metadata = {"title": chart.title, "origin_us": origin_us, **chart.facts}
     yield b'{"displayTimeUnit":"ms","metadata":' + encode_json(metadata) + b',"traceEvents":['
     batch: list[Event] = []
     separator = b""
-    for event in _events(chart):
+    for event in _events(chart, origin_us):
         batch.append(event)
         if len(batch) == EVENTS_AT_ONCE or event.name == CHUNK:
             yield separator + encode_json(batch)[1:-1]
@@ -69,26 +77,36 @@ def write_chart(chart: Chart) -> Iterator[bytes]:
     yield (separator if batch else b"") + encode_json(batch)[1:-1] + b"]}"
 
 
-def _events(chart: Chart) -> Iterator[Event]:
+def find_origin(chart: Chart) -> int:
+    """Returns where the axis' 0 lies on the file's clock: no time in the file is below `ORIGIN_US`."""
+    starts = [track.start_us for track in chart.tracks]
+    starts += [mark.start_us for track in chart.tracks for mark in track.marks]
+    return ORIGIN_US - min(0, *starts, 0)
+
+
+def _events(chart: Chart, origin_us: int) -> Iterator[Event]:
     yield _label("process_name", PID, chart.title)
     frames = call_frames(chart, keep_apart=True)
     names = [name_slice(func) for func in chart.funcs]
     for index, track in enumerate(chart.tracks):
-        stacks, paths = STACKS_TID + TIDS_PER_TRACK * index, PATHS_TID + TIDS_PER_TRACK * index
+        stacks, paths, marks = (tid + TIDS_PER_TRACK * index for tid in (STACKS_TID, PATHS_TID, MARKS_TID))
         suffix = f" – {track.name}" if len(chart.tracks) > 1 else ""
         yield _label("thread_name", stacks, f"Stacks{suffix}")
         yield _label("thread_name", paths, f"Call paths{suffix}")
-        yield from _profile(chart, track, stacks, frames)
-        yield from _slices(chart, track, paths, names)
+        yield from _profile(chart, track, stacks, frames, origin_us)
+        yield from _slices(chart, track, paths, names, origin_us)
+        if track.marks:
+            yield _label("thread_name", marks, f"Marks{suffix}")
+            yield from _marks(track, marks, origin_us)
 
 
 def _label(what: str, tid: int, name: str) -> Event:
     return Event(what, META, "M", PID, tid, 0, {"name": name})
 
 
-def _profile(chart: Chart, track: Track, tid: int, frames: list[CallFrame]) -> Iterator[Event]:
-    start, end = ORIGIN_US + track.start_us, ORIGIN_US + track.end_us
-    # DevTools draws no thread without an event of its own; the two marks say where the axis begins and ends, too.
+def _profile(chart: Chart, track: Track, tid: int, frames: Sequence[CallFrame], origin_us: int) -> Iterator[Event]:
+    start, end = origin_us + track.start_us, origin_us + track.end_us
+    # DevTools draws no thread without an event of its own; the two say where the axis begins and ends, too.
     yield Event("axis begins", OURS, "I", PID, tid, start, {}, s="t")
 
     def chunk(fields: dict[str, object]) -> Event:
@@ -96,7 +114,7 @@ def _profile(chart: Chart, track: Track, tid: int, frames: list[CallFrame]) -> I
 
     first: dict[str, object] = {"startTime": start, "source": "SelfProfiling"}
     yield Event("Profile", PROFILER, "P", PID, tid, start, {"data": first}, id=hex(tid))
-    nodes = trace_nodes(chart, frames)
+    nodes = trace_nodes(chart, track, frames)
     while rows := list(islice(nodes, ROWS_PER_CHUNK)):
         yield chunk({"cpuProfile": {"nodes": rows}})
     columns = sample_columns([track])
@@ -107,11 +125,23 @@ def _profile(chart: Chart, track: Track, tid: int, frames: list[CallFrame]) -> I
     yield Event("axis ends", OURS, "I", PID, tid, end, {}, s="t")
 
 
-def _slices(chart: Chart, track: Track, tid: int, names: Sequence[str]) -> Iterator[Event]:
+def _slices(chart: Chart, track: Track, tid: int, names: Sequence[str], origin_us: int) -> Iterator[Event]:
     args = [_args(func) for func in chart.funcs]
     for call in find_calls(chart, track):
         func = chart.func[call.node]
-        yield Event(names[func], OURS, "X", PID, tid, ORIGIN_US + call.start_us, args[func], dur=call.us)
+        yield Event(names[func], OURS, "X", PID, tid, origin_us + call.start_us, args[func], dur=call.us)
+
+
+def _marks(track: Track, tid: int, origin_us: int) -> Iterator[Event]:
+    """Yields a view's marks: moments, and what lasts as a pair of a beginning and an end, since these may overlap."""
+    for index, mark in enumerate(track.marks):
+        name, start = f"mark: {mark.name}", origin_us + mark.start_us
+        if mark.us == 0:
+            yield Event(name, OURS, "I", PID, tid, start, dict(mark.facts), s="t")
+            continue
+        pair = f"{hex(tid)}.{index}"
+        yield Event(name, OURS, "b", PID, tid, start, dict(mark.facts), id=pair)
+        yield Event(name, OURS, "e", PID, tid, start + mark.us, {}, id=pair)
 
 
 def _args(func: ChartFunc) -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from profcore.formats.chart import Chart, ChartFunc, Place
 from profcore.formats.chart_slices import chart_of_slice
+from profcore.formats.chart_views import chart_of_views
 from profcore.formats.pprof.messages import (
     Strings,
     bytes_field,
@@ -21,7 +22,7 @@ from profcore.formats.pprof.messages import (
     value_type,
     varint,
 )
-from profcore.formats.slice import SliceExport
+from profcore.formats.slice import SliceExport, TimelineExport
 from profcore.formats.streaming import gzip_stream
 
 SAMPLE: Final = 2
@@ -36,6 +37,11 @@ WEB_LINK: Final = ("https://", "http://")
 def write_slice(export: SliceExport) -> Iterator[bytes]:
     """Yields the pprof profile of a slice, gzipped, in pieces; equal input gives equal bytes."""
     yield from write_chart(chart_of_slice(export))
+
+
+def write_timeline(export: TimelineExport) -> Iterator[bytes]:
+    """Yields the pprof profile of some views; the label `start` of a sample is its time on the view's clock."""
+    yield from write_chart(chart_of_views(export))
 
 
 def write_chart(chart: Chart) -> Iterator[bytes]:
@@ -79,7 +85,7 @@ def _head(chart: Chart, strings: Strings) -> bytes:
             bytes_field(1, time),
             bytes_field(MAPPING, mapping(MAPPING_ID, strings.intern(str(chart.facts.get("project", ""))))),
             number_field(9, round(chart.started_at_ms * 1_000_000)),
-            number_field(10, chart.time.span_us * 1_000),
+            number_field(10, _duration_us(chart) * 1_000),
             bytes_field(11, time),
             number_field(12, chart.interval_us),
             *(number_field(13, strings.intern(comment)) for comment in comments),
@@ -87,6 +93,13 @@ def _head(chart: Chart, strings: Strings) -> bytes:
             number_field(15, strings.intern(link) if isinstance(link, str) and link.startswith(WEB_LINK) else 0),
         )
     )
+
+
+def _duration_us(chart: Chart) -> int:
+    """Returns how long the longest track is by its clock; of sums, for how long all views together were observed."""
+    if chart.is_clock:
+        return max((track.end_us - track.start_us for track in chart.tracks), default=0)
+    return chart.time.span_us
 
 
 def _text(fact: object) -> str:
