@@ -11,8 +11,10 @@ import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import Page, Route
 
 from tests.profcore.formats.readers import IDLE, Key, Sums
 
@@ -86,3 +88,62 @@ def run_go_pprof(path: Path, *flags: str) -> str:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
+
+
+SPEEDSCOPE: Final = MODULES / "speedscope" / "dist" / "release"
+SPEEDSCOPE_HOST: Final = "http://speedscope.test"
+
+
+def read_schema() -> dict[str, Any]:  # JSON Schema
+    """Returns the schema of speedscope's file format that the project publishes."""
+    path = SPEEDSCOPE / "file-format-schema.json"
+    if not path.exists():
+        pytest.skip("speedscope is missing: `./test` installs it into tests/node")
+    schema: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return schema
+
+
+def read_by_speedscope(page: Page, name: str, body: bytes) -> dict[str, Sums]:
+    """Opens a file in speedscope itself, in a browser, and returns what it makes of it, by profile.
+
+    What it read is had by its own "Export": a file of calls that begin and end. Nothing is sent anywhere: the page's
+    requests are answered from the package.
+    """
+    read_schema()
+
+    def answer(route: Route) -> None:
+        asked = route.request.url.removeprefix(SPEEDSCOPE_HOST).lstrip("/").partition("?")[0]
+        if asked == name:
+            route.fulfill(body=body, content_type="application/octet-stream")
+        elif (SPEEDSCOPE / (asked or "index.html")).is_file():
+            route.fulfill(path=SPEEDSCOPE / (asked or "index.html"))
+        else:
+            route.fulfill(status=404)
+
+    page.route("**/*", answer)
+    page.goto(f"{SPEEDSCOPE_HOST}/#profileURL={quote(f'{SPEEDSCOPE_HOST}/{name}')}")
+    page.get_by_text("Left Heavy").wait_for()
+    with page.expect_download() as download:
+        page.keyboard.press("Control+s")
+    document = json.loads(download.value.path().read_text(encoding="utf-8"))
+    frames = document["shared"]["frames"]
+    keys = [Key(f["name"], f.get("file") or None, f.get("line") or None, f.get("col") or None) for f in frames]
+    return {profile["name"]: _sum_events(profile, keys) for profile in document["profiles"]}
+
+
+def _sum_events(profile: dict[str, Any], keys: list[Key]) -> Sums:
+    factor = {"microseconds": 1, "milliseconds": 1_000, "nanoseconds": 0.001, "none": 1}[profile["unit"]]
+    sums, since = Sums(), 0.0
+    stack: list[Key] = []
+    for event in profile["events"]:
+        sums.add(stack, (event["at"] - since) * factor)
+        since = event["at"]
+        if event["type"] == "O":
+            stack.append(keys[event["frame"]])
+        else:
+            assert stack.pop() == keys[event["frame"]]
+    assert not stack
+    for times in (sums.self_us, sums.total_us):
+        for key, us in times.items():
+            times[key] = round(us)
+    return sums
