@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, assert_never
 
-from profcore.formats.firefox.writer import write_profile as write_firefox
+from profcore.formats.firefox import writer as firefox
 from profcore.formats.slice import DifferenceExport, Export, SegmentedExport, SliceExport, TimelineExport
 
 Kind = Literal["slice", "segments", "timeline", "difference"]
@@ -76,9 +76,15 @@ class Exporter:
         raise UnsupportedKind(f"{self.title} has no way to write a {kind_of(export)}.")
 
 
-EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
-    {
-        exporter.name: exporter
-        for exporter in (Exporter("firefox", "Firefox Profiler", "application/json", ".json", write_firefox),)
-    }
+FIREFOX: Final = Exporter(
+    "firefox",
+    "Firefox Profiler",
+    "application/json",
+    ".json",
+    firefox.write_profile,
+    firefox.write_segments,
+    firefox.write_views,
+    firefox.write_difference,
 )
+
+EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType({exporter.name: exporter for exporter in (FIREFOX,)})
