@@ -6,6 +6,7 @@ Every question goes through a project. Sums are µs and samples, exact; names of
 from aggregate.selectors.calls import Calls, PrunedTree, select_call_tree, select_calls, select_func
 from aggregate.selectors.categories import GROUPINGS
 from aggregate.selectors.census import DIMENSIONS, CensusRow, select_census
+from aggregate.selectors.estimates import TABLE_SORTS, Asked, select_estimated
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
 from aggregate.selectors.groups import select_groups
@@ -28,7 +29,9 @@ __all__ = [
     "DIMENSIONS",
     "FUNCTION_SORTS",
     "GROUPINGS",
+    "TABLE_SORTS",
     "VIEW_ORDERS",
+    "Asked",
     "Calls",
     "CensusRow",
     "FunctionRow",
@@ -50,6 +53,7 @@ __all__ = [
     "select_call_tree",
     "select_calls",
     "select_census",
+    "select_estimated",
     "select_func",
     "select_functions",
     "select_groups",
