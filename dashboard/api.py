@@ -1,5 +1,6 @@
 """The read API. Each view decodes its parameters, asks one selector, and encodes the answer."""
 
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
@@ -15,24 +16,35 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from aggregate.selectors import (
+    EXPORT_FIELDS,
     GROUPINGS,
     TABLE_SORTS,
     Asked,
     Slice,
     SliceError,
+    resolve_export,
     resolve_slice,
     select_estimated,
     select_pages,
     select_releases,
     select_status,
 )
+from aggregate.selectors.requests import AXES, ENGINES
 from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
 from dashboard import openapi as _registers_itself  # noqa: F401
 from dashboard.access import get_visible_project
 from dashboard.authentication import TokenAuthentication
 from dashboard.estimates import MEASURES
 from dashboard.exports import answer_export
-from dashboard.params import ParamError, check_known, read_choice, read_count, read_slice_query, read_words
+from dashboard.params import (
+    ParamError,
+    check_known,
+    read_choice,
+    read_count,
+    read_export_query,
+    read_slice_query,
+    read_words,
+)
 from dashboard.permissions import HasCredentials
 from dashboard.serializers import (
     ErrorShape,
@@ -48,7 +60,7 @@ from dashboard.serializers import (
 from ingest.models import ApiToken, Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.formats.registry import EXPORTERS
-from profcore.formats.slice import FUNC_CATEGORIES
+from profcore.formats.slice import FUNC_CATEGORIES, SEGMENTS
 from profcore.stats.views import Measure
 
 # All functions of a heavy page are some thousands; the limit bounds an answer to a few MB.
@@ -74,6 +86,13 @@ FINE_PARAMS: Final = [
     _many("trace", "A trace's id; its raw body must still be kept."),
     _many("tag", "`key:value`, from raw bodies. Several must all be there."),
     _many("func_over", "`ID:MS`: views in which that function's total is above so many ms. Several must all hold."),
+]
+EXPORT_PARAMS: Final = [
+    OpenApiParameter("segment", enum=SEGMENTS, description="A track for each, where the format has tracks."),
+    OpenApiParameter("axis", enum=AXES, description="`time`, the default for views and traces, or `sum`."),
+    OpenApiParameter("engine", enum=ENGINES, description="`leaves`: what the engine did, below the functions."),
+    _many("base_release", "With `head_release`: a difference, for each page view. A release of the base."),
+    _many("head_release", "A release of the head."),
 ]
 ERRORS: Final = {
     400: OpenApiResponse(ErrorShape, "A parameter is unknown or has no usable value."),
@@ -190,13 +209,14 @@ class FunctionsView(ProjectView):
 
 
 class ProfileView(ProjectView):
-    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "format", "compress")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, *EXPORT_FIELDS, "format", "compress")
 
     @extend_schema(
         operation_id="profile",
         parameters=[
             *SLICE_PARAMS,
             *FINE_PARAMS,
+            *EXPORT_PARAMS,
             OpenApiParameter("format", enum=list(EXPORTERS), required=True),
             OpenApiParameter(
                 "compress", enum=["none", "gzip"], default="none", description="`gzip` sends a `.gz` file."
@@ -214,10 +234,10 @@ class ProfileView(ProjectView):
         params = request.query_params
         exporter = EXPORTERS[read_choice(params, "format", list(EXPORTERS), "")]
         compress = read_choice(params, "compress", ("none", "gzip"), "none")
-        slice_ = self.resolve_slice()
-        link = request.build_absolute_uri(link_of(self.project, slice_))
+        asked = resolve_export(self.resolve_slice(), exporter, read_export_query(params))
+        link = request.build_absolute_uri(link_of(self.project, replace(asked.slice_, releases=asked.release_words)))
         return answer_export(
-            request._request, self.project, slice_, exporter, as_gzip_file=compress == "gzip", link=link
+            request._request, self.project, asked, exporter, as_gzip_file=compress == "gzip", link=link
         )
 
 

@@ -13,6 +13,14 @@ from aggregate.selectors.groups import select_groups
 from aggregate.selectors.labels import label_func
 from aggregate.selectors.pages import PageRow, ReleaseRow, select_pages, select_releases
 from aggregate.selectors.projects import ProjectSummary, Status, select_project_summaries, select_status
+from aggregate.selectors.requests import (
+    EXPORT_FIELDS,
+    ExportQuery,
+    ExportRequest,
+    fingerprint_export,
+    resolve_export,
+    select_export,
+)
 from aggregate.selectors.slices import Slice, SliceError, SliceQuery, resolve_slice
 from aggregate.selectors.traces import (
     VIEW_ORDERS,
@@ -27,6 +35,7 @@ from aggregate.selectors.traces import (
 
 __all__ = [
     "DIMENSIONS",
+    "EXPORT_FIELDS",
     "FUNCTION_SORTS",
     "GROUPINGS",
     "TABLE_SORTS",
@@ -34,6 +43,8 @@ __all__ = [
     "Asked",
     "Calls",
     "CensusRow",
+    "ExportQuery",
+    "ExportRequest",
     "FunctionRow",
     "FunctionTable",
     "PageRow",
@@ -47,13 +58,16 @@ __all__ = [
     "TraceRow",
     "ViewRow",
     "ViewTable",
+    "fingerprint_export",
     "fingerprint_slice",
     "label_func",
+    "resolve_export",
     "resolve_slice",
     "select_call_tree",
     "select_calls",
     "select_census",
     "select_estimated",
+    "select_export",
     "select_func",
     "select_functions",
     "select_groups",
