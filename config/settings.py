@@ -221,12 +221,24 @@ CELERY_BEAT_SCHEDULE = {
 # Views whose contributions statistics look at: all of a slice up to so many, else a uniform sample. A comparison of
 # twice as many takes a third of a second; intervals narrow with the root of it.
 STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 3_000, low=1)
+# The same for the intervals and percentiles in a table of functions. Means are of all views anyway; the sample tells how
+# much views differ, and a thousand are read in the time that the table itself takes. Of fewer than 400, intervals around
+# exact means of skewed times hold less than 93 % (docs/statistics.md).
+TABLE_STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_TABLE_STATISTICS_MAX_VIEWS", 1_000, low=400)
 VIEWER_ORIGIN = read_str("FIELDFLAME_VIEWER_ORIGIN", "https://profiler.firefox.com")
 # Views one answer decodes the contributions of: some 30 µs and 400 bytes each.
 READ_MAX_VIEWS = read_int("FIELDFLAME_READ_MAX_VIEWS", 20_000, low=1)
 # Raw traces one answer folds while a web thread waits: 0.5 ms each for recorded ones, 7 ms for heavy ones (bench core).
 READ_MAX_RAW_TRACES = read_int("FIELDFLAME_READ_MAX_RAW_TRACES", 500, low=1)
 READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # and their expanded bytes
+# --- Exports ----------------------------------------------------------------------------------------------------------
+# Call nodes of an export; lighter ones are pruned. Of 500,000 the Firefox Profiler's stack chart took 9 s and 2.1 GB, of
+# 50,000 it took 1.2 s (2 shared cores, 2026-08); some 300 bytes each while a file is built here.
+EXPORT_MAX_CALL_NODES = read_int("FIELDFLAME_EXPORT_MAX_CALL_NODES", 200_000, low=1_000)
+EXPORT_MAX_SEGMENTS = read_int(
+    "FIELDFLAME_EXPORT_MAX_SEGMENTS", 14, low=1
+)  # tracks; with the whole, what a viewer shows
+EXPORT_MAX_VIEWS = read_int("FIELDFLAME_EXPORT_MAX_VIEWS", 20, low=1)  # on their clocks in one file, sample by sample
 REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

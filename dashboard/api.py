@@ -1,6 +1,7 @@
 """The read API. Each view decodes its parameters, asks one selector, and encodes the answer."""
 
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, cast
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.urls import reverse
@@ -15,23 +16,35 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from aggregate.selectors import (
-    FUNCTION_SORTS,
+    EXPORT_FIELDS,
     GROUPINGS,
+    TABLE_SORTS,
+    Asked,
     Slice,
     SliceError,
+    resolve_export,
     resolve_slice,
-    select_functions,
-    select_groups,
+    select_estimated,
     select_pages,
     select_releases,
     select_status,
 )
+from aggregate.selectors.requests import AXES, ENGINES
 from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
 from dashboard import openapi as _registers_itself  # noqa: F401
 from dashboard.access import get_visible_project
 from dashboard.authentication import TokenAuthentication
+from dashboard.estimates import MEASURES
 from dashboard.exports import answer_export
-from dashboard.params import ParamError, check_known, read_choice, read_count, read_slice_query, read_words
+from dashboard.params import (
+    ParamError,
+    check_known,
+    read_choice,
+    read_count,
+    read_export_query,
+    read_slice_query,
+    read_words,
+)
 from dashboard.permissions import HasCredentials
 from dashboard.serializers import (
     ErrorShape,
@@ -47,11 +60,11 @@ from dashboard.serializers import (
 from ingest.models import ApiToken, Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.formats.registry import EXPORTERS
-from profcore.formats.slice import FUNC_CATEGORIES
+from profcore.formats.slice import FUNC_CATEGORIES, SEGMENTS
+from profcore.stats.views import Measure
 
 # All functions of a heavy page are some thousands; the limit bounds an answer to a few MB.
 MAX_FUNCTIONS: Final = 10_000
-SORTS: Final = (*FUNCTION_SORTS, "p75_self_ms")
 
 
 def _many(
@@ -73,6 +86,13 @@ FINE_PARAMS: Final = [
     _many("trace", "A trace's id; its raw body must still be kept."),
     _many("tag", "`key:value`, from raw bodies. Several must all be there."),
     _many("func_over", "`ID:MS`: views in which that function's total is above so many ms. Several must all hold."),
+]
+EXPORT_PARAMS: Final = [
+    OpenApiParameter("segment", enum=SEGMENTS, description="A track for each, where the format has tracks."),
+    OpenApiParameter("axis", enum=AXES, description="`time`, the default for views and traces, or `sum`."),
+    OpenApiParameter("engine", enum=ENGINES, description="`leaves`: what the engine did, below the functions."),
+    _many("base_release", "With `head_release`: a difference, for each page view. A release of the base."),
+    _many("head_release", "A release of the head."),
 ]
 ERRORS: Final = {
     400: OpenApiResponse(ErrorShape, "A parameter is unknown or has no usable value."),
@@ -158,7 +178,7 @@ class PagesView(ProjectView):
 
 
 class FunctionsView(ProjectView):
-    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "category", "group_by", "sort", "limit")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "category", "group_by", "sort", "limit", "measure")
 
     @extend_schema(
         operation_id="functions",
@@ -167,7 +187,8 @@ class FunctionsView(ProjectView):
             *FINE_PARAMS,
             _many("category", "A category: those functions alone.", enum=list(FUNC_CATEGORIES)),
             OpenApiParameter("group_by", enum=["function", *GROUPINGS], default="function"),
-            OpenApiParameter("sort", enum=list(FUNCTION_SORTS), default="self_ms"),
+            OpenApiParameter("sort", enum=list(TABLE_SORTS), default="self_ms"),
+            OpenApiParameter("measure", enum=list(MEASURES), default="self", description="Of `estimates`."),
             OpenApiParameter("limit", OpenApiTypes.INT, default=MAX_FUNCTIONS, description=f"1 to {MAX_FUNCTIONS}."),
         ],
         responses={200: FunctionsShape, **ERRORS},
@@ -177,25 +198,25 @@ class FunctionsView(ProjectView):
         params = self.request.query_params
         grouping = read_choice(params, "group_by", ("function", *GROUPINGS), "function")
         categories = read_words(params, "category", list(FUNC_CATEGORIES))
-        if (sort := read_choice(params, "sort", SORTS, "self_ms")) not in FUNCTION_SORTS:
-            raise ParamError("sort", f"sort={sort} is not answered yet; {', '.join(FUNCTION_SORTS)} are.")
+        sort = read_choice(params, "sort", TABLE_SORTS, "self_ms")
+        measure = cast("Measure", read_choice(params, "measure", MEASURES, "self"))  # one of its words
+        if measure == "total" and grouping != "function":
+            raise ParamError("measure", "measure=total is known of functions alone: views keep no totals of groups.")
         limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
+        asked = Asked(grouping, sort, limit, categories, measure)
         slice_ = self.resolve_slice()
-        if grouping == "function":
-            table = select_functions(slice_, sort=sort, limit=limit, categories=categories)
-        else:
-            table = select_groups(slice_, grouping, sort=sort, limit=limit, categories=categories)
-        return Response(encode_functions(slice_, table))
+        return Response(encode_functions(slice_, select_estimated(slice_, asked)))
 
 
 class ProfileView(ProjectView):
-    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "format", "compress")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, *EXPORT_FIELDS, "format", "compress")
 
     @extend_schema(
         operation_id="profile",
         parameters=[
             *SLICE_PARAMS,
             *FINE_PARAMS,
+            *EXPORT_PARAMS,
             OpenApiParameter("format", enum=list(EXPORTERS), required=True),
             OpenApiParameter(
                 "compress", enum=["none", "gzip"], default="none", description="`gzip` sends a `.gz` file."
@@ -216,10 +237,10 @@ class ProfileView(ProjectView):
         params = request.query_params
         exporter = EXPORTERS[read_choice(params, "format", list(EXPORTERS), "")]
         compress = read_choice(params, "compress", ("none", "gzip"), "none")
-        slice_ = self.resolve_slice()
-        link = request.build_absolute_uri(link_of(self.project, slice_))
+        asked = resolve_export(self.resolve_slice(), exporter, read_export_query(params))
+        link = request.build_absolute_uri(link_of(self.project, replace(asked.slice_, releases=asked.release_words)))
         return answer_export(
-            request._request, self.project, slice_, exporter, as_gzip_file=compress == "gzip", link=link
+            request._request, self.project, asked, exporter, as_gzip_file=compress == "gzip", link=link
         )
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.cache import get_conditional_response, patch_vary_headers
 
-from aggregate.selectors import Slice, fingerprint_slice, select_slice_export
+from aggregate.selectors import ExportRequest, fingerprint_export, select_export
 from ingest.models import Project
 from profcore.formats.registry import Exporter
 from profcore.formats.streaming import gzip_stream
@@ -21,7 +21,7 @@ UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
 
 
 def answer_export(
-    request: HttpRequest, project: Project, slice_: Slice, exporter: Exporter, *, as_gzip_file: bool, link: str
+    request: HttpRequest, project: Project, asked: ExportRequest, exporter: Exporter, *, as_gzip_file: bool, link: str
 ) -> HttpResponseBase:
     """Streams an export.
 
@@ -31,16 +31,15 @@ def answer_export(
     """
     as_gzip_file = as_gzip_file and not exporter.is_packed
     is_encoded = not as_gzip_file and not exporter.is_packed and accepts_gzip(request)
-    etag = make_etag(project, slice_, exporter, link, "file" if as_gzip_file else "gzip" if is_encoded else "plain")
+    etag = make_etag(project, asked, exporter, link, "file" if as_gzip_file else "gzip" if is_encoded else "plain")
     response: HttpResponseBase | None = get_conditional_response(request, etag=etag, response=None)
     if response is None:
-        export = select_slice_export(slice_, project=project.name, link=link)
-        written = exporter.write(export)
+        written = exporter.write(select_export(asked, project=project.name, link=link))
         # The first piece before the status line: what fails while the tables are built answers 500, not half a file.
         pieces: Iterator[bytes] = chain([next(written)], written)
         response = StreamingHttpResponse(gzip_stream(pieces) if as_gzip_file or is_encoded else pieces)
         response["Content-Type"] = "application/gzip" if as_gzip_file else exporter.media_type
-        name = name_file(project, slice_) + exporter.suffix + (".gz" if as_gzip_file else "")
+        name = name_file(project, asked) + exporter.suffix + (".gz" if as_gzip_file else "")
         response["Content-Disposition"] = f'attachment; filename="{name}"'
         response["X-Content-Type-Options"] = "nosniff"  # names are hostile, and some formats are plain text
         if is_encoded:
@@ -59,13 +58,20 @@ def accepts_gzip(request: HttpRequest) -> bool:
     return False
 
 
-def make_etag(project: Project, slice_: Slice, exporter: Exporter, link: str, coding: str) -> str:
-    """Returns the weak ETag of one representation of a slice's export."""
-    facts = (EXPORT_VERSION, exporter.name, coding, project.name, link, slice_.query(), fingerprint_slice(slice_))
+def make_etag(project: Project, asked: ExportRequest, exporter: Exporter, link: str, coding: str) -> str:
+    """Returns the weak ETag of one representation of an export."""
+    what = (asked.kind, asked.query, asked.segment, fingerprint_export(asked))
+    facts = (EXPORT_VERSION, exporter.name, coding, project.name, link, what)
     return f'W/"{hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()}"'
 
 
-def name_file(project: Project, slice_: Slice) -> str:
+def name_file(project: Project, asked: ExportRequest) -> str:
     """Returns a file name without its suffix: ASCII letters, digits, dots and dashes."""
-    words = [project.slug, *slice_.releases[:1], *slice_.pages[:1]]
+    words = [project.slug]
+    if asked.base is not None and asked.head is not None:
+        words += [*asked.base.releases[:1], "to", *asked.head.releases[:1]]
+    words += [*asked.slice_.releases[:1], *asked.slice_.pages[:1]]
+    words += [f"view-{str(view)[:8]}" for view in asked.slice_.views[:1]]
+    words += [f"trace-{str(trace)[:8]}" for trace in asked.slice_.traces[:1]]
+    words += ["by", asked.segment] if asked.segment else []
     return "-".join(part for word in words if (part := UNSAFE.sub("-", word).strip("-.")))[:FILE_NAME_CHARS]

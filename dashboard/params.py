@@ -6,7 +6,7 @@ from typing import Final
 
 from django.http import QueryDict
 
-from aggregate.selectors import SliceQuery
+from aggregate.selectors import ExportQuery, SliceQuery
 from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
 
 SHARE: Final = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,12})?")
@@ -32,6 +32,17 @@ def check_known(params: QueryDict, known: Collection[str]) -> None:
 def read_slice_query(params: QueryDict) -> SliceQuery:
     """Returns the slice's raw values, for `resolve_slice` to check."""
     return SliceQuery(*(params.getlist(field) for field in (*SLICE_FIELDS, *FINE_FIELDS)))
+
+
+def read_export_query(params: QueryDict) -> ExportQuery:
+    """Returns how an export is asked for, for `resolve_export` to check."""
+    return ExportQuery(
+        segment=read_one(params, "segment", ""),
+        axis=read_one(params, "axis", ""),
+        engine=read_one(params, "engine", ""),
+        base_release=params.getlist("base_release"),
+        head_release=params.getlist("head_release"),
+    )
 
 
 def read_one(params: QueryDict, name: str, default: str) -> str:

@@ -6,12 +6,21 @@ Every question goes through a project. Sums are µs and samples, exact; names of
 from aggregate.selectors.calls import Calls, PrunedTree, select_call_tree, select_calls, select_func
 from aggregate.selectors.categories import GROUPINGS
 from aggregate.selectors.census import DIMENSIONS, CensusRow, select_census
+from aggregate.selectors.estimates import TABLE_SORTS, Asked, select_estimated
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
 from aggregate.selectors.groups import select_groups
 from aggregate.selectors.labels import label_func
 from aggregate.selectors.pages import PageRow, ReleaseRow, select_pages, select_releases
 from aggregate.selectors.projects import ProjectSummary, Status, select_project_summaries, select_status
+from aggregate.selectors.requests import (
+    EXPORT_FIELDS,
+    ExportQuery,
+    ExportRequest,
+    fingerprint_export,
+    resolve_export,
+    select_export,
+)
 from aggregate.selectors.slices import Slice, SliceError, SliceQuery, resolve_slice
 from aggregate.selectors.traces import (
     VIEW_ORDERS,
@@ -26,11 +35,16 @@ from aggregate.selectors.traces import (
 
 __all__ = [
     "DIMENSIONS",
+    "EXPORT_FIELDS",
     "FUNCTION_SORTS",
     "GROUPINGS",
+    "TABLE_SORTS",
     "VIEW_ORDERS",
+    "Asked",
     "Calls",
     "CensusRow",
+    "ExportQuery",
+    "ExportRequest",
     "FunctionRow",
     "FunctionTable",
     "PageRow",
@@ -44,12 +58,16 @@ __all__ = [
     "TraceRow",
     "ViewRow",
     "ViewTable",
+    "fingerprint_export",
     "fingerprint_slice",
     "label_func",
+    "resolve_export",
     "resolve_slice",
     "select_call_tree",
     "select_calls",
     "select_census",
+    "select_estimated",
+    "select_export",
     "select_func",
     "select_functions",
     "select_groups",

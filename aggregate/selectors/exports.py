@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.categories import select_sites
@@ -14,8 +15,9 @@ from aggregate.selectors.whole import Whole, merge_slice
 from profcore.calltree import CallTree
 from profcore.categories import categorize
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.formats.pruning import prune_export
 from profcore.formats.slice import ExportFunc, SliceExport
-from profcore.funcs import FuncKey
+from profcore.funcs import FuncKey, func_digest
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DEFAULT_INTERVAL_US: Final = 10_000  # what the snippet asks for; only a slice without any trace has no other
@@ -45,8 +47,10 @@ def _digest(rows: Iterable[tuple[int, ...]]) -> str:
     return hasher.hexdigest()
 
 
-def select_slice_export(slice_: Slice, *, project: str, link: str | None = None) -> SliceExport:
+def select_slice_export(slice_: Slice, *, project: str, link: str | None = None, is_pruned: bool = True) -> SliceExport:
     """Returns a slice ready to be written in any format. `project` is the name to show, `link` the way back.
+
+    Where it `is_pruned`, call paths beyond `EXPORT_MAX_CALL_NODES` are, the lightest first.
 
     Four statements whatever the size: cells with the pieces of their call trees (one moment), the funcs these name,
     the project's sites, and the usual sampling interval; a fine slice takes three more. Holds the merged tree in
@@ -55,7 +59,7 @@ def select_slice_export(slice_: Slice, *, project: str, link: str | None = None)
     whole = merge_slice(slice_)
     tree, func_ids = _number_funcs(whole.tree)
     starts, ends = _bounds(slice_, whole)
-    return SliceExport(
+    export = SliceExport(
         project=project,
         query=slice_.query(),
         funcs=_select_export_funcs(slice_.project_id, func_ids),
@@ -73,6 +77,7 @@ def select_slice_export(slice_: Slice, *, project: str, link: str | None = None)
         devices=[DEVICE_CLASSES[code] for code in sorted(whole.devices)],
         link=link,
     )
+    return prune_export(export, settings.EXPORT_MAX_CALL_NODES) if is_pruned else export
 
 
 def _bounds(slice_: Slice, whole: Whole) -> tuple[datetime, datetime]:
@@ -111,6 +116,20 @@ def _select_export_funcs(project_id: int, func_ids: Sequence[int]) -> Sequence[E
     if len(funcs) != len(func_ids):
         raise RuntimeError(f"a call tree names {len(func_ids)} funcs, {len(funcs)} were found")
     return funcs
+
+
+def select_funcs_of(project_id: int, keys: Sequence[FuncKey]) -> Sequence[ExportFunc]:
+    """Returns the stored funcs of some keys, in their order: those of folded traces are all there."""
+    digests = [func_digest(project_id, key) for key in keys]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT digest, id FROM aggregate_func WHERE project_id = %s AND digest = ANY(%s::bytea[])",
+            [project_id, digests],
+        )
+        id_of = {bytes(digest): func_id for digest, func_id in cursor}
+    func_ids = sorted(id_of.values())
+    by_id = dict(zip(func_ids, _select_export_funcs(project_id, func_ids), strict=True))
+    return [by_id[id_of[digest]] for digest in digests]
 
 
 def _select_interval_us(project_id: int, cell_ids: Sequence[int]) -> int:

@@ -5,9 +5,10 @@ within bounds: an unknown fact is no reason to refuse a trace, nor one to lose i
 """
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -27,15 +28,31 @@ TYPE_ALIASES: Final = {
     "cls": "layout-shift",
     "long-task": LONG_TASK,
     "loaf": LONG_FRAME,
-    "inp": "interaction",
+    "inp": "interaction-to-next-paint",
     "event": "interaction",
     "first-input": "interaction",
     "user-mark": "mark",
     "user-measure": "measure",
 }
+EXACT_INTEGERS: Final = 2**53
 MAX_FACTS: Final = 40  # a long animation frame has some fifteen with its script's, an interaction ten
 MAX_FACT_CHARS: Final = 400  # a target's selector or a script's URL; more is no tooltip
 MAX_SCRIPTS: Final = 20  # scripts of one long animation frame
+# Moments on the client's clock, as performance entries have them; 0 says "not told" (of another origin, or not yet).
+MOMENTS: Final = frozenset(
+    {
+        "processingStart",
+        "processingEnd",
+        "renderStart",
+        "styleAndLayoutStart",
+        "firstUIEventTimestamp",
+        "loadTime",
+        "renderTime",
+        "start",
+        "startTime",
+        "executionStart",
+    }
+)
 URL_KEYS: Final = frozenset({"url", "src", "href", "sourceURL", "sourceUrl", "containerSrc", "script"})
 URL_IN_TEXT: Final = re.compile(r"\b(?:[a-z][a-z0-9+.-]*://|blob:|data:)\S*", re.IGNORECASE)
 
@@ -45,8 +62,9 @@ class TimelineMark:
     """A timed fact of a page view: µs on the view's clock, or on the trace's own before it is joined.
 
     `type` is the wire's word, synonyms made one (`TYPE_ALIASES`); `name` what the entry calls itself (an event's type,
-    a user mark's name), "" for none. `facts` are the rest, by the wire's names, times among them in ms on the client's
-    clock. `scripts` are those of a long animation frame. Texts are hostile; URLs in them have lost query and fragment.
+    a user mark's name), "" for none. `facts` are the rest, by the wire's names; moments among them (`MOMENTS`) are ms
+    after the mark's start. `scripts` are those of a long animation frame. Texts are hostile; URLs in them have lost
+    query and fragment.
     """
 
     type: str
@@ -60,6 +78,14 @@ class TimelineMark:
     def end_us(self) -> int:
         """When it ended; its start where it has no length."""
         return self.start_us + self.duration_us
+
+
+class _Where(NamedTuple):
+    """What facts of a mark are relative to: its start on the client's clock, and the page."""
+
+    start_ms: float
+    page_url: str | None
+    page: str
 
 
 class _Marks(msgspec.Struct, gc=False):
@@ -93,8 +119,9 @@ def _read_mark(mark: Mapping[str, object], page_url: str | None, page: str) -> T
     if not isinstance(kind, str) or not isinstance(start, int | float) or not isinstance(duration, int | float):
         return None
     start_us = to_us(start)
+    where = _Where(start, page_url, page)
     rest = {key: value for key, value in mark.items() if key not in {"type", "start", "duration", "scripts"}}
-    facts = _facts(rest, page_url, page)
+    facts = _facts(rest, where)
     name = facts.pop("name", "")
     scripts = mark.get("scripts")
     return TimelineMark(
@@ -104,28 +131,33 @@ def _read_mark(mark: Mapping[str, object], page_url: str | None, page: str) -> T
         name if isinstance(name, str) else str(name),
         facts,
         tuple(
-            _facts(script, page_url, page)
+            _facts(script, where)
             for script in (scripts[:MAX_SCRIPTS] if isinstance(scripts, list) else ())
             if isinstance(script, dict)
         ),
     )
 
 
-def _facts(values: Mapping[str, object], page_url: str | None, page: str) -> dict[str, Fact]:
+def _facts(values: Mapping[str, object], where: _Where) -> dict[str, Fact]:
     """Returns the scalars among some values, in order of their names; of nested ones those one level down."""
     facts: dict[str, Fact] = {}
     for key in sorted(values):
         value = values[key]
         if isinstance(value, dict):
             inner = {f"{key}.{name}": each for name, each in value.items() if not isinstance(each, dict | list)}
-            facts |= _facts(inner, page_url, page)
+            facts |= _facts(inner, where)
         elif isinstance(value, str):
-            facts[key[:MAX_SHORT_CHARS]] = _clean_text(key, value, page_url, page)[:MAX_FACT_CHARS]
-        elif isinstance(value, bool | int | float):
-            facts[key[:MAX_SHORT_CHARS]] = value
+            facts[key[:MAX_SHORT_CHARS]] = _clean_text(key, value, where)[:MAX_FACT_CHARS]
+        elif isinstance(value, bool | int | float) and abs(value) <= sys.float_info.max:
+            if key.rpartition(".")[2] in MOMENTS:
+                if not value:
+                    continue
+                value -= where.start_ms
+            # JSON's integers may have thousands of digits; writers and readers have 53 bits.
+            facts[key[:MAX_SHORT_CHARS]] = value if abs(value) < EXACT_INTEGERS else float(value)
     return dict(list(facts.items())[:MAX_FACTS])
 
 
-def _clean_text(key: str, text: str, page_url: str | None, page: str) -> str:
-    text = URL_IN_TEXT.sub(lambda match: resource_uri(match.group(), page_url, page), text)
+def _clean_text(key: str, text: str, where: _Where) -> str:
+    text = URL_IN_TEXT.sub(lambda match: resource_uri(match.group(), where.page_url, where.page), text)
     return clean_url(text) if key.rpartition(".")[2] in URL_KEYS else text

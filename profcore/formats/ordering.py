@@ -22,7 +22,21 @@ def order_heaviest_first(tree: CallTree, rank: Sequence[int]) -> OrderedTree:
     order of the tree's nodes.
     """
     totals = total_us(tree)
-    heaviest = sorted((node for node in range(len(tree)) if totals[node] > 0), key=lambda node: rank[tree.func[node]])
+    return _order(tree, totals, [total > 0 for total in totals], rank)
+
+
+def order_signed(tree: CallTree, rank: Sequence[int]) -> OrderedTree:
+    """Orders a tree whose self may be negative: the largest increase first, the largest decrease last.
+
+    Nodes without a change in them or in anything they called are left out, as far as that goes: a node whose callees'
+    changes cancel out stays.
+    """
+    changes = total_us(CallTree(tree.prefix, tree.func, [abs(self_us) for self_us in tree.self_us]))
+    return _order(tree, total_us(tree), [change > 0 for change in changes], rank)
+
+
+def _order(tree: CallTree, totals: Sequence[int], is_shown: Sequence[bool], rank: Sequence[int]) -> OrderedTree:
+    heaviest = sorted((node for node in range(len(tree)) if is_shown[node]), key=lambda node: rank[tree.func[node]])
     heaviest.sort(key=totals.__getitem__, reverse=True)  # stable: equals stay in the order of their ranks
     roots: list[int] = []
     callees: dict[int, list[int]] = {}

@@ -11,7 +11,7 @@ from typing import Final, Literal, assert_never
 
 from profcore.formats import collapsed, speedscope, table
 from profcore.formats.chrome import cpuprofile, trace_events
-from profcore.formats.firefox.writer import write_profile as write_firefox
+from profcore.formats.firefox import writer as firefox
 from profcore.formats.pprof import writer as pprof
 from profcore.formats.slice import DifferenceExport, Export, SegmentedExport, SliceExport, TimelineExport
 
@@ -82,53 +82,59 @@ class Exporter:
         raise UnsupportedKind(f"{self.title} has no way to write a {kind_of(export)}.")
 
 
+FIREFOX: Final = Exporter(
+    "firefox",
+    "Firefox Profiler",
+    "application/json",
+    ".json",
+    firefox.write_profile,
+    firefox.write_segments,
+    firefox.write_views,
+    firefox.write_difference,
+)
+CPUPROFILE: Final = Exporter(
+    "cpuprofile",
+    "Chrome CPU profile",
+    "application/json",
+    ".cpuprofile",
+    cpuprofile.write_slice,
+    write_timeline=cpuprofile.write_timeline,
+)
+TRACE_EVENT: Final = Exporter(
+    "trace-event",
+    "Trace events",
+    "application/json",
+    ".trace.json",
+    trace_events.write_slice,
+    write_timeline=trace_events.write_timeline,
+)
+SPEEDSCOPE: Final = Exporter(
+    "speedscope",
+    "speedscope",
+    "application/json",
+    ".speedscope.json",
+    speedscope.write_slice,
+    write_timeline=speedscope.write_timeline,
+)
+COLLAPSED: Final = Exporter(
+    "collapsed",
+    "Collapsed stacks",
+    "text/plain; charset=utf-8",
+    ".collapsed.txt",
+    collapsed.write_slice,
+    write_timeline=collapsed.write_timeline,
+)
+PPROF: Final = Exporter(
+    "pprof",
+    "pprof",
+    "application/octet-stream",
+    ".pb.gz",
+    pprof.write_slice,
+    write_timeline=pprof.write_timeline,
+    is_packed=True,
+)
+CSV: Final = Exporter("csv", "Table (CSV)", "text/csv; charset=utf-8; header=present", ".csv", table.write_slice)
+
 EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
-    {
-        exporter.name: exporter
-        for exporter in (
-            Exporter("firefox", "Firefox Profiler", "application/json", ".json", write_firefox),
-            Exporter(
-                "cpuprofile",
-                "Chrome CPU profile",
-                "application/json",
-                ".cpuprofile",
-                cpuprofile.write_slice,
-                write_timeline=cpuprofile.write_timeline,
-            ),
-            Exporter(
-                "trace-event",
-                "Trace events",
-                "application/json",
-                ".trace.json",
-                trace_events.write_slice,
-                write_timeline=trace_events.write_timeline,
-            ),
-            Exporter(
-                "speedscope",
-                "speedscope",
-                "application/json",
-                ".speedscope.json",
-                speedscope.write_slice,
-                write_timeline=speedscope.write_timeline,
-            ),
-            Exporter(
-                "collapsed",
-                "Collapsed stacks",
-                "text/plain; charset=utf-8",
-                ".collapsed.txt",
-                collapsed.write_slice,
-                write_timeline=collapsed.write_timeline,
-            ),
-            Exporter(
-                "pprof",
-                "pprof",
-                "application/octet-stream",
-                ".pb.gz",
-                pprof.write_slice,
-                write_timeline=pprof.write_timeline,
-                is_packed=True,
-            ),
-            Exporter("csv", "Table (CSV)", "text/csv; charset=utf-8; header=present", ".csv", table.write_slice),
-        )
-    }
+    {exporter.name: exporter for exporter in (FIREFOX, CPUPROFILE, TRACE_EVENT, SPEEDSCOPE, COLLAPSED, PPROF, CSV)}
 )

@@ -39,6 +39,15 @@ class ExportFunc:
     original: ExportOriginal | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What the size guard took out of a call tree: call nodes whose total was below `below_us`, and their self µs."""
+
+    call_nodes: int
+    self_us: int
+    below_us: int
+
+
 # The categories of DESIGN.md, "Funcs", with the words shown to people. Order is that of the exports: append only.
 FUNC_CATEGORIES: Final = {
     "first-party": "First party",
@@ -64,6 +73,7 @@ class SliceExport:
     in the slice, in the order to show. `started_at_ms` and `ended_at_ms` are the slice's bounds after rounding to
     buckets, epoch milliseconds. `link` leads back to the slice's page; it goes into the file, so it carries no token.
     `contents` are texts of original sources, by `ExportOriginal.source`, as far as they are kept and wanted.
+    `pruned` says what the size guard took out of `tree` (profcore/formats/pruning.py).
     """
 
     project: str
@@ -83,6 +93,7 @@ class SliceExport:
     devices: Sequence[str] = ()
     link: str | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
+    pruned: Pruned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +114,11 @@ SEGMENTS: Final = ("release", "page", "device", "browser", "category")
 
 @dataclass(frozen=True, slots=True)
 class TimelineExport:
-    """Some views, each on a clock of its own. The stacks of all are over `funcs`; the rest is as in `SliceExport`."""
+    """Some views, each on a clock of its own. The stacks of all are over `funcs`; the rest is as in `SliceExport`.
+
+    `engine_leaves` asks formats that can for a leaf for what the engine did (`gc`, `style`, `layout`, `paint`), below
+    the function in which it did it: that function's self time is the less, its total the same.
+    """
 
     project: str
     query: str
@@ -111,6 +126,7 @@ class TimelineExport:
     views: Sequence[ViewTimeline]
     link: str | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
+    engine_leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)

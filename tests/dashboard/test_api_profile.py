@@ -11,8 +11,10 @@ from django.test import Client
 from aggregate.models import Cell
 from ingest.models import Project
 from profcore.formats.firefox.shapes import PROCESSED_PROFILE_VERSION
+from tests.dashboard.conftest import TRACE_ID
 from tests.profcore.formats.readers import READERS
 
+VIEW_ID = "6f1d9d0e-6a43-5b53-9f5e-0d3b6c1c2a10"
 ADDRESS = "/api/v1/projects/shop/profile?format=firefox"
 
 
@@ -138,6 +140,14 @@ def test_each_representation_and_slice_has_an_etag_of_its_own(member: Client) ->
         ("format=firefox&compress=zip", "compress"),
         ("format=firefox&from=x", "from"),
         ("format=firefox&sort=self_ms", "sort"),
+        ("format=firefox&segment=colour", "segment"),
+        ("format=firefox&segment=page&segment=page", "segment"),
+        ("format=firefox&axis=time", "axis"),
+        ("format=firefox&engine=leaves", "engine"),
+        ("format=firefox&base_release=1.0.0", "head_release"),
+        ("format=firefox&base_release=1.0.0&head_release=1.0.0&release=1.0.0", "release"),
+        (f"format=firefox&view={TRACE_ID}", "view"),
+        (f"format=firefox&trace={VIEW_ID}", "trace"),
     ],
 )
 def test_a_bad_parameter_is_400_and_named(member: Client, query: str, field: str) -> None:

@@ -53,9 +53,29 @@ def test_every_format_is_written_packed_once_at_most(
     [
         (("--project", "none"), "There is no project"),
         (("--project", "shop", "--from", "soon"), "--from: from must be"),
+        (("--project", "shop", "--axis", "time"), "--axis: axis=time takes view or trace"),
+        (("--project", "shop", "--base-release", "1.0.0"), "--head-release: head_release must name"),
         (("--project", "shop", "-o", "/no/such/folder/x.json"), "cannot be written"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(shop: Project, arguments: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(CommandError, match=sentence):
         export(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tracks"),
+    [
+        (("--segment", "page"), ["All: /cart", "page: /cart"]),
+        (
+            ("--base-release", "1.0.0", "--head-release", "2.0.0"),
+            ["Head minus base, ms a page view", "Head: The shop", "Base: 1.0.0"],
+        ),
+    ],
+)
+def test_segments_and_differences_are_written_too(
+    shop: Project, tmp_path: Path, arguments: tuple[str, ...], tracks: list[str]
+) -> None:
+    export("--project", "shop", *arguments, "-o", str(tmp_path / "x.json"))
+    profile = json.loads((tmp_path / "x.json").read_bytes())
+    assert [thread["name"] for thread in profile["threads"]] == tracks

@@ -8,9 +8,19 @@ from typing import Any, BinaryIO
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from aggregate.selectors import SliceError, SliceQuery, resolve_slice, select_slice_export
+from aggregate.selectors import (
+    EXPORT_FIELDS,
+    ExportQuery,
+    SliceError,
+    SliceQuery,
+    resolve_export,
+    resolve_slice,
+    select_export,
+)
+from aggregate.selectors.requests import AXES, ENGINES
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS
+from profcore.formats.slice import SEGMENTS
 from profcore.formats.streaming import gzip_stream
 
 
@@ -38,6 +48,8 @@ class Command(BaseCommand):
                 f"--{name}", dest=f"slice_{name}", action="append", default=[], metavar=name.upper(), help=what
             )
 
+        _add_export_arguments(parser)
+
     def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
@@ -50,12 +62,32 @@ class Command(BaseCommand):
             device=options["slice_device"],
             browser=options["slice_browser"],
         )
-        try:
-            export = select_slice_export(resolve_slice(project.pk, query), project=project.name)
-        except SliceError as error:
-            raise CommandError(f"--{error.field}: {error.detail}") from None
         exporter = EXPORTERS[options["format"]]
+        how = ExportQuery(**{field: options[f"export_{field}"] for field in EXPORT_FIELDS})
+        try:
+            asked = resolve_export(resolve_slice(project.pk, query), exporter, how)
+            export = select_export(asked, project=project.name)
+        except SliceError as error:
+            raise CommandError(f"--{error.field.replace('_', '-')}: {error.detail}") from None
         write_pieces(exporter.write(export), options["output"], is_packed=exporter.is_packed)
+
+
+def _add_export_arguments(parser: CommandParser) -> None:
+    for name, choices, what in (
+        ("segment", SEGMENTS, "a track for each, where the format has tracks"),
+        ("axis", AXES, "time, the default for views and traces, or sum"),
+        ("engine", ENGINES, "leaves: what the engine did, below the functions"),
+    ):
+        parser.add_argument(f"--{name}", dest=f"export_{name}", choices=choices, default="", help=what)
+    for side in ("base", "head"):
+        parser.add_argument(
+            f"--{side}-release",
+            dest=f"export_{side}_release",
+            action="append",
+            default=[],
+            metavar="RELEASE",
+            help=f"a release of the {side} of a difference, for each page view",
+        )
 
 
 def write_pieces(pieces: Iterable[bytes], output: str | None, *, is_packed: bool = False) -> None:

@@ -12,6 +12,12 @@ CATEGORIES: Final = (
     Category("Idle", "transparent", ["Other"]),
     Category("JavaScript", "yellow", ["Other", *FUNC_CATEGORIES.values()]),
     Category("Hidden", "brown", ["Other"]),
+    Category("Garbage collection", "orange", ["Other"]),
+    Category("Style", "magenta", ["Other"]),
+    Category("Layout", "purple", ["Other"]),
+    Category("Paint", "green", ["Other"]),
+    Category("Page", "blue", ["Other"]),
+    Category("Recording", "darkgrey", ["Other"]),
 )
 CATEGORY_INDEX: Final = {category.name: index for index, category in enumerate(CATEGORIES)}
 SUBCATEGORY_INDEX: Final = {name: index for index, name in enumerate(FUNC_CATEGORIES, start=1)}
@@ -24,7 +30,15 @@ class Choice(NamedTuple):
     subcategory: int
 
 
+OTHER_CHOICE: Final = Choice(CATEGORY_INDEX["Other"], 0)
 HIDDEN_CHOICE: Final = Choice(CATEGORY_INDEX["Hidden"], 0)
+RECORDING_CHOICE: Final = Choice(CATEGORY_INDEX["Recording"], 0)
+ENGINE_CHOICES: Final = {
+    "gc": Choice(CATEGORY_INDEX["Garbage collection"], 0),
+    "style": Choice(CATEGORY_INDEX["Style"], 0),
+    "layout": Choice(CATEGORY_INDEX["Layout"], 0),
+    "paint": Choice(CATEGORY_INDEX["Paint"], 0),
+}
 
 
 def is_built_in(func: ExportFunc) -> bool:

@@ -42,6 +42,43 @@ class ExtraSection(msgspec.Struct):
     entries: list[ExtraEntry]
 
 
+class MarkerField(msgspec.Struct, omit_defaults=True):
+    """A line of a marker's tooltip. `format` is a word such as `duration` (ms), or a table's columns."""
+
+    key: str
+    label: str
+    format: str | dict[str, object]
+
+
+class MarkerGraph(msgspec.Struct):
+    """A track of its own, as high as a field says."""
+
+    key: str
+    type: str
+    color: str
+
+
+class MarkerSchema(msgspec.Struct, omit_defaults=True):
+    """How markers whose `data.type` is `name` are shown. Labels are templates: `{marker.name}`, `{marker.data.key}`."""
+
+    name: str
+    display: list[str]
+    fields: list[MarkerField]
+    description: str
+    tooltipLabel: str | None = None
+    tableLabel: str | None = None
+    chartLabel: str | None = None
+    graphs: list[MarkerGraph] = []
+
+
+class SampleUnits(msgspec.Struct):
+    """Units of columns of samples."""
+
+    time: str = "ms"
+    eventDelay: str = "ms"
+    threadCPUDelta: str = "µs"
+
+
 class Meta(msgspec.Struct, omit_defaults=True, kw_only=True):
     """`meta`: what is known of the whole profile. `startTime` is epoch ms; `profiling…Time` are ms after it."""
 
@@ -61,7 +98,7 @@ class Meta(msgspec.Struct, omit_defaults=True, kw_only=True):
     keepProfileThreadOrder: bool
     importedFrom: str
     categories: list[Category]
-    markerSchema: list[None]
+    markerSchema: list[MarkerSchema]
     initialVisibleThreads: list[int]
     initialSelectedThreads: list[int]
     extra: list[ExtraSection]
@@ -70,6 +107,7 @@ class Meta(msgspec.Struct, omit_defaults=True, kw_only=True):
     appBuildID: str | None = None
     sourceURL: str | None = None
     arguments: str | None = None
+    sampleUnits: SampleUnits | None = None
 
 
 class StackTable(msgspec.Struct):
@@ -165,7 +203,10 @@ class Shared(msgspec.Struct):
 
 
 class Samples(msgspec.Struct):
-    """Samples. `timeDeltas[0]` is the time of the first one, then the steps; `stack` null is no stack at all."""
+    """Samples. `timeDeltas[0]` is the time of the first one, then the steps; `stack` null is no stack at all.
+
+    Weights are ms; a difference has negative ones. The viewer counts those alone that have a stack.
+    """
 
     length: int
     stack: list[int | None]
@@ -174,20 +215,28 @@ class Samples(msgspec.Struct):
     weightType: str
 
 
+class ClockedSamples(Samples):
+    """Samples on a real clock. `threadCPUDelta` is how long the thread was busy since the sample before, µs."""
+
+    threadCPUDelta: list[int]
+
+
 class Markers(msgspec.Struct):
-    """Markers: a slice has none."""
+    """Markers in order of start. `phase` 0 is an instant, 1 an interval; `data.type` names the schema."""
 
     length: int = 0
-    data: list[None] = []
+    data: list[dict[str, object]] = []
     name: list[int] = []
     startTime: list[float] = []
-    endTime: list[float] = []
+    endTime: list[float | None] = []
     phase: list[int] = []
     category: list[int] = []
 
 
 class Thread(msgspec.Struct):
-    """A track. Pid "0" keeps the viewer from drawing a "PID" line; "default" would make it the parent process."""
+    """A track: a process's own where `isMainThread`, else one below that. Pid "0" keeps the viewer from drawing a
+    "PID" line; a `processType` of "default" would make it the parent process. Outside of its times it is greyed out.
+    """
 
     name: str
     processName: str
@@ -196,10 +245,10 @@ class Thread(msgspec.Struct):
     pid: str = "0"
     tid: int = 1
     processType: str = "tab"
-    processStartupTime: int = 0
-    processShutdownTime: None = None
-    registerTime: int = 0
-    unregisterTime: None = None
+    processStartupTime: float = 0
+    processShutdownTime: float | None = None
+    registerTime: float = 0
+    unregisterTime: float | None = None
     pausedRanges: list[None] = []
     showMarkersInTimeline: bool = True
     markers: Markers = msgspec.field(default_factory=Markers)

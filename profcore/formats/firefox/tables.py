@@ -1,6 +1,7 @@
 """The shared tables of a Firefox profile, filled row by row; equal rows are interned once."""
 
 import re
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from profcore.formats.firefox.categories import Choice
@@ -77,9 +78,20 @@ class FuncRow(NamedTuple):
 class SharedTables:
     """All tables but the stacks. A func has exactly one frame, so that its call nodes keep one category."""
 
-    __slots__ = ("_resources", "_sources", "frames", "funcs", "locations", "resources", "sources", "strings")
+    __slots__ = (
+        "_contents",
+        "_resources",
+        "_sources",
+        "frames",
+        "funcs",
+        "locations",
+        "resources",
+        "sources",
+        "strings",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, contents: Mapping[str, str]) -> None:
+        self._contents = contents
         self.strings = StringTable()
         self.frames = FrameTable(0, [], [], [], [], [], [], [], [], [], [])
         self.funcs = FuncTable(0, [], [], [], [], [], [], [], [])
@@ -143,7 +155,8 @@ class SharedTables:
             table.startLine.append(1)
             table.startColumn.append(1)
             table.sourceMapURL.append(None)
-            table.content.append(None)
+            content = self._contents.get(filename)
+            table.content.append(None if content is None else safe_text(content))
             table.length += 1
         return found
 

@@ -1,11 +1,17 @@
 """Small slices for tests, from stacks written as text: `{"main render": 3}` is 3 µs of `render` called by `main`."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from profcore.calltree import CallTree, CallTreeBuilder
-from profcore.formats.slice import ExportFunc, SliceExport
+from profcore.formats.marks import read_marks
+from profcore.formats.slice import ExportFunc, SliceExport, TimelineExport
+from profcore.formats.timeline import ViewTrace, build_timeline
+from profcore.funcs import FuncTable
 from profcore.weights import TimeParts
+from profcore.wire import Limits, decode_envelope
 
 URI = "https://shop.example/assets/app.js"
 
@@ -75,3 +81,19 @@ def export_tree(prefix: list[int], func_count: int) -> SliceExport:
     funcs = [ExportFunc(f"f{n}", f"f{n}", f"https://a.test/{n % 40}.js", n + 1, 1) for n in range(func_count)]
     time_parts = TimeParts(js_us=sum(self_us), span_us=sum(self_us))
     return replace(export_of({}), funcs=funcs, tree=tree, time=time_parts)
+
+
+def timeline(*envelopes: dict[str, Any]) -> TimelineExport:  # envelopes as JSON has them
+    """Builds an export of views: envelopes of one view id are its traces."""
+    funcs = FuncTable()
+    by_view: dict[str, list[ViewTrace]] = {}
+    for envelope in envelopes:
+        body = json.dumps(envelope).encode()
+        trace = ViewTrace(decode_envelope(body, Limits()), read_marks(body, page_url=None, page="/cart"))
+        by_view.setdefault(envelope["viewId"], []).append(trace)
+    views = [
+        build_timeline(traces, page="/cart", funcs=funcs, browser="chrome", device="desktop")
+        for traces in by_view.values()
+    ]
+    export_funcs = [ExportFunc(key.name, key.name, key.uri, key.line, key.column) for key in funcs.keys]
+    return TimelineExport("shop", "view=x", export_funcs, views, link="https://flame.example/view")

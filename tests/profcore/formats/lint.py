@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from profcore.calltree import CallTree
+from tests.profcore.formats.lint_markers import clock_faults, marker_faults, schema_faults
 
 COLUMNS = {
     "stackTable": "frame prefixOffset",
@@ -67,8 +68,8 @@ Profile = dict[str, Any]
 
 def find_faults(profile: Profile) -> list[str]:
     """Returns a sentence for every fault; a good profile has none."""
-    faults = list(_shape_faults(profile))
-    if faults:  # what follows takes the shape for granted
+    faults = list(_shape_faults(profile)) or list(schema_faults(profile))
+    if faults:  # what follows takes the shape and the schemas for granted
         return faults
     checks: tuple[Callable[[Profile], Iterator[str]], ...] = (
         _index_faults,
@@ -155,6 +156,10 @@ def _stack_faults(profile: Profile) -> Iterator[str]:
     for row, offset in enumerate(stacks["prefixOffset"]):
         if type(offset) is not int or not 0 <= offset <= row:
             yield f"stackTable.prefixOffset[{row}] = {offset!r} leads out of the table"
+    prefixes = [row - offset if offset else -1 for row, offset in enumerate(stacks["prefixOffset"])]
+    for path, count in Counter(zip(stacks["frame"], prefixes, strict=True)).items():
+        if count > 1:
+            yield f"stackTable holds {path!r} {count} times"
 
 
 def _identity_faults(profile: Profile) -> Iterator[str]:
@@ -198,11 +203,20 @@ def _thread_faults(profile: Profile) -> Iterator[str]:
     threads = profile["threads"]
     if len({thread["tid"] for thread in threads}) != len(threads):
         yield "a tid occurs twice"
+    if not profile["meta"].get("initialVisibleThreads") or not profile["meta"].get("initialSelectedThreads"):
+        yield "no thread is visible and selected"
     for index, thread in enumerate(threads):
         if type(thread["pid"]) is not str:
             yield f"threads[{index}].pid is no text"
-        for fault in _sample_faults(profile, thread["samples"]):
+        for fault in (*_sample_faults(profile, thread["samples"]), *clock_faults(profile, thread["samples"])):
             yield f"threads[{index}].samples: {fault}"
+        for fault in marker_faults(profile, thread["markers"]):
+            yield f"threads[{index}].markers: {fault}"
+    for pid, count in Counter(thread["pid"] for thread in threads if thread["isMainThread"]).items():
+        if count > 1:
+            yield f"the process {pid} has {count} main threads"
+    if homeless := {thread["pid"] for thread in threads} - {t["pid"] for t in threads if t["isMainThread"]}:
+        yield f"the processes {sorted(homeless)} have no main thread"
     for field in ("initialVisibleThreads", "initialSelectedThreads"):
         if any(not 0 <= thread < len(threads) for thread in profile["meta"].get(field, ())):
             yield f"meta.{field} names no thread"
@@ -224,13 +238,14 @@ def _sample_faults(profile: Profile, samples: Profile) -> Iterator[str]:
     if end is not None and not sum(samples["timeDeltas"]) <= end * (1 + 1e-9):
         yield "the last sample lies beyond the end of the profile"
     seen = [stack for stack in stacks if stack is not None]
-    if samples["weightType"] == "tracing-ms" and len(set(seen)) != len(seen):
+    # A sum has one sample for each call path; what is on a real clock says so by its CPU use.
+    if "threadCPUDelta" not in samples and len(set(seen)) != len(seen):
         yield "a call path has more than one sample"
 
 
-def read_tree(profile: Profile) -> tuple[CallTree, list[str]]:
-    """Rebuilds the call tree of the first thread from its samples, in µs, and the name of each func row."""
-    shared, samples = profile["shared"], profile["threads"][0]["samples"]
+def read_tree(profile: Profile, thread: int = 0) -> tuple[CallTree, list[str]]:
+    """Rebuilds the call tree of a thread from its samples, in µs, and the name of each func row."""
+    shared, samples = profile["shared"], profile["threads"][thread]["samples"]
     stacks, frames = shared["stackTable"], shared["frameTable"]
     prefix = [row - offset if offset else -1 for row, offset in enumerate(stacks["prefixOffset"])]
     func = [frames["func"][frame] for frame in stacks["frame"]]

@@ -46,6 +46,7 @@ def test_the_slice_tells_what_was_asked_and_what_is_in_it() -> None:
         "To": "2026-11-18T12:06+00:00",
         "Browsers": "chrome",
         "Devices": "desktop-high",
+        "Interval": "10 ms (of most traces)",
         "Link": "https://flame.example/projects/shop/?page=/checkout",
     }
     assert read_section(export, "Counts") == {"Page views": 3, "Traces": 4, "Samples": 1, "Call paths": 1}

@@ -185,6 +185,7 @@ def test_a_mark_told_by_several_traces_is_there_once_on_the_views_clock() -> Non
         True,
         1e308,
         -(10**30),
+        10**400,
         {str(n): n for n in range(900)},
     ],
 )

@@ -1,0 +1,77 @@
+"""A slice with its segments, and the difference of two slices, for exporters."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from django.conf import settings
+from django.db import connection
+
+from aggregate.selectors.exports import select_slice_export
+from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
+from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.formats.pruning import prune_both, prune_export
+from profcore.formats.segments import split_by_category, sum_exports
+from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport
+
+# by → the field of a slice, its column, and the words that the column's numbers stand for
+DIMENSIONS: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
+    "release": ("releases", "g.release", ()),
+    "page": ("pages", "g.page", ()),
+    "device": ("devices", "c.device_class", DEVICE_CLASSES),
+    "browser": ("browsers", "c.browser", BROWSERS),
+}
+MIN_SEGMENT_NODES: Final = 1_000
+
+
+def select_segmented_export(slice_: Slice, by: str, *, project: str, link: str | None = None) -> SegmentedExport:
+    """Returns a slice cut by one dimension (`SEGMENTS`), the segment with the most JS time first.
+
+    Those beyond `EXPORT_MAX_SEGMENTS` are one together, at the end. Each segment is selected as the slice it is, so
+    that there are four statements for each; the whole is their sum. Together the tracks have some
+    `EXPORT_MAX_CALL_NODES` call nodes.
+    """
+    if by == "category":
+        return _prune(split_by_category(select_slice_export(slice_, project=project, link=link, is_pruned=False)))
+    field, _, _ = DIMENSIONS[by]
+    words = _select_words(slice_, by)
+    own, rest = words[: settings.EXPORT_MAX_SEGMENTS], words[settings.EXPORT_MAX_SEGMENTS :]
+    groups = [(word, (word,)) for word in own] + ([(f"{len(rest)} others", tuple(rest))] if rest else [])
+    segments: list[tuple[str, SliceExport]] = []
+    for label, values in groups:
+        own_slice = replace(slice_, **{field: values})  # type: ignore[arg-type]  # each of these fields holds texts
+        part = select_slice_export(own_slice, project=project, link=link, is_pruned=False)
+        if part.views:  # a fine slice may have none in some of its cells
+            segments.append((label, part))
+    if not segments:
+        return SegmentedExport(by, select_slice_export(slice_, project=project, link=link), ())
+    whole = sum_exports([part for _, part in segments], query=slice_.query())
+    return _prune(SegmentedExport(by, whole, segments))
+
+
+def _prune(export: SegmentedExport) -> SegmentedExport:
+    most = max(settings.EXPORT_MAX_CALL_NODES // (len(export.segments) + 1), MIN_SEGMENT_NODES)
+    segments = [(label, prune_export(part, most)) for label, part in export.segments]
+    return SegmentedExport(export.by, prune_export(export.whole, most), segments)
+
+
+def _select_words(slice_: Slice, by: str) -> list[str]:
+    """Returns the values of a dimension that a slice's cells have, those with the most JS time first."""
+    _, column, words = DIMENSIONS[by]
+    where, params = where_slice(slice_)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT {column} {FROM_CELLS} WHERE {where} AND c.traces > 0
+                GROUP BY {column} ORDER BY sum(c.js_us) DESC, {column}""",
+            params,
+        )
+        return [words[value] if words else value for (value,) in cursor]
+
+
+def select_difference_export(
+    base: Slice, head: Slice, *, query: str, project: str, link: str | None = None
+) -> DifferenceExport:
+    """Returns two slices as one difference. Both are pruned alike."""
+    sides = [select_slice_export(side, project=project, link=link, is_pruned=False) for side in (base, head)]
+    pruned_base, pruned_head = prune_both(sides[0], sides[1], settings.EXPORT_MAX_CALL_NODES)
+    return DifferenceExport(project, query, pruned_base, pruned_head, link)

@@ -1,0 +1,147 @@
+"""Profiles of sums: a slice, its segments, or the difference of two slices. One sample for each call path, by weight.
+
+The time axis is the running sum of the weights in tree order, so the stack chart is an icicle with true widths and a
+selected range is a part of the tree. Hidden time is a func of its own, `(hidden)`, at the root; idle time is one
+sample without a stack, at the end, where it closes the last box of the stack chart too.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.formats.firefox.meta import build_meta, name_slice
+from profcore.formats.firefox.rows import FuncRows, Tables
+from profcore.formats.firefox.sections import (
+    AGGREGATE_CAVEATS,
+    CATEGORY_CAVEATS,
+    DIFFERENCE_CAVEATS,
+    difference_sections,
+    segment_section,
+    slice_sections,
+)
+from profcore.formats.firefox.shapes import ExtraSection, Profile, Samples, Thread
+from profcore.formats.firefox.tables import safe_text
+from profcore.formats.ordering import OrderedTree, order_heaviest_first, order_signed
+from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport
+
+# The viewer's own bound on the tracks it shows at first.
+MAX_VISIBLE: Final = 15
+
+
+def build_slice(export: SliceExport) -> Profile:
+    """Builds the profile of a slice: one thread."""
+    return _build(export, [(name_slice(export), export)], slice_sections(export, AGGREGATE_CAVEATS))
+
+
+def build_segments(export: SegmentedExport) -> Profile:
+    """Builds the profile of a slice and its segments: a thread for the whole, below it one for each segment."""
+    whole = export.whole
+    labelled = [(f"{export.by}: {label or '(none)'}", part) for label, part in export.segments]
+    caveats = CATEGORY_CAVEATS if export.by == "category" else AGGREGATE_CAVEATS
+    sections = [*slice_sections(whole, caveats), segment_section(export.by, labelled)]
+    return _build(whole, [(f"All: {name_slice(whole)}", whole), *labelled], sections)
+
+
+def _build(whole: SliceExport, labelled: Sequence[tuple[str, SliceExport]], sections: list[ExtraSection]) -> Profile:
+    rows = FuncRows()
+    trees = [_tree_of(part, rows) for _, part in labelled]
+    rank = rows.rank()
+    tables = Tables(rows, whole.contents)
+    ordered = [order_heaviest_first(tree, rank) for tree in trees]
+    samples = [
+        _write_samples(tree, tables, [us / 1000 for us in tree.self_us], part.time.idle_us / 1000)
+        for tree, (_, part) in zip(ordered, labelled, strict=True)
+    ]
+    return _assemble(whole, [name for name, _ in labelled], samples, tables, sections)
+
+
+def build_difference(export: DifferenceExport) -> Profile:
+    """Builds the profile of head minus base, ms for each page view: signed, and below it each side by itself."""
+    rows = FuncRows()
+    base, head = (_tree_of(side, rows) for side in (export.base, export.head))
+    base_views, head_views = max(export.base.views, 1), max(export.head.views, 1)
+    change = CallTreeBuilder()
+    change.add_tree(_scaled(head, base_views))
+    change.add_tree(_scaled(base, -head_views))
+    rank = rows.rank()
+    tables = Tables(rows, {**export.base.contents, **export.head.contents})
+    # Whole numbers up to here: a path whose time did not change is left out, and is not a rounding error.
+    unit = 1000 * base_views * head_views
+    signed = order_signed(change.tree, rank)
+    samples = [_write_samples(signed, tables, [us / unit for us in signed.self_us], 0.0)]
+    for tree, side in ((head, export.head), (base, export.base)):
+        ordered = order_heaviest_first(tree, rank)
+        per_view = 1000 * max(side.views, 1)
+        samples.append(
+            _write_samples(ordered, tables, [us / per_view for us in ordered.self_us], side.time.idle_us / per_view)
+        )
+    names = [
+        "Head minus base, ms a page view",
+        f"Head: {_side_name(export.head)}",
+        f"Base: {_side_name(export.base)}",
+    ]
+    sections = difference_sections(export, DIFFERENCE_CAVEATS)
+    return _assemble(export.head, names, samples, tables, sections, query=export.query, link=export.link)
+
+
+def _scaled(tree: CallTree, factor: int) -> CallTree:
+    zeros = [0] * len(tree)
+    return CallTree(tree.prefix, tree.func, [us * factor for us in tree.self_us], zeros, zeros)
+
+
+def _side_name(side: SliceExport) -> str:
+    return ", ".join(side.releases) or name_slice(side)
+
+
+def _tree_of(export: SliceExport, rows: FuncRows) -> CallTree:
+    """Returns an export's call tree over `rows`, with hidden time at the root; equal funcs' nodes are one."""
+    builder = CallTreeBuilder()
+    builder.add_tree(export.tree, rows.add(export.funcs))
+    if export.time.hidden_us > 0:
+        builder.tree.self_us[builder.node(-1, rows.hidden)] += export.time.hidden_us
+    return builder.tree
+
+
+def _write_samples(ordered: OrderedTree, tables: Tables, weights_ms: Sequence[float], idle_ms: float) -> Samples:
+    place: list[int] = []
+    for prefix, func in zip(ordered.prefix, ordered.func, strict=True):
+        place.append(tables.stack(-1 if prefix < 0 else place[prefix], func))
+    rows = [(place[node], weight) for node, weight in enumerate(weights_ms) if weight]
+    return Samples(
+        length=len(rows) + 1,
+        stack=[*(stack for stack, _ in rows), None],
+        timeDeltas=[0.0, *(abs(weight) for _, weight in rows)],
+        weight=[*(weight for _, weight in rows), idle_ms],
+        weightType="tracing-ms",
+    )
+
+
+def _assemble(
+    export: SliceExport,
+    names: Sequence[str],
+    samples: Sequence[Samples],
+    tables: Tables,
+    sections: list[ExtraSection],
+    **told: str | None,
+) -> Profile:
+    """Puts the threads below the first one, in this order, which `keepProfileThreadOrder` keeps."""
+    project = safe_text(export.project)
+    threads = [
+        Thread(safe_text(name), project, rows, isMainThread=index == 0, tid=index + 1)
+        for index, (name, rows) in enumerate(zip(names, samples, strict=True))
+    ]
+    meta = build_meta(
+        project=export.project,
+        query=told.get("query") or export.query,
+        link=told.get("link") or export.link,
+        interval_ms=export.interval_ms,
+        started_at_ms=export.started_at_ms,
+        # The closing sample lies at the end of the axis and must be inside; an end of 0 would count as none.
+        end_ms=max(sum(rows.timeDeltas) for rows in samples) + export.interval_ms,
+        releases=export.releases,
+        browsers=export.browsers,
+        devices=export.devices,
+        sections=sections,
+        visible=list(range(min(len(threads), MAX_VISIBLE))),
+    )
+    return Profile(meta, [], tables.write(), threads)

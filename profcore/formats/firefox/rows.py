@@ -1,0 +1,151 @@
+"""The funcs and stacks of a profile, from any number of exports: equal ones are one row, whoever names them.
+
+The viewer tells call nodes apart by func row, and all threads share the tables: a func that two segments or two views
+have must be one row, or it is two functions to every search, transform and comparison.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from profcore.formats.firefox.categories import (
+    ENGINE_CHOICES,
+    HIDDEN_CHOICE,
+    OTHER_CHOICE,
+    RECORDING_CHOICE,
+    Choice,
+    choose_category,
+    is_built_in,
+)
+from profcore.formats.firefox.shapes import NativeSymbols, Shared, StackTable
+from profcore.formats.firefox.tables import FuncRow, SharedTables, safe_text
+from profcore.formats.pruning import PRUNED
+from profcore.formats.slice import ExportFunc, ExportOriginal
+
+ANONYMOUS: Final = "(anonymous)"
+
+
+def _pseudo(name: str) -> FuncRow:
+    """Returns a row that is neither JS nor a label of JS, as no func of a page is: its own of that name differs."""
+    return FuncRow(name, is_js=False, relevant_for_js=False, uri=None, line=None, column=None)
+
+
+HIDDEN_ROW: Final = _pseudo("(hidden)")
+PROFILER_ROW: Final = _pseudo("(profiler)")
+PRUNED_ROW: Final = _pseudo(PRUNED.label)
+ENGINE_ROWS: Final = {
+    "gc": _pseudo("(garbage collection)"),
+    "style": _pseudo("(style)"),
+    "layout": _pseudo("(layout)"),
+    "paint": _pseudo("(paint)"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Func:
+    row: FuncRow
+    choice: Choice
+    original: ExportOriginal | None
+
+
+class FuncRows:
+    """The distinct funcs of some exports, by index; the pseudo funcs are among them from the start."""
+
+    def __init__(self) -> None:
+        self._funcs: list[_Func] = []
+        self._index: dict[FuncRow, int] = {}
+        self.hidden = self._add(_Func(HIDDEN_ROW, HIDDEN_CHOICE, None))
+        self.profiler = self._add(_Func(PROFILER_ROW, RECORDING_CHOICE, None))
+        self._add(_Func(PRUNED_ROW, OTHER_CHOICE, None))
+        self.engine = {
+            marker: self._add(_Func(row, ENGINE_CHOICES[marker], None)) for marker, row in ENGINE_ROWS.items()
+        }
+
+    def add(self, funcs: Sequence[ExportFunc]) -> list[int]:
+        """Adds an export's funcs, and returns the index of each."""
+        return [self._add(_Func(_row(func), choose_category(func), func.original)) for func in funcs]
+
+    def __getitem__(self, index: int) -> _Func:
+        return self._funcs[index]
+
+    def rank(self) -> list[int]:
+        """Returns the place of each func when sorted by what a person reads: name, then place of definition."""
+        order = sorted(range(len(self._funcs)), key=lambda index: _sort_key(self._funcs[index].row))
+        rank = [0] * len(order)
+        for place, index in enumerate(order):
+            rank[index] = place
+        return rank
+
+    def _add(self, func: _Func) -> int:
+        found = self._index.setdefault(func.row, len(self._funcs))
+        if found == len(self._funcs):
+            self._funcs.append(func)
+        return found
+
+
+class Tables:
+    """All shared tables of one profile. Stacks are interned by path; funcs get their row with their first stack."""
+
+    def __init__(self, funcs: FuncRows, contents: Mapping[str, str]) -> None:
+        self._funcs = funcs
+        self._tables = SharedTables(contents)
+        self._frames: dict[int, int] = {}
+        self._frame: list[int] = []
+        self._offset: list[int] = []
+        self._stacks: dict[tuple[int, int], int] = {}
+
+    def stack(self, prefix: int, func: int) -> int:
+        """Returns the row of `func` (an index of `FuncRows`) called from stack `prefix`, -1 for a root."""
+        key = (prefix, func)
+        found = self._stacks.get(key)
+        if found is None:
+            found = self._stacks[key] = len(self._frame)
+            self._frame.append(self._frame_of(func))
+            self._offset.append(0 if prefix < 0 else found - prefix)
+        return found
+
+    def string(self, text: str) -> int:
+        """Returns the index of a text."""
+        return self._tables.strings.intern(safe_text(text))
+
+    def write(self) -> Shared:
+        """Returns the tables in the format's shape."""
+        tables = self._tables
+        return Shared(
+            tables.strings.array,
+            StackTable(len(self._frame), self._frame, self._offset),
+            tables.frames,
+            tables.funcs,
+            tables.resources,
+            NativeSymbols(),
+            tables.sources,
+            tables.locations,
+        )
+
+    def _frame_of(self, func: int) -> int:
+        found = self._frames.get(func)
+        if found is None:
+            known = self._funcs[func]
+            found = self._frames[func] = self._tables.add_func(known.row, known.choice, known.original)
+        return found
+
+
+def _row(func: ExportFunc) -> FuncRow:
+    if func == PRUNED:
+        return PRUNED_ROW
+    built_in = is_built_in(func)
+    uri = None if func.uri is None else safe_text(func.uri)
+    return FuncRow(safe_text(func.label) or ANONYMOUS, not built_in, built_in, uri, func.line, func.column)
+
+
+def _sort_key(row: FuncRow) -> tuple[str, str, int, int, bool, bool, bool]:
+    line, column = row.line, row.column
+    return (
+        row.name,
+        row.uri or "",
+        -1 if line is None else line,
+        -1 if column is None else column,
+        row.uri is None,
+        row.is_js,
+        row.relevant_for_js,
+    )

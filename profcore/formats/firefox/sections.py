@@ -1,0 +1,205 @@
+"""The sections of "Profile Info": what was asked for and found, how much of it there is, and how to read it."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from profcore.formats.firefox.shapes import ExtraEntry, ExtraSection
+from profcore.formats.firefox.tables import safe_text
+from profcore.formats.slice import DifferenceExport, Pruned, SliceExport, TimelineExport
+from profcore.weights import TimeParts
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+EVERYTHING: Final = "everything"
+Caveats = Sequence[tuple[str, str]]
+# What a reader would take for something else, in the order in which it misleads.
+COMMON_CAVEATS: Final = (
+    (
+        "Other origins",
+        "Scripts of other origins loaded without the crossorigin attribute and CORS headers are invisible; their time "
+        "counts for the visible function that called them.",
+    ),
+    ("Lines", "Lines and columns say where a function is defined, never which line was running."),
+)
+HIDDEN_CAVEAT: Final = (
+    "(hidden)",
+    "The main thread was busy and no stack was visible: garbage collection, style, layout, paint, or JavaScript "
+    "whose stack the browser dropped. It is part of no function's time.",
+)
+IDLE_CAVEAT: Final = ("Idle", "No stack and no sign of work. It is in no total.")
+AGGREGATE_CAVEATS: Final = (
+    (
+        "Axis",
+        "An aggregate: one sample for each call path, as wide as its time over all page views, heaviest first. "
+        "Left to right is not a clock.",
+    ),
+    HIDDEN_CAVEAT,
+    IDLE_CAVEAT,
+    *COMMON_CAVEATS,
+)
+CATEGORY_CAVEATS: Final = (
+    (
+        "Segments",
+        "A category's track has the time in which a function of that category was on top of the stack, with all that "
+        "called it. Hidden and idle time belong to no category.",
+    ),
+    *AGGREGATE_CAVEATS,
+)
+DIFFERENCE_CAVEATS: Final = (
+    (
+        "Weights",
+        "Milliseconds a page view, head minus base, by call path: negative where the head takes less. The largest "
+        "increase comes first, the largest decrease last; as wide as the size of the change.",
+    ),
+    (
+        "Chance",
+        "These are plain means. How sure a change is (intervals, q-values, the mix of devices) is on the comparison "
+        "page and in the API's `compare`.",
+    ),
+    *AGGREGATE_CAVEATS[1:],
+)
+TIMELINE_CAVEATS: Final = (
+    (
+        "Weights",
+        "A sample counts the time until the next one, at most ten sampling intervals; beyond that nothing is known.",
+    ),
+    (
+        "(hidden)",
+        "The main thread was busy and no stack was visible. It is shown below the function that was on the stack "
+        "before and after within the same long task, else at the root. That function's total holds it here: drop the "
+        "function (hidden) to see its JavaScript alone.",
+    ),
+    ("Idle", "No stack and no sign of work: no stack here either, and no CPU use. It is in no total."),
+    (
+        "(profiler)",
+        "The cost of measuring, apart from the functions that it happened in. It is in no function's total.",
+    ),
+    ("CPU use", "Busy or not: from stacks and long tasks, not from a clock of the thread."),
+    *COMMON_CAVEATS,
+)
+ENGINE_CAVEAT: Final = (
+    "Engine",
+    "(garbage collection), (style), (layout) and (paint) are leaves for what the engine did below a function, where "
+    "the browser told: their time is not in that function's self.",
+)
+
+
+def text_section(label: str, texts: Iterable[tuple[str, str]]) -> ExtraSection:
+    """Returns a section of texts; empty ones are left out."""
+    return ExtraSection(label, [ExtraEntry(safe_text(name), "string", safe_text(text)) for name, text in texts if text])
+
+
+def slice_sections(export: SliceExport, caveats: Caveats) -> list[ExtraSection]:
+    """Describes a slice."""
+    sections = [
+        text_section("Slice", [*_slice_texts(export), ("Link", export.link or "")]),
+        _count_section("Counts", export),
+        time_section("Parts of time", export.time),
+    ]
+    if export.pruned is not None:
+        sections.append(_pruned_section("Pruned", export.pruned, export.time))
+    return [*sections, text_section("How to read this", caveats)]
+
+
+def difference_sections(export: DifferenceExport, caveats: Caveats) -> list[ExtraSection]:
+    """Describes a difference and both its sides."""
+    asked = [("Asked for", export.query), ("Link", export.link or "")]
+    sections = [text_section("Difference", asked)]
+    for word, side in (("Head", export.head), ("Base", export.base)):
+        sections += [
+            text_section(word, _slice_texts(side)),
+            _count_section(f"{word}: counts", side),
+            time_section(f"{word}: parts of time", side.time),
+        ]
+        if side.pruned is not None:
+            sections.append(_pruned_section(f"{word}: pruned", side.pruned, side.time))
+    if export.head.interval_ms != export.base.interval_ms:
+        told = f"The head's is {export.head.interval_ms:g} ms, the base's {export.base.interval_ms:g} ms."
+        caveats = [("Intervals differ", told + " Short functions are seen less often with a longer one."), *caveats]
+    if not export.head.views or not export.base.views:
+        empty = "head" if not export.head.views else "base"
+        caveats = [("Empty side", f"The {empty} has no page view: all of the other side is change."), *caveats]
+    return [*sections, text_section("How to read this", caveats)]
+
+
+def segment_section(by: str, labelled: Sequence[tuple[str, SliceExport]]) -> ExtraSection:
+    """Tells each segment's JavaScript time, and its views where it has some of its own."""
+    entries = [ExtraEntry(safe_text(name), "duration", part.time.js_us / 1000) for name, part in labelled]
+    if by != "category":
+        entries += [ExtraEntry(safe_text(f"{name}, page views"), "integer", part.views) for name, part in labelled]
+    return ExtraSection("Segments", entries)
+
+
+def timeline_sections(export: TimelineExport) -> list[ExtraSection]:
+    """Describes some views, the traces of each and how they were sampled."""
+    sections = [text_section("Slice", [("Asked for", export.query or EVERYTHING), ("Link", export.link or "")])]
+    for view in export.views:
+        texts = [
+            ("Release", view.release),
+            ("Page", view.page),
+            ("Started", _iso(int(view.started_at_ms), "milliseconds")),
+            ("Browser", view.browser),
+            ("Device", view.device),
+            ("Traces", str(len(view.traces))),
+        ]
+        if view.overlap_us:
+            told = f"{view.overlap_us / 1000:g} ms were recorded more than once; each recording counts."
+            texts.append(("Overlap", told))
+        sections += [
+            text_section(f"View {view.view_id}", texts),
+            time_section(f"View {view.view_id}: parts of time", view.time),
+        ]
+    caveats = [*TIMELINE_CAVEATS, ENGINE_CAVEAT] if export.engine_leaves else TIMELINE_CAVEATS
+    return [*sections, text_section("How to read this", caveats)]
+
+
+def time_section(label: str, time: TimeParts) -> ExtraSection:
+    """Tells the parts of time."""
+    parts = [
+        ("JavaScript", time.js_us),
+        ("Hidden", time.hidden_us),
+        ("Idle", time.idle_us),
+        ("Unobserved (a suspended tab or a starved sampler)", time.unobserved_us),
+        ("Profiler (the cost of measuring)", time.profiler_us),
+        ("Span (all of the above)", time.span_us),
+    ]
+    return ExtraSection(label, [ExtraEntry(name, "duration", us / 1000) for name, us in parts])
+
+
+def _slice_texts(export: SliceExport) -> list[tuple[str, str]]:
+    return [
+        ("Asked for", export.query or EVERYTHING),
+        ("Releases", ", ".join(export.releases)),
+        ("Pages", ", ".join(export.pages)),
+        ("From", _iso(export.started_at_ms, "minutes")),
+        ("To", _iso(export.ended_at_ms, "minutes")),
+        ("Browsers", ", ".join(export.browsers)),
+        ("Devices", ", ".join(export.devices)),
+        ("Interval", f"{export.interval_ms:g} ms (of most traces)"),
+    ]
+
+
+def _count_section(label: str, export: SliceExport) -> ExtraSection:
+    counts = [
+        ("Page views", export.views),
+        ("Traces", export.traces),
+        ("Samples", export.samples),
+        ("Call paths", len(export.tree)),
+    ]
+    return ExtraSection(label, [ExtraEntry(name, "integer", count) for name, count in counts])
+
+
+def _pruned_section(label: str, pruned: Pruned, time: TimeParts) -> ExtraSection:
+    return ExtraSection(
+        label,
+        [
+            ExtraEntry("Call paths left out", "integer", pruned.call_nodes),
+            ExtraEntry("Each with a total below", "duration", pruned.below_us / 1000),
+            ExtraEntry("Their self time, now in (pruned) below their callers", "duration", pruned.self_us / 1000),
+            ExtraEntry("Share of JavaScript", "percentage", pruned.self_us / time.js_us if time.js_us else 0.0),
+        ],
+    )
+
+
+def _iso(epoch_ms: int, precision: str) -> str:
+    return (EPOCH + timedelta(milliseconds=epoch_ms)).isoformat(timespec=precision)

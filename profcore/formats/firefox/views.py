@@ -1,0 +1,182 @@
+"""Profiles of single views, on their real clocks: each view a process of its own, with markers and CPU use.
+
+A sample lasts until the next one, as it does in the viewer, and weighs its time after the cap on gaps. Where a trace
+ends, or nothing was observed, a sample without a stack closes the last box.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final
+
+from profcore.formats.firefox.markers import find_markers, write_markers
+from profcore.formats.firefox.meta import build_meta
+from profcore.formats.firefox.rows import FuncRows, Tables
+from profcore.formats.firefox.schemas import SCHEMAS
+from profcore.formats.firefox.sections import timeline_sections
+from profcore.formats.firefox.shapes import ClockedSamples, Markers, Profile, SampleUnits, Thread
+from profcore.formats.firefox.tables import safe_text
+from profcore.formats.slice import TimelineExport
+from profcore.formats.timeline import NO_STACK, ViewTimeline
+from profcore.weights import ENGINE_MARKERS, KIND_HIDDEN, KIND_IDLE, KIND_PROFILER, MARKERS
+
+# A mark may lie anywhere within 30 days; one that is beyond the last sample by more does not stretch the axis.
+MARK_TAIL_US: Final = 10_000_000
+MAX_VISIBLE: Final = 15
+
+
+def build_views(export: TimelineExport) -> Profile:
+    """Builds the profile of some views, all starting at the same place of the axis. Raises `ValueError` without any."""
+    if not export.views:
+        raise ValueError("a timeline has at least one view")
+    rows = FuncRows()
+    row_of = rows.add(export.funcs)
+    tables = Tables(rows, export.contents)
+    origin_us = min(min(0, _first_us(view)) for view in export.views)
+    threads: list[Thread] = []
+    for number, view in enumerate(export.views):
+        pid = "0" if len(export.views) == 1 else f"view {number + 1}"
+        stack_of = _Stacks(view, rows, row_of, tables, has_leaves=export.engine_leaves)
+        markers = write_markers(find_markers(view, export.funcs), tables, origin_us)
+        threads += _view_threads(view, stack_of, markers, origin_us, pid=pid, first_tid=len(threads) + 1)
+    first = export.views[0]
+    meta = build_meta(
+        project=export.project,
+        query=export.query,
+        link=export.link,
+        interval_ms=first.interval_us / 1000,
+        started_at_ms=int(first.started_at_ms + origin_us / 1000),
+        end_ms=max(_end_us(view) - origin_us + view.interval_us for view in export.views) / 1000,
+        releases=list(dict.fromkeys(view.release for view in export.views)),
+        browsers=list(dict.fromkeys(view.browser for view in export.views)),
+        devices=list(dict.fromkeys(view.device for view in export.views)),
+        sections=timeline_sections(export),
+        visible=list(range(min(len(threads), MAX_VISIBLE))),
+        schemas=SCHEMAS,
+        units=SampleUnits(),
+    )
+    return Profile(meta, [], tables.write(), threads)
+
+
+def _first_us(view: ViewTimeline) -> int:
+    return min([trace.start_us for trace in view.traces])
+
+
+def _end_us(view: ViewTimeline) -> int:
+    last_us = max([trace.end_us for trace in view.traces])
+    return max([last_us, *(min(mark.end_us, last_us + MARK_TAIL_US) for mark in view.marks)])
+
+
+def _view_threads(
+    view: ViewTimeline, stack_of: "_Stacks", markers: Markers, origin_us: int, *, pid: str, first_tid: int
+) -> list[Thread]:
+    """Returns a view's threads: one, and one more for each further profiler that ran at the same time."""
+    end_ms = (_end_us(view) - origin_us) / 1000
+    threads = []
+    for lane in range(view.lanes):
+        threads.append(
+            Thread(
+                name=safe_text(view.page) + (f" (recorded at the same time, {lane + 1})" if lane else ""),
+                processName=safe_text(view.page),
+                samples=_write_lane(view, lane, stack_of, origin_us),
+                isMainThread=lane == 0,
+                pid=pid,
+                tid=first_tid + lane,
+                processShutdownTime=end_ms,
+                unregisterTime=end_ms,
+                markers=markers if lane == 0 else Markers(),
+            )
+        )
+    return threads
+
+
+class _Stacks:
+    """The stack of each sample of a view in the profile's tables, with the pseudo frames it gets."""
+
+    def __init__(
+        self, view: ViewTimeline, rows: FuncRows, row_of: Sequence[int], tables: Tables, *, has_leaves: bool
+    ) -> None:
+        self._samples = view.samples
+        self._rows = rows
+        self._tables = tables
+        self._has_leaves = has_leaves
+        self._place = self._add_stacks(view, row_of)
+
+    def _add_stacks(self, view: ViewTimeline, row_of: Sequence[int]) -> list[int]:
+        """Adds the stacks that are shown: those of the profiler's own samples alone are not."""
+        used = [False] * len(view.func)
+        for kind, *stacks in zip(view.samples.kind, view.samples.stack, view.samples.hidden_stack, strict=True):
+            for stack in stacks:
+                if stack >= 0 and kind != KIND_PROFILER:
+                    used[stack] = True
+        for stack in range(len(used) - 1, -1, -1):
+            if used[stack] and view.prefix[stack] >= 0:
+                used[view.prefix[stack]] = True
+        place = [NO_STACK] * (len(used) + 1)  # the last is for the prefix of roots, -1
+        for stack, is_used in enumerate(used):
+            if is_used:
+                place[stack] = self._tables.stack(place[view.prefix[stack]], row_of[view.func[stack]])
+        return place
+
+    def of(self, row: int) -> int | None:
+        """Returns the row of stackTable that a sample shows; None for an idle one."""
+        samples, kind = self._samples, self._samples.kind[row]
+        if kind == KIND_IDLE:
+            return None
+        if kind == KIND_PROFILER:
+            return self._tables.stack(-1, self._rows.profiler)
+        if kind == KIND_HIDDEN:
+            stack = self._tables.stack(self._place[samples.hidden_stack[row]], self._rows.hidden)
+        else:
+            stack = self._place[samples.stack[row]]
+        word = MARKERS[samples.marker[row]] if samples.marker[row] >= 0 else ""
+        if self._has_leaves and word in ENGINE_MARKERS:
+            stack = self._tables.stack(stack, self._rows.engine[word])
+        return stack
+
+
+def _write_lane(view: ViewTimeline, lane: int, stack_of: _Stacks, origin_us: int) -> ClockedSamples:
+    samples = view.samples
+    own = [row for row, trace in enumerate(samples.trace) if view.traces[trace].lane == lane]
+    times: list[int] = []
+    stacks: list[int | None] = []
+    weights: list[float] = []
+    busy: list[int] = []
+    tasks = _Busy(view.long_tasks)
+    was_busy = False
+
+    def add(time_us: int, stack: int | None, weight_us: int) -> None:
+        since = 0 if not times else time_us - times[-1] if was_busy else tasks.between(times[-1], time_us)
+        busy.append(since)
+        times.append(time_us)
+        stacks.append(stack)
+        weights.append(weight_us / 1000)
+
+    for place, row in enumerate(own):
+        add(samples.time_us[row], stack_of.of(row), samples.weight_us[row])
+        was_busy = samples.kind[row] != KIND_IDLE
+        counted_until = samples.time_us[row] + samples.weight_us[row]
+        if place + 1 == len(own) or counted_until < samples.time_us[own[place + 1]]:
+            add(counted_until, None, 0)
+            was_busy = False
+    deltas = [(time - before) / 1000 for before, time in zip([origin_us, *times], times, strict=False)]
+    return ClockedSamples(len(times), stacks, deltas, weights, "tracing-ms", busy)
+
+
+class _Busy:
+    """How much of any stretch of time lies in long tasks."""
+
+    def __init__(self, tasks: Sequence[tuple[int, int]]) -> None:
+        self._starts = [start for start, _ in tasks]
+        self._ends = [end for _, end in tasks]
+        self._before = [0]
+        for start, end in tasks:
+            self._before.append(self._before[-1] + end - start)
+
+    def _until(self, time_us: int) -> int:
+        count = bisect_right(self._starts, time_us)
+        late = max(0, self._ends[count - 1] - time_us) if count else 0
+        return self._before[count] - late
+
+    def between(self, start_us: int, end_us: int) -> int:
+        """Returns the µs of long tasks in `[start, end)`."""
+        return self._until(end_us) - self._until(start_us)

@@ -1,0 +1,70 @@
+"""Segments of a slice as values: their sum, and a slice cut by the categories of its funcs."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.formats.slice import FUNC_CATEGORIES, ExportFunc, SegmentedExport, SliceExport
+from profcore.weights import TimeParts
+
+NO_CATEGORY: Final = "unknown"
+
+
+def sum_exports(exports: Sequence[SliceExport], *, query: str) -> SliceExport:
+    """Returns the sum of slices that share no view: equal call paths of equal funcs are one.
+
+    The interval is that of most traces, the bounds hold all. Raises `ValueError` without any.
+    """
+    if not exports:
+        raise ValueError("there is nothing to sum up")
+    index: dict[ExportFunc, int] = {}
+    builder, time, intervals = CallTreeBuilder(), TimeParts(), Counter[float]()
+    for export in exports:
+        builder.add_tree(export.tree, [index.setdefault(func, len(index)) for func in export.funcs])
+        time.add(export.time)
+        intervals[export.interval_ms] += export.traces
+    return replace(
+        exports[0],
+        query=query,
+        funcs=list(index),
+        tree=builder.tree,
+        time=time,
+        views=sum(export.views for export in exports),
+        traces=sum(export.traces for export in exports),
+        samples=sum(export.samples for export in exports),
+        interval_ms=max(sorted(intervals), key=intervals.__getitem__),
+        started_at_ms=min(export.started_at_ms for export in exports),
+        ended_at_ms=max(export.ended_at_ms for export in exports),
+        releases=_union(export.releases for export in exports),
+        pages=_union(export.pages for export in exports),
+        browsers=_union(export.browsers for export in exports),
+        devices=_union(export.devices for export in exports),
+        contents={source: text for export in exports for source, text in export.contents.items()},
+    )
+
+
+def _union(words: Iterable[Sequence[str]]) -> list[str]:
+    return sorted({word for some in words for word in some})
+
+
+def split_by_category(export: SliceExport) -> SegmentedExport:
+    """Cuts a slice by the category of the func on top of the stack, in the order of `FUNC_CATEGORIES`.
+
+    Each segment keeps the call paths to its time. Categories without self time are left out, as are hidden and idle
+    time, which are of none: the whole is more than the sum by these.
+    """
+    categories = [func.category or NO_CATEGORY for func in export.funcs]
+    tree = export.tree
+    segments = []
+    for category, label in {**FUNC_CATEGORIES, NO_CATEGORY: "Unknown"}.items():
+        is_own = [categories[func] == category for func in tree.func]
+        self_us = [us if own else 0 for us, own in zip(tree.self_us, is_own, strict=True)]
+        samples = [count if own else 0 for count, own in zip(tree.self_samples, is_own, strict=True)]
+        js_us, js_samples = sum(self_us), sum(samples)
+        if js_us:
+            part = CallTree(tree.prefix, tree.func, self_us, samples, [0] * len(tree))
+            time = TimeParts(js_us=js_us, span_us=js_us, js_samples=js_samples)
+            segments.append((label, replace(export, tree=part, time=time, samples=js_samples)))
+    return SegmentedExport("category", export, segments)

@@ -1,0 +1,107 @@
+"""`profile` beyond a slice's sums: views on their clocks, segments, differences."""
+
+from typing import Any
+
+import pytest
+from django.http import StreamingHttpResponse
+from django.test import Client
+
+from ingest.models import Membership
+from tests.aggregate.posting import fold_all, post
+from tests.builders import make_project
+from tests.dashboard.conftest import People
+from tests.envelopes import make_envelope, view_id_of
+from tests.profcore.formats.lint import load_good
+
+ADDRESS = "/api/v1/projects/tea/profile?format=firefox"
+VIEW = view_id_of("a")
+
+
+@pytest.fixture
+def tea(client: Client, people: People) -> Client:
+    """A member's session, and a project with one view: A, which called B, for 10 ms each."""
+    project = make_project("tea")
+    Membership.objects.create(project=project, user=people.member)
+    add(make_envelope("a", "A\nA B", marks=[{"type": "lcp", "start": 3}]))
+    client.force_login(people.member)
+    return client
+
+
+def add(*envelopes: dict[str, Any]) -> None:
+    post("KEY-tea", *envelopes)
+    fold_all()
+
+
+def ask(client: Client, query: str) -> tuple[dict[str, Any], str]:
+    """Returns a profile without faults, and the name of its file."""
+    response = client.get(ADDRESS + query)
+    assert isinstance(response, StreamingHttpResponse), response.content
+    return load_good(response.getvalue()), response["Content-Disposition"].partition("=")[2]
+
+
+def names_of(profile: dict[str, Any]) -> list[str]:
+    return [thread["name"] for thread in profile["threads"]]
+
+
+def test_a_view_comes_on_its_clock(tea: Client) -> None:
+    profile, name = ask(tea, f"&view={VIEW}")
+    assert name == f'"tea-view-{VIEW[:8]}.json"'
+    assert profile["threads"][0]["samples"]["threadCPUDelta"] == [0, 10_000, 10_000]
+    assert "LargestContentfulPaint" in profile["shared"]["stringArray"]
+    assert profile["meta"]["sourceURL"] == f"http://testserver/projects/tea/?view={VIEW}"
+
+
+def test_a_view_can_be_summed_up(tea: Client) -> None:
+    profile, _ = ask(tea, f"&view={VIEW}&axis=sum")
+    assert "threadCPUDelta" not in profile["threads"][0]["samples"]
+
+
+def test_engine_leaves_are_there_when_asked_for(tea: Client) -> None:
+    envelope = make_envelope("b", "A")
+    envelope["trace"]["samples"][0]["marker"] = "gc"
+    add(envelope)
+    view = f"&view={view_id_of('b')}"
+    for query, is_there in (("", False), ("&engine=none", False), ("&engine=leaves", True)):
+        profile, _ = ask(tea, view + query)
+        assert ("(garbage collection)" in profile["shared"]["stringArray"]) is is_there
+
+
+def test_a_views_etag_changes_with_its_own_traces_alone(tea: Client) -> None:
+    address = f"{ADDRESS}&view={VIEW}"
+    etag = tea.get(address)["ETag"]
+    add(make_envelope("b"))
+    assert tea.get(address, headers={"If-None-Match": etag}).status_code == 304
+    add(make_envelope("a", seq=1))
+    assert tea.get(address, headers={"If-None-Match": etag}).status_code == 200
+
+
+def test_segments_are_tracks_below_the_whole(tea: Client) -> None:
+    add(make_envelope("b", "C", page="/list"))
+    profile, name = ask(tea, "&segment=page")
+    assert name == '"tea-by-page.json"'
+    assert names_of(profile) == ["All: 2 pages", "page: /cart", "page: /list"]
+
+
+def test_a_difference_is_head_minus_base_for_each_view(tea: Client) -> None:
+    add(make_envelope("b", "A\nA\nA", release="2.0.0"), make_envelope("c", "A B", release="2.0.0"))
+    profile, name = ask(tea, "&base_release=1.0.0&head_release=2.0.0&page=/cart")
+    assert name == '"tea-1.0.0-to-2.0.0-cart.json"'
+    assert names_of(profile) == ["Head minus base, ms a page view", "Head: 2.0.0", "Base: 1.0.0"]
+    assert profile["threads"][0]["samples"]["weight"] == [5.0, -5.0, 0.0]
+    assert profile["meta"]["sourceURL"].endswith("/page/?release=1.0.0&release=2.0.0&page=/cart")
+
+
+def test_each_kind_of_export_has_an_etag_of_its_own(tea: Client) -> None:
+    view = f"&view={VIEW}"
+    queries = ["", "&segment=page", "&segment=device", "&base_release=1.0.0&head_release=1.0.0", view]
+    queries += [f"{view}&axis=sum", f"{view}&engine=leaves"]
+    assert len({tea.get(ADDRESS + query)["ETag"] for query in queries}) == len(queries)
+
+
+def test_a_view_of_another_project_is_refused_like_one_that_is_not_there(tea: Client) -> None:
+    make_project("other")
+    post("KEY-other", make_envelope("x"))
+    fold_all()
+    answers = [tea.get(f"{ADDRESS}&view={view_id_of(word)}") for word in ("x", "nowhere")]
+    assert [answer.status_code for answer in answers] == [400, 400]
+    assert answers[0].content == answers[1].content
