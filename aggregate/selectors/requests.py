@@ -9,7 +9,7 @@ from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.segments import select_difference_export, select_segmented_export
 from aggregate.selectors.slices import MAX_VALUES, Slice, SliceError
 from aggregate.selectors.timelines import fingerprint_timeline, select_timeline_export
-from profcore.formats.registry import Exporter, Kind
+from profcore.formats.registry import Exporter, Kind, names_that_write
 from profcore.formats.slice import SEGMENTS, Export
 
 Axis = Literal["time", "sum"]
@@ -32,13 +32,17 @@ class ExportQuery:
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """A checked export: `kind` says which, `query` is it in the read API's words; `base` and `head` are two slices."""
+    """A checked export: `kind` says which, `query` is it in the read API's words; `base` and `head` are two slices.
+
+    `is_pruned` tells whether the size guard may leave out call paths.
+    """
 
     kind: Kind
     slice_: Slice
     query: str
     segment: str = ""
     engine_leaves: bool = False
+    is_pruned: bool = True
     base: Slice | None = None
     head: Slice | None = None
 
@@ -66,8 +70,10 @@ def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> Exp
     _refuse(bool(query.engine) and request.kind != "timeline", "engine", "engine is for views on their clocks.")
     if request.kind not in exporter.kinds:
         field = {"segments": "segment", "timeline": "axis", "difference": "base_release", "slice": "format"}
-        raise SliceError(field[request.kind], f"{exporter.title} has no way to write {_WORDS[request.kind]}.")
-    return request
+        others = ", ".join(names_that_write(request.kind))
+        detail = f"{exporter.title} has no way to write {_WORDS[request.kind]}; {others} have."
+        raise SliceError(field[request.kind], detail)
+    return replace(request, is_pruned=not exporter.needs_all)
 
 
 _WORDS: Final = {
@@ -137,17 +143,19 @@ def fingerprint_export(request: ExportRequest) -> str:
 
 def select_export(request: ExportRequest, *, project: str, link: str | None = None) -> Export:
     """Returns what is asked for, ready to be written. Raises `SliceError` where it is too much or gone."""
-    slice_ = request.slice_
+    slice_, is_pruned = request.slice_, request.is_pruned
     match request.kind:
         case "slice":
-            return select_slice_export(slice_, project=project, link=link)
+            return select_slice_export(slice_, project=project, link=link, is_pruned=is_pruned)
         case "segments":
-            return select_segmented_export(slice_, request.segment, project=project, link=link)
+            return select_segmented_export(slice_, request.segment, project=project, link=link, is_pruned=is_pruned)
         case "timeline":
             return select_timeline_export(slice_, project=project, link=link, engine_leaves=request.engine_leaves)
         case "difference":
             assert request.base is not None
             assert request.head is not None
-            return select_difference_export(request.base, request.head, query=request.query, project=project, link=link)
+            return select_difference_export(
+                request.base, request.head, query=request.query, project=project, link=link, is_pruned=is_pruned
+            )
         case _:
             assert_never(request.kind)

@@ -24,15 +24,18 @@ DIMENSIONS: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
 MIN_SEGMENT_NODES: Final = 1_000
 
 
-def select_segmented_export(slice_: Slice, by: str, *, project: str, link: str | None = None) -> SegmentedExport:
+def select_segmented_export(
+    slice_: Slice, by: str, *, project: str, link: str | None = None, is_pruned: bool = True
+) -> SegmentedExport:
     """Returns a slice cut by one dimension (`SEGMENTS`), the segment with the most JS time first.
 
     Those beyond `EXPORT_MAX_SEGMENTS` are one together, at the end. Each segment is selected as the slice it is, so
     that there are four statements for each; the whole is their sum. Together the tracks have some
-    `EXPORT_MAX_CALL_NODES` call nodes.
+    `EXPORT_MAX_CALL_NODES` call nodes, where they are pruned.
     """
     if by == "category":
-        return _prune(split_by_category(select_slice_export(slice_, project=project, link=link, is_pruned=False)))
+        by_category = split_by_category(select_slice_export(slice_, project=project, link=link, is_pruned=False))
+        return _prune(by_category) if is_pruned else by_category
     field, _, _ = DIMENSIONS[by]
     words = _select_words(slice_, by)
     own, rest = words[: settings.EXPORT_MAX_SEGMENTS], words[settings.EXPORT_MAX_SEGMENTS :]
@@ -44,9 +47,10 @@ def select_segmented_export(slice_: Slice, by: str, *, project: str, link: str |
         if part.views:  # a fine slice may have none in some of its cells
             segments.append((label, part))
     if not segments:
-        return SegmentedExport(by, select_slice_export(slice_, project=project, link=link), ())
+        return SegmentedExport(by, select_slice_export(slice_, project=project, link=link, is_pruned=is_pruned), ())
     whole = sum_exports([part for _, part in segments], query=slice_.query())
-    return _prune(SegmentedExport(by, whole, segments))
+    export = SegmentedExport(by, whole, segments)
+    return _prune(export) if is_pruned else export
 
 
 def _prune(export: SegmentedExport) -> SegmentedExport:
@@ -69,9 +73,10 @@ def _select_words(slice_: Slice, by: str) -> list[str]:
 
 
 def select_difference_export(
-    base: Slice, head: Slice, *, query: str, project: str, link: str | None = None
+    base: Slice, head: Slice, *, query: str, project: str, link: str | None = None, is_pruned: bool = True
 ) -> DifferenceExport:
-    """Returns two slices as one difference. Both are pruned alike."""
-    sides = [select_slice_export(side, project=project, link=link, is_pruned=False) for side in (base, head)]
-    pruned_base, pruned_head = prune_both(sides[0], sides[1], settings.EXPORT_MAX_CALL_NODES)
-    return DifferenceExport(project, query, pruned_base, pruned_head, link)
+    """Returns two slices as one difference. Both are pruned alike, if at all."""
+    before, after = (select_slice_export(side, project=project, link=link, is_pruned=False) for side in (base, head))
+    if is_pruned:
+        before, after = prune_both(before, after, settings.EXPORT_MAX_CALL_NODES)
+    return DifferenceExport(project, query, before, after, link)

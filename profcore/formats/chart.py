@@ -7,7 +7,7 @@ heaviest first: an icicle with true widths, and no clock.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from profcore.weights import TimeParts
 
@@ -15,6 +15,7 @@ HIDDEN: Final = "(hidden)"
 # What a run is that is no call node: time without a stack and without a sign of work, or time that is left blank.
 IDLE: Final = -1
 BLANK: Final = -2
+Unit = Literal["microseconds", "nanoseconds"]
 Fact = str | int | float | list[str]
 
 
@@ -45,6 +46,13 @@ class ChartFunc(NamedTuple):
 
 
 HIDDEN_FUNC: Final = ChartFunc(HIDDEN, None, None, is_page=False)
+# What the engine did below a func, by the sample's marker.
+ENGINE_FUNCS: Final = {
+    "gc": ChartFunc("(garbage collection)", None, None, is_page=False),
+    "style": ChartFunc("(style)", None, None, is_page=False),
+    "layout": ChartFunc("(layout)", None, None, is_page=False),
+    "paint": ChartFunc("(paint)", None, None, is_page=False),
+}
 
 
 class ChartMark(NamedTuple):
@@ -91,7 +99,8 @@ class Chart:
     """What a file says. Callers come before callees; a root's prefix is -1; `func` indexes `funcs`.
 
     `is_clock` tells whether the axis is a clock. `facts` are told where a format has room for them, by snake-case
-    name; `started_at_ms` is epoch ms.
+    name; `started_at_ms` is epoch ms. `tracks_by` says what tells tracks apart. Runs are counted in `unit`: µs but for
+    differences, which are for each page view, and so much smaller.
     """
 
     title: str
@@ -104,6 +113,8 @@ class Chart:
     started_at_ms: float
     facts: Mapping[str, Fact]
     is_clock: bool = False
+    tracks_by: str = "track"
+    unit: Unit = "microseconds"
 
     def sum_runs(self, tracks: Sequence[Track] | None = None) -> tuple[list[int], list[int]]:
         """Returns the self µs and samples of each node, over some tracks or all."""

@@ -7,12 +7,14 @@ no-break space, which looks the same; `;`, line breaks and control characters be
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from profcore.formats.chart import Chart, ChartFunc
+from profcore.formats.chart_parts import chart_of_difference, chart_of_segments
 from profcore.formats.chart_slices import chart_of_slice
 from profcore.formats.chart_views import chart_of_views
-from profcore.formats.slice import SliceExport, TimelineExport
+from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport, TimelineExport
 
 NO_BREAK_SPACE: Final = "\u00a0"
 # Whatever some reader takes for the end of a line or of a word: control characters, every Unicode space, and `;`.
@@ -31,20 +33,41 @@ def write_timeline(export: TimelineExport) -> Iterator[bytes]:
     yield from write_chart(chart_of_views(export))
 
 
+def write_segments(export: SegmentedExport) -> Iterator[bytes]:
+    """Yields the collapsed stacks of a slice's segments, each below a root frame of its own."""
+    yield from write_chart(chart_of_segments(export, with_whole=False))
+
+
+def write_difference(export: DifferenceExport) -> Iterator[bytes]:
+    """Yields a difference as `path base head`, in ns a page view, which `flamegraph.pl` draws by the change."""
+    chart = chart_of_difference(export)
+    base, head = (chart.sum_runs([track])[0] for track in chart.tracks)
+    frames = [name_frame(func) for func in chart.funcs]
+    yield from _join_lines(
+        ";".join(frames[func] for func in chart.path(node)) + f" {before} {after}\n"
+        for node, (before, after) in enumerate(zip(base, head, strict=True))
+        if before or after
+    )
+
+
 def write_chart(chart: Chart) -> Iterator[bytes]:
     """Yields a chart, its paths in the chart's order. Of several tracks each is a root frame of its own."""
+    yield from _join_lines(_lines(chart))
+
+
+def _lines(chart: Chart) -> Iterator[str]:
     frames = [name_frame(func) for func in chart.funcs]
-    lines: list[str] = []
     for track in chart.tracks:
-        root = [escape(track.name)] if len(chart.tracks) > 1 else []
+        root = [f"{chart.tracks_by}:{NO_BREAK_SPACE}{escape(track.name)}"] if len(chart.tracks) > 1 else []
         for node, us in enumerate(chart.sum_runs([track])[0]):
-            if us <= 0:
-                continue
-            lines.append(";".join([*root, *(frames[func] for func in chart.path(node))]) + f" {us}\n")
-            if len(lines) == LINES_AT_ONCE:
-                yield "".join(lines).encode()
-                lines.clear()
-    yield "".join(lines).encode()
+            if us > 0:
+                yield ";".join([*root, *(frames[func] for func in chart.path(node))]) + f" {us}\n"
+
+
+def _join_lines(lines: Iterator[str]) -> Iterator[bytes]:
+    while batch := list(islice(lines, LINES_AT_ONCE)):
+        yield "".join(batch).encode()
+    yield b""
 
 
 def name_frame(func: ChartFunc) -> str:

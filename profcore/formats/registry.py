@@ -44,7 +44,8 @@ class Exporter:
     Files are not compressed, but for formats that are by themselves (`is_packed`, gzip).
 
     Each function writes one kind; None stands for a kind that the format has no way to say. Every format writes a
-    slice. Equal exports give equal bytes.
+    slice. Equal exports give equal bytes. `needs_all` says that a size guard must leave out nothing: the file is no
+    larger for more call nodes.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Exporter:
     write_timeline: Callable[[TimelineExport], Iterator[bytes]] | None = None
     write_difference: Callable[[DifferenceExport], Iterator[bytes]] | None = None
     is_packed: bool = False
+    needs_all: bool = False
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -106,7 +108,8 @@ TRACE_EVENT: Final = Exporter(
     "application/json",
     ".trace.json",
     trace_events.write_slice,
-    write_timeline=trace_events.write_timeline,
+    trace_events.write_segments,
+    trace_events.write_timeline,
 )
 SPEEDSCOPE: Final = Exporter(
     "speedscope",
@@ -114,7 +117,9 @@ SPEEDSCOPE: Final = Exporter(
     "application/json",
     ".speedscope.json",
     speedscope.write_slice,
-    write_timeline=speedscope.write_timeline,
+    speedscope.write_segments,
+    speedscope.write_timeline,
+    speedscope.write_difference,
 )
 COLLAPSED: Final = Exporter(
     "collapsed",
@@ -122,7 +127,9 @@ COLLAPSED: Final = Exporter(
     "text/plain; charset=utf-8",
     ".collapsed.txt",
     collapsed.write_slice,
-    write_timeline=collapsed.write_timeline,
+    collapsed.write_segments,
+    collapsed.write_timeline,
+    collapsed.write_difference,
 )
 PPROF: Final = Exporter(
     "pprof",
@@ -130,11 +137,27 @@ PPROF: Final = Exporter(
     "application/octet-stream",
     ".pb.gz",
     pprof.write_slice,
-    write_timeline=pprof.write_timeline,
+    pprof.write_segments,
+    pprof.write_timeline,
+    pprof.write_difference,
     is_packed=True,
 )
-CSV: Final = Exporter("csv", "Table (CSV)", "text/csv; charset=utf-8; header=present", ".csv", table.write_slice)
+CSV: Final = Exporter(
+    "csv",
+    "Table (CSV)",
+    "text/csv; charset=utf-8; header=present",
+    ".csv",
+    table.write_slice,
+    table.write_segments,
+    write_difference=table.write_difference,
+    needs_all=True,
+)
 
 EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
     {exporter.name: exporter for exporter in (FIREFOX, CPUPROFILE, TRACE_EVENT, SPEEDSCOPE, COLLAPSED, PPROF, CSV)}
 )
+
+
+def names_that_write(kind: Kind) -> list[str]:
+    """Returns the names of the formats that can write a kind of export."""
+    return [name for name, exporter in EXPORTERS.items() if kind in exporter.kinds]

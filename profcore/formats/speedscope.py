@@ -10,9 +10,10 @@ from typing import Final
 import msgspec
 
 from profcore.formats.chart import Chart, Track
+from profcore.formats.chart_parts import chart_of_difference, chart_of_segments
 from profcore.formats.chart_slices import chart_of_slice
 from profcore.formats.chart_views import chart_of_views
-from profcore.formats.slice import SliceExport, TimelineExport
+from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport, TimelineExport
 from profcore.formats.streaming import encode_json, stream_array
 
 SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
@@ -40,6 +41,19 @@ def write_timeline(export: TimelineExport) -> Iterator[bytes]:
     yield from write_chart(chart_of_views(export))
 
 
+def write_segments(export: SegmentedExport) -> Iterator[bytes]:
+    """Yields the speedscope file of a slice and its segments: a profile for each, the whole first."""
+    yield from write_chart(chart_of_segments(export, with_whole=True))
+
+
+def write_difference(export: DifferenceExport) -> Iterator[bytes]:
+    """Yields the speedscope file of a difference: two profiles, base and head, in ns a page view.
+
+    The format knows no weights below zero: the two sides are there to be compared.
+    """
+    yield from write_chart(chart_of_difference(export))
+
+
 def write_chart(chart: Chart) -> Iterator[bytes]:
     """Yields a chart: a profile for each track, over one table of frames."""
     head = {"$schema": SCHEMA, "exporter": EXPORTER, "name": chart.title, "activeProfileIndex": 0}
@@ -62,7 +76,7 @@ def _profile(chart: Chart, track: Track) -> Iterator[bytes]:
     head = {
         "type": "sampled",
         "name": track.name,
-        "unit": "microseconds",
+        "unit": chart.unit,
         "startValue": track.start_us,
         "endValue": track.end_us,
     }

@@ -14,10 +14,11 @@ from typing import Final
 import msgspec
 
 from profcore.formats.chart import Chart, ChartFunc, Track, find_calls
+from profcore.formats.chart_parts import chart_of_segments
 from profcore.formats.chart_slices import chart_of_slice
 from profcore.formats.chart_views import chart_of_views
 from profcore.formats.chrome.nodes import CallFrame, call_frames, sample_columns, trace_nodes
-from profcore.formats.slice import SliceExport, TimelineExport
+from profcore.formats.slice import SegmentedExport, SliceExport, TimelineExport
 from profcore.formats.streaming import encode_json
 
 # DevTools takes a time of 0 for none; a small origin keeps every time exact where it is reckoned in fractions of ms.
@@ -59,6 +60,11 @@ def write_slice(export: SliceExport) -> Iterator[bytes]:
 def write_timeline(export: TimelineExport) -> Iterator[bytes]:
     """Yields the trace of some views: threads for each, with its marks, all on one clock since each one's start."""
     yield from write_chart(chart_of_views(export))
+
+
+def write_segments(export: SegmentedExport) -> Iterator[bytes]:
+    """Yields the trace of a slice and its segments: threads for each, those of the whole first."""
+    yield from write_chart(chart_of_segments(export, with_whole=True))
 
 
 def write_chart(chart: Chart) -> Iterator[bytes]:
