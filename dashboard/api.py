@@ -42,10 +42,12 @@ from dashboard.params import (
     read_choice,
     read_count,
     read_export_query,
+    read_raw_ref,
     read_slice_query,
     read_words,
 )
 from dashboard.permissions import HasCredentials
+from dashboard.raw import answer_raw
 from dashboard.serializers import (
     ErrorShape,
     FunctionsShape,
@@ -59,7 +61,7 @@ from dashboard.serializers import (
 )
 from ingest.models import ApiToken, Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
-from profcore.formats.registry import EXPORTERS
+from profcore.formats.registry import EXPORTERS, FORMATS, RAW
 from profcore.formats.slice import FUNC_CATEGORIES, SEGMENTS
 from profcore.stats.views import Measure
 
@@ -217,7 +219,7 @@ class ProfileView(ProjectView):
             *SLICE_PARAMS,
             *FINE_PARAMS,
             *EXPORT_PARAMS,
-            OpenApiParameter("format", enum=list(EXPORTERS), required=True),
+            OpenApiParameter("format", enum=list(FORMATS), required=True),
             OpenApiParameter(
                 "compress", enum=["none", "gzip"], default="none", description="`gzip` sends a `.gz` file."
             ),
@@ -230,13 +232,17 @@ class ProfileView(ProjectView):
             (200, "text/csv"): OpenApiTypes.STR,
             304: OpenApiResponse(description="`If-None-Match` names what you have, and it has not changed."),
             **ERRORS,
+            403: OpenApiResponse(description="`format=raw` is for admins, and tokens made with --raw."),
         },
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        """Streams the slice as a profile."""
+        """Streams the slice as a profile, or with `format=raw` one trace as it came."""
         params = request.query_params
-        exporter = EXPORTERS[read_choice(params, "format", list(EXPORTERS), "")]
+        name = read_choice(params, "format", FORMATS, "")
         compress = read_choice(params, "compress", ("none", "gzip"), "none")
+        if name == RAW:
+            return answer_raw(request, self.project, read_raw_ref(params), as_gzip_file=compress == "gzip")
+        exporter = EXPORTERS[name]
         asked = resolve_export(self.resolve_slice(), exporter, read_export_query(params))
         link = request.build_absolute_uri(link_of(self.project, replace(asked.slice_, releases=asked.release_words)))
         return answer_export(

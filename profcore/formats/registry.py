@@ -157,6 +157,10 @@ EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
     {exporter.name: exporter for exporter in (FIREFOX, CPUPROFILE, TRACE_EVENT, SPEEDSCOPE, COLLAPSED, PPROF, CSV)}
 )
 
+# One trace's envelope as it came. No exporter has it: nothing is written, and not everybody may read it.
+RAW: Final = "raw"
+FORMATS: Final = (*EXPORTERS, RAW)
+
 
 def names_that_write(kind: Kind) -> list[str]:
     """Returns the names of the formats that can write a kind of export."""

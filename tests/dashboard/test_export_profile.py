@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS
+from tests.dashboard.conftest import RAW_BODY, TRACE_ID
 from tests.profcore.formats.readers import READERS
 
 pytestmark = pytest.mark.django_db
@@ -56,6 +57,10 @@ def test_every_format_is_written_packed_once_at_most(
         (("--project", "shop", "--axis", "time"), "--axis: axis=time takes view or trace"),
         (("--project", "shop", "--base-release", "1.0.0"), "--head-release: head_release must name"),
         (("--project", "shop", "-o", "/no/such/folder/x.json"), "cannot be written"),
+        (("--project", "shop", "--format", "raw"), "--format raw takes one --trace"),
+        (("--project", "shop", "--format", "raw", "--trace", TRACE_ID, "--page", "/cart"), "takes one --trace"),
+        (("--project", "shop", "--format", "raw", "--trace", "nonsense"), "--trace: there is no such trace"),
+        (("--project", "shop", "--func-over", "1"), "--func-over: func_over"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(shop: Project, arguments: tuple[str, ...], sentence: str) -> None:
@@ -79,3 +84,10 @@ def test_segments_and_differences_are_written_too(
     export("--project", "shop", *arguments, "-o", str(tmp_path / "x.json"))
     profile = json.loads((tmp_path / "x.json").read_bytes())
     assert [thread["name"] for thread in profile["threads"]] == tracks
+
+
+@pytest.mark.parametrize("name", ["trace.json", "trace.json.gz"])
+def test_a_raw_trace_is_written_as_it_came(shop: Project, tmp_path: Path, name: str) -> None:
+    export("--project", "shop", "--format", "raw", "--trace", TRACE_ID, "-o", str(tmp_path / name))
+    written = (tmp_path / name).read_bytes()
+    assert (gzip.decompress(written) if name.endswith(".gz") else written) == RAW_BODY
