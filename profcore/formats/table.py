@@ -8,13 +8,14 @@ that begins with an apostrophe, too, so that taking the first one away gives the
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Final
 
 from profcore.calltree import CallTree
 from profcore.fold import FuncSums, sum_by_func
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import DifferenceExport, ExportFunc, SegmentedExport, SliceExport
+from profcore.formats.streaming import gather
 
 COLUMNS: Final = (
     "kind",
@@ -38,7 +39,6 @@ COMPARED: Final = ("self_ms", "total_ms", "hidden_ms", "hidden_total_ms")
 NS_DIGITS: Final = 6  # of ms
 NUMBERS: Final = len(COMPARED) + 2  # the columns from `self_ms` on
 GUARDED: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
-ROWS_AT_ONCE: Final = 512
 Cell = str | int | float | None
 
 
@@ -87,11 +87,13 @@ def _per_view(side: SliceExport) -> dict[tuple[Cell, ...], list[float]]:
 
 
 def _write(header: Iterable[tuple[Cell, ...]], body: Iterable[tuple[Cell, ...]]) -> Iterator[bytes]:
-    rows = chain(header, body)
-    while batch := list(islice(rows, ROWS_AT_ONCE)):
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\r\n").writerows([guard(cell) for cell in row] for row in batch)
-        yield text.getvalue().encode()
+    yield from gather(map(_encode, chain(header, body)))
+
+
+def _encode(row: tuple[Cell, ...]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow([guard(cell) for cell in row])
+    return text.getvalue().encode()
 
 
 def guard(cell: Cell) -> Cell:

@@ -19,7 +19,7 @@ from profcore.formats.chart_slices import chart_of_slice
 from profcore.formats.chart_views import chart_of_views
 from profcore.formats.chrome.nodes import CallFrame, call_frames, sample_columns, trace_nodes
 from profcore.formats.slice import SegmentedExport, SliceExport, TimelineExport
-from profcore.formats.streaming import encode_json
+from profcore.formats.streaming import encode_json, stream_array
 
 # DevTools takes a time of 0 for none; a small origin keeps every time exact where it is reckoned in fractions of ms.
 ORIGIN_US: Final = 1_000_000
@@ -34,7 +34,6 @@ OURS: Final = "fieldflame"
 CHUNK: Final = "ProfileChunk"
 # Some 200 kB of usual nodes; and DevTools hands a chunk's rows to one call, whose arguments have a limit.
 ROWS_PER_CHUNK: Final = 1_024
-EVENTS_AT_ONCE: Final = 512
 
 
 class Event(msgspec.Struct, omit_defaults=True):
@@ -71,16 +70,9 @@ def write_chart(chart: Chart) -> Iterator[bytes]:
     """Yields a chart: threads for each track. `metadata` holds the facts, and what of the clock is the axis' 0."""
     origin_us = find_origin(chart)
     metadata = {"title": chart.title, "origin_us": origin_us, **chart.facts}
-    yield b'{"displayTimeUnit":"ms","metadata":' + encode_json(metadata) + b',"traceEvents":['
-    batch: list[Event] = []
-    separator = b""
-    for event in _events(chart, origin_us):
-        batch.append(event)
-        if len(batch) == EVENTS_AT_ONCE or event.name == CHUNK:
-            yield separator + encode_json(batch)[1:-1]
-            separator = b","
-            batch.clear()
-    yield (separator if batch else b"") + encode_json(batch)[1:-1] + b"]}"
+    yield b'{"displayTimeUnit":"ms","metadata":' + encode_json(metadata) + b',"traceEvents":'
+    yield from stream_array(_events(chart, origin_us))
+    yield b"}"
 
 
 def find_origin(chart: Chart) -> int:

@@ -7,7 +7,7 @@ comments tell of it.
 from collections.abc import Iterator
 from typing import Final
 
-from profcore.formats.chart import Chart, ChartFunc, Place, Track
+from profcore.formats.chart import Chart, ChartFunc, Paths, Place, Track
 from profcore.formats.chart_parts import chart_of_difference, chart_of_segments
 from profcore.formats.chart_slices import chart_of_slice
 from profcore.formats.chart_views import chart_of_views
@@ -24,14 +24,13 @@ from profcore.formats.pprof.messages import (
     varint,
 )
 from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport, TimelineExport
-from profcore.formats.streaming import gzip_stream
+from profcore.formats.streaming import gather, gzip_stream
 
 SAMPLE: Final = 2
 MAPPING: Final = 3
 LOCATION: Final = 4
 FUNCTION: Final = 5
 MAPPING_ID: Final = 1  # pprof wants one: it stands for the binary, and here for the project
-SAMPLES_AT_ONCE: Final = 128
 # pprof's own: its samples are what percentages of a difference are of.
 BASE_LABEL: Final = "pprof::base"
 WEB_LINK: Final = ("https://", "http://")
@@ -62,32 +61,27 @@ def write_chart(chart: Chart, *, base: str | None = None) -> Iterator[bytes]:
 
     Samples of the track `base` are those that the others are compared with.
     """
-    return gzip_stream(_messages(chart, base))
+    return gzip_stream(gather(_messages(chart, base)))
 
 
 def _messages(chart: Chart, base: str | None) -> Iterator[bytes]:
-    strings = Strings()
+    strings, paths = Strings(), Paths(chart)
     yield _head(chart, strings)
-    for index, func in enumerate(chart.funcs):
+    for index, func in enumerate(paths.funcs):
         yield _func(index + 1, func, strings)
     labels = [_track_labels(chart, track, base, strings) for track in chart.tracks]
     start_key, unit = strings.intern("start"), strings.intern(chart.unit)
     yield strings.encode()
-    ids = [varint(index + 1) for index in range(len(chart.funcs))]
-    pieces: list[bytes] = []
+    ids = [varint(index + 1) for index in range(len(paths.funcs))]
     for track, shared in zip(chart.tracks, labels, strict=True):
         now, sign = track.start_us, -1 if track.name == base else 1
         for node, us, samples in zip(track.node, track.us, track.samples, strict=True):
             if node >= 0:
                 own = [label(start_key, number=now, unit=unit)] if chart.is_clock else []
-                stack = b"".join([ids[func] for func in reversed(chart.path(node))])
+                stack = b"".join([ids[func] for func in reversed(paths.of(node))])
                 values = (samples * sign, us * sign) if base is None else (us * sign,)
-                pieces.append(bytes_field(SAMPLE, sample(stack, values, [*shared, *own])))
-                if len(pieces) == SAMPLES_AT_ONCE:
-                    yield b"".join(pieces)
-                    pieces.clear()
+                yield bytes_field(SAMPLE, sample(stack, values, [*shared, *own]))
             now += us
-    yield b"".join(pieces)
 
 
 def _track_labels(chart: Chart, track: Track, base: str | None, strings: Strings) -> list[bytes]:
