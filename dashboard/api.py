@@ -225,6 +225,9 @@ class ProfileView(ProjectView):
         responses={
             (200, "application/json"): OpenApiTypes.OBJECT,
             (200, "application/gzip"): OpenApiTypes.BINARY,
+            (200, "application/octet-stream"): OpenApiTypes.BINARY,
+            (200, "text/plain"): OpenApiTypes.STR,
+            (200, "text/csv"): OpenApiTypes.STR,
             304: OpenApiResponse(description="`If-None-Match` names what you have, and it has not changed."),
             **ERRORS,
         },

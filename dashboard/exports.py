@@ -15,7 +15,7 @@ from profcore.formats.registry import Exporter
 from profcore.formats.streaming import gzip_stream
 
 # A change of what exporters write, or of labels, must change every ETag.
-EXPORT_VERSION: Final = 3
+EXPORT_VERSION: Final = 4
 FILE_NAME_CHARS: Final = 80
 UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
 
@@ -26,10 +26,11 @@ def answer_export(
     """Streams an export.
 
     As a gzip file (`….json.gz`), or as the format's own type, which HTTP may compress on the way where the client
-    accepts that. The ETag is weak: it stands for the same sums, and bytes may differ in a detail such as the usual
-    interval of a sample of traces.
+    accepts that; a format that is gzip by itself is sent as it is. The ETag is weak: it stands for the same sums, and
+    bytes may differ in a detail such as the usual interval of a sample of traces.
     """
-    is_encoded = not as_gzip_file and accepts_gzip(request)
+    as_gzip_file = as_gzip_file and not exporter.is_packed
+    is_encoded = not as_gzip_file and not exporter.is_packed and accepts_gzip(request)
     etag = make_etag(project, asked, exporter, link, "file" if as_gzip_file else "gzip" if is_encoded else "plain")
     response: HttpResponseBase | None = get_conditional_response(request, etag=etag, response=None)
     if response is None:
@@ -40,6 +41,7 @@ def answer_export(
         response["Content-Type"] = "application/gzip" if as_gzip_file else exporter.media_type
         name = name_file(project, asked) + exporter.suffix + (".gz" if as_gzip_file else "")
         response["Content-Disposition"] = f'attachment; filename="{name}"'
+        response["X-Content-Type-Options"] = "nosniff"  # names are hostile, and some formats are plain text
         if is_encoded:
             response["Content-Encoding"] = "gzip"
     response["ETag"] = etag

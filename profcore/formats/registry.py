@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, assert_never
 
+from profcore.formats import collapsed, speedscope, table
+from profcore.formats.chrome import cpuprofile, trace_events
 from profcore.formats.firefox import writer as firefox
+from profcore.formats.pprof import writer as pprof
 from profcore.formats.slice import DifferenceExport, Export, SegmentedExport, SliceExport, TimelineExport
 
 Kind = Literal["slice", "segments", "timeline", "difference"]
@@ -36,7 +39,9 @@ def kind_of(export: Export) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """One format: `write` yields an export's file in pieces, not compressed; `suffix` ends its file name.
+    """One format: `write` yields an export's file in pieces; `suffix` ends its file name.
+
+    Files are not compressed, but for formats that are by themselves (`is_packed`, gzip).
 
     Each function writes one kind; None stands for a kind that the format has no way to say. Every format writes a
     slice. Equal exports give equal bytes.
@@ -50,6 +55,7 @@ class Exporter:
     write_segments: Callable[[SegmentedExport], Iterator[bytes]] | None = None
     write_timeline: Callable[[TimelineExport], Iterator[bytes]] | None = None
     write_difference: Callable[[DifferenceExport], Iterator[bytes]] | None = None
+    is_packed: bool = False
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -76,15 +82,62 @@ class Exporter:
         raise UnsupportedKind(f"{self.title} has no way to write a {kind_of(export)}.")
 
 
-FIREFOX: Final = Exporter(
-    "firefox",
-    "Firefox Profiler",
-    "application/json",
-    ".json",
-    firefox.write_profile,
-    firefox.write_segments,
-    firefox.write_views,
-    firefox.write_difference,
+EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
+    {
+        exporter.name: exporter
+        for exporter in (
+            Exporter(
+                "firefox",
+                "Firefox Profiler",
+                "application/json",
+                ".json",
+                firefox.write_profile,
+                firefox.write_segments,
+                firefox.write_views,
+                firefox.write_difference,
+            ),
+            Exporter(
+                "cpuprofile",
+                "Chrome CPU profile",
+                "application/json",
+                ".cpuprofile",
+                cpuprofile.write_slice,
+                write_timeline=cpuprofile.write_timeline,
+            ),
+            Exporter(
+                "trace-event",
+                "Trace events",
+                "application/json",
+                ".trace.json",
+                trace_events.write_slice,
+                write_timeline=trace_events.write_timeline,
+            ),
+            Exporter(
+                "speedscope",
+                "speedscope",
+                "application/json",
+                ".speedscope.json",
+                speedscope.write_slice,
+                write_timeline=speedscope.write_timeline,
+            ),
+            Exporter(
+                "collapsed",
+                "Collapsed stacks",
+                "text/plain; charset=utf-8",
+                ".collapsed.txt",
+                collapsed.write_slice,
+                write_timeline=collapsed.write_timeline,
+            ),
+            Exporter(
+                "pprof",
+                "pprof",
+                "application/octet-stream",
+                ".pb.gz",
+                pprof.write_slice,
+                write_timeline=pprof.write_timeline,
+                is_packed=True,
+            ),
+            Exporter("csv", "Table (CSV)", "text/csv; charset=utf-8; header=present", ".csv", table.write_slice),
+        )
+    }
 )
-
-EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType({exporter.name: exporter for exporter in (FIREFOX,)})

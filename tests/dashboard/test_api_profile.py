@@ -12,6 +12,7 @@ from aggregate.models import Cell
 from ingest.models import Project
 from profcore.formats.firefox.shapes import PROCESSED_PROFILE_VERSION
 from tests.dashboard.conftest import TRACE_ID
+from tests.profcore.formats.readers import READERS
 
 VIEW_ID = "6f1d9d0e-6a43-5b53-9f5e-0d3b6c1c2a10"
 ADDRESS = "/api/v1/projects/shop/profile?format=firefox"
@@ -65,6 +66,42 @@ def test_a_download_is_a_gzip_file_with_a_name(member: Client) -> None:
     assert response["Content-Disposition"] == 'attachment; filename="shop-1.0.0-cart.json.gz"'
     assert not response.has_header("Content-Encoding")
     assert self_times(json.loads(gzip.decompress(body_of(response))))["draw"] == 7.0
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type", "file_name"),
+    [
+        ("cpuprofile", "application/json", "shop-1.0.0-cart.cpuprofile"),
+        ("trace-event", "application/json", "shop-1.0.0-cart.trace.json"),
+        ("speedscope", "application/json", "shop-1.0.0-cart.speedscope.json"),
+        ("collapsed", "text/plain; charset=utf-8", "shop-1.0.0-cart.collapsed.txt"),
+        ("pprof", "application/octet-stream", "shop-1.0.0-cart.pb.gz"),
+        ("csv", "text/csv; charset=utf-8; header=present", "shop-1.0.0-cart.csv"),
+    ],
+)
+def test_other_formats_come_with_their_type_and_name(
+    member: Client, name: str, media_type: str, file_name: str
+) -> None:
+    response = member.get(f"/api/v1/projects/shop/profile?format={name}&page=/cart&release=1.0.0")
+    assert response["Content-Type"] == media_type
+    assert response["Content-Disposition"] == f'attachment; filename="{file_name}"'
+    assert response["X-Content-Type-Options"] == "nosniff"
+    body = body_of(response)
+    readers = [told for told in READERS.values() if told.exporter == name]
+    assert readers
+    for told in readers:
+        sums = {key.label.split(" ")[0]: us for key, us in told.read(body).self_us.items()}
+        assert sums == {"draw": 7_000, "main": 2_000, "(hidden)": 500}
+
+
+def test_a_format_that_is_gzip_by_itself_is_packed_once(member: Client) -> None:
+    address = "/api/v1/projects/shop/profile?format=pprof"
+    for extra, accepted in (("", ""), ("", "gzip"), ("&compress=gzip", "gzip")):
+        response = member.get(address + extra, headers={"Accept-Encoding": accepted})
+        assert response["Content-Type"] == "application/octet-stream"
+        assert response["Content-Disposition"].endswith('.pb.gz"')
+        assert not response.has_header("Content-Encoding")
+        assert gzip.decompress(body_of(response))[:2] != b"\x1f\x8b"
 
 
 def test_a_hostile_page_name_does_not_reach_the_header(member: Client) -> None:

@@ -8,6 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ingest.models import Project
+from profcore.formats.registry import EXPORTERS
+from tests.profcore.formats.readers import READERS
 
 pytestmark = pytest.mark.django_db
 
@@ -29,6 +31,21 @@ def test_a_file_is_written_and_packed_by_its_name(shop: Project, tmp_path: Path,
 def test_without_a_file_it_goes_to_standard_output(shop: Project, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     export("--project", "shop", "--page", "/other")
     assert "draw" not in json.loads(capfdbinary.readouterr().out)["shared"]["stringArray"]
+
+
+@pytest.mark.parametrize("format_name", sorted({told.exporter for told in READERS.values()}))
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_every_format_is_written_packed_once_at_most(
+    shop: Project, tmp_path: Path, format_name: str, suffix: str
+) -> None:
+    target = tmp_path / f"cart.out{suffix}"
+    export("--project", "shop", "--page", "/cart", "--format", format_name, "-o", str(target))
+    body = target.read_bytes()
+    if suffix and not EXPORTERS[format_name].is_packed:
+        body = gzip.decompress(body)
+    for told in READERS.values():
+        if told.exporter == format_name:
+            assert sum(told.read(body).self_us.values()) == 9_500
 
 
 @pytest.mark.parametrize(

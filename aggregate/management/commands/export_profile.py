@@ -69,7 +69,7 @@ class Command(BaseCommand):
             export = select_export(asked, project=project.name)
         except SliceError as error:
             raise CommandError(f"--{error.field.replace('_', '-')}: {error.detail}") from None
-        write_pieces(exporter.write(export), options["output"])
+        write_pieces(exporter.write(export), options["output"], is_packed=exporter.is_packed)
 
 
 def _add_export_arguments(parser: CommandParser) -> None:
@@ -90,8 +90,11 @@ def _add_export_arguments(parser: CommandParser) -> None:
         )
 
 
-def write_pieces(pieces: Iterable[bytes], output: str | None) -> None:
-    """Writes to a file, whole or not at all, or to standard output. Shows on a terminal how much is written."""
+def write_pieces(pieces: Iterable[bytes], output: str | None, *, is_packed: bool = False) -> None:
+    """Writes to a file, whole or not at all, or to standard output. Shows on a terminal how much is written.
+
+    A file whose name ends in .gz is packed, unless the pieces are already.
+    """
     if output is None:
         _copy(pieces, sys.stdout.buffer)
         return
@@ -99,7 +102,7 @@ def write_pieces(pieces: Iterable[bytes], output: str | None) -> None:
     partial = target.with_name(target.name + ".part")
     try:
         with partial.open("wb") as file:
-            _copy(gzip_stream(pieces) if target.suffix == ".gz" else pieces, file)
+            _copy(gzip_stream(pieces) if target.suffix == ".gz" and not is_packed else pieces, file)
         partial.replace(target)
     except OSError as error:
         raise CommandError(f"{target} cannot be written: {error.strerror}.") from None

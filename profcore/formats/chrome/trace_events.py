@@ -1,0 +1,164 @@
+"""Trace events as JSON: one file for DevTools, Perfetto and trace-viewer.
+
+The stacks are there twice, on threads of their own. "Stacks" is a V8 CPU profile (events `Profile` and `ProfileChunk`),
+which DevTools draws and Perfetto reads into its table of samples. "Call paths" is the same as nested slices, which
+Perfetto and trace-viewer draw and sum up. A view's marks are on a third.
+
+Source: the Trace Event Format, and DevTools' and Perfetto's own readers.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from profcore.formats.chart import Chart, ChartFunc, Track, find_calls
+from profcore.formats.chart_slices import chart_of_slice
+from profcore.formats.chart_views import chart_of_views
+from profcore.formats.chrome.nodes import CallFrame, call_frames, sample_columns, trace_nodes
+from profcore.formats.slice import SliceExport, TimelineExport
+from profcore.formats.streaming import encode_json
+
+# DevTools takes a time of 0 for none; a small origin keeps every time exact where it is reckoned in fractions of ms.
+ORIGIN_US: Final = 1_000_000
+PID: Final = 1
+STACKS_TID: Final = 1
+PATHS_TID: Final = 2
+MARKS_TID: Final = 3
+TIDS_PER_TRACK: Final = 3
+PROFILER: Final = "disabled-by-default-v8.cpu_profiler"
+META: Final = "__metadata"
+OURS: Final = "fieldflame"
+CHUNK: Final = "ProfileChunk"
+# Some 200 kB of usual nodes; and DevTools hands a chunk's rows to one call, whose arguments have a limit.
+ROWS_PER_CHUNK: Final = 1_024
+EVENTS_AT_ONCE: Final = 512
+
+
+class Event(msgspec.Struct, omit_defaults=True):
+    """One trace event. `cat`, `pid`, `tid` and `ts` are on every one: speedscope wants them on the first."""
+
+    name: str
+    cat: str
+    ph: str
+    pid: int
+    tid: int
+    ts: int
+    args: dict[str, object]
+    dur: int | None = None
+    id: str | None = None
+    s: str | None = None
+
+
+def write_slice(export: SliceExport) -> Iterator[bytes]:
+    """Yields the trace of a slice as JSON (UTF-8) in pieces; equal input gives equal bytes."""
+    yield from write_chart(chart_of_slice(export))
+
+
+def write_timeline(export: TimelineExport) -> Iterator[bytes]:
+    """Yields the trace of some views: threads for each, with its marks, all on one clock since each one's start."""
+    yield from write_chart(chart_of_views(export))
+
+
+def write_chart(chart: Chart) -> Iterator[bytes]:
+    """Yields a chart: threads for each track. `metadata` holds the facts, and what of the clock is the axis' 0."""
+    origin_us = find_origin(chart)
+    metadata = {"title": chart.title, "origin_us": origin_us, **chart.facts}
+    yield b'{"displayTimeUnit":"ms","metadata":' + encode_json(metadata) + b',"traceEvents":['
+    batch: list[Event] = []
+    separator = b""
+    for event in _events(chart, origin_us):
+        batch.append(event)
+        if len(batch) == EVENTS_AT_ONCE or event.name == CHUNK:
+            yield separator + encode_json(batch)[1:-1]
+            separator = b","
+            batch.clear()
+    yield (separator if batch else b"") + encode_json(batch)[1:-1] + b"]}"
+
+
+def find_origin(chart: Chart) -> int:
+    """Returns where the axis' 0 lies on the file's clock: no time in the file is below `ORIGIN_US`."""
+    starts = [track.start_us for track in chart.tracks]
+    starts += [mark.start_us for track in chart.tracks for mark in track.marks]
+    return ORIGIN_US - min(0, *starts, 0)
+
+
+def _events(chart: Chart, origin_us: int) -> Iterator[Event]:
+    yield _label("process_name", PID, chart.title)
+    frames = call_frames(chart, keep_apart=True)
+    names = [name_slice(func) for func in chart.funcs]
+    for index, track in enumerate(chart.tracks):
+        stacks, paths, marks = (tid + TIDS_PER_TRACK * index for tid in (STACKS_TID, PATHS_TID, MARKS_TID))
+        suffix = f" – {track.name}" if len(chart.tracks) > 1 else ""
+        yield _label("thread_name", stacks, f"Stacks{suffix}")
+        yield _label("thread_name", paths, f"Call paths{suffix}")
+        yield from _profile(chart, track, stacks, frames, origin_us)
+        yield from _slices(chart, track, paths, names, origin_us)
+        if track.marks:
+            yield _label("thread_name", marks, f"Marks{suffix}")
+            yield from _marks(track, marks, origin_us)
+
+
+def _label(what: str, tid: int, name: str) -> Event:
+    return Event(what, META, "M", PID, tid, 0, {"name": name})
+
+
+def _profile(chart: Chart, track: Track, tid: int, frames: Sequence[CallFrame], origin_us: int) -> Iterator[Event]:
+    start, end = origin_us + track.start_us, origin_us + track.end_us
+    # DevTools draws no thread without an event of its own; the two say where the axis begins and ends, too.
+    yield Event("axis begins", OURS, "I", PID, tid, start, {}, s="t")
+
+    def chunk(fields: dict[str, object]) -> Event:
+        return Event(CHUNK, PROFILER, "P", PID, tid, start, {"data": fields}, id=hex(tid))
+
+    first: dict[str, object] = {"startTime": start, "source": "SelfProfiling"}
+    yield Event("Profile", PROFILER, "P", PID, tid, start, {"data": first}, id=hex(tid))
+    nodes = trace_nodes(chart, track, frames)
+    while rows := list(islice(nodes, ROWS_PER_CHUNK)):
+        yield chunk({"cpuProfile": {"nodes": rows}})
+    columns = sample_columns([track])
+    for first_row in range(0, len(columns.samples), ROWS_PER_CHUNK):
+        part = slice(first_row, first_row + ROWS_PER_CHUNK)
+        yield chunk({"cpuProfile": {"samples": columns.samples[part]}, "timeDeltas": columns.deltas[part]})
+    yield chunk({"endTime": end})
+    yield Event("axis ends", OURS, "I", PID, tid, end, {}, s="t")
+
+
+def _slices(chart: Chart, track: Track, tid: int, names: Sequence[str], origin_us: int) -> Iterator[Event]:
+    args = [_args(func) for func in chart.funcs]
+    for call in find_calls(chart, track):
+        func = chart.func[call.node]
+        yield Event(names[func], OURS, "X", PID, tid, origin_us + call.start_us, args[func], dur=call.us)
+
+
+def _marks(track: Track, tid: int, origin_us: int) -> Iterator[Event]:
+    """Yields a view's marks: moments, and what lasts as a pair of a beginning and an end, since these may overlap."""
+    for index, mark in enumerate(track.marks):
+        name, start = f"mark: {mark.name}", origin_us + mark.start_us
+        if mark.us == 0:
+            yield Event(name, OURS, "I", PID, tid, start, dict(mark.facts), s="t")
+            continue
+        pair = f"{hex(tid)}.{index}"
+        yield Event(name, OURS, "b", PID, tid, start, dict(mark.facts), id=pair)
+        yield Event(name, OURS, "e", PID, tid, start + mark.us, {}, id=pair)
+
+
+def _args(func: ChartFunc) -> dict[str, object]:
+    """Returns what a slice says of its func beside its name; positions here are 1-based, for people."""
+    if func.place is None:
+        return {}
+    return {name: value for name, value in func.place._asdict().items() if value is not None}
+
+
+def name_slice(func: ChartFunc) -> str:
+    """Returns a slice's name: label and place, since readers tell slices apart by it alone.
+
+    It always has a bracket, so that no func is taken for an event of the browser's own: a page's func that is called
+    `Layout` would end DevTools' reading.
+    """
+    place = func.place
+    if place is None:
+        return f"{func.label} [built-in]" if func.is_page else func.label
+    words = [place.uri.rstrip("/").rpartition("/")[2], place.line, place.column]
+    return f"{func.label} ({':'.join(str(word) for word in words if word is not None)})"

@@ -1,0 +1,121 @@
+"""Writes charts as pprof profiles, for `go tool pprof` and whatever reads its format.
+
+Every sample has two values: samples, and time in µs, which is shown by default. Time without a stack is left out; the
+comments tell of it.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from profcore.formats.chart import Chart, ChartFunc, Place
+from profcore.formats.chart_slices import chart_of_slice
+from profcore.formats.chart_views import chart_of_views
+from profcore.formats.pprof.messages import (
+    Strings,
+    bytes_field,
+    function,
+    label,
+    location,
+    mapping,
+    number_field,
+    sample,
+    value_type,
+    varint,
+)
+from profcore.formats.slice import SliceExport, TimelineExport
+from profcore.formats.streaming import gzip_stream
+
+SAMPLE: Final = 2
+MAPPING: Final = 3
+LOCATION: Final = 4
+FUNCTION: Final = 5
+MAPPING_ID: Final = 1  # pprof wants one: it stands for the binary, and here for the project
+SAMPLES_AT_ONCE: Final = 128
+WEB_LINK: Final = ("https://", "http://")
+
+
+def write_slice(export: SliceExport) -> Iterator[bytes]:
+    """Yields the pprof profile of a slice, gzipped, in pieces; equal input gives equal bytes."""
+    yield from write_chart(chart_of_slice(export))
+
+
+def write_timeline(export: TimelineExport) -> Iterator[bytes]:
+    """Yields the pprof profile of some views; the label `start` of a sample is its time on the view's clock."""
+    yield from write_chart(chart_of_views(export))
+
+
+def write_chart(chart: Chart) -> Iterator[bytes]:
+    """Yields a chart. Where there are several tracks, each sample has its own's name as the label `track`."""
+    return gzip_stream(_messages(chart))
+
+
+def _messages(chart: Chart) -> Iterator[bytes]:
+    strings = Strings()
+    yield _head(chart, strings)
+    for index, func in enumerate(chart.funcs):
+        yield _func(index + 1, func, strings)
+    track_key, start_key, microseconds = (strings.intern(text) for text in ("track", "start", "microseconds"))
+    names = [strings.intern(track.name) for track in chart.tracks]
+    yield strings.encode()
+    ids = [varint(index + 1) for index in range(len(chart.funcs))]
+    pieces: list[bytes] = []
+    for track, name in zip(chart.tracks, names, strict=True):
+        now = track.start_us
+        shared = [label(track_key, text=name)] if len(names) > 1 else []
+        for node, us, samples in zip(track.node, track.us, track.samples, strict=True):
+            if node >= 0:
+                own = [label(start_key, number=now, unit=microseconds)] if chart.is_clock else []
+                stack = b"".join([ids[func] for func in reversed(chart.path(node))])
+                pieces.append(bytes_field(SAMPLE, sample(stack, (samples, us), [*shared, *own])))
+                if len(pieces) == SAMPLES_AT_ONCE:
+                    yield b"".join(pieces)
+                    pieces.clear()
+            now += us
+    yield b"".join(pieces)
+
+
+def _head(chart: Chart, strings: Strings) -> bytes:
+    count = value_type(strings.intern("samples"), strings.intern("count"))
+    time = value_type(strings.intern("time"), strings.intern("microseconds"))
+    comments = [f"{chart.title}", *(f"{name}: {_text(fact)}" for name, fact in chart.facts.items() if fact != [])]
+    link = chart.facts.get("link")
+    return b"".join(
+        (
+            bytes_field(1, count),
+            bytes_field(1, time),
+            bytes_field(MAPPING, mapping(MAPPING_ID, strings.intern(str(chart.facts.get("project", ""))))),
+            number_field(9, round(chart.started_at_ms * 1_000_000)),
+            number_field(10, _duration_us(chart) * 1_000),
+            bytes_field(11, time),
+            number_field(12, chart.interval_us),
+            *(number_field(13, strings.intern(comment)) for comment in comments),
+            number_field(14, strings.intern("time")),
+            number_field(15, strings.intern(link) if isinstance(link, str) and link.startswith(WEB_LINK) else 0),
+        )
+    )
+
+
+def _duration_us(chart: Chart) -> int:
+    """Returns how long the longest track is by its clock; of sums, for how long all views together were observed."""
+    if chart.is_clock:
+        return max((track.end_us - track.start_us for track in chart.tracks), default=0)
+    return chart.time.span_us
+
+
+def _text(fact: object) -> str:
+    return ", ".join(fact) if isinstance(fact, list) else str(fact)
+
+
+def _func(number: int, func: ChartFunc, strings: Strings) -> bytes:
+    """A func and its location. The system's name is where the script has it; were it the name, pprof would demangle."""
+    place = func.place or Place("", None, None)
+    line, column = place.line or 0, place.column or 0
+    file, name = strings.intern(place.uri), strings.intern(func.label)
+    written = function(number, name, strings.intern(_system_name(func)), file, line)
+    return bytes_field(FUNCTION, written) + bytes_field(LOCATION, location(number, MAPPING_ID, number, line, column))
+
+
+def _system_name(func: ChartFunc) -> str:
+    if func.script is None:
+        return "[built-in]" if func.is_page else "[pseudo]"
+    return ":".join(str(word) for word in func.script if word is not None)

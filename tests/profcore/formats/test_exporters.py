@@ -1,0 +1,103 @@
+"""What holds for every format: equal bytes for equal slices, small pieces, deep stacks, true gzip where packed."""
+
+import gzip
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from profcore.calltree import CallTree
+from profcore.formats.registry import EXPORTERS
+from profcore.formats.slice import SliceExport
+from tests.profcore.formats.builders import export_of, export_tree
+from tests.profcore.formats.readers import READERS, told_sums
+from tests.profcore.strategies import PROPERTY, call_trees
+
+NODES = 20_000
+
+
+def write(name: str, export: SliceExport) -> bytes:
+    return b"".join(EXPORTERS[name].write(export))
+
+
+def reversed_siblings(export: SliceExport) -> SliceExport:
+    """Returns the same slice with funcs and call nodes in another order, callers still before callees."""
+    tree, count = export.tree, len(export.tree)
+    depth = [0] * count
+    for node, prefix in enumerate(tree.prefix):
+        depth[node] = depth[prefix] + 1 if prefix >= 0 else 0
+    order = sorted(range(count), key=lambda node: (depth[node], -node))
+    place = {node: index for index, node in enumerate(order)}
+    last = len(export.funcs) - 1
+    moved = CallTree(
+        [place[tree.prefix[node]] if tree.prefix[node] >= 0 else -1 for node in order],
+        [last - tree.func[node] for node in order],
+        [tree.self_us[node] for node in order],
+        [tree.self_samples[node] for node in order],
+        [tree.hidden_us[node] for node in order],
+    )
+    return replace(export, funcs=export.funcs[::-1], tree=moved)
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_equal_slices_give_equal_bytes_whatever_the_order_of_their_rows(name: str) -> None:
+    export = export_of({"a b": 5, "a c": 5, "a": 1, "b": 9, "c a b": 3}, hidden_us=4, idle_us=7)
+
+    moved = reversed_siblings(export)
+
+    assert moved.funcs[0] != export.funcs[0]
+    assert write(name, export) == write(name, export)
+    assert write(name, moved) == write(name, export)
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_the_file_comes_in_small_pieces(name: str) -> None:
+    pieces = list(EXPORTERS[name].write(export_tree([(node - 1) // 3 if node else -1 for node in range(NODES)], NODES)))
+
+    assert max(map(len, pieces)) < 1_000_000
+    assert all(isinstance(piece, bytes) for piece in pieces)
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_a_stack_ten_thousand_deep_is_written(name: str) -> None:
+    export = export_tree(list(range(-1, 9_999)), 100)
+    export.tree.self_us[:-1] = [0] * 9_999
+    export.tree.self_us[-1] = export.time.js_us = 5
+    export.tree.self_samples[:-1] = [0] * 9_999
+
+    body = write(name, export)
+
+    for told in READERS.values():
+        if told.exporter == name:
+            assert set(told.read(body).total_us.values()) == {5}
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_a_format_is_gzip_where_it_says_so_and_nowhere_else(name: str) -> None:
+    body = write(name, export_of({"main": 1}))
+
+    assert (body[:2] == b"\x1f\x8b") is EXPORTERS[name].is_packed
+    if EXPORTERS[name].is_packed:
+        assert gzip.decompress(body)
+        assert body[4:8] == b"\0\0\0\0", "the time of the gzip header"
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_a_file_ends_as_its_kind_does(name: str) -> None:
+    assert EXPORTERS[name].suffix.startswith(".")
+    assert EXPORTERS[name].suffix.endswith(".gz") is EXPORTERS[name].is_packed
+
+
+@pytest.mark.parametrize("format_name", READERS)
+@PROPERTY
+@given(tree=call_trees())
+def test_any_tree_comes_back(format_name: str, tree: CallTree) -> None:
+    told = READERS[format_name]
+    export = replace(export_of({"A": 0, "B": 0, "C": 0, "D": 0, "E": 0}), tree=tree)
+    export.time.js_us = sum(tree.self_us)
+
+    found = told.read(write(told.exporter, export))
+
+    expected = told_sums(export, told)
+    assert found.self_us == expected.self_us
+    assert found.total_us == expected.total_us

@@ -1,0 +1,56 @@
+"""The table: a row a func, the parts of time, and nothing that a spreadsheet would run."""
+
+import csv
+import io
+
+import pytest
+
+from profcore.formats.slice import ExportFunc, ExportOriginal, SliceExport
+from profcore.formats.table import COLUMNS, guard, write_slice
+from tests.profcore.formats.builders import URI, export_of
+
+
+def rows_of(export: SliceExport) -> list[dict[str, str]]:
+    text = b"".join(write_slice(export)).decode()
+    assert text.count("\r\n") == text.count("\n"), "lines end as RFC 4180 has it"
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_functions_come_by_self_time_with_all_that_is_known_of_them() -> None:
+    mapped = ExportFunc("draw", "a", URI, 1, 900, "first-party", ExportOriginal("src/app.ts", 12, 3))
+    export = export_of({"main": 1_000, "main draw": 3_000}, funcs=[mapped])
+    export.tree.hidden_us[0] = 250
+
+    draw, main, *_ = rows_of(export)
+
+    assert list(draw) == list(COLUMNS)
+    assert [draw[name] for name in COLUMNS] == [
+        *("function", "draw", "a", URI, "1", "900", "src/app.ts", "12", "3", "first-party"),
+        *("3.0", "3.0", "0.0", "0.0", "1", "1"),
+    ]
+    assert [main[name] for name in COLUMNS[10:]] == ["1.0", "4.0", "0.25", "0.25", "1", "2"]
+
+
+def test_self_times_and_parts_add_up_to_the_span() -> None:
+    export = export_of({"a b": 5, "b": 7}, hidden_us=11, idle_us=13, unobserved_us=17, profiler_us=19)
+
+    rows = rows_of(export)
+
+    assert [row["label"] for row in rows if row["kind"] == "part"] == [
+        "(hidden)",
+        "(idle)",
+        "(unobserved)",
+        "(profiler)",
+    ]
+    assert sum(round(float(row["self_ms"]) * 1000) for row in rows) == export.time.span_us
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "'"])
+def test_a_cell_that_would_be_a_formula_is_guarded(text: str) -> None:
+    (row, *_) = rows_of(export_of({"x": 1}, funcs=[ExportFunc("x", text, URI, 1, 1)]))
+
+    assert row["name"] == "'" + text
+
+
+def test_other_cells_are_left_as_they_are() -> None:
+    assert [guard(cell) for cell in ("f", "(idle)", "a=b", -1.5, None, "")] == ["f", "(idle)", "a=b", -1.5, None, ""]
