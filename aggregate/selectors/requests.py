@@ -64,6 +64,8 @@ def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> Exp
     else:
         request = _resolve_axis(slice_, exporter, query)
     _refuse(bool(query.engine) and request.kind != "timeline", "engine", "engine is for views on their clocks.")
+    wants_leaves = request.engine_leaves and not exporter.has_engine_leaves
+    _refuse(wants_leaves, "engine", f"{exporter.title} has no leaves for what the engine did.")
     if request.kind not in exporter.kinds:
         field = {"segments": "segment", "timeline": "axis", "difference": "base_release", "slice": "format"}
         raise SliceError(field[request.kind], f"{exporter.title} has no way to write {_WORDS[request.kind]}.")

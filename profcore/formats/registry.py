@@ -56,6 +56,7 @@ class Exporter:
     write_timeline: Callable[[TimelineExport], Iterator[bytes]] | None = None
     write_difference: Callable[[DifferenceExport], Iterator[bytes]] | None = None
     is_packed: bool = False
+    has_engine_leaves: bool = False  # whether it heeds `TimelineExport.engine_leaves`
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -95,6 +96,7 @@ EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
                 firefox.write_segments,
                 firefox.write_views,
                 firefox.write_difference,
+                has_engine_leaves=True,
             ),
             Exporter(
                 "cpuprofile",

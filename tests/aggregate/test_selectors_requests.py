@@ -317,6 +317,13 @@ def test_engine_leaves_are_a_part_of_what_is_asked_for(shop: Project) -> None:
     assert resolve(view_of(shop, "a"), engine="leaves").query.endswith("&engine=leaves")
 
 
+def test_a_format_without_engine_leaves_refuses_them(shop: Project) -> None:
+    plain = replace(FIREFOX, has_engine_leaves=False)
+    assert resolve_export(view_of(shop, "a"), plain, ExportQuery(engine="none")).kind == "timeline"
+    with pytest.raises(SliceError, match="no leaves"):
+        resolve_export(view_of(shop, "a"), plain, ExportQuery(engine="leaves"))
+
+
 def test_the_fingerprint_changes_with_a_trace_of_the_view_and_with_no_others(shop: Project) -> None:
     view, both = resolve(view_of(shop, "a")), resolve(Slice(shop.pk), base_release=["1.0.0"], head_release=["2.0.0"])
     before = fingerprint_export(view), fingerprint_export(both)
