@@ -10,6 +10,7 @@ from django.db import connection
 from aggregate.selectors.exports import select_slice_export
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.formats.matching import align_funcs
 from profcore.formats.pruning import prune_both, prune_export
 from profcore.formats.segments import split_by_category, sum_exports
 from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport
@@ -71,7 +72,10 @@ def _select_words(slice_: Slice, by: str) -> list[str]:
 def select_difference_export(
     base: Slice, head: Slice, *, query: str, project: str, link: str | None = None
 ) -> DifferenceExport:
-    """Returns two slices as one difference. Both are pruned alike."""
-    sides = [select_slice_export(side, project=project, link=link, is_pruned=False) for side in (base, head)]
-    pruned_base, pruned_head = prune_both(sides[0], sides[1], settings.EXPORT_MAX_CALL_NODES)
+    """Returns two slices as one difference: functions that are the same are one, and both sides are pruned alike."""
+    base_side, head_side = (
+        select_slice_export(side, project=project, link=link, is_pruned=False) for side in (base, head)
+    )
+    aligned = align_funcs(base_side, head_side)
+    pruned_base, pruned_head = prune_both(*aligned, settings.EXPORT_MAX_CALL_NODES)
     return DifferenceExport(project, query, pruned_base, pruned_head, link)
