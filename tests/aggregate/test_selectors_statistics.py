@@ -137,6 +137,17 @@ def test_a_func_that_grew_comes_first_across_hashed_bundles(project: Project) ->
     assert others["steady"] > 0.05
 
 
+def test_files_are_compared_without_their_content_hashes(project: Project) -> None:
+    fold(*(view(f"b{n}", n % 3, "1.0.0", "app-QK26TYEB") for n in range(40)))
+    fold(*(view(f"h{n}", 6 + n % 3, "1.1.0", "app-ALYJKYDD") for n in range(40)))
+    answer = compare_slices(sliced(project, "1.0.0"), sliced(project, "1.1.0"), group_by="file")
+    (found,) = answer.comparison.functions
+    shown = answer.funcs[found.func_id]
+    assert shown.id == shown.key.uri == "https://shop.example/app.js"
+    assert (found.status, found.is_increase) == ("changed", True)
+    assert found.delta_ms == pytest.approx(60.0, abs=1.0)
+
+
 def test_new_and_gone_funcs_are_tested_against_zeros(project: Project) -> None:
     fold(*(view(f"b{n}", 0, "1.0.0") for n in range(30)))
     fold(*(view(f"h{n}", 3, "1.1.0") for n in range(30)))
