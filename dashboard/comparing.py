@@ -11,8 +11,9 @@ from rest_framework.response import Response
 from aggregate.selectors.labels import label_func
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import SliceComparison, compare_slices
-from dashboard.api import ERRORS, MAX_FUNCTIONS, SLICE_PARAMS, ProjectView
+from dashboard.api import ERRORS, SLICE_PARAMS, ProjectView
 from dashboard.params import ParamError, read_choice, read_count
+from dashboard.questions import MAX_FUNCTIONS
 from dashboard.serializers import Json, OriginalShape, Shape, SliceShape, define_shape, encode_slice, func_fields
 from profcore.stats.comparison import Difference
 from profcore.stats.estimates import Interval

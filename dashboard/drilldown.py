@@ -17,7 +17,6 @@ from aggregate.selectors import (
     VIEW_ORDERS,
     FunctionRow,
     TraceRow,
-    select_call_tree,
     select_calls,
     select_census,
     select_func,
@@ -37,7 +36,6 @@ from dashboard.drilldown_shapes import (
     TraceShape,
     TracesShape,
     ViewsShape,
-    encode_call_tree,
     encode_calls,
     encode_census,
     encode_trace,
@@ -45,12 +43,12 @@ from dashboard.drilldown_shapes import (
     encode_views,
 )
 from dashboard.exports import accepts_gzip
-from dashboard.params import ParamError, read_choice, read_count, read_one, read_share
+from dashboard.params import ParamError, read_choice, read_count, read_one
+from dashboard.questions import KINDS, MAX_NODES, CallTreeQuestion
 from ingest.bodies import expand
 from ingest.models import ApiToken
 
 MAX_ROWS: Final = 1_000
-MAX_NODES: Final = 100_000
 CURSOR: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,9})")
 FUNC_ID: Final = re.compile(r"[0-9]{1,10}")
 LIMIT_PARAM: Final = OpenApiParameter("limit", OpenApiTypes.INT, default=100, description=f"1 to {MAX_ROWS}.")
@@ -111,7 +109,8 @@ class CalleesView(CallersView):
 
 
 class CallTreeView(ProjectView):
-    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "min_share", "max_nodes")
+    known_params = KINDS["calltree"].known
+    job_kind = "calltree"
 
     @extend_schema(
         operation_id="calltree",
@@ -127,10 +126,8 @@ class CallTreeView(ProjectView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """The slice's merged call tree, its lightest nodes pruned, and what was pruned."""
-        min_share = read_share(request.query_params, "min_share")
-        max_nodes = read_count(request.query_params, "max_nodes", default=10_000, high=MAX_NODES)
-        slice_ = self.resolve_slice()
-        return Response(encode_call_tree(slice_, select_call_tree(slice_, min_share=min_share, max_nodes=max_nodes)))
+        question = CallTreeQuestion.read(request.query_params)
+        return Response(question.answer(self.resolve_slice()))
 
 
 class ViewsView(FuncView):
