@@ -29,7 +29,7 @@ class Reading:
     max_nodes: int | None = None
     page_views: int = 1
     batch_traces: int = 1
-    on_traces: Callable[[int], None] = _ignore
+    on_traces: Callable[[int], object] = _ignore
 
     @classmethod
     def at_once(cls) -> "Reading":
@@ -42,7 +42,7 @@ class Reading:
         )
 
     @classmethod
-    def in_pages(cls, on_traces: Callable[[int], None] = _ignore) -> "Reading":
+    def in_pages(cls, on_traces: Callable[[int], object] = _ignore) -> "Reading":
         """Returns the reading of a job or a command: any number of traces, in bounded memory but for the result."""
         return cls(
             max_nodes=settings.JOB_MAX_NODES,

@@ -1,4 +1,4 @@
-"""The proof that a job survives its worker: killed outright in mid-job, again and again, it ends with the same bytes."""
+"""The proof that a job survives its worker: killed outright in its middle, its bytes are the same."""
 
 import json
 import time
