@@ -22,7 +22,7 @@ from aggregate.selectors import (
     select_func,
     select_raw_body,
     select_trace,
-    select_traces,
+    select_trace_page,
     select_views,
 )
 from aggregate.selectors.slices import FINE_FIELDS, MAX_FUNC_ID, SLICE_FIELDS
@@ -67,11 +67,11 @@ class FuncView(ProjectView):
 
 
 class CensusView(FuncView):
-    known_params = (*SLICE_FIELDS, "by")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "by")
 
     @extend_schema(
         operation_id="census",
-        parameters=[*SLICE_PARAMS, OpenApiParameter("by", enum=list(DIMENSIONS), default="page")],
+        parameters=[*SLICE_PARAMS, *FINE_PARAMS, OpenApiParameter("by", enum=list(DIMENSIONS), default="page")],
         responses={200: CensusShape, **ERRORS},
     )
     def get(self, request: Request, slug: str, func_id: str) -> Response:
@@ -131,13 +131,13 @@ class CallTreeView(ProjectView):
 
 
 class ViewsView(FuncView):
-    known_params = (*SLICE_FIELDS, "view", "func_over", "func", "order", "limit")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "func", "order", "limit")
 
     @extend_schema(
         operation_id="views",
         parameters=[
             *SLICE_PARAMS,
-            *(param for param in FINE_PARAMS if param.name in ("view", "func_over")),
+            *FINE_PARAMS,
             OpenApiParameter("func", description="A function's id: only views that ran it, by its self time."),
             OpenApiParameter("order", enum=list(VIEW_ORDERS), default="typical"),
             LIMIT_PARAM,
@@ -158,13 +158,13 @@ class ViewsView(FuncView):
 
 
 class TracesView(ProjectView):
-    known_params = (*SLICE_FIELDS, "view", "trace", "func_over", "limit", "cursor")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "limit", "cursor")
 
     @extend_schema(
         operation_id="traces",
         parameters=[
             *SLICE_PARAMS,
-            *(param for param in FINE_PARAMS if param.name != "tag"),
+            *FINE_PARAMS,
             LIMIT_PARAM,
             OpenApiParameter("cursor", description="As the page before gave it."),
         ],
@@ -175,10 +175,7 @@ class TracesView(ProjectView):
         limit = read_count(request.query_params, "limit", default=100, high=MAX_ROWS)
         after = self._read_cursor()
         slice_ = self.resolve_slice()
-        rows = select_traces(slice_, limit=limit + 1, after=after)
-        shown = rows[:limit]
-        cursor = f"{shown[-1].view_id}.{shown[-1].seq}" if len(rows) > limit else None
-        return Response(encode_traces(slice_, shown, cursor))
+        return Response(encode_traces(slice_, select_trace_page(slice_, limit=limit, after=after)))
 
     def _read_cursor(self) -> tuple[UUID, int] | None:
         text = read_one(self.request.query_params, "cursor", "")

@@ -1,17 +1,20 @@
 """The exact sums of a fine slice by func: from its views' contributions, or from raw traces where it names such."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 from aggregate.selectors.contributions import (
     FuncSums,
+    SliceView,
+    ViewKey,
     count_cell_traces,
     count_traces,
     iter_slice_views,
+    select_slice_views,
     sum_contributions,
     sum_times,
 )
-from aggregate.selectors.raw import RawFolder, check_kept, count_raw
+from aggregate.selectors.raw import RawFolder, check_kept, count_raw, fold_raw
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import Slice
 from profcore.blobs import Contribution
@@ -102,3 +105,31 @@ def count_looks(slice_: Slice, *, with_tree: bool) -> int:
     if not slice_.func_over:
         check_kept(traces, gone)
     return traces
+
+
+@dataclass(frozen=True, slots=True)
+class SeenViews:
+    """The views of a slice, with what of each is in the slice. `seqs` are the numbers of their traces in it, or None.
+
+    Where the slice names traces or tags, a view's times and contribution are those of its traces among them, and a view
+    without such is left out. `source` is `contributions` or `raw`.
+    """
+
+    source: str
+    views: Sequence[SliceView]
+    seqs: Mapping[ViewKey, Collection[int]] | None = None
+
+
+def select_seen_views(slice_: Slice, *, func_id: int | None = None) -> SeenViews:
+    """Returns the views of a slice, read at once. `func_id` as in `select_slice_views`. Raises `SliceError`."""
+    views = select_slice_views(slice_, func_id=func_id)
+    if not is_raw(slice_):
+        return SeenViews("contributions", views)
+    raw = fold_raw(slice_, views)
+    seen = [
+        replace(view, time=raw.times[key], contribution=raw.contributions[key], traces=len(raw.seqs[key]))
+        for view in views
+        for key in [(view.view_id, view.group_id)]
+        if key in raw.times
+    ]
+    return SeenViews("raw", seen, raw.seqs)

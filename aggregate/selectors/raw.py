@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -16,9 +16,9 @@ from aggregate.selectors.slices import Slice, SliceError
 from ingest.bodies import expand
 from ingest.limits import envelope_limits
 from profcore.blobs import Contribution
-from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.calltree import CallTreeBuilder
 from profcore.dimensions import is_truncating
-from profcore.fold import ViewFold, contribution_of, fold_trace, map_tree
+from profcore.fold import ViewFold, contribution_of, fold_trace
 from profcore.funcs import FuncTable, func_digest
 from profcore.tags import has_tags
 from profcore.weights import TimeParts
@@ -34,16 +34,25 @@ AMONG_TRACES: Final = """ AND (r.view_id, r.seq) IN (SELECT x.view_id, x.seq FRO
     WHERE x.project_id = %(project_id)s AND x.trace_id = ANY(%(traces)s::uuid[]))"""
 
 
+class Sized(Protocol):
+    """Anything that says how long a trace's expanded body is."""
+
+    @property
+    def body_bytes(self) -> int: ...
+
+
+T = TypeVar("T", bound=Sized)
+
+
 @dataclass(slots=True)
 class RawSlice:
-    """What the raw traces of some views fold to: over stored func ids, exact. `keys` are (view, number) of them."""
+    """What the raw traces of some views fold to: over stored func ids, exact. `seqs` are the numbers of each view's."""
 
-    tree: CallTree
     time: TimeParts = field(default_factory=TimeParts)
     contributions: dict[ViewKey, Contribution] = field(default_factory=dict)
     times: dict[ViewKey, TimeParts] = field(default_factory=dict)
     traces: int = 0
-    keys: set[tuple[UUID, int]] = field(default_factory=set)
+    seqs: dict[ViewKey, set[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +86,7 @@ class RawFolder:
         self.funcs = FuncTable()
         self.builder = CallTreeBuilder() if with_tree else None
         self.intervals_us: Counter[int] = Counter()
-        self.keys: list[tuple[UUID, int]] = []
+        self.seqs: dict[ViewKey, set[int]] = {}  # kept where all views are read at once
         self.traces = 0
 
     def fold(self, views: Sequence[SliceView]) -> Iterator[tuple[SliceView, ViewFold]]:
@@ -91,7 +100,7 @@ class RawFolder:
         check_kept(len(stored), sum(not receipt.has_body for receipt in stored))
         view_of = {(view.view_id, view.group_id): view for view in views}
         open_views: dict[ViewKey, ViewFold] = {}
-        for batch in _split(stored, self.reading.batch_traces):
+        for batch in split_traces(stored, self.reading.batch_traces):
             for receipt, body in _load_bodies(self.slice_.project_id, batch):
                 self._add(open_views, receipt, body, view_of[receipt.view_key].page)
             last = batch[-1].view_id  # receipts come in order of views: only the last one may go on
@@ -115,7 +124,7 @@ class RawFolder:
         self.intervals_us[receipt.interval_us] += 1
         self.traces += 1
         if self.reading.max_views is not None:
-            self.keys.append((receipt.view_id, receipt.seq))
+            self.seqs.setdefault(receipt.view_key, set()).add(receipt.seq)
 
     def _select_stored(self, views: Sequence[SliceView]) -> Sequence[_Stored]:
         most = self.reading.max_raw_traces
@@ -150,11 +159,10 @@ class RawFolder:
 
 def fold_raw(slice_: Slice, views: Sequence[SliceView], reading: Reading | None = None) -> RawSlice:
     """Folds the raw traces of some views of a slice, and keeps what each view contributed. Raises as `RawFolder`."""
-    folder = RawFolder(slice_, reading or Reading.at_once())
+    folder = RawFolder(slice_, reading or Reading.at_once(), with_tree=False)
     done = list(folder.fold(views))
     id_of = folder.select_ids()
-    assert folder.builder is not None
-    raw = RawSlice(map_tree(folder.builder.tree, id_of), traces=folder.traces, keys=set(folder.keys))
+    raw = RawSlice(traces=folder.traces, seqs=folder.seqs)
     for view, fold in done:
         raw.time.add(fold.parts)
         raw.times[view.view_id, view.group_id] = fold.parts
@@ -185,15 +193,16 @@ def check_kept(traces: int, gone: int) -> None:
         raise SliceError("from", f"The raw bodies of {gone} of {traces} traces have expired. {NARROW}")
 
 
-def _split(stored: Sequence[_Stored], most: int) -> Iterator[list[_Stored]]:
-    batch: list[_Stored] = []
+def split_traces(traces: Sequence[T], most: int) -> Iterator[list[T]]:
+    """Yields traces in batches of at most `most`, and of `FOLD_BATCH_BYTES` where they are more than one."""
+    batch: list[T] = []
     size = 0
-    for receipt in stored:
-        if batch and (len(batch) >= most or size + receipt.body_bytes > settings.FOLD_BATCH_BYTES):
+    for trace in traces:
+        if batch and (len(batch) >= most or size + trace.body_bytes > settings.FOLD_BATCH_BYTES):
             yield batch
             batch, size = [], 0
-        batch.append(receipt)
-        size += receipt.body_bytes
+        batch.append(trace)
+        size += trace.body_bytes
     if batch:
         yield batch
 

@@ -51,6 +51,12 @@ class Reading:
             on_traces=on_traces,
         )
 
+    def is_beyond(self, traces: int, size: int) -> bool:
+        """Tells whether so many raw traces, of so many expanded bytes, are all that may be looked at, or more."""
+        return (self.max_raw_traces is not None and traces >= self.max_raw_traces) or (
+            self.max_raw_bytes is not None and size >= self.max_raw_bytes
+        )
+
     def check_raw(self, traces: int, size: int) -> None:
         """Raises `SliceTooLarge` where so many raw traces, of so many expanded bytes, are too many to fold."""
         if self.max_raw_traces is not None and traces > self.max_raw_traces:
