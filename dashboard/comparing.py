@@ -12,9 +12,10 @@ from aggregate.selectors import GROUPINGS
 from aggregate.selectors.labels import label_func
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import SliceComparison, compare_slices
-from dashboard.api import ERRORS, MAX_FUNCTIONS, SLICE_PARAMS, ProjectView
+from dashboard.api import ERRORS, SLICE_PARAMS, ProjectView
 from dashboard.estimates import MEASURES, encode_interval
 from dashboard.params import ParamError, read_choice, read_count
+from dashboard.questions import MAX_FUNCTIONS
 from dashboard.serializers import OriginalShape, SliceShape, encode_slice, func_fields
 from dashboard.shapes import Json, Shape, define_shape, interval_field
 from profcore.stats.comparison import Difference
