@@ -62,11 +62,36 @@ class CallTreeBuilder:
         for stack in range(len(used) - 2, -1, -1):
             if used[stack]:
                 used[prefix[stack]] = True
-        nodes = [-1] * len(used)
+        nodes = self._find_nodes(compress(enumerate(zip(prefix, func, strict=True)), used), len(prefix))
+        all_us, all_samples, all_hidden = self.tree.self_us, self.tree.self_samples, self.tree.hidden_us
+        for node, us, count in compress(zip(nodes, self_us, self_samples, strict=False), self_samples):
+            all_us[node] += us
+            all_samples[node] += count
+        for node, us in compress(zip(nodes, hidden_us, strict=False), hidden_us):
+            all_hidden[node] += us
+
+    def add_tree(self, other: CallTree, func_of: Mapping[int, int] | Sequence[int] | None = None) -> None:
+        """Adds a tree; `func_of` maps its funcs to ours."""
+        func = other.func if func_of is None else [func_of[index] for index in other.func]
+        nodes = self._find_nodes(enumerate(zip(other.prefix, func, strict=True)), len(func))
+        tree = self.tree
+        for ours, theirs in (
+            (tree.self_us, other.self_us),
+            (tree.self_samples, other.self_samples),
+            (tree.hidden_us, other.hidden_us),
+        ):
+            for node, value in compress(zip(nodes, theirs, strict=False), theirs):
+                ours[node] += value
+
+    def _find_nodes(self, rows: Iterable[tuple[int, tuple[int, int]]], count: int) -> list[int]:
+        """Returns the node of each stack, new ones made; `rows` are (stack, (prefix, func)), callers first.
+
+        As fast as can be: most of what folding a heavy trace costs is spent here.
+        """
+        nodes = [-1] * (count + 1)  # the last one is for the prefix of roots, -1
         tree, children = self.tree, self._children
         find, all_prefix, all_func = children.get, tree.prefix, tree.func
         known = size = len(all_func)
-        rows = compress(enumerate(zip(prefix, func, strict=True)), used)
         for stack, (parent, index) in rows:
             above = nodes[parent]
             key = (above, index)
@@ -78,26 +103,9 @@ class CallTreeBuilder:
                 all_func.append(index)
             nodes[stack] = node
         fresh = [0] * (size - known)
-        all_us, all_samples, all_hidden = tree.self_us, tree.self_samples, tree.hidden_us
-        for column in (all_us, all_samples, all_hidden):
+        for column in (tree.self_us, tree.self_samples, tree.hidden_us):
             column.extend(fresh)
-        for node, us, count in compress(zip(nodes, self_us, self_samples, strict=False), self_samples):
-            all_us[node] += us
-            all_samples[node] += count
-        for node, us in compress(zip(nodes, hidden_us, strict=False), hidden_us):
-            all_hidden[node] += us
-
-    def add_tree(self, other: CallTree, func_of: Mapping[int, int] | Sequence[int] | None = None) -> None:
-        """Adds a tree; `func_of` maps its funcs to ours."""
-        nodes: list[int] = []
-        tree = self.tree
-        for index, prefix in enumerate(other.prefix):
-            func = other.func[index] if func_of is None else func_of[other.func[index]]
-            node = self.node(nodes[prefix] if prefix >= 0 else -1, func)
-            nodes.append(node)
-            tree.self_us[node] += other.self_us[index]
-            tree.self_samples[node] += other.self_samples[index]
-            tree.hidden_us[node] += other.hidden_us[index]
+        return nodes
 
 
 def merge_call_trees(trees: Iterable[CallTree]) -> CallTree:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from itertools import compress
+from itertools import compress, repeat
 from typing import Final, Generic, TypeVar
 from uuid import UUID
 
@@ -192,15 +192,21 @@ class CellFold(Generic[Key]):
 
 def contribution_of(sums: FuncSums, id_of: Sequence[int]) -> Contribution:
     """Returns the contribution of sums, with the dense ids of `id_of` in place of batch indexes."""
-    rows = sorted((id_of[index], index) for index in sums.funcs())
+    index_of = {id_of[index]: index for index in sums.funcs()}
+    ids = sorted(index_of)
+    order = [index_of[func_id] for func_id in ids]
+
+    def ordered(column: dict[int, int]) -> list[int]:
+        return list(map(column.get, order, repeat(0)))
+
     return Contribution(
-        [func_id for func_id, _ in rows],
-        [sums.self_us.get(index, 0) for _, index in rows],
-        [sums.total_us.get(index, 0) for _, index in rows],
-        [sums.hidden_us.get(index, 0) for _, index in rows],
-        [sums.self_samples.get(index, 0) for _, index in rows],
-        [sums.total_samples.get(index, 0) for _, index in rows],
-        [sums.hidden_total_us.get(index, 0) for _, index in rows],
+        ids,
+        ordered(sums.self_us),
+        ordered(sums.total_us),
+        ordered(sums.hidden_us),
+        ordered(sums.self_samples),
+        ordered(sums.total_samples),
+        ordered(sums.hidden_total_us),
     )
 
 
