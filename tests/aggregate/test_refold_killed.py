@@ -24,7 +24,7 @@ from tests.aggregate.test_fold_properties import dump_rows
 from tests.aggregate.test_merging import NOW, old_views
 from tests.envelopes import make_envelope
 
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 GATE = 4_711
 
 # A fold's views are written when its cells, hotspots and call trees are: an INSERT waits there, on request.
