@@ -19,7 +19,7 @@ from aggregate.refolding import list_cells
 from ingest.models import Project
 from ingest.services import create_project
 from tests.aggregate.aftermath import assert_rollup_is_exact
-from tests.aggregate.posting import fold_all, post, rows
+from tests.aggregate.posting import database_url, fold_all, post, rows
 from tests.aggregate.test_fold_properties import dump_rows
 from tests.aggregate.test_merging import NOW, old_views
 from tests.envelopes import make_envelope
@@ -44,9 +44,7 @@ def gate(sql: str) -> Iterator[psycopg.Connection]:
     with connection.cursor() as cursor:
         cursor.execute(NO_GATE)
         cursor.execute(sql)
-    facts = connection.get_connection_params()
-    address = {name: facts[name] for name in ("dbname", "user", "password", "host", "port") if facts.get(name)}
-    with psycopg.connect(**address, autocommit=True) as holder:
+    with psycopg.connect(database_url(), autocommit=True) as holder:
         try:
             yield holder
         finally:
@@ -72,13 +70,9 @@ def find_at_gate() -> list[int]:
 
 def start_refold() -> subprocess.Popen[str]:
     """Starts the command against the test's database, in batches of two traces."""
-    facts = connection.settings_dict
-    place = f"{facts['HOST']}:{facts['PORT']}" if facts["PORT"] else facts["HOST"]
-    login = f"{facts['USER']}:{facts['PASSWORD']}" if facts["PASSWORD"] else facts["USER"]
-    url = f"postgresql://{login}@{place}/{facts['NAME']}"
     return subprocess.Popen(
         [sys.executable, str(settings.BASE_DIR / "manage.py"), "refold", "--project", "shop"],
-        env={**os.environ, "DATABASE_URL": url, "FIELDFLAME_FOLD_BATCH_TRACES": "2"},
+        env={**os.environ, "DATABASE_URL": database_url(), "FIELDFLAME_FOLD_BATCH_TRACES": "2"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
