@@ -118,6 +118,12 @@ def settle_cells(project_id: int, cell_ids: Mapping[CellKey, int]) -> dict[CellK
     return {key: settled[key] if key in settled else places[cell_id] for key, cell_id in cell_ids.items()}
 
 
+def settle_known_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
+    """Returns where the sums of cells are, as `settle_cells`, and makes none: what has expired is left out."""
+    found = _select_cells(project_id, keys)
+    return settle_cells(project_id, found) if found else {}
+
+
 def _columns(keys: Sequence[CellKey]) -> list[list[object]]:
     return [
         [key.group_id for key in keys],

@@ -167,6 +167,7 @@ class RefoldRun(models.Model):
     to_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
+    fold_version = models.SmallIntegerField(db_default=0)  # a run goes on under its own rules alone
     first_new_cell_id = models.IntegerField()
     last_cell_id = models.IntegerField(default=0)
     cells = models.IntegerField(default=0)

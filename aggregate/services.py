@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import Error, connection, transaction
 
-from aggregate.batch import CrashedAlone, FoldedBatch, Rejection, fold_claim, intern_batch_funcs
+from aggregate.batch import CrashedAlone, FoldedBatch, Rejection, ViewKey, fold_claim, intern_batch_funcs
 from aggregate.calltrees import append_call_trees
 from aggregate.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
 from aggregate.interning import CellKey, intern_cells, settle_cells
@@ -52,20 +52,28 @@ def fold_pending_batch() -> BatchOutcome:
         return BatchOutcome.NOTHING_PENDING
     try:
         try:
-            write_batch(fold_claim(claim))
-        except ViewsExpired as error:
-            write_batch(fold_claim(claim, expired=error.keys))
+            _fold_and_write(claim)
+        except CrashedAlone as crash:
+            _settle_crash(claim, str(crash))
+            return BatchOutcome.GIVEN_BACK
     except ClaimLost:
         _give_back(claim)  # some of it may still be ours: a view was erased, or set back for a refold
         logger.warning("A claim of %s traces was taken over by another worker.", len(claim.traces))
-        return BatchOutcome.GIVEN_BACK
-    except CrashedAlone as crash:
-        _settle_crash(claim, str(crash))
         return BatchOutcome.GIVEN_BACK
     except Exception:
         _give_back(claim)
         raise
     return BatchOutcome.FOLDED
+
+
+def _fold_and_write(claim: Claim) -> None:
+    expired: set[ViewKey] = set()
+    while True:  # views may expire between two tries: each adds to those whose traces are set aside
+        try:
+            write_batch(fold_claim(claim, expired=expired))
+            return
+        except ViewsExpired as error:
+            expired |= error.keys
 
 
 def _give_back(claim: Claim) -> None:

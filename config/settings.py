@@ -207,6 +207,9 @@ KEEP_RAW_DAYS = read_int("FIELDFLAME_KEEP_RAW_DAYS", 30, low=1)  # the bulk of t
 KEEP_VIEWS_DAYS = read_int("FIELDFLAME_KEEP_VIEWS_DAYS", 90, low=1)  # statistics need them: some 500 bytes a view
 KEEP_CELLS_DAYS = read_int("FIELDFLAME_KEEP_CELLS_DAYS", 400, low=1)  # a year and a month, to compare with last year
 KEEP_RECEIPTS_DAYS = read_int("FIELDFLAME_KEEP_RECEIPTS_DAYS", 400, low=1)  # a re-post after it counts again
+KEEP_REFOLD_RUNS_DAYS = read_int(
+    "FIELDFLAME_KEEP_REFOLD_RUNS_DAYS", 30, low=1
+)  # the list of refolds; a killed one goes on for so long, and holds back merges as long
 EXPIRE_BATCH_ROWS = 5_000  # rows of one transaction of retention: some 100 ms
 INGEST_MAX_TRACES_PER_DAY = read_int("FIELDFLAME_MAX_TRACES_PER_DAY", 0)  # of a project, by UTC day; 0 is no quota
 
