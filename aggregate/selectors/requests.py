@@ -6,6 +6,7 @@ from typing import Final, Literal, assert_never
 from urllib.parse import urlencode
 
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.segments import select_difference_export, select_segmented_export
 from aggregate.selectors.slices import MAX_VALUES, Slice, SliceError
 from aggregate.selectors.timelines import fingerprint_timeline, select_timeline_export
@@ -43,10 +44,19 @@ class ExportRequest:
     head: Slice | None = None
 
     @property
+    def slices(self) -> Sequence[Slice]:
+        """The slices that are read: one, or both sides of a difference."""
+        return [side for side in (self.base, self.head) if side is not None] or [self.slice_]
+
+    @property
+    def source(self) -> str:
+        """What it is taken from: `cells` or `raw` traces."""
+        return self.slice_.tree_source
+
+    @property
     def release_words(self) -> tuple[str, ...]:
         """The releases it names: those of the slice, or of both sides."""
-        sides = [side for side in (self.base, self.head) if side is not None] or [self.slice_]
-        return tuple(dict.fromkeys(release for side in sides for release in side.releases))
+        return tuple(dict.fromkeys(release for side in self.slices for release in side.releases))
 
 
 def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> ExportRequest:
@@ -137,19 +147,26 @@ def fingerprint_export(request: ExportRequest) -> str:
     return fingerprint_slice(request.slice_)
 
 
-def select_export(request: ExportRequest, *, project: str, link: str | None = None) -> Export:
-    """Returns what is asked for, ready to be written. Raises `SliceError` where it is too much or gone."""
+def select_export(
+    request: ExportRequest, *, project: str, link: str | None = None, reading: Reading | None = None
+) -> Export:
+    """Returns what is asked for, ready to be written. Raises `SliceError` where it is too much or gone.
+
+    Views on their clocks are bounded whatever the reading: a viewer takes no more.
+    """
     slice_ = request.slice_
     match request.kind:
         case "slice":
-            return select_slice_export(slice_, project=project, link=link)
+            return select_slice_export(slice_, project=project, link=link, reading=reading)
         case "segments":
-            return select_segmented_export(slice_, request.segment, project=project, link=link)
+            return select_segmented_export(slice_, request.segment, project=project, link=link, reading=reading)
         case "timeline":
             return select_timeline_export(slice_, project=project, link=link, engine_leaves=request.engine_leaves)
         case "difference":
             assert request.base is not None
             assert request.head is not None
-            return select_difference_export(request.base, request.head, query=request.query, project=project, link=link)
+            return select_difference_export(
+                request.base, request.head, query=request.query, project=project, link=link, reading=reading
+            )
         case _:
             assert_never(request.kind)

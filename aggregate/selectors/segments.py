@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.exports import select_slice_export
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.formats.matching import align_funcs
@@ -25,7 +26,9 @@ DIMENSIONS: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
 MIN_SEGMENT_NODES: Final = 1_000
 
 
-def select_segmented_export(slice_: Slice, by: str, *, project: str, link: str | None = None) -> SegmentedExport:
+def select_segmented_export(
+    slice_: Slice, by: str, *, project: str, link: str | None = None, reading: Reading | None = None
+) -> SegmentedExport:
     """Returns a slice cut by one dimension (`SEGMENTS`), the segment with the most JS time first.
 
     Those beyond `EXPORT_MAX_SEGMENTS` are one together, at the end. Each segment is selected as the slice it is, so
@@ -33,7 +36,9 @@ def select_segmented_export(slice_: Slice, by: str, *, project: str, link: str |
     `EXPORT_MAX_CALL_NODES` call nodes.
     """
     if by == "category":
-        return _prune(split_by_category(select_slice_export(slice_, project=project, link=link, is_pruned=False)))
+        return _prune(
+            split_by_category(select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=False))
+        )
     field, _, _ = DIMENSIONS[by]
     words = _select_words(slice_, by)
     own, rest = words[: settings.EXPORT_MAX_SEGMENTS], words[settings.EXPORT_MAX_SEGMENTS :]
@@ -41,11 +46,11 @@ def select_segmented_export(slice_: Slice, by: str, *, project: str, link: str |
     segments: list[tuple[str, SliceExport]] = []
     for label, values in groups:
         own_slice = replace(slice_, **{field: values})  # type: ignore[arg-type]  # each of these fields holds texts
-        part = select_slice_export(own_slice, project=project, link=link, is_pruned=False)
+        part = select_slice_export(own_slice, project=project, link=link, reading=reading, is_pruned=False)
         if part.views:  # a fine slice may have none in some of its cells
             segments.append((label, part))
     if not segments:
-        return SegmentedExport(by, select_slice_export(slice_, project=project, link=link), ())
+        return SegmentedExport(by, select_slice_export(slice_, project=project, link=link, reading=reading), ())
     whole = sum_exports([part for _, part in segments], query=slice_.query())
     return _prune(SegmentedExport(by, whole, segments))
 
@@ -70,11 +75,11 @@ def _select_words(slice_: Slice, by: str) -> list[str]:
 
 
 def select_difference_export(
-    base: Slice, head: Slice, *, query: str, project: str, link: str | None = None
+    base: Slice, head: Slice, *, query: str, project: str, link: str | None = None, reading: Reading | None = None
 ) -> DifferenceExport:
     """Returns two slices as one difference: functions that are the same are one, and both sides are pruned alike."""
     base_side, head_side = (
-        select_slice_export(side, project=project, link=link, is_pruned=False) for side in (base, head)
+        select_slice_export(side, project=project, link=link, reading=reading, is_pruned=False) for side in (base, head)
     )
     aligned = align_funcs(base_side, head_side)
     pruned_base, pruned_head = prune_both(*aligned, settings.EXPORT_MAX_CALL_NODES)

@@ -11,23 +11,27 @@ from tqdm import tqdm
 from aggregate.selectors import (
     EXPORT_FIELDS,
     ExportQuery,
+    ExportRequest,
     SliceError,
     SliceQuery,
     resolve_export,
     resolve_slice,
     select_export,
 )
+from aggregate.selectors.fine import count_looks
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.requests import AXES, ENGINES
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS
-from profcore.formats.slice import SEGMENTS
+from profcore.formats.slice import SEGMENTS, Export
 from profcore.formats.streaming import gzip_stream
 
 
 class Command(BaseCommand):
     help = (
-        "Writes a slice of a project as a profile. Each of --release, --page, --from, --to, --device and --browser may "
-        "be given several times; absent means all."
+        "Writes a slice of a project as a profile. Each of --release, --page, --from, --to, --device, --browser, "
+        "--view, --trace, --tag and --func-over may be given several times; absent means all. The last four are "
+        "answered from raw traces, however many, batch by batch."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -43,9 +47,14 @@ class Command(BaseCommand):
             ("to", "ISO 8601 or epoch milliseconds; rounded up to a bucket"),
             ("device", "a device class"),
             ("browser", "a browser family"),
+            ("view", "a page view's id"),
+            ("trace", "a trace's id"),
+            ("tag", "key:value; several must all be there"),
+            ("func-over", "ID:MS, views in which that function's total is above so many ms; several must all hold"),
         ):
+            field = name.replace("-", "_")
             parser.add_argument(
-                f"--{name}", dest=f"slice_{name}", action="append", default=[], metavar=name.upper(), help=what
+                f"--{name}", dest=f"slice_{field}", action="append", default=[], metavar=field.upper(), help=what
             )
 
         _add_export_arguments(parser)
@@ -61,12 +70,16 @@ class Command(BaseCommand):
             to=options["slice_to"],
             device=options["slice_device"],
             browser=options["slice_browser"],
+            view=options["slice_view"],
+            trace=options["slice_trace"],
+            tag=options["slice_tag"],
+            func_over=options["slice_func_over"],
         )
         exporter = EXPORTERS[options["format"]]
         how = ExportQuery(**{field: options[f"export_{field}"] for field in EXPORT_FIELDS})
         try:
             asked = resolve_export(resolve_slice(project.pk, query), exporter, how)
-            export = select_export(asked, project=project.name)
+            export = read_export(project, asked)
         except SliceError as error:
             raise CommandError(f"--{error.field.replace('_', '-')}: {error.detail}") from None
         write_pieces(exporter.write(export), options["output"], is_packed=exporter.is_packed)
@@ -88,6 +101,15 @@ def _add_export_arguments(parser: CommandParser) -> None:
             metavar="RELEASE",
             help=f"a release of the {side} of a difference, for each page view",
         )
+
+
+def read_export(project: Project, asked: ExportRequest) -> Export:
+    """Returns an export. Shows on a terminal how many of its traces are read. Raises `SliceError`."""
+    total = sum(count_looks(slice_, with_tree=True) for slice_ in asked.slices)
+    with tqdm(desc="Read", unit="trace", total=total, file=sys.stderr, disable=None, mininterval=0.5) as bar:
+        export = select_export(asked, project=project.name, reading=Reading.in_pages(bar.update))
+        bar.update(max(0, total - bar.n))  # cells are read in one go
+    return export
 
 
 def write_pieces(pieces: Iterable[bytes], output: str | None, *, is_packed: bool = False) -> None:
