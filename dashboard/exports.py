@@ -2,21 +2,22 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.cache import get_conditional_response, patch_vary_headers
 
-from aggregate.selectors import ExportRequest, fingerprint_export, select_export
+from aggregate.selectors import ExportRequest, Slice, fingerprint_export, select_export
 from ingest.models import Project
 from profcore.formats.registry import Exporter
 from profcore.formats.streaming import gzip_stream
 
 # A change of what exporters write, or of labels, must change every ETag.
-EXPORT_VERSION: Final = 3
+EXPORT_VERSION: Final = 4
 FILE_NAME_CHARS: Final = 80
+SOURCE_HEADER: Final = "Fieldflame-Source"  # what the sums were taken from: cells or raw
 UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
 
 
@@ -39,12 +40,13 @@ def answer_export(
         pieces: Iterator[bytes] = chain([next(written)], written)
         response = StreamingHttpResponse(gzip_stream(pieces) if as_gzip_file or is_encoded else pieces)
         response["Content-Type"] = "application/gzip" if as_gzip_file else exporter.media_type
-        name = name_file(project, asked) + exporter.suffix + (".gz" if as_gzip_file else "")
+        name = name_export(project, asked) + exporter.suffix + (".gz" if as_gzip_file else "")
         response["Content-Disposition"] = f'attachment; filename="{name}"'
         response["X-Content-Type-Options"] = "nosniff"  # names are hostile, and some formats are plain text
         if is_encoded:
             response["Content-Encoding"] = "gzip"
     response["ETag"] = etag
+    response[SOURCE_HEADER] = asked.source
     patch_vary_headers(response, ["Accept-Encoding"])
     return response
 
@@ -65,13 +67,21 @@ def make_etag(project: Project, asked: ExportRequest, exporter: Exporter, link: 
     return f'W/"{hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()}"'
 
 
-def name_file(project: Project, asked: ExportRequest) -> str:
+def name_file(project: Project, slice_: Slice) -> str:
     """Returns a file name without its suffix: ASCII letters, digits, dots and dashes."""
-    words = [project.slug]
+    return _join_words([project.slug, *slice_.releases[:1], *slice_.pages[:1]])
+
+
+def name_export(project: Project, asked: ExportRequest) -> str:
+    """Returns the same for an export, which says what is particular about it."""
+    slice_, words = asked.slice_, [project.slug]
     if asked.base is not None and asked.head is not None:
         words += [*asked.base.releases[:1], "to", *asked.head.releases[:1]]
-    words += [*asked.slice_.releases[:1], *asked.slice_.pages[:1]]
-    words += [f"view-{str(view)[:8]}" for view in asked.slice_.views[:1]]
-    words += [f"trace-{str(trace)[:8]}" for trace in asked.slice_.traces[:1]]
-    words += ["by", asked.segment] if asked.segment else []
+    words += [*slice_.releases[:1], *slice_.pages[:1]]
+    words += [f"view-{str(view)[:8]}" for view in slice_.views[:1]]
+    words += [f"trace-{str(trace)[:8]}" for trace in slice_.traces[:1]]
+    return _join_words([*words, "by", asked.segment] if asked.segment else words)
+
+
+def _join_words(words: Sequence[str]) -> str:
     return "-".join(part for word in words if (part := UNSAFE.sub("-", word).strip("-.")))[:FILE_NAME_CHARS]

@@ -111,7 +111,7 @@ class FunctionsShape(Shape):
     traces = serializers.IntegerField()
     samples = serializers.IntegerField()
     time_ms = TimeShape()
-    statistics = StatisticsShape(allow_null=True, help_text="Null for single or tagged traces.")
+    statistics = StatisticsShape(allow_null=True, help_text="Null for single traces.")
     function_count = serializers.IntegerField(help_text="Functions of the slice, those beyond the limit too.")
     functions = FunctionShape(many=True)
 

@@ -10,6 +10,7 @@ from django.db import connection
 
 from aggregate.selectors.categories import select_sites
 from aggregate.selectors.labels import label_func
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.whole import Whole, merge_slice
 from profcore.calltree import CallTree
@@ -47,7 +48,14 @@ def _digest(rows: Iterable[tuple[int, ...]]) -> str:
     return hasher.hexdigest()
 
 
-def select_slice_export(slice_: Slice, *, project: str, link: str | None = None, is_pruned: bool = True) -> SliceExport:
+def select_slice_export(
+    slice_: Slice,
+    *,
+    project: str,
+    link: str | None = None,
+    reading: Reading | None = None,
+    is_pruned: bool = True,
+) -> SliceExport:
     """Returns a slice ready to be written in any format. `project` is the name to show, `link` the way back.
 
     Where it `is_pruned`, call paths beyond `EXPORT_MAX_CALL_NODES` are, the lightest first.
@@ -56,7 +64,7 @@ def select_slice_export(slice_: Slice, *, project: str, link: str | None = None,
     the project's sites, and the usual sampling interval; a fine slice takes three more. Holds the merged tree in
     memory, and one piece at a time.
     """
-    whole = merge_slice(slice_)
+    whole = merge_slice(slice_, reading)
     tree, func_ids = _number_funcs(whole.tree)
     starts, ends = _bounds(slice_, whole)
     export = SliceExport(

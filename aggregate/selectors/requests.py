@@ -6,6 +6,7 @@ from typing import Final, Literal, assert_never
 from urllib.parse import urlencode
 
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.segments import select_difference_export, select_segmented_export
 from aggregate.selectors.slices import MAX_VALUES, Slice, SliceError
 from aggregate.selectors.timelines import fingerprint_timeline, select_timeline_export
@@ -47,10 +48,19 @@ class ExportRequest:
     head: Slice | None = None
 
     @property
+    def slices(self) -> Sequence[Slice]:
+        """The slices that are read: one, or both sides of a difference."""
+        return [side for side in (self.base, self.head) if side is not None] or [self.slice_]
+
+    @property
+    def source(self) -> str:
+        """What it is taken from: `cells` or `raw` traces."""
+        return self.slice_.tree_source
+
+    @property
     def release_words(self) -> tuple[str, ...]:
         """The releases it names: those of the slice, or of both sides."""
-        sides = [side for side in (self.base, self.head) if side is not None] or [self.slice_]
-        return tuple(dict.fromkeys(release for side in sides for release in side.releases))
+        return tuple(dict.fromkeys(release for side in self.slices for release in side.releases))
 
 
 def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> ExportRequest:
@@ -68,6 +78,8 @@ def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> Exp
     else:
         request = _resolve_axis(slice_, exporter, query)
     _refuse(bool(query.engine) and request.kind != "timeline", "engine", "engine is for views on their clocks.")
+    wants_leaves = request.engine_leaves and not exporter.has_engine_leaves
+    _refuse(wants_leaves, "engine", f"{exporter.title} has no leaves for what the engine did.")
     if request.kind not in exporter.kinds:
         field = {"segments": "segment", "timeline": "axis", "difference": "base_release", "slice": "format"}
         others = ", ".join(names_that_write(request.kind))
@@ -141,21 +153,34 @@ def fingerprint_export(request: ExportRequest) -> str:
     return fingerprint_slice(request.slice_)
 
 
-def select_export(request: ExportRequest, *, project: str, link: str | None = None) -> Export:
-    """Returns what is asked for, ready to be written. Raises `SliceError` where it is too much or gone."""
+def select_export(
+    request: ExportRequest, *, project: str, link: str | None = None, reading: Reading | None = None
+) -> Export:
+    """Returns what is asked for, ready to be written. Raises `SliceError` where it is too much or gone.
+
+    Views on their clocks are bounded whatever the reading: a viewer takes no more.
+    """
     slice_, is_pruned = request.slice_, request.is_pruned
     match request.kind:
         case "slice":
-            return select_slice_export(slice_, project=project, link=link, is_pruned=is_pruned)
+            return select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=is_pruned)
         case "segments":
-            return select_segmented_export(slice_, request.segment, project=project, link=link, is_pruned=is_pruned)
+            return select_segmented_export(
+                slice_, request.segment, project=project, link=link, reading=reading, is_pruned=is_pruned
+            )
         case "timeline":
             return select_timeline_export(slice_, project=project, link=link, engine_leaves=request.engine_leaves)
         case "difference":
             assert request.base is not None
             assert request.head is not None
             return select_difference_export(
-                request.base, request.head, query=request.query, project=project, link=link, is_pruned=is_pruned
+                request.base,
+                request.head,
+                query=request.query,
+                project=project,
+                link=link,
+                reading=reading,
+                is_pruned=is_pruned,
             )
         case _:
             assert_never(request.kind)

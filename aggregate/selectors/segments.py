@@ -8,8 +8,10 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.exports import select_slice_export
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.formats.matching import align_funcs
 from profcore.formats.pruning import prune_both, prune_export
 from profcore.formats.segments import split_by_category, sum_exports
 from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport
@@ -25,7 +27,13 @@ MIN_SEGMENT_NODES: Final = 1_000
 
 
 def select_segmented_export(
-    slice_: Slice, by: str, *, project: str, link: str | None = None, is_pruned: bool = True
+    slice_: Slice,
+    by: str,
+    *,
+    project: str,
+    link: str | None = None,
+    reading: Reading | None = None,
+    is_pruned: bool = True,
 ) -> SegmentedExport:
     """Returns a slice cut by one dimension (`SEGMENTS`), the segment with the most JS time first.
 
@@ -34,7 +42,8 @@ def select_segmented_export(
     `EXPORT_MAX_CALL_NODES` call nodes, where they are pruned.
     """
     if by == "category":
-        by_category = split_by_category(select_slice_export(slice_, project=project, link=link, is_pruned=False))
+        whole = select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=False)
+        by_category = split_by_category(whole)
         return _prune(by_category) if is_pruned else by_category
     field, _, _ = DIMENSIONS[by]
     words = _select_words(slice_, by)
@@ -43,11 +52,12 @@ def select_segmented_export(
     segments: list[tuple[str, SliceExport]] = []
     for label, values in groups:
         own_slice = replace(slice_, **{field: values})  # type: ignore[arg-type]  # each of these fields holds texts
-        part = select_slice_export(own_slice, project=project, link=link, is_pruned=False)
+        part = select_slice_export(own_slice, project=project, link=link, reading=reading, is_pruned=False)
         if part.views:  # a fine slice may have none in some of its cells
             segments.append((label, part))
     if not segments:
-        return SegmentedExport(by, select_slice_export(slice_, project=project, link=link, is_pruned=is_pruned), ())
+        nothing = select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=is_pruned)
+        return SegmentedExport(by, nothing, ())
     whole = sum_exports([part for _, part in segments], query=slice_.query())
     export = SegmentedExport(by, whole, segments)
     return _prune(export) if is_pruned else export
@@ -73,10 +83,20 @@ def _select_words(slice_: Slice, by: str) -> list[str]:
 
 
 def select_difference_export(
-    base: Slice, head: Slice, *, query: str, project: str, link: str | None = None, is_pruned: bool = True
+    base: Slice,
+    head: Slice,
+    *,
+    query: str,
+    project: str,
+    link: str | None = None,
+    reading: Reading | None = None,
+    is_pruned: bool = True,
 ) -> DifferenceExport:
-    """Returns two slices as one difference. Both are pruned alike, if at all."""
-    before, after = (select_slice_export(side, project=project, link=link, is_pruned=False) for side in (base, head))
+    """Returns two slices as one difference: functions that are the same are one, and both sides are pruned alike."""
+    base_side, head_side = (
+        select_slice_export(side, project=project, link=link, reading=reading, is_pruned=False) for side in (base, head)
+    )
+    before, after = align_funcs(base_side, head_side)
     if is_pruned:
         before, after = prune_both(before, after, settings.EXPORT_MAX_CALL_NODES)
     return DifferenceExport(project, query, before, after, link)

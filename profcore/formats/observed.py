@@ -6,11 +6,10 @@ The rules are those of profcore/weights.py and profcore/hidden.py; a property te
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import sub
 from typing import Final
 
-from profcore.funcs import FuncTable, clean_url, is_profiler, read_func_keys
-from profcore.hidden import NO_STACK, find_runs, stack_of_run
+from profcore.funcs import FuncTable, clean_url
+from profcore.hidden import NO_STACK, HiddenRun, stack_of_run
 from profcore.weights import (
     ENGINE_MARKERS,
     GAP_CAP_TICKS,
@@ -22,7 +21,7 @@ from profcore.weights import (
     OTHER_MARKER,
     TimeParts,
     busy_ranges,
-    in_time_order,
+    measure_gaps,
     to_us,
     weigh,
 )
@@ -64,31 +63,30 @@ class Observed:
 def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 0) -> Observed:
     """Looks at every sample of a trace; times are moved by `shift_us`. Funcs are interned into `funcs`."""
     trace = envelope.trace
-    keys = read_func_keys(trace, page_url=clean_url(envelope.url) if envelope.url else None, page=page)
-    index_of = funcs.intern_all(keys)
-    own = [is_profiler(key) for key in keys]
+    page_url = clean_url(envelope.url) if envelope.url else None
+    index_of = funcs.intern_frames(trace, page_url=page_url, page=page)
     prefix = [NO_STACK if stack.parentId is None else stack.parentId for stack in trace.stacks]
     func = [index_of[stack.frameId] for stack in trace.stacks]
-    profiler_stacks = [own[stack.frameId] for stack in trace.stacks]
+    profiler_stacks = [index in funcs.profiler_indexes for index in func]
     interval_us = max(to_us(envelope.sampleInterval), 1)
     busy = busy_ranges(envelope.marks)
-    times, ordered = in_time_order(trace.samples)
-    gaps = [*map(sub, times[1:], times), interval_us] if times else []
+    ordered, times, gaps, measured_us = measure_gaps(trace.samples, interval_us)
     cap = GAP_CAP_TICKS * interval_us
     weights = [min(gap, cap) for gap in gaps]
     kinds, runs = _kinds(ordered, times, profiler_stacks, busy)
     weighed = weigh(
         trace.samples, stack_count=len(prefix), profiler_stacks=profiler_stacks, interval_us=interval_us, busy=busy
     )
-    stacks = [sample.stackId for sample in ordered]
+    stacks = [NO_STACK if sample.stackId is None else sample.stackId for sample in ordered]
     hidden_stack = [NO_STACK] * len(times)
     for first, end, task in runs:
-        found = find_runs([(first, task)], times, weights, stacks, busy)
-        node = stack_of_run(found[0], prefix, func, profiler_stacks) if found else NO_STACK
-        hidden_stack[first:end] = [node] * (end - first)
+        before = stacks[first - 1] if first > 0 and times[first - 1] >= busy[task][0] else NO_STACK
+        after = stacks[end] if end < len(times) and times[end] < busy[task][1] else NO_STACK
+        run = HiddenRun(sum(weights[first:end]), before, after)
+        hidden_stack[first:end] = [stack_of_run(run, prefix, func, profiler_stacks)] * (end - first)
     return Observed(
         [time + shift_us for time in times],
-        [NO_STACK if stack is None else stack for stack in stacks],
+        stacks,
         weights,
         kinds,
         [NO_MARKER if s.marker is None else MARKER_INDEX.get(s.marker, OTHER_MARKER) for s in ordered],
@@ -97,7 +95,7 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
         func,
         [(time + cap + shift_us, time + gap + shift_us) for time, gap in zip(times, gaps, strict=True) if gap > cap],
         interval_us,
-        weighed.measured_interval_us,
+        measured_us,
         weighed.parts,
     )
 

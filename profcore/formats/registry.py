@@ -58,6 +58,7 @@ class Exporter:
     write_difference: Callable[[DifferenceExport], Iterator[bytes]] | None = None
     is_packed: bool = False
     needs_all: bool = False
+    has_engine_leaves: bool = False  # whether it heeds `TimelineExport.engine_leaves`
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -93,6 +94,7 @@ FIREFOX: Final = Exporter(
     firefox.write_segments,
     firefox.write_views,
     firefox.write_difference,
+    has_engine_leaves=True,
 )
 CPUPROFILE: Final = Exporter(
     "cpuprofile",
@@ -101,6 +103,7 @@ CPUPROFILE: Final = Exporter(
     ".cpuprofile",
     cpuprofile.write_slice,
     write_timeline=cpuprofile.write_timeline,
+    has_engine_leaves=True,
 )
 TRACE_EVENT: Final = Exporter(
     "trace-event",
@@ -110,6 +113,7 @@ TRACE_EVENT: Final = Exporter(
     trace_events.write_slice,
     trace_events.write_segments,
     trace_events.write_timeline,
+    has_engine_leaves=True,
 )
 SPEEDSCOPE: Final = Exporter(
     "speedscope",
@@ -120,6 +124,7 @@ SPEEDSCOPE: Final = Exporter(
     speedscope.write_segments,
     speedscope.write_timeline,
     speedscope.write_difference,
+    has_engine_leaves=True,
 )
 COLLAPSED: Final = Exporter(
     "collapsed",
@@ -130,6 +135,7 @@ COLLAPSED: Final = Exporter(
     collapsed.write_segments,
     collapsed.write_timeline,
     collapsed.write_difference,
+    has_engine_leaves=True,
 )
 PPROF: Final = Exporter(
     "pprof",
@@ -141,6 +147,7 @@ PPROF: Final = Exporter(
     pprof.write_timeline,
     pprof.write_difference,
     is_packed=True,
+    has_engine_leaves=True,
 )
 CSV: Final = Exporter(
     "csv",

@@ -131,7 +131,10 @@ class TimelineExport:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceExport:
-    """Two slices, to be shown as head minus base for each page view. `query` is the difference as asked for."""
+    """Two slices, to be shown as head minus base for each page view. `query` is the difference as asked for.
+
+    What is one function on both sides is one `ExportFunc` (profcore/formats/matching.py).
+    """
 
     project: str
     query: str

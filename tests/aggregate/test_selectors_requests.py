@@ -234,6 +234,18 @@ def test_a_difference_has_both_sides_under_the_same_filter(shop: Project) -> Non
     assert export.query == request.query == "base_release=1.0.0&head_release=2.0.0&page=/cart"
 
 
+def test_a_function_of_a_renamed_script_is_one_on_both_sides_of_a_difference(shop: Project) -> None:
+    for word, release, name in (("old", "3.0.0", "main-QK26TYEB.js"), ("new", "3.1.0", "main-ALYJKYDD.js")):
+        envelope = make_envelope(word, "A\nA B", release=release)
+        envelope["trace"]["resources"] = [f"https://shop.example/{name}"]
+        post("KEY-shop", envelope)
+    fold_all()
+    export = select_export(resolve(Slice(shop.pk), base_release=["3.0.0"], head_release=["3.1.0"]), project="Shop")
+    assert isinstance(export, DifferenceExport)
+    assert set(export.base.funcs) == set(export.head.funcs)
+    assert {func.uri for func in export.base.funcs} == {"https://shop.example/main-ALYJKYDD.js"}
+
+
 def test_exports_are_pruned_to_the_bound_both_sides_of_a_difference_alike(shop: Project, settings: Settings) -> None:
     settings.EXPORT_MAX_CALL_NODES = 2
     export = select_slice_export(Slice(shop.pk), project="Shop")
@@ -315,6 +327,13 @@ def test_engine_leaves_are_a_part_of_what_is_asked_for(shop: Project) -> None:
     export = timeline(view_of(shop, "a"), engine="leaves")
     assert export.engine_leaves
     assert resolve(view_of(shop, "a"), engine="leaves").query.endswith("&engine=leaves")
+
+
+def test_a_format_without_engine_leaves_refuses_them(shop: Project) -> None:
+    plain = replace(FIREFOX, has_engine_leaves=False)
+    assert resolve_export(view_of(shop, "a"), plain, ExportQuery(engine="none")).kind == "timeline"
+    with pytest.raises(SliceError, match="no leaves"):
+        resolve_export(view_of(shop, "a"), plain, ExportQuery(engine="leaves"))
 
 
 def test_the_fingerprint_changes_with_a_trace_of_the_view_and_with_no_others(shop: Project) -> None:

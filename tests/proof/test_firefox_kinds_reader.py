@@ -110,6 +110,15 @@ def test_the_reader_opens_a_view_without_samples(tmp_path: Path) -> None:
         assert marker_names(reader)["LargestContentfulPaint"] == 1
 
 
+def test_the_reader_opens_marks_from_before_the_view_and_long_after_it(tmp_path: Path) -> None:
+    marks = [{"type": kind, "start": start, "duration": 5} for kind in ("longtask", "odd") for start in (-9e8, 5, 9e8)]
+    view = make_envelope(marks=marks, viewStart=TIME_ORIGIN_MS - 3_600_000)
+    with open_profile(save(timeline(view), tmp_path)) as reader:
+        shown = reader.ask("profile", "info", "--json")["context"]["rootRange"]
+        assert totals(reader)["A"] == (10, 20)
+    assert (shown["start"], shown["end"]) == (3_600_000, 3_610_040)
+
+
 def test_the_reader_opens_hostile_marks(tmp_path: Path) -> None:
     marks = [
         {"type": kind, "start": 1, "duration": 3, "name": text, "target": text, "value": text, "odd": text}

@@ -12,6 +12,7 @@ from tqdm import tqdm
 from aggregate.selectors import (
     EXPORT_FIELDS,
     ExportQuery,
+    ExportRequest,
     SliceError,
     SliceQuery,
     resolve_export,
@@ -19,18 +20,21 @@ from aggregate.selectors import (
     select_export,
     select_raw_body,
 )
+from aggregate.selectors.fine import count_looks
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.requests import AXES, ENGINES
 from ingest.bodies import expand
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS, FORMATS, RAW
-from profcore.formats.slice import SEGMENTS
+from profcore.formats.slice import SEGMENTS, Export
 from profcore.formats.streaming import gzip_stream
 
 
 class Command(BaseCommand):
     help = (
-        "Writes a slice of a project as a profile. What says which slice may be given several times; "
-        "absent means all. With --format raw: one trace as it came."
+        "Writes a slice of a project as a profile. Each of --release, --page, --from, --to, --device, --browser, "
+        "--view, --trace, --tag and --func-over may be given several times; absent means all. The last four are "
+        "answered from raw traces, however many, batch by batch. With --format raw: one trace as it came."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -48,16 +52,12 @@ class Command(BaseCommand):
             ("browser", "a browser family"),
             ("view", "a page view's id"),
             ("trace", "a trace's id; for --format raw, VIEW.SEQ too"),
-            ("tag", "KEY:VALUE, from raw bodies; several must all be there"),
-            ("func-over", "ID:MS, views in which that function's total is above so many ms"),
+            ("tag", "key:value; several must all be there"),
+            ("func-over", "ID:MS, views in which that function's total is above so many ms; several must all hold"),
         ):
+            field = name.replace("-", "_")
             parser.add_argument(
-                f"--{name}",
-                dest=f"slice_{name.replace('-', '_')}",
-                action="append",
-                default=[],
-                metavar=name.upper(),
-                help=what,
+                f"--{name}", dest=f"slice_{field}", action="append", default=[], metavar=field.upper(), help=what
             )
 
         _add_export_arguments(parser)
@@ -85,7 +85,7 @@ class Command(BaseCommand):
         how = ExportQuery(**{field: options[f"export_{field}"] for field in EXPORT_FIELDS})
         try:
             asked = resolve_export(resolve_slice(project.pk, query), exporter, how)
-            export = select_export(asked, project=project.name)
+            export = read_export(project, asked)
         except SliceError as error:
             raise CommandError(f"--{error.field.replace('_', '-')}: {error.detail}") from None
         write_pieces(exporter.write(export), options["output"], is_packed=exporter.is_packed)
@@ -119,6 +119,15 @@ def _add_export_arguments(parser: CommandParser) -> None:
             metavar="RELEASE",
             help=f"a release of the {side} of a difference, for each page view",
         )
+
+
+def read_export(project: Project, asked: ExportRequest) -> Export:
+    """Returns an export. Shows on a terminal how many of its traces are read. Raises `SliceError`."""
+    total = sum(count_looks(slice_, with_tree=True) for slice_ in asked.slices)
+    with tqdm(desc="Read", unit="trace", total=total, file=sys.stderr, disable=None, mininterval=0.5) as bar:
+        export = select_export(asked, project=project.name, reading=Reading.in_pages(bar.update))
+        bar.update(max(0, total - bar.n))  # cells are read in one go
+    return export
 
 
 def write_pieces(pieces: Iterable[bytes], output: str | None, *, is_packed: bool = False) -> None:

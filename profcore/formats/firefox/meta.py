@@ -24,6 +24,7 @@ def build_meta(
     interval_ms: float,
     started_at_ms: int,
     end_ms: float,
+    shown_from_ms: float = 0.0,
     releases: Sequence[str],
     browsers: Sequence[str],
     devices: Sequence[str],
@@ -32,7 +33,10 @@ def build_meta(
     schemas: Sequence[MarkerSchema] = (),
     units: SampleUnits | None = None,
 ) -> Meta:
-    """Builds `meta`. Time 0 is `started_at_ms`; `end_ms` is the end of the axis, after all samples, not 0."""
+    """Builds `meta`. Time 0 is `started_at_ms`; `end_ms` is the end of the axis, after all samples, not 0.
+
+    The viewer shows the axis from `shown_from_ms` on.
+    """
     one_release = safe_text(releases[0]) if len(releases) == 1 else None
     is_web_link = link is not None and link.startswith(("https://", "http://"))
     return Meta(
@@ -40,7 +44,7 @@ def build_meta(
         preprocessedProfileVersion=PROCESSED_PROFILE_VERSION,
         interval=interval_ms,
         startTime=started_at_ms,
-        profilingStartTime=0.0,
+        profilingStartTime=shown_from_ms,
         profilingEndTime=end_ms,
         processType=0,
         stackwalk=0,

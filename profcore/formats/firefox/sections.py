@@ -52,6 +52,12 @@ DIFFERENCE_CAVEATS: Final = (
         "increase comes first, the largest decrease last; as wide as the size of the change.",
     ),
     (
+        "Functions",
+        "The same in both if their original source and name are; without source maps, if their script (but for a hash "
+        "in its name), position and name are. A function that moved in a bundle without source maps is one that went "
+        "and one that came.",
+    ),
+    (
         "Chance",
         "These are plain means. How sure a change is (intervals, q-values, the mix of devices) is on the comparison "
         "page and in the API's `compare`.",

@@ -21,6 +21,8 @@ from profcore.weights import ENGINE_MARKERS, KIND_HIDDEN, KIND_IDLE, KIND_PROFIL
 
 # A mark may lie anywhere within 30 days; one that is beyond the last sample by more does not stretch the axis.
 MARK_TAIL_US: Final = 10_000_000
+# A view whose first sample comes later than this is shown from there on: what is before is empty, and may be hours.
+LEAD_US: Final = 10_000_000
 MAX_VISIBLE: Final = 15
 
 
@@ -39,6 +41,7 @@ def build_views(export: TimelineExport) -> Profile:
         markers = write_markers(find_markers(view, export.funcs), tables, origin_us)
         threads += _view_threads(view, stack_of, markers, origin_us, pid=pid, first_tid=len(threads) + 1)
     first = export.views[0]
+    lead_us = min(_first_us(view) for view in export.views) - origin_us
     meta = build_meta(
         project=export.project,
         query=export.query,
@@ -46,6 +49,7 @@ def build_views(export: TimelineExport) -> Profile:
         interval_ms=first.interval_us / 1000,
         started_at_ms=int(first.started_at_ms + origin_us / 1000),
         end_ms=max(_end_us(view) - origin_us + view.interval_us for view in export.views) / 1000,
+        shown_from_ms=lead_us / 1000 if lead_us > LEAD_US else 0.0,
         releases=list(dict.fromkeys(view.release for view in export.views)),
         browsers=list(dict.fromkeys(view.browser for view in export.views)),
         devices=list(dict.fromkeys(view.device for view in export.views)),

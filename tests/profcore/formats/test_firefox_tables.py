@@ -1,12 +1,13 @@
 """The shared tables: funcs, frames, resources, sources, categories."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from profcore.formats.firefox.tables import split_origin
-from profcore.formats.firefox.writer import write_profile
-from profcore.formats.slice import ExportFunc, ExportOriginal, SliceExport
+from profcore.formats.firefox.writer import write_difference, write_profile, write_segments
+from profcore.formats.slice import DifferenceExport, ExportFunc, ExportOriginal, SegmentedExport, SliceExport
 from tests.profcore.formats.builders import export_of
 from tests.profcore.formats.lint import load_good
 
@@ -187,3 +188,23 @@ def test_an_original_position_goes_beside_the_generated_one() -> None:
 )
 def test_every_uri_has_an_origin(uri: str, origin: str, host: str | None) -> None:
     assert split_origin(uri) == (origin, host)
+
+
+@pytest.mark.parametrize("kind", ["slice", "segments", "difference"])
+def test_the_text_of_an_original_source_comes_with_it(kind: str) -> None:
+    original = ExportOriginal("webpack://shop/src/list.ts", 3, 7)
+    func = ExportFunc("render", "r", "https://shop.example/app.js", 1, 900, original=original)
+    text = "export function render() {\n  \ud800\n}\n"
+    export = replace(export_of({"render": 1_000}, funcs=[func]), contents={original.source: text, "unused.ts": "no"})
+    body = {
+        "slice": lambda: write_profile(export),
+        "segments": lambda: write_segments(SegmentedExport("page", export, [("/", export)])),
+        "difference": lambda: write_difference(DifferenceExport("shop", "", replace(export, views=1), export)),
+    }[kind]()
+    shared = load_good(b"".join(body))["shared"]
+    names = [shared["stringArray"][name] for name in shared["sources"]["filename"]]
+    contents = dict(zip(names, shared["sources"]["content"], strict=True))
+    assert contents == {
+        "https://shop.example/app.js": None,
+        "webpack://shop/src/list.ts": "export function render() {\n  \ufffd\n}\n",
+    }

@@ -1,8 +1,11 @@
 """One view on its real clock: what each sample shows, what closes it, how busy it was, and what is marked."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from profcore.formats.firefox.writer import write_views
 from profcore.formats.slice import TimelineExport
@@ -36,7 +39,7 @@ def told(profile: Json, thread: int = 0) -> list[str]:
         samples["timeDeltas"], samples["weight"], samples["threadCPUDelta"], samples["stack"], strict=True
     ):
         time += delta
-        lines.append(f"{time:g} {weight:g} {cpu} {path_of(profile, stack)}")
+        lines.append(f"{time:.9g} {weight:.9g} {cpu} {path_of(profile, stack)}")
     return lines
 
 
@@ -138,6 +141,14 @@ def test_samples_before_the_view_move_the_start_of_the_axis() -> None:
     profile = write(timeline(make_envelope(columns="A\nA", viewStart=TIME_ORIGIN_MS + 4)))
     assert told(profile)[0] == "0 10 0 A"
     assert profile["meta"]["startTime"] == int(TIME_ORIGIN_MS)
+
+
+@pytest.mark.parametrize(("late_ms", "shown_from_ms"), [(9_000, 0), (3_600_000, 3_600_000)])
+def test_a_view_recorded_late_is_shown_from_where_it_was(late_ms: int, shown_from_ms: int) -> None:
+    profile = write(timeline(make_envelope(columns="A\nA", viewStart=TIME_ORIGIN_MS - late_ms)))
+    assert profile["meta"]["profilingStartTime"] == shown_from_ms
+    assert profile["meta"]["profilingEndTime"] == late_ms + 30
+    assert told(profile)[0] == f"{late_ms} 10 0 A"
 
 
 def test_a_trace_without_samples_is_an_empty_track() -> None:
@@ -295,3 +306,76 @@ def test_equal_views_give_equal_bytes_whatever_the_order_of_their_traces() -> No
 def test_a_timeline_without_views_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one view"):
         list(write_views(TimelineExport("shop", "", (), ())))
+
+
+def test_a_stack_ten_thousand_deep_is_written() -> None:
+    envelope = make_envelope(marks=[{"type": "longtask", "start": 0, "duration": 100}])
+    depth = 10_000
+    envelope["trace"]["stacks"] = [{"frameId": 0}] + [{"frameId": n % 2, "parentId": n} for n in range(depth - 1)]
+    samples = [depth - 1, None, depth - 1, None, 3]
+    envelope["trace"]["samples"] = [
+        {"timestamp": 10 * n} | ({} if stack is None else {"stackId": stack}) for n, stack in enumerate(samples)
+    ]
+    profile = write(timeline(envelope))
+    assert profile["shared"]["stackTable"]["length"] == depth + 2
+    assert [line.count("A") + line.count("B") for line in told(profile)] == [depth, depth, depth, 4, 4, 0]
+
+
+SAMPLES = st.lists(
+    st.tuples(st.floats(-100, 3_000), st.none() | st.integers(0, 4), st.sampled_from([None, "gc", "paint", "other"])),
+    max_size=20,
+)
+MARKED = st.lists(
+    st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(["longtask", "loaf", "event", "lcp", "mark", "odd", "cls"]),
+            "start": st.floats(-200, 4_000),
+            "duration": st.floats(0, 500),
+        },
+        optional={
+            "name": st.text(st.characters(exclude_categories=["Cs"]), max_size=5) | st.integers(),
+            "processingStart": st.floats(-10, 4_000),
+            "processingEnd": st.floats(-10, 4_000),
+            "value": st.floats(-5, 5) | st.booleans() | st.text("ab", max_size=3) | st.none(),
+            "size": st.integers(-5, 2**70) | st.floats(0, 9),
+            "scripts": st.lists(
+                st.dictionaries(st.sampled_from(["invoker", "duration"]), st.integers() | st.text("a"))
+            ),
+        },
+    ),
+    max_size=6,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(SAMPLES, MARKED, st.integers(-500, 5_000)), min_size=1, max_size=3), st.booleans())
+def test_no_profile_of_any_traces_has_a_fault_and_none_loses_time(
+    traces: list[tuple[list[tuple[float, int | None, str | None]], list[Json], int]], has_leaves: bool
+) -> None:
+    envelopes = []
+    for seq, (samples, marks, offset_ms) in enumerate(traces):
+        envelope = make_envelope(
+            columns="A\nA B\nA B A\nC",
+            seq=seq,
+            timeOrigin=TIME_ORIGIN_MS + offset_ms,
+            viewStart=TIME_ORIGIN_MS,
+            marks=marks,
+        )
+        envelope["trace"]["frames"].append({"name": "Profiler"})
+        envelope["trace"]["stacks"].append({"frameId": 3, "parentId": 1})
+        envelope["trace"]["samples"] = [
+            {"timestamp": at}
+            | ({} if stack is None else {"stackId": stack})
+            | ({} if word is None else {"marker": word})
+            for at, stack, word in samples
+        ]
+        envelopes.append(envelope)
+    export = replace(timeline(*envelopes), engine_leaves=has_leaves)
+    profile = write(export)
+    time, found = export.views[0].time, dict.fromkeys(["js", "hidden", "profiler", "idle"], 0)
+    for thread in range(len(profile["threads"])):
+        for line in told(profile, thread):
+            _, weight, _, path = line.split(" ", 3)
+            kind = "hidden" if "(hidden)" in path else {"-": "idle", "(profiler)": "profiler"}.get(path, "js")
+            found[kind] += round(float(weight) * 1000)
+    assert found == {"js": time.js_us, "hidden": time.hidden_us, "profiler": time.profiler_us, "idle": time.idle_us}
