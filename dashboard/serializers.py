@@ -109,10 +109,17 @@ FunctionShape = define_shape(
 )
 
 
-class FunctionsShape(Shape):
+class ViewsCountShape(Shape):
+    """Page views, and those whose recording was cut short: full buffer, or the page went. Their sums are too low."""
+
+    views = serializers.IntegerField()
+    truncated_views = serializers.IntegerField(help_text="Of these views, those whose recording was cut short.")
+    truncated_share = serializers.FloatField(allow_null=True, help_text="truncated / all views, 0 to 1.")
+
+
+class FunctionsShape(ViewsCountShape):
     slice = SliceShape()
     source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
-    views = serializers.IntegerField()
     traces = serializers.IntegerField()
     samples = serializers.IntegerField()
     time_ms = TimeShape()
@@ -120,9 +127,8 @@ class FunctionsShape(Shape):
     functions = FunctionShape(many=True)
 
 
-class PageShape(Shape):
+class PageShape(ViewsCountShape):
     page = serializers.CharField()
-    views = serializers.IntegerField()
     js_ms_per_view = serializers.FloatField(allow_null=True)
 
 
@@ -131,10 +137,9 @@ class PagesShape(Shape):
     pages = PageShape(many=True)
 
 
-class ReleaseShape(Shape):
+class ReleaseShape(ViewsCountShape):
     release = serializers.CharField()
     first_seen_at = serializers.DateTimeField()
-    views = serializers.IntegerField()
 
 
 class ReleasesShape(Shape):
@@ -187,6 +192,11 @@ def encode_time(time: TimeParts) -> Json:
     }
 
 
+def encode_views_count(views: int, truncated_views: int) -> Json:
+    share = truncated_views / views if views else None
+    return {"views": views, "truncated_views": truncated_views, "truncated_share": share}
+
+
 def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
     return {
         "id": str(row.id),
@@ -215,7 +225,7 @@ def encode_functions(slice_: Slice, table: FunctionTable) -> Json:
     return {
         "slice": encode_slice(slice_),
         "source": table.source,
-        "views": table.views,
+        **encode_views_count(table.views, table.truncated_views),
         "traces": table.traces,
         "samples": table.time.samples,
         "time_ms": encode_time(table.time),
@@ -225,7 +235,14 @@ def encode_functions(slice_: Slice, table: FunctionTable) -> Json:
 
 
 def encode_pages(slice_: Slice, rows: Sequence[PageRow]) -> Json:
-    pages = [{"page": row.page, "views": row.views, "js_ms_per_view": row.js_ms_per_view} for row in rows]
+    pages = [
+        {
+            "page": row.page,
+            **encode_views_count(row.views, row.truncated_views),
+            "js_ms_per_view": row.js_ms_per_view,
+        }
+        for row in rows
+    ]
     return {"slice": encode_slice(slice_), "pages": pages}
 
 
@@ -235,7 +252,7 @@ def encode_releases(rows: Sequence[ReleaseRow]) -> Json:
             {
                 "release": row.release,
                 "first_seen_at": row.first_seen_at.isoformat().replace("+00:00", "Z"),
-                "views": row.views,
+                **encode_views_count(row.views, row.truncated_views),
             }
             for row in rows
         ]

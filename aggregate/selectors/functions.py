@@ -70,6 +70,7 @@ class FunctionTable:
     function_count: int
     functions: Sequence[FunctionRow]
     source: str = "cells"  # or "contributions", or "raw": what the sums were taken from
+    truncated_views: int = 0  # of `views`: recording ended before they did, so their sums are too low
 
     def self_share(self, row: FunctionRow) -> float | None:
         """Returns a func's part of the slice's JS time, None where there is none."""
@@ -109,11 +110,14 @@ def _select_fine(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
     if slice_.traces or slice_.tags:
         raw = fold_raw(slice_, views)
         contributions, time, traces, source = list(raw.contributions.values()), raw.time, raw.traces, "raw"
+        views = [view for view in views if (view.view_id, view.group_id) in raw.contributions]
     else:
         contributions, time = [view.contribution for view in views], sum_times(views)
         traces, source = sum(view.traces for view in views), "contributions"
     rows = _name_funcs(slice_.project_id, sum_contributions(contributions))
-    return FunctionTable(len(contributions), traces, time, len(rows), sort_rows(rows, sort)[:limit], source)
+    functions = sort_rows(rows, sort)[:limit]
+    truncated = sum(view.is_truncated for view in views)
+    return FunctionTable(len(contributions), traces, time, len(rows), functions, source, truncated)
 
 
 def _name_funcs(project_id: int, sums: Mapping[int, FuncSums]) -> list[FunctionRow]:
@@ -133,8 +137,9 @@ def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""WITH picked AS MATERIALIZED (SELECT c.* {FROM_CELLS} WHERE {where}),
-            whole AS (SELECT COALESCE(sum(views), 0)::bigint AS views, COALESCE(sum(traces), 0)::bigint AS traces,
-                             {SUM_PARTS} FROM picked),
+            whole AS (SELECT COALESCE(sum(views), 0)::bigint AS views,
+                             COALESCE(sum(truncated_views), 0)::bigint AS truncated_views,
+                             COALESCE(sum(traces), 0)::bigint AS traces, {SUM_PARTS} FROM picked),
             spots AS (
                 SELECT h.func_id, sum(h.self_samples)::bigint AS self_samples,
                        sum(h.total_samples)::bigint AS total_samples, sum(h.self_us)::bigint AS self_us,
@@ -154,12 +159,13 @@ def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
 
 
 def _read_table(rows: Sequence[tuple[Any, ...]]) -> FunctionTable:  # Any: rows as the driver types them
-    parts = 2 + len(TIME_PART_NAMES)
+    parts = 3 + len(TIME_PART_NAMES)
     first = rows[0]  # `whole` is always one row
     return FunctionTable(
         views=first[0],
-        traces=first[1],
-        time=TimeParts(*first[2:parts]),
+        truncated_views=first[1],
+        traces=first[2],
+        time=TimeParts(*first[3:parts]),
         function_count=first[parts],
         functions=[FunctionRow(*row[parts + 1 :]) for row in rows if row[parts + 1] is not None],
     )

@@ -72,6 +72,7 @@ class ViewTable:
     """Some views of a slice; `view_count` counts those they were picked from, `median_us` is their median self."""
 
     view_count: int
+    truncated_count: int
     median_us: float | None
     views: Sequence[ViewRow]
 
@@ -160,7 +161,7 @@ def select_views(slice_: Slice, *, func_id: int | None, order: ViewOrder, limit:
         )
         for row in picked
     ]
-    return ViewTable(len(rows), median, views)
+    return ViewTable(len(rows), sum(row.view.is_truncated for row in rows), median, views)
 
 
 def _rank(row: ViewRow, order: ViewOrder, median_us: float) -> tuple[float | bytes, bytes]:

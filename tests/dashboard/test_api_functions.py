@@ -38,6 +38,8 @@ def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
         },
         "source": "cells",
         "views": 1,
+        "truncated_views": 0,
+        "truncated_share": 0.0,
         "traces": 1,
         "samples": 1,
         "time_ms": {"js": 9.0, "hidden": 0.5, "idle": 0.3, "unobserved": 0.15, "profiler": 0.05, "span": 10.0},
