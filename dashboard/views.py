@@ -22,6 +22,7 @@ from aggregate.selectors import (
     SliceError,
     resolve_slice,
     select_functions,
+    select_overview,
     select_pages,
     select_project_summaries,
     select_releases,
@@ -36,6 +37,9 @@ from ingest.models import Project
 Page = Callable[..., HttpResponse]
 TOP_FUNCTIONS: Final = 100
 MAX_TOP_FUNCTIONS: Final = 2_000
+MAX_RELEASES: Final = 20  # rows of the project's page; the picker has them all
+MAX_DAYS: Final = 10_000
+SHOWN_DAYS: Final = 60
 
 
 class LogIn(LoginView):
@@ -82,7 +86,13 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "dashboard/project_empty.html", context)
     pages = select_pages(slice_)
     links = [f"{reverse('page', args=[slug])}?{make_query(slice_, page=row.page)}" for row in pages]
-    context |= {"pages": list(zip(pages, links, strict=True)), "kept": kept_params(slice_)}
+    days = select_overview(slice_, ["day"], limit=MAX_DAYS)
+    context |= {
+        "pages": list(zip(pages, links, strict=True)),
+        "kept": kept_params(slice_),
+        "by_release": select_overview(slice_, ["release"], limit=MAX_RELEASES),
+        "by_day": days.rows[-SHOWN_DAYS:],
+    }
     return render(request, "dashboard/project.html", context)
 
 

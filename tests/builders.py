@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from django.db import connection
 
-from aggregate.models import CallTreePiece, Cell, Func, Hotspot, View
+from aggregate.models import CallTreePiece, Cell, Func, Hotspot, PageDay, View
 from ingest.models import Group, Project, RawTrace, Receipt
 from ingest.services import create_project
 from profcore.blobs import Contribution, encode_call_tree, encode_contribution
@@ -83,9 +83,12 @@ def make_cell(
     grain: Cell.Grain = Cell.Grain.HOUR,
     merged_into: int | None = None,
 ) -> Cell:
-    """Makes a cell; its span is the sum of its parts. `samples` are those of js, hidden, idle and profiler."""
+    """Makes a cell, and the same sums in the roll-up of its day; its span is the sum of its parts.
+
+    `samples` are those of js, hidden, idle and profiler.
+    """
     js_samples, hidden_samples, idle_samples, profiler_samples = samples
-    return Cell.objects.create(
+    cell = Cell.objects.create(
         project=project,
         id=_next_id("aggregate_cell", project),
         group_id=make_group(project, release, page).id,
@@ -109,6 +112,18 @@ def make_cell(
         idle_samples=idle_samples,
         profiler_samples=profiler_samples,
     )
+    if merged_into is None:
+        _roll_up(cell)
+    return cell
+
+
+def _roll_up(cell: Cell) -> None:
+    day_at = cell.bucket_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    sums = {name: getattr(cell, name) for name in ("views", "truncated_views", "traces", *TimeParts.__slots__)}
+    key = {"project_id": cell.project_id, "group_id": cell.group_id, "day_at": day_at}
+    row, is_new = PageDay.objects.get_or_create(**key, defaults=sums)
+    if not is_new:
+        PageDay.objects.filter(**key).update(**{name: getattr(row, name) + value for name, value in sums.items()})
 
 
 def make_hotspot(

@@ -10,6 +10,7 @@ from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
 from aggregate.selectors.groups import select_groups
 from aggregate.selectors.labels import label_func
+from aggregate.selectors.overview import OVERVIEW_DIMENSIONS, Overview, OverviewRow, select_overview
 from aggregate.selectors.pages import PageRow, ReleaseRow, select_pages, select_releases
 from aggregate.selectors.projects import ProjectSummary, Status, select_project_summaries, select_status
 from aggregate.selectors.slices import Slice, SliceError, SliceQuery, resolve_slice
@@ -28,11 +29,14 @@ __all__ = [
     "DIMENSIONS",
     "FUNCTION_SORTS",
     "GROUPINGS",
+    "OVERVIEW_DIMENSIONS",
     "VIEW_ORDERS",
     "Calls",
     "CensusRow",
     "FunctionRow",
     "FunctionTable",
+    "Overview",
+    "OverviewRow",
     "PageRow",
     "ProjectSummary",
     "PrunedTree",
@@ -53,6 +57,7 @@ __all__ = [
     "select_func",
     "select_functions",
     "select_groups",
+    "select_overview",
     "select_pages",
     "select_project_summaries",
     "select_raw_body",

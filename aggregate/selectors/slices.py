@@ -249,6 +249,17 @@ def where_slice(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters
     return f"{where} AND c.merged_into IS NULL", params
 
 
+def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as above
+    """Returns the same condition on the roll-up's days `c` joined with groups `g`; None where cells must tell.
+
+    The roll-up knows whole UTC days, and neither device class nor browser.
+    """
+    bounds = [at for pair in slice_.ranges for at in pair if at is not None]
+    if slice_.devices or slice_.browsers or any(at != _midnight(at) for at in bounds):
+        return None
+    return _conditions(slice_, "c", "c.day_at")
+
+
 def where_receipts(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: as above
     """Returns the same condition on receipts `r` joined with groups `g`: what each trace says of itself."""
     return _conditions(slice_, "r", "r.view_started_at")

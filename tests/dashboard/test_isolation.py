@@ -18,6 +18,7 @@ API_ADDRESSES = [
     API + "status",
     API + "releases",
     API + "pages",
+    API + "overview",
     API + "functions",
     API + "compare?base_release=1.0.0&head_release=1.0.0",
     API + "profile?format=firefox",
