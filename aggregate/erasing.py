@@ -22,6 +22,7 @@ from aggregate.writes import (
     load_views,
     negate,
 )
+from ingest.receipt_counts import count_settled
 from profcore.calltree import CallTree, CallTreeBuilder
 from profcore.subtraction import NotContained, subtract_call_tree
 
@@ -123,8 +124,9 @@ def _lock_receipts(project_id: int, key: ViewKey) -> None:
 def _delete_rows(project_id: int, key: ViewKey) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
-            """WITH gone AS (DELETE FROM ingest_receipt WHERE project_id = %(project)s AND view_id = %(view)s
-                   AND group_id = %(group)s RETURNING seq, received_at),
+            f"""WITH gone AS (DELETE FROM ingest_receipt WHERE project_id = %(project)s AND view_id = %(view)s
+                   AND group_id = %(group)s RETURNING project_id, seq, received_at, state),
+               counted AS ({count_settled("gone", sign=-1)}),
                raw AS (DELETE FROM ingest_rawtrace t USING gone WHERE t.project_id = %(project)s
                    AND t.view_id = %(view)s AND t.seq = gone.seq AND t.received_at = gone.received_at),
                view AS (DELETE FROM aggregate_view WHERE project_id = %(project)s AND view_id = %(view)s

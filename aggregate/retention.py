@@ -15,6 +15,7 @@ from django.db import OperationalError, connection, transaction
 
 from aggregate.locks import lock_groups, lock_raw_traces
 from ingest.models import Project
+from ingest.receipt_counts import count_settled
 
 LOCK_WAIT_MS = 2_000  # a partition in use is dropped by the next run: the door must not queue behind us
 
@@ -177,16 +178,23 @@ def _old_cells(project_id: int, before: datetime, condition: str) -> list[tuple[
 def _delete_receipts(project_id: int, before: datetime) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
-            """DELETE FROM ingest_receipt WHERE ctid = ANY(ARRAY(
-                   SELECT ctid FROM ingest_receipt WHERE project_id = %s AND received_at < %s AND state <> 0
-                   LIMIT %s))""",
+            f"""WITH gone AS (DELETE FROM ingest_receipt WHERE ctid = ANY(ARRAY(
+                    SELECT ctid FROM ingest_receipt WHERE project_id = %s AND received_at < %s AND state <> 0
+                    LIMIT %s)) RETURNING project_id, received_at, state),
+                counted AS ({count_settled("gone", sign=-1)})
+                SELECT count(*) FROM gone""",
             [project_id, before, settings.EXPIRE_BATCH_ROWS],
         )
-        return int(cursor.rowcount)
+        row = cursor.fetchone()
+        return int(row[0]) if row else 0
 
 
 def _delete_counts(project_id: int, before: datetime) -> int:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM ingest_daycount WHERE project_id = %s AND day_on < %s", [project_id, before.date()])
+        cursor.execute(
+            "DELETE FROM ingest_receiptcount WHERE project_id = %s AND hour_at < %s AND folded = 0 AND rejected = 0",
+            [project_id, before],
+        )
         cursor.execute("DELETE FROM ingest_refusal WHERE project_id = %s AND hour_at < %s", [project_id, before])
         return int(cursor.rowcount)

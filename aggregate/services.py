@@ -24,6 +24,7 @@ from aggregate.writes import (
     load_views,
     write_views,
 )
+from ingest.receipt_counts import count_settled
 from profcore.calltree import CallTree, CallTreeBuilder
 from profcore.errors import Reason, TraceError
 from profcore.fold import FOLD_VERSION
@@ -160,7 +161,7 @@ def lock_claimed(claim: Claim) -> None:
 def mark_receipts(
     project_id: int, folded: Sequence[tuple[ClaimedTrace, int | None]], rejected: Sequence[Rejection]
 ) -> None:
-    """Marks receipts folded or rejected, and ends their claims."""
+    """Marks receipts folded or rejected, counts them so, and ends their claims. The last of a transaction."""
     rows: list[tuple[object, ...]] = [
         (trace.view_id, trace.seq, 1, None if measured is None else min(measured, MAX_INT4), None, None, None)
         for trace, measured in folded
@@ -172,12 +173,13 @@ def mark_receipts(
     columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
     with connection.cursor() as cursor:
         cursor.execute(
-            """UPDATE ingest_receipt r
+            f"""WITH marked AS (UPDATE ingest_receipt r
                SET state = d.state, measured_interval_us = d.measured, reason = d.reason, path = d.path,
                    detail = d.detail, fold_version = %s, claim_pid = NULL, claim_backend_start = NULL,
                    claimed_until = NULL
                FROM unnest(%s::uuid[], %s::int[], %s::smallint[], %s::int[], %s::text[], %s::text[], %s::text[])
                     AS d (view_id, seq, state, measured, reason, path, detail)
-               WHERE r.project_id = %s AND r.view_id = ANY(%s::uuid[]) AND r.view_id = d.view_id AND r.seq = d.seq""",
+               WHERE r.project_id = %s AND r.view_id = ANY(%s::uuid[]) AND r.view_id = d.view_id AND r.seq = d.seq
+               RETURNING r.project_id, r.received_at, r.state) {count_settled("marked", sign=1)}""",
             [FOLD_VERSION, *columns, project_id, columns[0]],
         )

@@ -166,6 +166,17 @@ class RawTrace(models.Model):
         db_table = "ingest_rawtrace"
 
 
+class ReceiptCount(models.Model):
+    """How many receipts of a project and hour are folded and rejected: changed with them, in the same statement."""
+
+    pk = models.CompositePrimaryKey("project_id", "hour_at")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    hour_at = models.DateTimeField()
+    folded = models.BigIntegerField()
+    rejected = models.BigIntegerField()
+    last_received_at = models.DateTimeField()
+
+
 class Refusal(models.Model):
     """How many envelopes the door refused, by project, hour and reason; `shard` spreads a hot row."""
 

@@ -9,6 +9,7 @@ from django.db import connection
 
 from aggregate.models import CallTreePiece, Cell, Func, Hotspot, PageDay, View
 from ingest.models import Group, Project, RawTrace, Receipt
+from ingest.receipt_counts import count_settled
 from ingest.services import create_project
 from profcore.blobs import Contribution, encode_call_tree, encode_contribution
 from profcore.calltree import CallTree
@@ -169,7 +170,7 @@ def make_receipt(
 ) -> Receipt:
     """Makes the receipt of a trace that came `age` ago."""
     received_at = datetime.now(UTC) - age
-    return Receipt.objects.create(
+    receipt = Receipt.objects.create(
         project=project,
         view_id=uuid4(),
         seq=0,
@@ -184,6 +185,15 @@ def make_receipt(
         body_bytes=1_000,
         state=state,
     )
+    count_receipts()
+    return receipt
+
+
+def count_receipts() -> None:
+    """Counts all receipts anew, after some were made or changed directly."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM ingest_receiptcount")
+        cursor.execute(count_settled("ingest_receipt", sign=1))
 
 
 def make_raw_trace(receipt: Receipt, trace_id: str, body: bytes) -> RawTrace:

@@ -23,6 +23,7 @@ from aggregate.interning import intern_funcs
 from aggregate.models import Cell
 from aggregate.writes import HOTSPOT_SUMS
 from ingest.groups import allocate_ids, intern_groups
+from ingest.receipt_counts import count_settled
 from profcore.blobs import encode_call_tree, encode_contribution
 from profcore.calltree import CallTree, CallTreeBuilder
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
@@ -185,6 +186,9 @@ def fill(project_id: int, corpus: Path, views: int, now: datetime, tell: Callabl
         tell(len(rows))
     with connection.cursor() as cursor:
         cursor.execute(ROLL_UP, [project_id])
+        cursor.execute(
+            count_settled("(SELECT * FROM ingest_receipt WHERE project_id = %s) AS filled", sign=1), [project_id]
+        )
         cursor.execute("ANALYZE")
     return written
 

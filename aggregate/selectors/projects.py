@@ -31,21 +31,23 @@ class ProjectSummary:
 
 
 def select_status(project_id: int) -> Status:
-    """Returns a project's counts, all of one moment."""
+    """Returns a project's counts, all of one moment; what is settled is read from counts, what waits is counted."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT count(*), count(*) FILTER (WHERE state = 0), count(*) FILTER (WHERE state = 1),
-                      count(*) FILTER (WHERE state = 2),
+            """SELECT w.pending, k.folded, k.rejected,
                       (SELECT COALESCE(sum(count), 0)::bigint FROM ingest_refusal WHERE project_id = %(project_id)s),
-                      EXTRACT(epoch FROM clock_timestamp() - min(received_at) FILTER (WHERE state = 0))::float8,
-                      max(received_at)
-               FROM ingest_receipt WHERE project_id = %(project_id)s""",
+                      EXTRACT(epoch FROM clock_timestamp() - w.oldest_at)::float8, greatest(w.last_at, k.last_at)
+               FROM (SELECT count(*) AS pending, min(received_at) AS oldest_at, max(received_at) AS last_at
+                     FROM ingest_receipt WHERE project_id = %(project_id)s AND state = 0) AS w,
+                    (SELECT COALESCE(sum(folded), 0)::bigint AS folded, COALESCE(sum(rejected), 0)::bigint AS rejected,
+                            max(last_received_at) AS last_at
+                     FROM ingest_receiptcount WHERE project_id = %(project_id)s) AS k""",
             {"project_id": project_id},
         )
-        ((received, pending, folded, rejected, refused, oldest_s, last_at),) = cursor.fetchall()
+        ((pending, folded, rejected, refused, oldest_s, last_at),) = cursor.fetchall()
     # The web process's clock stamps a receipt, the database's reads it: they may differ by a little.
     oldest_pending_s = None if oldest_s is None else max(0.0, oldest_s)
-    return Status(received, pending, folded, rejected, refused, oldest_pending_s, last_at)
+    return Status(pending + folded + rejected, pending, folded, rejected, refused, oldest_pending_s, last_at)
 
 
 def select_project_summaries(project_ids: Sequence[int]) -> Mapping[int, ProjectSummary]:

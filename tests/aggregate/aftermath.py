@@ -71,7 +71,19 @@ def assert_rollup_is_exact() -> None:
             WHERE traces <> 0 OR views <> 0 OR span_us <> 0 ORDER BY 1, 2, 3"""
     )
     assert kept == expected
+    assert_counts_are_exact()
     assert_merged_hours_are_empty()
+
+
+def assert_counts_are_exact() -> None:
+    """Compares the counts of receipts with the receipts."""
+    counted = rows(
+        """SELECT project_id, date_trunc('hour', received_at, 'UTC'), count(*) FILTER (WHERE state = 1),
+                  count(*) FILTER (WHERE state = 2)
+           FROM ingest_receipt WHERE state <> 0 GROUP BY 1, 2 ORDER BY 1, 2"""
+    )
+    kept = "SELECT project_id, hour_at, folded, rejected FROM ingest_receiptcount WHERE (folded, rejected) <> (0, 0)"
+    assert rows(f"{kept} ORDER BY 1, 2") == counted
 
 
 def assert_merged_hours_are_empty() -> None:

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from ingest.models import IngestKey, Project, Receipt
 from profcore.wire import Limits, decode_envelope
-from tests.builders import MONDAY, make_cell, make_func, make_group, make_hotspot, make_receipt
+from tests.builders import MONDAY, count_receipts, make_cell, make_func, make_group, make_hotspot, make_receipt
 
 PAGE = "/projects/shop/page/?page=/cart"
 HOSTILE = "<script>alert(1)</script>\"'&\u202ex\x00".replace("\x00", "\x07")
@@ -152,6 +152,7 @@ def test_traces_that_wait_are_told_from_none(member: Client, shop: Project) -> N
     make_receipt(project, state=Receipt.State.PENDING)
     assert "Traces are waiting to be folded" in text_of(member, "/projects/waiting/")
     Receipt.objects.filter(project=project).update(state=Receipt.State.REJECTED)
+    count_receipts()
     assert "No trace could be used" in text_of(member, "/projects/waiting/")
 
 
