@@ -15,6 +15,7 @@ from django.db import OperationalError, connection, transaction
 
 from aggregate.locks import lock_groups, lock_raw_traces
 from ingest.models import Project
+from ingest.project_limits import limit_of
 from ingest.receipt_counts import count_settled
 
 LOCK_WAIT_MS = 2_000  # a partition in use is dropped by the next run: the door must not queue behind us
@@ -39,12 +40,12 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
     _drop_partitions(now, expired)
     for project in Project.objects.order_by("id"):
         on_step(project.slug)
-        raw_before = midnight(now, project.keep_raw_days or settings.KEEP_RAW_DAYS)
+        raw_before = midnight(now, limit_of(project, "keep_raw_days").effective)
         for name, day in list_partitions():
             if day < raw_before.date():
                 expired.raw_traces += _in_batches(partial(_delete_raw, name, project.pk))
-        views_days = project.keep_views_days or settings.KEEP_VIEWS_DAYS
-        cells_days = project.keep_cells_days or settings.KEEP_CELLS_DAYS
+        views_days = limit_of(project, "keep_views_days").effective
+        cells_days = limit_of(project, "keep_cells_days").effective
         _expire_views(project.pk, midnight(now, views_days), expired)
         _expire_cells(project.pk, midnight(now, cells_days), expired)
         # Receipts tell that a view was folded: without them a straggler would count its view twice.
@@ -71,7 +72,7 @@ def list_partitions() -> list[tuple[str, date]]:
 
 
 def _drop_partitions(now: datetime, expired: Expired) -> None:
-    longest = max((p.keep_raw_days or settings.KEEP_RAW_DAYS for p in Project.objects.all()), default=None)
+    longest = max((limit_of(p, "keep_raw_days").effective for p in Project.objects.all()), default=None)
     if longest is None:
         longest = settings.KEEP_RAW_DAYS
     before = midnight(now, longest).date()

@@ -20,6 +20,7 @@ from aggregate.selectors import (
     Slice,
     SliceError,
     resolve_slice,
+    select_arrivals,
     select_functions,
     select_groups,
     select_pages,
@@ -185,7 +186,7 @@ class FunctionsView(ProjectView):
             table = select_functions(slice_, sort=sort, limit=limit, categories=categories)
         else:
             table = select_groups(slice_, grouping, sort=sort, limit=limit, categories=categories)
-        return Response(encode_functions(slice_, table))
+        return Response(encode_functions(slice_, table, select_arrivals(slice_)))
 
 
 class ProfileView(ProjectView):

@@ -8,16 +8,26 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from aggregate.selectors import OVERVIEW_DIMENSIONS, Overview, OverviewRow, Slice, select_overview
+from aggregate.selectors import (
+    OVERVIEW_DIMENSIONS,
+    Arrivals,
+    Overview,
+    OverviewRow,
+    Slice,
+    select_arrivals,
+    select_overview,
+)
 from aggregate.selectors.slices import SLICE_FIELDS
 from dashboard.api import ERRORS, SLICE_PARAMS, ProjectView
 from dashboard.params import read_count, read_words
 from dashboard.serializers import (
+    ArrivalsShape,
     Json,
     SliceShape,
     TimeShape,
     ViewsCountShape,
     define_shape,
+    encode_arrivals,
     encode_slice,
     encode_time,
     encode_views_count,
@@ -49,6 +59,7 @@ OverviewShape = define_shape(
     "A slice's sums by dimensions, and in all.",
     {
         "slice": SliceShape(),
+        "arrivals": ArrivalsShape(),
         "source": serializers.CharField(help_text="What it was taken from: rollup or cells."),
         "by": serializers.ListField(child=serializers.ChoiceField(OVERVIEW_DIMENSIONS)),
         "whole": OverviewSumsShape(),
@@ -80,12 +91,14 @@ class OverviewView(ProjectView):
         by = read_words(request.query_params, "by", OVERVIEW_DIMENSIONS) or ["release"]
         limit = read_count(request.query_params, "limit", default=MAX_ROWS, high=MAX_ROWS)
         slice_ = self.resolve_slice()
-        return Response(encode_overview(slice_, by, select_overview(slice_, by, limit=limit)))
+        overview = select_overview(slice_, by, limit=limit)
+        return Response(encode_overview(slice_, by, overview, select_arrivals(slice_)))
 
 
-def encode_overview(slice_: Slice, by: list[str], overview: Overview) -> Json:
+def encode_overview(slice_: Slice, by: list[str], overview: Overview, arrivals: Arrivals) -> Json:
     return {
         "slice": encode_slice(slice_),
+        "arrivals": encode_arrivals(arrivals),
         "source": overview.source,
         "by": by,
         "whole": _encode_sums(overview.whole),

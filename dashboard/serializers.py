@@ -9,7 +9,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from aggregate.selectors import FunctionRow, FunctionTable, PageRow, ReleaseRow, Slice, Status
+from aggregate.selectors import Arrivals, FunctionRow, FunctionTable, PageRow, ReleaseRow, Slice, Status
 from aggregate.selectors.slices import format_instant
 from profcore.weights import TimeParts
 
@@ -117,8 +117,19 @@ class ViewsCountShape(Shape):
     truncated_share = serializers.FloatField(allow_null=True, help_text="truncated / all views, 0 to 1.")
 
 
+class ArrivalsShape(Shape):
+    """What arrived in the slice's time for the whole project: of a refused trace no more than that is known."""
+
+    received = serializers.IntegerField()
+    refused = serializers.IntegerField(help_text="Turned away at the door; in no sum.")
+    refused_by_reason = serializers.DictField(child=serializers.IntegerField())
+    dropped = serializers.IntegerField(help_text="Of the refused, those of quotas, rates and other bounds.")
+    dropped_share = serializers.FloatField(allow_null=True, help_text="dropped / (received + dropped), 0 to 1.")
+
+
 class FunctionsShape(ViewsCountShape):
     slice = SliceShape()
+    arrivals = ArrivalsShape()
     source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
     traces = serializers.IntegerField()
     samples = serializers.IntegerField()
@@ -154,6 +165,8 @@ class StatusShape(Shape):
     folded = serializers.IntegerField()
     rejected = serializers.IntegerField()
     refused = serializers.IntegerField()
+    dropped = serializers.IntegerField(help_text="Of the refused, those of quotas, rates and other bounds.")
+    refused_by_reason = serializers.DictField(child=serializers.IntegerField())
     oldest_pending_s = serializers.FloatField(allow_null=True)
 
 
@@ -221,9 +234,20 @@ def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
     }
 
 
-def encode_functions(slice_: Slice, table: FunctionTable) -> Json:
+def encode_arrivals(arrivals: Arrivals) -> Json:
+    return {
+        "received": arrivals.received,
+        "refused": arrivals.refused,
+        "refused_by_reason": dict(arrivals.refused_by_reason),
+        "dropped": arrivals.dropped,
+        "dropped_share": arrivals.dropped_share,
+    }
+
+
+def encode_functions(slice_: Slice, table: FunctionTable, arrivals: Arrivals) -> Json:
     return {
         "slice": encode_slice(slice_),
+        "arrivals": encode_arrivals(arrivals),
         "source": table.source,
         **encode_views_count(table.views, table.truncated_views),
         "traces": table.traces,
@@ -266,5 +290,7 @@ def encode_status(status: Status) -> Json:
         "folded": status.folded,
         "rejected": status.rejected,
         "refused": status.refused,
+        "dropped": status.dropped,
+        "refused_by_reason": dict(status.refused_by_reason),
         "oldest_pending_s": status.oldest_pending_s,
     }

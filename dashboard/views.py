@@ -21,6 +21,7 @@ from aggregate.selectors import (
     Slice,
     SliceError,
     resolve_slice,
+    select_arrivals,
     select_functions,
     select_overview,
     select_pages,
@@ -86,6 +87,7 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "dashboard/project_empty.html", context)
     pages = select_pages(slice_)
     links = [f"{reverse('page', args=[slug])}?{make_query(slice_, page=row.page)}" for row in pages]
+    context["arrivals"] = select_arrivals(slice_)
     days = select_overview(slice_, ["day"], limit=MAX_DAYS)
     context |= {
         "pages": list(zip(pages, links, strict=True)),
@@ -111,6 +113,7 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
         "table": select_functions(slice_, sort=sort, limit=limit),
         "releases": select_releases(project.pk, page=slice_.pages[0] if len(slice_.pages) == 1 else None),
         "status": select_status(project.pk),
+        "arrivals": select_arrivals(slice_),
         "sort": sort,
         "sort_links": {name: f"{address}?{make_query(slice_, sort=name)}" for name in FUNCTION_SORTS},
         "more_link": f"{address}?{make_query(slice_, sort=sort, limit=str(MAX_TOP_FUNCTIONS))}",

@@ -3,6 +3,7 @@
 Every question goes through a project. Sums are µs and samples, exact; names of units are in the fields.
 """
 
+from aggregate.selectors.arrivals import Arrivals, select_arrivals
 from aggregate.selectors.calls import Calls, PrunedTree, select_call_tree, select_calls, select_func
 from aggregate.selectors.categories import GROUPINGS
 from aggregate.selectors.census import DIMENSIONS, CensusRow, select_census
@@ -31,6 +32,7 @@ __all__ = [
     "GROUPINGS",
     "OVERVIEW_DIMENSIONS",
     "VIEW_ORDERS",
+    "Arrivals",
     "Calls",
     "CensusRow",
     "FunctionRow",
@@ -51,6 +53,7 @@ __all__ = [
     "fingerprint_slice",
     "label_func",
     "resolve_slice",
+    "select_arrivals",
     "select_call_tree",
     "select_calls",
     "select_census",

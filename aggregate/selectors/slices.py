@@ -260,6 +260,11 @@ def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as a
     return _conditions(slice_, "c", "c.day_at")
 
 
+def where_arrived(slice_: Slice, table: str, column: str) -> tuple[str, dict[str, Any]]:  # Any: as above
+    """Returns the condition that a row of the project lies in the slice's time; the rest of the slice it knows not."""
+    return _conditions(Slice(slice_.project_id, ranges=slice_.ranges), table, f"{table}.{column}")
+
+
 def where_receipts(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: as above
     """Returns the same condition on receipts `r` joined with groups `g`: what each trace says of itself."""
     return _conditions(slice_, "r", "r.view_started_at")

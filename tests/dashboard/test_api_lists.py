@@ -17,6 +17,8 @@ def test_status_has_the_contracts_fields(member: Client, shop: Project) -> None:
         "folded": 1,
         "rejected": 0,
         "refused": 0,
+        "dropped": 0,
+        "refused_by_reason": {},
         "oldest_pending_s": None,
     }
     make_receipt(shop, state=Receipt.State.PENDING)

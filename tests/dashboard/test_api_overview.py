@@ -24,6 +24,7 @@ def test_a_row_has_the_contracts_fields(member: Client, shop: Project) -> None:
     (row,) = answer.pop("rows")
     whole = answer.pop("whole")
     assert answer.pop("slice")["release"] == ["2.0.0"]
+    assert answer.pop("arrivals")["received"] == 1
     assert answer == {"source": "rollup", "by": ["release"], "row_count": 1}
     assert row == {"release": "2.0.0", "page": None, "day": None, **whole}
     assert whole == {

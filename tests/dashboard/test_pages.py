@@ -195,9 +195,10 @@ def test_pages_take_a_fixed_number_of_statements(
         make_hotspot(cell, make_func(shop, f"f{number}"), self_us=5, total_us=5)
     with django_assert_num_queries(4):  # session, user, projects, their summaries
         member.get("/projects/")
-    with django_assert_num_queries(8):  # session, user, project, status, releases, pages, overviews by day and release
+    # session, user, project, status, releases, pages, arrivals, overviews by day and release
+    with django_assert_num_queries(9):
         member.get("/projects/shop/")
-    with django_assert_num_queries(7):  # session, user, project, functions, sites, releases, status
+    with django_assert_num_queries(8):  # session, user, project, functions, sites, releases, status, arrivals
         member.get(PAGE)
 
 
