@@ -111,10 +111,22 @@ class View(TimeParts):
     traces = models.IntegerField()
     is_truncated = models.BooleanField()
     fold_version = models.SmallIntegerField()
+    # The share of views recorded where it came from, by its first receipt; null where that is all of them.
+    sample_rate = models.FloatField(null=True)
     contribution = models.BinaryField()
+    # Of one view these fit four bytes: 68 years at a sample a second.
+    js_samples = models.IntegerField()
+    hidden_samples = models.IntegerField()
+    idle_samples = models.IntegerField()
+    profiler_samples = models.IntegerField()
 
     class Meta:
-        indexes = [models.Index(fields=["project", "cell_id"], name="view_of_cell")]
+        indexes = [
+            # A cell's views, by their place in the uniform order of samples (profcore.sampling).
+            models.Index(
+                "project", "cell_id", models.Func("view_id", function="fieldflame_sample_key"), name="view_to_sample"
+            )
+        ]
 
 
 class CallTreePiece(models.Model):

@@ -1,6 +1,6 @@
 """The read API. Each view decodes its parameters, asks one selector, and encodes the answer."""
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.urls import reverse
@@ -15,14 +15,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from aggregate.selectors import (
-    FUNCTION_SORTS,
     GROUPINGS,
+    TABLE_SORTS,
+    Asked,
     Slice,
     SliceError,
     resolve_slice,
     select_arrivals,
-    select_functions,
-    select_groups,
+    select_estimated,
     select_pages,
     select_releases,
     select_status,
@@ -31,6 +31,7 @@ from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
 from dashboard import openapi as _registers_itself  # noqa: F401
 from dashboard.access import get_visible_project
 from dashboard.authentication import TokenAuthentication
+from dashboard.estimates import MEASURES
 from dashboard.exports import answer_export
 from dashboard.params import ParamError, check_known, read_choice, read_count, read_slice_query, read_words
 from dashboard.permissions import HasCredentials
@@ -49,10 +50,10 @@ from ingest.models import ApiToken, Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.formats.registry import EXPORTERS
 from profcore.formats.slice import FUNC_CATEGORIES
+from profcore.stats.views import Measure
 
 # All functions of a heavy page are some thousands; the limit bounds an answer to a few MB.
 MAX_FUNCTIONS: Final = 10_000
-SORTS: Final = (*FUNCTION_SORTS, "p75_self_ms")
 
 
 def _many(
@@ -159,7 +160,7 @@ class PagesView(ProjectView):
 
 
 class FunctionsView(ProjectView):
-    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "category", "group_by", "sort", "limit")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "category", "group_by", "sort", "limit", "measure")
 
     @extend_schema(
         operation_id="functions",
@@ -168,7 +169,8 @@ class FunctionsView(ProjectView):
             *FINE_PARAMS,
             _many("category", "A category: those functions alone.", enum=list(FUNC_CATEGORIES)),
             OpenApiParameter("group_by", enum=["function", *GROUPINGS], default="function"),
-            OpenApiParameter("sort", enum=list(FUNCTION_SORTS), default="self_ms"),
+            OpenApiParameter("sort", enum=list(TABLE_SORTS), default="self_ms"),
+            OpenApiParameter("measure", enum=list(MEASURES), default="self", description="Of `estimates`."),
             OpenApiParameter("limit", OpenApiTypes.INT, default=MAX_FUNCTIONS, description=f"1 to {MAX_FUNCTIONS}."),
         ],
         responses={200: FunctionsShape, **ERRORS},
@@ -178,15 +180,14 @@ class FunctionsView(ProjectView):
         params = self.request.query_params
         grouping = read_choice(params, "group_by", ("function", *GROUPINGS), "function")
         categories = read_words(params, "category", list(FUNC_CATEGORIES))
-        if (sort := read_choice(params, "sort", SORTS, "self_ms")) not in FUNCTION_SORTS:
-            raise ParamError("sort", f"sort={sort} is not answered yet; {', '.join(FUNCTION_SORTS)} are.")
+        sort = read_choice(params, "sort", TABLE_SORTS, "self_ms")
+        measure = cast("Measure", read_choice(params, "measure", MEASURES, "self"))  # one of its words
+        if measure == "total" and grouping != "function":
+            raise ParamError("measure", "measure=total is known of functions alone: views keep no totals of groups.")
         limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
+        asked = Asked(grouping, sort, limit, categories, measure)
         slice_ = self.resolve_slice()
-        if grouping == "function":
-            table = select_functions(slice_, sort=sort, limit=limit, categories=categories)
-        else:
-            table = select_groups(slice_, grouping, sort=sort, limit=limit, categories=categories)
-        return Response(encode_functions(slice_, table, select_arrivals(slice_)))
+        return Response(encode_functions(slice_, select_estimated(slice_, asked), select_arrivals(slice_)))
 
 
 class ProfileView(ProjectView):

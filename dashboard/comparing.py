@@ -1,7 +1,7 @@
 """`compare`: two slices of a project, func by func, with how sure the difference is."""
 
 from dataclasses import replace
-from typing import Any, Final, cast, get_args
+from typing import Final, cast
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -12,19 +12,15 @@ from aggregate.selectors.labels import label_func
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import SliceComparison, compare_slices
 from dashboard.api import ERRORS, MAX_FUNCTIONS, SLICE_PARAMS, ProjectView
+from dashboard.estimates import MEASURES, encode_interval
 from dashboard.params import ParamError, read_choice, read_count
-from dashboard.serializers import Json, OriginalShape, Shape, SliceShape, define_shape, encode_slice, func_fields
+from dashboard.serializers import OriginalShape, SliceShape, encode_slice, func_fields
+from dashboard.shapes import Json, Shape, define_shape, interval_field
 from profcore.stats.comparison import Difference
-from profcore.stats.estimates import Interval
 from profcore.stats.views import Measure
 
-MEASURES: Final = get_args(Measure)
 # `release` is what differs: it is given as base_release and head_release.
 COMMON_PARAMS: Final = [param for param in SLICE_PARAMS if param.name != "release"]
-
-
-def _interval(**options: Any) -> serializers.ListField:  # Any: serializer options
-    return serializers.ListField(child=serializers.FloatField(), allow_null=True, min_length=2, max_length=2, **options)
 
 
 class SideShape(Shape):
@@ -45,7 +41,7 @@ ComparedFunctionShape = define_shape(
         "base_ms_per_view": serializers.FloatField(),
         "head_ms_per_view": serializers.FloatField(),
         "delta_ms_per_view": serializers.FloatField(help_text="Head minus base at one common mix of device classes."),
-        "delta_ci95": _interval(),
+        "delta_ci95": interval_field(),
         "relative": serializers.FloatField(allow_null=True),
         "crude_delta_ms_per_view": serializers.FloatField(help_text="Without regard to the mix of devices."),
         "mix_ms_per_view": serializers.FloatField(help_text="What the mix of devices explains of it."),
@@ -69,7 +65,7 @@ class ComparisonShape(Shape):
     is_too_few = serializers.BooleanField()
     left_out_views = serializers.IntegerField(help_text="Views of device classes that only one side has.")
     overall_delta_ms_per_view = serializers.FloatField(allow_null=True)
-    overall_delta_ci95 = _interval()
+    overall_delta_ci95 = interval_field()
     overall_p = serializers.FloatField(allow_null=True)
     function_count = serializers.IntegerField()
     functions = ComparedFunctionShape(many=True)
@@ -119,7 +115,7 @@ def encode_comparison(base: Slice, head: Slice, answer: SliceComparison, limit: 
         "is_too_few": found.is_too_few,
         "left_out_views": found.left_out_views,
         "overall_delta_ms_per_view": overall.delta_ms if overall else None,
-        "overall_delta_ci95": _encode_interval(overall.ci95 if overall else None),
+        "overall_delta_ci95": encode_interval(overall.ci95 if overall else None),
         "overall_p": overall.p if overall else None,
         "function_count": len(found.functions),
         "functions": [_encode_difference(answer, difference) for difference in found.functions[:limit]],
@@ -141,7 +137,7 @@ def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
         "base_ms_per_view": difference.base_ms,
         "head_ms_per_view": difference.head_ms,
         "delta_ms_per_view": difference.delta_ms,
-        "delta_ci95": _encode_interval(difference.ci95),
+        "delta_ci95": encode_interval(difference.ci95),
         "relative": difference.relative,
         "crude_delta_ms_per_view": difference.crude_delta_ms,
         "mix_ms_per_view": difference.mix_ms,
@@ -153,7 +149,3 @@ def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
         "base_views_ran": difference.base_views_ran,
         "head_views_ran": difference.head_views_ran,
     }
-
-
-def _encode_interval(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else [interval.low, interval.high]

@@ -15,7 +15,8 @@ from aggregate.selectors import (
     ViewTable,
 )
 from aggregate.selectors.calls import CallRow
-from dashboard.serializers import Json, Shape, SliceShape, define_shape, encode_slice, func_fields
+from dashboard.serializers import SliceShape, encode_slice, func_fields
+from dashboard.shapes import Json, Shape, define_shape
 from ingest.models import Receipt
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
 

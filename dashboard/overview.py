@@ -22,16 +22,15 @@ from dashboard.api import ERRORS, SLICE_PARAMS, ProjectView
 from dashboard.params import read_count, read_words
 from dashboard.serializers import (
     ArrivalsShape,
-    Json,
     SliceShape,
     TimeShape,
     ViewsCountShape,
-    define_shape,
     encode_arrivals,
     encode_slice,
     encode_time,
     encode_views_count,
 )
+from dashboard.shapes import Json, define_shape
 from profcore.weights import TimeParts
 
 MAX_ROWS: Final = 10_000  # 40 pages × 6 releases × 30 days are 7,200; some 4 MB

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from dashboard.access import may_administer
 from dashboard.api import ERRORS, ProjectView
 from dashboard.params import ParamError
-from dashboard.serializers import Json, Shape
+from dashboard.shapes import Json, Shape
 from ingest.models import ApiToken, DayCount, Project
 from ingest.project_limits import LIMITS, change_limits, limit_of
 

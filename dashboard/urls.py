@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path, re_path
 from django.views.generic import RedirectView
 
-from dashboard import api, comparing, drilldown, overview, project_settings, views
+from dashboard import api, comparing, drilldown, markers, overview, project_settings, views
 
 PROJECT_API = "api/v1/projects/<slug:slug>/"
 
@@ -21,6 +21,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "overview", overview.OverviewView.as_view(), name="api-overview"),
     path(PROJECT_API + "settings", project_settings.SettingsView.as_view(), name="api-settings"),
     path(PROJECT_API + "functions", api.FunctionsView.as_view(), name="api-functions"),
+    path(PROJECT_API + "markers", markers.MarkersView.as_view(), name="api-markers"),
     path(PROJECT_API + "compare", comparing.CompareView.as_view(), name="api-compare"),
     path(PROJECT_API + "functions/<str:func_id>/census", drilldown.CensusView.as_view(), name="api-census"),
     path(PROJECT_API + "functions/<str:func_id>/callers", drilldown.CallersView.as_view(), name="api-callers"),

@@ -7,6 +7,7 @@ from aggregate.selectors.arrivals import Arrivals, select_arrivals
 from aggregate.selectors.calls import Calls, PrunedTree, select_call_tree, select_calls, select_func
 from aggregate.selectors.categories import GROUPINGS
 from aggregate.selectors.census import DIMENSIONS, CensusRow, select_census
+from aggregate.selectors.estimates import TABLE_SORTS, Asked, select_estimated
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
 from aggregate.selectors.groups import select_groups
@@ -31,8 +32,10 @@ __all__ = [
     "FUNCTION_SORTS",
     "GROUPINGS",
     "OVERVIEW_DIMENSIONS",
+    "TABLE_SORTS",
     "VIEW_ORDERS",
     "Arrivals",
+    "Asked",
     "Calls",
     "CensusRow",
     "FunctionRow",
@@ -57,6 +60,7 @@ __all__ = [
     "select_call_tree",
     "select_calls",
     "select_census",
+    "select_estimated",
     "select_func",
     "select_functions",
     "select_groups",

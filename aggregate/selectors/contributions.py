@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import numpy as np
@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.slices import FROM_CELLS, Slice, SliceError, where_slice
-from profcore.blobs import Contribution, decode_contribution
+from profcore.blobs import Contribution, decode_contribution_list
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
 PART_COLUMNS: Final = ", ".join(f"v.{name}" for name in TIME_PART_NAMES)
@@ -45,6 +45,7 @@ class SliceView:
     grain: int
     traces: int
     is_truncated: bool
+    sample_rate: float
     time: TimeParts
     contribution: Contribution
 
@@ -77,7 +78,8 @@ def select_slice_views(slice_: Slice, *, func_id: int | None = None) -> Sequence
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT v.view_id, v.group_id, v.cell_id, g.release, g.page, c.browser, c.device_class, c.bucket_at,
-                       c.grain, v.traces, v.is_truncated, v.contribution, {PART_COLUMNS} {FROM_CELLS}
+                       c.grain, v.traces, v.is_truncated, v.contribution, coalesce(v.sample_rate, 1.0), {PART_COLUMNS}
+                {FROM_CELLS}
                 JOIN aggregate_view v ON v.project_id = c.project_id AND v.cell_id = c.id
                 WHERE {where} ORDER BY v.view_id, v.group_id LIMIT %(limit)s""",
             {**params, "views": list(slice_.views), "limit": settings.READ_MAX_VIEWS + 1},
@@ -85,13 +87,12 @@ def select_slice_views(slice_: Slice, *, func_id: int | None = None) -> Sequence
         rows = cursor.fetchall()
     if len(rows) > settings.READ_MAX_VIEWS:
         raise SliceError("from", f"The slice has more than {settings.READ_MAX_VIEWS} views; narrow it, e.g. by from.")
-    views = [_read_view(row) for row in rows]
+    contributions = decode_contribution_list([bytes(row[11]) for row in rows])
+    views = [
+        SliceView(*[*row[:11], row[12], TimeParts(*row[13:]), own])
+        for row, own in zip(rows, contributions, strict=True)
+    ]
     return [view for view in views if all(view.total_of(func) > over_us for func, over_us in slice_.func_over)]
-
-
-def _read_view(row: Sequence[Any]) -> SliceView:  # Any: a row as the driver types it
-    facts, blob, parts = row[:11], row[11], row[12:]
-    return SliceView(*[*facts, TimeParts(*parts), decode_contribution(bytes(blob))])
 
 
 def sum_times(views: Iterable[SliceView]) -> TimeParts:

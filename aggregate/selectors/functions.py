@@ -1,7 +1,7 @@
 """The funcs of a slice, by their exact sums."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from django.db import connection
@@ -13,6 +13,7 @@ from aggregate.selectors.raw import fold_raw
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.categories import categorize
 from profcore.funcs import FuncKey
+from profcore.stats.summaries import FuncSummary, Summary
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
 # Ties are broken by the other sums and at last by id, so that equal data gives equal order.
@@ -71,10 +72,26 @@ class FunctionTable:
     functions: Sequence[FunctionRow]
     source: str = "cells"  # or "contributions", or "raw": what the sums were taken from
     truncated_views: int = 0  # of `views`: recording ended before they did, so their sums are too low
+    # What a sample of the views says, where it was asked for: by the measure of `summary`, and by self; by row id.
+    summary: Summary | None = None
+    estimates: Mapping[int | str, FuncSummary] = field(default_factory=dict)
+    self_estimates: Mapping[int | str, FuncSummary] = field(default_factory=dict)
 
     def self_share(self, row: FunctionRow) -> float | None:
-        """Returns a func's part of the slice's JS time, None where there is none."""
+        """Returns a func's part of the JS time: of the field's, where sample rates differ. None where there is none."""
+        found = self.weighted(row)
+        if found is not None:
+            return found.share.value if found.share else None
         return row.self_us / self.time.js_us if self.time.js_us else None
+
+    def self_ms_per_view(self, row: FunctionRow) -> float:
+        """Returns a func's self time over all views, ms: the field's views, where sample rates differ."""
+        found = self.weighted(row)
+        return row.self_us / 1000 / self.views if found is None else found.ms_per_view.value
+
+    def weighted(self, row: FunctionRow) -> FuncSummary | None:
+        """Returns what is known of a func where some views stand for more than others, else None."""
+        return self.self_estimates.get(row.id) if self.summary is not None and self.summary.is_weighted else None
 
 
 def select_functions(
@@ -129,6 +146,16 @@ def _name_funcs(project_id: int, sums: Mapping[int, FuncSums]) -> list[FunctionR
             [project_id, ids],
         )
         return [FunctionRow(*facts, **asdict(sums[facts[0]])) for facts in cursor]
+
+
+def load_keys(project_id: int, func_ids: Sequence[int]) -> dict[int, FuncKey]:
+    """Returns the identities of funcs by id."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, uri, line, col, name FROM aggregate_func WHERE project_id = %s AND id = ANY(%s::int[])",
+            [project_id, list(func_ids)],
+        )
+        return {row[0]: FuncKey(*row[1:]) for row in cursor}
 
 
 def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:

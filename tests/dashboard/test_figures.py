@@ -7,7 +7,19 @@ import pytest
 from django.utils import timezone
 
 from aggregate.selectors import OverviewRow
-from dashboard.templatetags.figures import ago, count, day_bars, days_width, share, time_parts, us_as_time, visible
+from dashboard.templatetags.figures import (
+    ago,
+    count,
+    day_bars,
+    days_width,
+    interval_as_share,
+    interval_as_time,
+    share,
+    time_parts,
+    us_as_time,
+    visible,
+)
+from profcore.stats.estimates import Figure, Interval
 from profcore.weights import TimeParts
 
 
@@ -91,3 +103,21 @@ def test_days_stand_at_their_dates_and_a_day_without_views_is_a_gap() -> None:
     assert days_width(rows) == 300
     assert days_width([rows[0], replace(rows[2], day=date(2026, 12, 31))]) == 610
     assert (days_width([]), day_bars([])) == (300, [])
+
+
+@pytest.mark.parametrize(
+    ("figure", "text"),
+    [
+        (None, ""),
+        (Figure(1.0, None), ""),
+        (Figure(13.0, Interval(12.34, 14.5)), "12.3–14.5 ms"),
+        (Figure(13.0, Interval(9_000.0, 14_500.0)), "9 000.0 ms–14.5 s"),
+    ],
+)
+def test_an_interval_is_written_with_its_unit_once(figure: Figure | None, text: str) -> None:
+    assert interval_as_time(figure) == text.replace(" ", "\u202f")
+
+
+def test_an_interval_of_a_share_is_written_in_per_cent() -> None:
+    assert interval_as_share(Figure(0.2, Interval(0.1, 0.3))) == "10.0\u202f% to 30.0\u202f%"
+    assert interval_as_share(Figure(0.2, None)) == ""

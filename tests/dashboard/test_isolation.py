@@ -30,6 +30,7 @@ API_ADDRESSES = [
     API + "views",
     API + "traces",
     API + "traces/" + TRACE,
+    API + "markers",
 ]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
 PAGE_ADDRESSES = ["/projects/shop/", "/projects/shop/page/?page=/cart"]
