@@ -158,6 +158,19 @@ def load_keys(project_id: int, func_ids: Sequence[int]) -> dict[int, FuncKey]:
         return {row[0]: FuncKey(*row[1:]) for row in cursor}
 
 
+def _from_hotspots(slice_: Slice, where: str) -> str:
+    """Returns where a slice's hotspots come from.
+
+    Those of a page or release lie in some hundred cells, found by key. Those of a whole project are most of the table:
+    joined freely, the planner reads it once, with several workers, in a third of the time.
+    """
+    if slice_.pages or slice_.releases:
+        by_key = "aggregate_hotspot h JOIN picked p ON p.id = h.cell_id"
+        return f"FROM {by_key} WHERE h.project_id = %(project_id)s"
+    return f"""{FROM_CELLS} JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
+               WHERE {where} AND h.project_id = %(project_id)s"""
+
+
 def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
     where, params = where_slice(slice_)
     order = FUNCTION_SORTS[sort]
@@ -172,7 +185,7 @@ def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
                        sum(h.total_samples)::bigint AS total_samples, sum(h.self_us)::bigint AS self_us,
                        sum(h.total_us)::bigint AS total_us, sum(h.hidden_us)::bigint AS hidden_us,
                        sum(h.views)::bigint AS views
-                FROM aggregate_hotspot h JOIN picked p ON p.id = h.cell_id WHERE h.project_id = %(project_id)s
+                {_from_hotspots(slice_, where)}
                 GROUP BY h.func_id HAVING sum(h.total_us) > 0 OR sum(h.hidden_us) > 0),
             top AS (SELECT t.*, count(*) OVER () AS found FROM spots t ORDER BY {order} LIMIT %(limit)s)
             SELECT whole.*, COALESCE(t.found, 0), t.func_id, f.name, f.uri, f.line, f.col, t.self_samples,

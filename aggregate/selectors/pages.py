@@ -62,8 +62,7 @@ def select_releases(project_id: int, *, page: str | None = None) -> Sequence[Rel
         cursor.execute(
             """SELECT g.release, min(g.first_seen_at) AS first_seen_at, COALESCE(sum(c.views), 0)::bigint,
                       COALESCE(sum(c.truncated_views), 0)::bigint
-               FROM ingest_group g LEFT JOIN aggregate_cell c
-                    ON c.project_id = g.project_id AND c.group_id = g.id AND c.merged_into IS NULL
+               FROM ingest_group g LEFT JOIN aggregate_pageday c ON c.project_id = g.project_id AND c.group_id = g.id
                WHERE g.project_id = %(project_id)s AND (%(page)s::text IS NULL OR g.page = %(page)s::text)
                GROUP BY g.release ORDER BY min(g.first_seen_at) DESC, g.release DESC""",
             {"project_id": project_id, "page": page},

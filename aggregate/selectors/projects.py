@@ -79,10 +79,12 @@ def select_project_summaries(project_ids: Sequence[int]) -> Mapping[int, Project
             """SELECT p.id, COALESCE(c.views, 0), COALESCE(c.pages, 0), r.pending, c.last_bucket_at
                FROM unnest(%s::bigint[]) AS p (id)
                LEFT JOIN LATERAL (
-                   SELECT sum(c.views)::bigint AS views, count(DISTINCT g.page) AS pages,
-                          max(c.bucket_at) AS last_bucket_at
-                   FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
-                   WHERE c.project_id = p.id AND c.merged_into IS NULL AND c.traces > 0) c ON true
+                   SELECT sum(d.views)::bigint AS views, count(DISTINCT g.page) AS pages,
+                          (SELECT c.bucket_at FROM aggregate_cell c WHERE c.project_id = p.id
+                           AND c.merged_into IS NULL AND c.traces > 0 ORDER BY c.bucket_at DESC LIMIT 1)
+                              AS last_bucket_at
+                   FROM aggregate_pageday d JOIN ingest_group g ON g.project_id = d.project_id AND g.id = d.group_id
+                   WHERE d.project_id = p.id AND d.traces > 0) c ON true
                CROSS JOIN LATERAL (
                    SELECT count(*) AS pending FROM ingest_receipt r WHERE r.project_id = p.id AND r.state = 0) r""",
             [list(project_ids)],
