@@ -126,7 +126,7 @@ class Receipt(models.Model):
     browser = models.SmallIntegerField()
     end_reason = models.SmallIntegerField()
     isolated = models.BooleanField(null=True)
-    sample_rate = models.FloatField()
+    sample_rate = models.FloatField(null=True)  # null is 1, as nearly everywhere: it takes no room
     requested_interval_us = models.IntegerField(null=True)
     interval_us = models.IntegerField()
     measured_interval_us = models.IntegerField(null=True)

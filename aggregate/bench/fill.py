@@ -259,7 +259,6 @@ def _view_rows(
                     "device_class": cell.device,
                     "browser": cell.browser,
                     "end_reason": 0,
-                    "sample_rate": 1.0,
                     "interval_us": 10_000,
                     "body_bytes": 16_000,
                     "state": 1,
