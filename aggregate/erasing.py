@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from aggregate.batch import FoldedBatch, ViewKey, fold_claim, intern_batch_funcs
 from aggregate.calltrees import append_call_trees, take_call_trees
 from aggregate.claims import Claim
+from aggregate.day_hotspots import rebuild_day_hotspots
 from aggregate.interning import intern_cells, settle_cells
 from aggregate.locks import lock_groups
 from aggregate.stragglers import load_folded, views_of
@@ -81,6 +82,7 @@ def _erase_from_group(project_id: int, key: ViewKey, erasure: Erasure) -> None:
     erasure.traces += _delete_rows(project_id, key)
     if stored is not None:
         _clear_empty(project_id, stored.cell_id)
+        rebuild_day_hotspots(project_id, [stored.cell_id])
 
 
 def delta_of(view: StoredView) -> CellDelta:

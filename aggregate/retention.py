@@ -160,10 +160,11 @@ def _expire_cells(project_id: int, before: datetime, expired: Expired) -> None:
                 "DELETE FROM aggregate_cell WHERE project_id = %s AND id = ANY(%s::int[])", [project_id, cell_ids]
             )
             expired.cells += cursor.rowcount
-            cursor.execute(
-                "DELETE FROM aggregate_pageday WHERE project_id = %s AND group_id = %s AND day_at < %s",
-                [project_id, group_id, before],
-            )
+            for table in ("aggregate_pageday", "aggregate_dayhotspot"):
+                cursor.execute(
+                    f"DELETE FROM {table} WHERE project_id = %s AND group_id = %s AND day_at < %s",
+                    [project_id, group_id, before],
+                )
 
 
 def _old_cells(project_id: int, before: datetime, condition: str) -> list[tuple[int, int]]:

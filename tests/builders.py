@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from django.db import connection
 
+from aggregate.day_hotspots import rebuild_day_hotspots
 from aggregate.models import CallTreePiece, Cell, Func, Hotspot, PageDay, View
 from ingest.models import Group, Project, RawTrace, Receipt
 from ingest.receipt_counts import count_settled
@@ -130,8 +131,8 @@ def _roll_up(cell: Cell) -> None:
 def make_hotspot(
     cell: Cell, func: Func, *, self_us: int = 0, total_us: int = 0, hidden_us: int = 0, views: int = 1, samples: int = 1
 ) -> Hotspot:
-    """Makes a func's row in a cell."""
-    return Hotspot.objects.create(
+    """Makes a func's row in a cell, and rolls it up where the cell is a day's."""
+    hotspot = Hotspot.objects.create(
         project_id=cell.project_id,
         cell_id=cell.id,
         func_id=func.id,
@@ -142,6 +143,8 @@ def make_hotspot(
         hidden_us=hidden_us,
         views=views,
     )
+    rebuild_day_hotspots(cell.project_id, [cell.id])
+    return hotspot
 
 
 def make_call_tree(cell: Cell, nodes: Sequence[tuple[int, Func, int]]) -> CallTreePiece:

@@ -40,6 +40,13 @@ SELECT project_id, group_id, date_trunc('day', bucket_at, 'UTC'), sum(views), su
 FROM aggregate_cell WHERE project_id = %s GROUP BY 1, 2, 3
 """
 
+ROLL_UP_HOTSPOTS: Final = f"""
+INSERT INTO aggregate_dayhotspot (project_id, group_id, day_at, func_id, {", ".join(HOTSPOT_SUMS)})
+SELECT c.project_id, c.group_id, c.bucket_at, h.func_id, {", ".join(f"sum(h.{name})" for name in HOTSPOT_SUMS)}
+FROM aggregate_cell c JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
+WHERE c.project_id = %s AND c.grain = 1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+"""
+
 Matrix = npt.NDArray[np.int64]
 
 DAYS: Final = 30
@@ -186,6 +193,7 @@ def fill(project_id: int, corpus: Path, views: int, now: datetime, tell: Callabl
         tell(len(rows))
     with connection.cursor() as cursor:
         cursor.execute(ROLL_UP, [project_id])
+        cursor.execute(ROLL_UP_HOTSPOTS, [project_id])
         cursor.execute(
             count_settled("(SELECT * FROM ingest_receipt WHERE project_id = %s) AS filled", sign=1), [project_id]
         )

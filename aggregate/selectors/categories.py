@@ -41,13 +41,14 @@ def _select_origins(project_id: int) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(
             """WITH origins AS (SELECT unnest(k.origins) AS origin FROM ingest_ingestkey k
-                                WHERE k.project_id = %(project_id)s AND k.revoked_at IS NULL)
+                                WHERE k.project_id = %(project_id)s AND k.revoked_at IS NULL),
+               scripts AS MATERIALIZED (
+                   SELECT u.uri, substring(u.uri FROM '^https?://[^/]+') AS origin
+                   FROM (SELECT DISTINCT f.uri FROM aggregate_func f WHERE f.project_id = %(project_id)s) AS u
+                   WHERE u.uri ~ '^https?://[^/]+/' AND EXISTS (SELECT FROM origins WHERE origin = '*'))
                 SELECT origin FROM origins
-                UNION SELECT u.scheme || '//' || u.host FROM aggregate_func f CROSS JOIN LATERAL (
-                          SELECT split_part(f.uri, '/', 1) AS scheme, split_part(f.uri, '/', 3) AS host) AS u
-                      WHERE f.project_id = %(project_id)s AND EXISTS (SELECT FROM origins WHERE origin = '*')
-                        AND u.scheme IN ('http:', 'https:') AND u.host <> '' AND split_part(f.uri, '/', 2) = ''
-                        AND substr(f.uri, length(u.scheme) + length(u.host) + 3)
+                UNION SELECT s.origin FROM scripts s
+                      WHERE substr(s.uri, length(s.origin) + 1)
                             IN (SELECT g.page FROM ingest_group g WHERE g.project_id = %(project_id)s)""",
             {"project_id": project_id},
         )

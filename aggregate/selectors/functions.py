@@ -10,7 +10,8 @@ from aggregate.selectors.categories import select_sites
 from aggregate.selectors.contributions import FuncSums, select_slice_views, sum_contributions, sum_times
 from aggregate.selectors.labels import label_func, place_of
 from aggregate.selectors.raw import fold_raw
-from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
+from aggregate.selectors.slices import FROM_CELLS, Slice, where_merged, where_slice
+from aggregate.writes import HOTSPOT_SUMS
 from profcore.categories import categorize
 from profcore.funcs import FuncKey
 from profcore.stats.summaries import FuncSummary, Summary
@@ -158,17 +159,16 @@ def load_keys(project_id: int, func_ids: Sequence[int]) -> dict[int, FuncKey]:
         return {row[0]: FuncKey(*row[1:]) for row in cursor}
 
 
-def _from_hotspots(slice_: Slice, where: str) -> str:
-    """Returns where a slice's hotspots come from.
-
-    Those of a page or release lie in some hundred cells, found by key. Those of a whole project are most of the table:
-    joined freely, the planner reads it once, with several workers, in a third of the time.
-    """
-    if slice_.pages or slice_.releases:
-        by_key = "aggregate_hotspot h JOIN picked p ON p.id = h.cell_id"
-        return f"FROM {by_key} WHERE h.project_id = %(project_id)s"
-    return f"""{FROM_CELLS} JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
-               WHERE {where} AND h.project_id = %(project_id)s"""
+def _from_hotspots(slice_: Slice) -> str:
+    """Returns where a slice's hotspots come from: from the roll-up of days where it can tell, the rest from cells."""
+    of_cells = "FROM picked p JOIN aggregate_hotspot h ON h.project_id = %(project_id)s AND h.cell_id = p.id"
+    merged = where_merged(slice_)
+    if merged is None:
+        return of_cells
+    sums = ", ".join(f"c.{name}" for name in HOTSPOT_SUMS)
+    return f"""FROM (SELECT c.func_id, {sums} FROM aggregate_dayhotspot c
+                     JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id WHERE {merged[0]}
+                     UNION ALL SELECT h.func_id, {sums.replace("c.", "h.")} {of_cells} WHERE p.grain = 0) AS h"""
 
 
 def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
@@ -185,7 +185,7 @@ def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
                        sum(h.total_samples)::bigint AS total_samples, sum(h.self_us)::bigint AS self_us,
                        sum(h.total_us)::bigint AS total_us, sum(h.hidden_us)::bigint AS hidden_us,
                        sum(h.views)::bigint AS views
-                {_from_hotspots(slice_, where)}
+                {_from_hotspots(slice_)}
                 GROUP BY h.func_id HAVING sum(h.total_us) > 0 OR sum(h.hidden_us) > 0),
             top AS (SELECT t.*, count(*) OVER () AS found FROM spots t ORDER BY {order} LIMIT %(limit)s)
             SELECT whole.*, COALESCE(t.found, 0), t.func_id, f.name, f.uri, f.line, f.col, t.self_samples,

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from aggregate.erasing import erase_view
 from aggregate.merging import merge_old_hours
 from aggregate.selectors import Overview, Slice, select_overview
+from aggregate.selectors.functions import select_functions
 from ingest.models import Group, Project
 from ingest.services import create_project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
@@ -140,3 +141,38 @@ def test_truncated_views_are_counted_once_each(project_id: int) -> None:
     found = select_overview(Slice(project_id), ["page"], limit=100).rows
     assert ("/t", 2, 1) in [(row.page, row.views, row.truncated_views) for row in found]
     assert_equal_to_cells(project_id)
+
+
+def test_functions_from_the_roll_up_and_from_cells_are_the_same(project_id: int) -> None:
+    """Naming every device reads cell by cell; with none, days are read from the roll-up."""
+
+    def both(**fields: Any) -> None:
+        rolled = select_functions(Slice(project_id, **fields), limit=100)
+        assert rolled == select_functions(Slice(project_id, devices=EVERY_DEVICE, **fields), limit=100)
+        assert rolled.functions
+
+    midnight = OLD.replace(hour=0, minute=0, second=0, microsecond=0)
+    slices: list[dict[str, Any]] = [
+        {},
+        {"pages": ("/p0",)},
+        {"releases": ("1.0.0",), "pages": ("/p1", "/q")},
+        {"ranges": ((midnight, midnight + timedelta(days=1)),)},
+        {"ranges": ((midnight, midnight + timedelta(days=1)), (midnight + timedelta(days=2), None))},
+    ]
+    for fields in slices:
+        both(**fields)
+    merge_old_hours(NOW)
+    assert rows("SELECT count(*) > 0 FROM aggregate_dayhotspot") == [(True,)]
+    for fields in slices:
+        both(**fields)
+    late = make_envelope("v1", "E\nE A", seq=1, page="/p1"), make_envelope("v30", "Z", page="/p0")
+    for envelope in late:  # stragglers: of a view of a merged hour, and a new one in its day
+        post("shop-key", {**envelope, "viewStart": OLD.timestamp() * 1000})
+        fold_all()
+        assert_rollup_is_exact()
+        for fields in slices:
+            both(**fields)
+    erase_view(project_id, UUID(view_id_of("v2")))
+    assert_rollup_is_exact()
+    for fields in slices:
+        both(**fields)
