@@ -17,6 +17,7 @@ from aggregate.selectors import (
     TABLE_SORTS,
     Asked,
     Slice,
+    select_arrivals,
     select_call_tree,
     select_estimated,
     select_slice_export,
@@ -76,7 +77,7 @@ class FunctionsQuestion:
         return (False, 1) if self.asked.group_by == "function" else (True, 3)
 
     def answer(self, slice_: Slice, reading: Reading | None = None) -> Json:
-        return encode_functions(slice_, select_estimated(slice_, self.asked, reading))
+        return encode_functions(slice_, select_estimated(slice_, self.asked, reading), select_arrivals(slice_))
 
     def write(self, project: Project, slice_: Slice, link: str, reading: Reading) -> JobResult:
         return write_json("functions", project, slice_, self.answer(slice_, reading))

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregate.merging import merge_old_hours, midnight_before
-from aggregate.rollups import COLUMN_OF, select_rollup
 from aggregate.selectors import (
     DIMENSIONS,
     SliceQuery,
@@ -18,6 +17,8 @@ from aggregate.selectors import (
     select_groups,
     select_pages,
 )
+from aggregate.selectors.overview import OVERVIEW_DIMENSIONS, select_overview
+from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import select_summary
 from aggregate.selectors.whole import merge_slice
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
@@ -77,8 +78,8 @@ def test_a_merge_changes_no_answer_about_days(envelopes: list[Json], asked: list
         old_hours = "SELECT count(*) FROM aggregate_cell WHERE grain = 0 AND traces > 0 AND bucket_at < %s"
         had_old_hours = rows(old_hours, str(OLD)) != [(0,)]
         before = [answers(project.pk, query) for query in asked]
-        roll_up = [select_rollup(project.pk, by) for by in COLUMN_OF]
+        roll_up = [select_overview(Slice(project.pk), [by], limit=1_000) for by in OVERVIEW_DIMENSIONS]
         assert (merge_old_hours(NOW) > 0) is had_old_hours
         assert rows(old_hours, str(OLD)) == [(0,)]
         assert [answers(project.pk, query) for query in asked] == before
-        assert [select_rollup(project.pk, by) for by in COLUMN_OF] == roll_up
+        assert [select_overview(Slice(project.pk), [by], limit=1_000) for by in OVERVIEW_DIMENSIONS] == roll_up
