@@ -141,9 +141,9 @@ def load_bodies(claim: Claim) -> dict[tuple[UUID, int], tuple[bool, bytes]]:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT t.view_id, t.seq, t.is_gzip, t.body FROM ingest_rawtrace t
-               JOIN unnest(%s::uuid[], %s::int[], %s::timestamptz[]) AS c (view_id, seq, received_at)
+               JOIN unnest(%b::uuid[], %b::int[], %b::timestamptz[]) AS c (view_id, seq, received_at)
                  ON (t.view_id, t.seq, t.received_at) = (c.view_id, c.seq, c.received_at)
-               WHERE t.project_id = %s AND t.view_id = ANY(%s::uuid[])""",
+               WHERE t.project_id = %s AND t.view_id = ANY(%b::uuid[])""",
             [
                 [trace.view_id for trace in claim.traces],
                 [trace.seq for trace in claim.traces],
@@ -159,7 +159,7 @@ def load_pages(claim: Claim) -> dict[int, str]:
     """Returns the page of each claimed group."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT id, page FROM ingest_group WHERE project_id = %s AND id = ANY(%s::int[])",
+            "SELECT id, page FROM ingest_group WHERE project_id = %s AND id = ANY(%b::int[])",
             [claim.project_id, sorted({trace.group_id for trace in claim.traces})],
         )
         return dict(cursor.fetchall())
@@ -176,9 +176,9 @@ def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, 
         cursor.execute(
             """SELECT DISTINCT ON (r.view_id, r.group_id)
                       r.view_id, r.group_id, r.view_started_at, r.device_class, r.browser, nullif(r.sample_rate, 1)
-               FROM ingest_receipt r JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, group_id)
+               FROM ingest_receipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
                  ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
-               WHERE r.project_id = %s AND r.view_id = ANY(%s::uuid[])
+               WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[])
                ORDER BY r.view_id, r.group_id, r.received_at, r.seq""",
             [view_ids, [group_id for _, group_id in views], claim.project_id, view_ids],
         )

@@ -38,7 +38,7 @@ def append_call_trees(project_id: int, trees: Sequence[tuple[int, CallTree]]) ->
     with connection.cursor() as cursor:
         cursor.execute(
             """INSERT INTO aggregate_calltreepiece (project_id, cell_id, id, node_count, blob)
-               SELECT %s, * FROM unnest(%s::int[], %s::int[], %s::int[], %s::bytea[])""",
+               SELECT %s, * FROM unnest(%b::int[], %b::int[], %b::int[], %b::bytea[])""",
             [project_id, *(list(column) for column in zip(*rows, strict=True))],
         )
 
@@ -63,7 +63,7 @@ def _load_piece_sizes(project_id: int, cell_ids: Sequence[int]) -> dict[int, lis
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT cell_id, id, node_count FROM aggregate_calltreepiece
-               WHERE project_id = %s AND cell_id = ANY(%s::int[]) ORDER BY cell_id, id""",
+               WHERE project_id = %s AND cell_id = ANY(%b::int[]) ORDER BY cell_id, id""",
             [project_id, list(cell_ids)],
         )
         for cell_id, piece, nodes in cursor:
@@ -76,7 +76,7 @@ def _take_pieces(project_id: int, keys: Sequence[tuple[int, int]]) -> dict[tuple
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            """DELETE FROM aggregate_calltreepiece p USING unnest(%s::int[], %s::int[]) AS k (cell_id, id)
+            """DELETE FROM aggregate_calltreepiece p USING unnest(%b::int[], %b::int[]) AS k (cell_id, id)
                WHERE p.project_id = %s AND p.cell_id = k.cell_id AND p.id = k.id RETURNING p.cell_id, p.id, p.blob""",
             [[cell_id for cell_id, _ in keys], [piece for _, piece in keys], project_id],
         )
@@ -88,7 +88,7 @@ def take_call_trees(project_id: int, moves: Sequence[tuple[int, int]]) -> dict[i
     target_of = dict(moves)
     with connection.cursor() as cursor:
         cursor.execute(
-            """DELETE FROM aggregate_calltreepiece WHERE project_id = %s AND cell_id = ANY(%s::int[])
+            """DELETE FROM aggregate_calltreepiece WHERE project_id = %s AND cell_id = ANY(%b::int[])
                RETURNING cell_id, blob""",
             [project_id, sorted(target_of)],
         )

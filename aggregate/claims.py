@@ -43,8 +43,8 @@ UPDATE ingest_receipt r
 SET attempts = least(r.attempts + 1, {MAX_ATTEMPTS_KEPT}), claim_pid = pg_backend_pid(),
     claim_backend_start = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()),
     claimed_until = now() + make_interval(secs => %(lease_s)s)
-WHERE r.project_id = %(project_id)s AND r.view_id = ANY(%(views)s::uuid[])
-  AND (r.view_id, r.seq) IN (SELECT * FROM unnest(%(views)s::uuid[], %(seqs)s::int[]))
+WHERE r.project_id = %(project_id)s AND r.view_id = ANY(%(views)b::uuid[])
+  AND (r.view_id, r.seq) IN (SELECT * FROM unnest(%(views)b::uuid[], %(seqs)b::int[]))
 """
 
 
@@ -135,7 +135,7 @@ def release_claim(claim: Claim) -> None:
         cursor.execute(
             """UPDATE ingest_receipt r SET claim_pid = NULL, claim_backend_start = NULL,
                    claimed_until = now() + make_interval(secs => %s)
-               FROM unnest(%s::uuid[], %s::int[]) AS c (view_id, seq)
+               FROM unnest(%b::uuid[], %b::int[]) AS c (view_id, seq)
                WHERE r.project_id = %s AND r.view_id = c.view_id AND r.seq = c.seq AND r.state = 0
                  AND r.claim_pid = pg_backend_pid()""",
             [wait_s, [t.view_id for t in claim.traces], [t.seq for t in claim.traces], claim.project_id],

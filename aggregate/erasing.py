@@ -6,13 +6,13 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from aggregate.batch import FoldedBatch, ViewKey, fold_claim, intern_batch_funcs
+from aggregate.batch import FoldedBatch, ViewKey, fold_claim, intern_batch_funcs, load_cell_keys
 from aggregate.calltrees import append_call_trees, take_call_trees
 from aggregate.claims import Claim
 from aggregate.day_hotspots import rebuild_day_hotspots
-from aggregate.interning import intern_cells, settle_cells
+from aggregate.interning import settle_known_cells
 from aggregate.locks import lock_groups
-from aggregate.stragglers import load_folded, views_of
+from aggregate.stragglers import count_without_row, load_folded, views_of
 from aggregate.writes import (
     CellDelta,
     StoredView,
@@ -68,8 +68,12 @@ def _erase_from_group(project_id: int, key: ViewKey, erasure: Erasure) -> None:
     folded = load_folded(project_id, [key])
     batch = fold_claim(Claim(project_id, is_alone=False, traces=folded)) if folded else None
     is_whole = batch is not None and not batch.rejected and (stored is None or stored.traces == len(folded))
-    if stored is None and batch is not None and is_whole:
-        stored = views_of(batch, {key: _find_place(project_id, batch)})[key]
+    has_sums = True
+    if stored is None and batch is not None:
+        place = _find_place(project_id, batch)
+        has_sums = place is not None and count_without_row(project_id, [place])[place] > 0
+        if place is not None and has_sums and is_whole:
+            stored = views_of(batch, {key: place})[key]
     if stored is not None:
         delta = delta_of(stored)
         add_to_cells(project_id, [(stored.cell_id, negate(delta))])
@@ -77,7 +81,7 @@ def _erase_from_group(project_id: int, key: ViewKey, erasure: Erasure) -> None:
         if batch is None or not is_whole or not _take_tree(project_id, stored.cell_id, batch):
             erasure.kept_trees += 1
         erasure.views += 1
-    elif folded:
+    elif folded and has_sums:
         erasure.kept_sums += 1
     erasure.traces += _delete_rows(project_id, key)
     if stored is not None:
@@ -92,9 +96,11 @@ def delta_of(view: StoredView) -> CellDelta:
     return delta
 
 
-def _find_place(project_id: int, batch: FoldedBatch) -> int:
-    cell_ids = settle_cells(project_id, intern_cells(project_id, list(batch.cells)))
-    return next(iter(cell_ids.values()))
+def _find_place(project_id: int, batch: FoldedBatch) -> int | None:
+    """Returns the cell of the batch's one view, None where it has expired."""
+    places, _ = load_cell_keys(batch.claim)
+    cell_ids = settle_known_cells(project_id, list(places.values()))
+    return next(iter(cell_ids.values()), None)
 
 
 def _take_tree(project_id: int, cell_id: int, batch: FoldedBatch) -> bool:

@@ -1,6 +1,7 @@
 """Merging a group's hour cells of one past day into day cells, under the group's lock. No sum changes.
 
-The hour cells stay as empty markers whose `merged_into` names the day, so that a straggler finds it.
+The hour cells stay as empty markers whose `merged_into` names the day, so that a straggler finds it. Hours that an
+unfinished refold has still to set back are left alone: in a day it has done already, it would never find their sums.
 """
 
 from dataclasses import dataclass
@@ -12,13 +13,15 @@ from django.db import connection, transaction
 
 from aggregate.calltrees import append_call_trees, take_call_trees
 from aggregate.day_hotspots import rebuild_day_hotspots
-from aggregate.locks import lock_groups
+from aggregate.locks import hold_merges, lock_groups
 from aggregate.models import Cell
 from aggregate.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta, add_delta, add_to_cells, load_cells, negate
 from ingest.groups import allocate_ids
 from profcore.fold import FOLD_VERSION
 
 DAY = timedelta(days=1)
+AWAITS_REFOLD = """EXISTS (SELECT FROM aggregate_refoldrun r WHERE r.project_id = c.project_id
+    AND r.finished_at IS NULL AND c.id > r.last_cell_id AND c.id < r.first_new_cell_id)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,12 @@ def merge_old_hours(now: datetime, *, limit: int | None = None) -> int:
 
 
 def find_due(before: datetime, limit: int) -> list[GroupDay]:
-    """Returns group-days with unmerged hours before `before`, oldest first."""
+    """Returns group-days with unmerged hours before `before` of which none awaits a refold, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT DISTINCT project_id, group_id, date_trunc('day', bucket_at, 'UTC') AS day_at
-               FROM aggregate_cell WHERE grain = 0 AND merged_into IS NULL AND bucket_at < %s
-               ORDER BY day_at, project_id, group_id LIMIT %s""",
+            f"""SELECT c.project_id, c.group_id, date_trunc('day', c.bucket_at, 'UTC') AS day_at
+                FROM aggregate_cell c WHERE c.grain = 0 AND c.merged_into IS NULL AND c.bucket_at < %s
+                GROUP BY 1, 2, 3 HAVING NOT bool_or({AWAITS_REFOLD}) ORDER BY 3, 1, 2 LIMIT %s""",
             [before, limit],
         )
         return [GroupDay(*row) for row in cursor]
@@ -60,6 +63,7 @@ def merge_day(day: GroupDay) -> None:
     """Merges a group's hours of a day, in one transaction."""
     with transaction.atomic():
         lock_groups(day.project_id, [day.group_id])
+        hold_merges(day.project_id)  # a refold that starts now will see what this makes
         hours = _load_hours(day)
         if not hours:
             return
@@ -78,14 +82,18 @@ def merge_day(day: GroupDay) -> None:
 
 
 def _load_hours(day: GroupDay) -> dict[int, tuple[int, int]]:
+    """Returns a day's unmerged hours with device class and browser; none where one of them awaits a refold."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT id, device_class, browser FROM aggregate_cell
-               WHERE project_id = %s AND group_id = %s AND grain = 0 AND merged_into IS NULL
-                 AND bucket_at >= %s AND bucket_at < %s""",
+            f"""SELECT c.id, c.device_class, c.browser, {AWAITS_REFOLD} FROM aggregate_cell c
+                WHERE c.project_id = %s AND c.group_id = %s AND c.grain = 0 AND c.merged_into IS NULL
+                  AND c.bucket_at >= %s AND c.bucket_at < %s""",
             [day.project_id, day.group_id, day.day_at, day.day_at + DAY],
         )
-        return {cell_id: (device_class, browser) for cell_id, device_class, browser in cursor}
+        hours = cursor.fetchall()
+    if any(awaits for *_, awaits in hours):
+        return {}
+    return {cell_id: (device_class, browser) for cell_id, device_class, browser, _ in hours}
 
 
 def _intern_days(day: GroupDay, wanted: list[tuple[int, int]]) -> dict[tuple[int, int], int]:

@@ -11,11 +11,12 @@ from enum import Enum
 from django.db import connection, transaction
 
 from aggregate.day_hotspots import rebuild_day_hotspots
-from aggregate.locks import hold_raw_traces, lock_groups
+from aggregate.locks import hold_raw_traces, lock_groups, lock_merges
 from aggregate.models import RefoldRun
 from aggregate.writes import add_to_cells, load_cells, negate
 from ingest.groups import allocate_ids
 from ingest.receipt_counts import count_settled
+from profcore.fold import FOLD_VERSION
 
 
 class Outcome(Enum):
@@ -37,11 +38,12 @@ class Scope:
 
 
 def start_run(scope: Scope) -> RefoldRun:
-    """Returns the unfinished run of this scope, which goes on, or a new one."""
+    """Returns the unfinished run of this scope and of today's rules, which goes on, or a new one."""
     with transaction.atomic():
+        lock_merges(scope.project_id)  # or a day could be made of hours that this run has not done, and pass for new
         ids = allocate_ids(scope.project_id, "refold", 1)  # its row is the lock: two starts make one run
         limits = {"release": scope.release, "from_at": scope.from_at, "to_at": scope.to_at}
-        wanted = RefoldRun.objects.filter(project_id=scope.project_id, finished_at=None)
+        wanted = RefoldRun.objects.filter(project_id=scope.project_id, finished_at=None, fold_version=FOLD_VERSION)
         for name, value in limits.items():
             wanted = wanted.filter(**({f"{name}__isnull": True} if value is None else {name: value}))
         run = wanted.order_by("-id").first()
@@ -50,6 +52,7 @@ def start_run(scope: Scope) -> RefoldRun:
                 project_id=scope.project_id,
                 id=ids[0],
                 started_at=datetime.now(UTC),
+                fold_version=FOLD_VERSION,
                 first_new_cell_id=_next_cell_id(scope.project_id),
                 **limits,
             )
@@ -106,6 +109,11 @@ def finish_run(run: RefoldRun) -> None:
     """Notes that a run is done."""
     run.finished_at = datetime.now(UTC)
     run.save(update_fields=["finished_at"])
+
+
+def list_runs(project_id: int) -> list[RefoldRun]:
+    """Returns a project's refolds that are kept, the latest first."""
+    return list(RefoldRun.objects.filter(project_id=project_id).order_by("-started_at", "-id"))
 
 
 def _next_cell_id(project_id: int) -> int:

@@ -13,7 +13,9 @@ from functools import partial
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
+from aggregate.jobs import expire_jobs
 from aggregate.locks import lock_groups, lock_raw_traces
+from aggregate.models import RefoldRun
 from ingest.models import Project
 from ingest.project_limits import limit_of
 from ingest.receipt_counts import count_settled
@@ -31,11 +33,15 @@ class Expired:
     cells: int = 0
     receipts: int = 0
     refusals: int = 0
+    jobs: int = 0
+    refold_runs: int = 0
 
 
 def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -> Expired:
     """Deletes what is older than its retention. `on_step` is told each step's name. May be killed and run again."""
     expired = Expired()
+    on_step("jobs")
+    expired.jobs = expire_jobs(now)
     on_step("partitions")
     _drop_partitions(now, expired)
     for project in Project.objects.order_by("id"):
@@ -52,6 +58,10 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         receipts_before = midnight(now, max(settings.KEEP_RECEIPTS_DAYS, views_days, cells_days))
         expired.receipts += _in_batches(partial(_delete_receipts, project.pk, receipts_before))
         expired.refusals += _delete_counts(project.pk, receipts_before)
+    on_step("refolds")
+    # An unfinished one that old was given up: it keeps hours from being merged, and its cells are to be done anew.
+    runs_before = midnight(now, settings.KEEP_REFOLD_RUNS_DAYS)
+    expired.refold_runs, _ = RefoldRun.objects.filter(started_at__lt=runs_before).delete()
     return expired
 
 

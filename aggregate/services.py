@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import Error, connection, transaction
 
-from aggregate.batch import CrashedAlone, FoldedBatch, Rejection, fold_claim, intern_batch_funcs
+from aggregate.batch import CrashedAlone, FoldedBatch, Rejection, ViewKey, fold_claim, intern_batch_funcs
 from aggregate.calltrees import append_call_trees
 from aggregate.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
 from aggregate.day_hotspots import rebuild_day_hotspots
@@ -26,9 +26,9 @@ from aggregate.writes import (
     write_views,
 )
 from ingest.receipt_counts import count_settled
-from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.calltree import CallTree, merge_call_trees
 from profcore.errors import Reason, TraceError
-from profcore.fold import FOLD_VERSION
+from profcore.fold import FOLD_VERSION, map_tree
 
 logger = logging.getLogger(__name__)
 
@@ -54,20 +54,28 @@ def fold_pending_batch() -> BatchOutcome:
         return BatchOutcome.NOTHING_PENDING
     try:
         try:
-            write_batch(fold_claim(claim))
-        except ViewsExpired as error:
-            write_batch(fold_claim(claim, expired=error.keys))
+            _fold_and_write(claim)
+        except CrashedAlone as crash:
+            _settle_crash(claim, str(crash))
+            return BatchOutcome.GIVEN_BACK
     except ClaimLost:
         _give_back(claim)  # some of it may still be ours: a view was erased, or set back for a refold
         logger.warning("A claim of %s traces was taken over by another worker.", len(claim.traces))
-        return BatchOutcome.GIVEN_BACK
-    except CrashedAlone as crash:
-        _settle_crash(claim, str(crash))
         return BatchOutcome.GIVEN_BACK
     except Exception:
         _give_back(claim)
         raise
     return BatchOutcome.FOLDED
+
+
+def _fold_and_write(claim: Claim) -> None:
+    expired: set[ViewKey] = set()
+    while True:  # views may expire between two tries: each adds to those whose traces are set aside
+        try:
+            write_batch(fold_claim(claim, expired=expired))
+            return
+        except ViewsExpired as error:
+            expired |= error.keys
 
 
 def _give_back(claim: Claim) -> None:
@@ -99,10 +107,14 @@ def write_batch(batch: FoldedBatch) -> None:
         lock_claimed(claim)
         cell_ids = settle_cells(claim.project_id, cell_ids)
         views, deltas = _grow_views(batch, cell_ids, id_of)
-        trees: dict[int, CallTreeBuilder] = {}
-        for key, cell in batch.cells.items():  # several hours may have been merged into one day
-            trees.setdefault(cell_ids[key], CallTreeBuilder()).add_tree(cell.tree.tree, id_of)
-        pieces = sorted(((cell_id, builder.tree) for cell_id, builder in trees.items()), key=lambda row: row[0])
+        trees: dict[int, list[CallTree]] = {}
+        for key, cell in batch.cells.items():
+            trees.setdefault(cell_ids[key], []).append(map_tree(cell.tree.tree, id_of))
+        # Several hours may lie in one day by now. One tree alone is merged already: again would cost as folding does.
+        pieces = [
+            (cell_id, merge_call_trees(of_cell) if len(of_cell) > 1 else of_cell[0])
+            for cell_id, of_cell in sorted(trees.items())
+        ]
         _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), pieces, views)
         mark_receipts(claim.project_id, batch.folded, batch.rejected)
 
@@ -148,9 +160,9 @@ def lock_claimed(claim: Claim) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*) FROM (
-                   SELECT 1 FROM ingest_receipt r JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, seq)
+                   SELECT 1 FROM ingest_receipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, seq)
                      USING (view_id, seq)
-                   WHERE r.project_id = %s AND r.view_id = ANY(%s::uuid[]) AND r.state = 0
+                   WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.state = 0
                      AND r.claim_pid = pg_backend_pid()
                    ORDER BY r.view_id, r.seq FOR UPDATE OF r) AS held""",
             [view_ids, [trace.seq for trace in claim.traces], claim.project_id, view_ids],
@@ -179,9 +191,9 @@ def mark_receipts(
                SET state = d.state, measured_interval_us = d.measured, reason = d.reason, path = d.path,
                    detail = d.detail, fold_version = %s, claim_pid = NULL, claim_backend_start = NULL,
                    claimed_until = NULL
-               FROM unnest(%s::uuid[], %s::int[], %s::smallint[], %s::int[], %s::text[], %s::text[], %s::text[])
+               FROM unnest(%b::uuid[], %b::int[], %b::smallint[], %b::int[], %b::text[], %b::text[], %b::text[])
                     AS d (view_id, seq, state, measured, reason, path, detail)
-               WHERE r.project_id = %s AND r.view_id = ANY(%s::uuid[]) AND r.view_id = d.view_id AND r.seq = d.seq
+               WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.view_id = d.view_id AND r.seq = d.seq
                RETURNING r.project_id, r.received_at, r.state) {count_settled("marked", sign=1)}""",
             [FOLD_VERSION, *columns, project_id, columns[0]],
         )

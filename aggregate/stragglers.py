@@ -4,7 +4,8 @@ A straggler (a trace that comes after its view's row has expired) may add to its
 contribution must be known, or the funcs the view ran already would be counted as run by one more view.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from django.db import connection
@@ -26,16 +27,36 @@ def rebuild_views(project_id: int, places: Mapping[ViewKey, int]) -> dict[ViewKe
     """Returns the dropped rows of views that have none: those with folded traces. `places` are their cells.
 
     Call under the groups' locks: such views are rare, and what is decoded here was folded before without harm. Raises
-    `ViewsExpired` for those that cannot be rebuilt.
+    `ViewsExpired` for those that cannot be rebuilt, and for those whose cell has expired: its sums went with it.
     """
     earlier = load_folded(project_id, places)
     if not earlier:
         return {}
     batch = fold_claim(Claim(project_id, is_alone=False, traces=earlier))
-    if batch.rejected:
-        lost = frozenset((rejection.trace.view_id, rejection.trace.group_id) for rejection in batch.rejected)
-        raise ViewsExpired(lost)
+    lost = {(rejection.trace.view_id, rejection.trace.group_id) for rejection in batch.rejected}
+    dropped = {(trace.view_id, trace.group_id) for trace in earlier}
+    wanted = Counter(places[key] for key in dropped)
+    in_sums = count_without_row(project_id, sorted(wanted))
+    lost |= {key for key in dropped if wanted[places[key]] > in_sums.get(places[key], 0)}
+    if lost:
+        raise ViewsExpired(frozenset(lost))
     return views_of(batch, places)
+
+
+def count_without_row(project_id: int, cell_ids: Sequence[int]) -> dict[int, int]:
+    """Returns how many views each cell has in its sums whose rows are gone.
+
+    None in a cell that has expired and was made again: the views it has had since have their rows, for they would go
+    with it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT c.id, c.views - (SELECT count(*) FROM aggregate_view v
+                                       WHERE v.project_id = c.project_id AND v.cell_id = c.id)
+               FROM aggregate_cell c WHERE c.project_id = %s AND c.id = ANY(%s::int[])""",
+            [project_id, list(cell_ids)],
+        )
+        return dict(cursor.fetchall())
 
 
 def views_of(batch: FoldedBatch, places: Mapping[ViewKey, int]) -> dict[ViewKey, StoredView]:
@@ -58,7 +79,7 @@ def load_folded(project_id: int, keys: Mapping[ViewKey, int] | list[ViewKey]) ->
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts
-               FROM ingest_receipt r JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, group_id)
+               FROM ingest_receipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
                  ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
                WHERE r.project_id = %s AND r.state = 1 ORDER BY r.view_id, r.seq""",
             [view_ids, [group_id for _, group_id in keys], project_id],

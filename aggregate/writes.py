@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import add
 from typing import Any, Final
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from profcore.fold import FOLD_VERSION, ViewFold, add_markers, contribution_of, 
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
 PARTS: Final = ", ".join(TIME_PART_NAMES)
-PART_ARRAYS: Final = ", ".join(["%s::bigint[]"] * len(TIME_PART_NAMES))
+PART_ARRAYS: Final = ", ".join(["%b::bigint[]"] * len(TIME_PART_NAMES))
 # A hotspot's sums, in the order of a delta's values; whatever merges or subtracts hotspots takes them from here.
 HOTSPOT_SUMS: Final = ("self_samples", "total_samples", "self_us", "total_us", "hidden_us", "hidden_total_us", "views")
 ADD_HOTSPOTS: Final = ", ".join(f"{name} = h.{name} + excluded.{name}" for name in HOTSPOT_SUMS)
@@ -54,8 +55,8 @@ def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[
         cursor.execute(
             f"""SELECT v.view_id, v.group_id, v.cell_id, v.traces, v.is_truncated, v.contribution, v.marker_us,
                        v.sample_rate, {PARTS}
-                FROM aggregate_view v JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, group_id)
-                  USING (view_id, group_id) WHERE v.project_id = %s AND v.view_id = ANY(%s::uuid[])""",
+                FROM aggregate_view v JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
+                  USING (view_id, group_id) WHERE v.project_id = %s AND v.view_id = ANY(%b::uuid[])""",
             [view_ids, [group_id for _, group_id in keys], project_id, view_ids],
         )
         rows = cursor.fetchall()
@@ -102,11 +103,11 @@ def grow_view(
 def hotspots_of(contribution: Contribution, *, known: Contribution | None = None) -> dict[int, list[int]]:
     """Returns a contribution as `HOTSPOT_SUMS` by func; `known` is what the view had run before, and counts no more."""
     columns = [getattr(contribution, name) for name in HOTSPOT_SUMS[:-1]]
-    ran_now = contribution.funcs_run() - (known.funcs_run() if known else frozenset())
-    return {
-        func_id: [*(column[position] for column in columns), int(func_id in ran_now)]
-        for position, func_id in enumerate(contribution.func)
-    }
+    views = [int(count > 0) for count in contribution.total_samples]
+    if known is not None:
+        ran_before = known.funcs_run()
+        views = [int(ran and func_id not in ran_before) for func_id, ran in zip(contribution.func, views, strict=True)]
+    return dict(zip(contribution.func, map(list, zip(*columns, views, strict=True)), strict=True))
 
 
 def add_delta(into: CellDelta, more: CellDelta) -> None:
@@ -118,7 +119,7 @@ def add_delta(into: CellDelta, more: CellDelta) -> None:
     into.marker_us = add_markers(into.marker_us, more.marker_us)
     for func_id, values in more.hotspots.items():
         known = into.hotspots.get(func_id)
-        into.hotspots[func_id] = values if known is None else [a + b for a, b in zip(known, values, strict=True)]
+        into.hotspots[func_id] = values if known is None else list(map(add, known, values))
 
 
 def _part_columns(parts: Iterable[TimeParts]) -> list[list[int]]:
@@ -133,7 +134,7 @@ def _marker_texts(markers: Iterable[list[int] | None]) -> list[str | None]:
 
 ADD_TO_CELLS: Final = f"""
 WITH d AS (
-    SELECT * FROM unnest(%s::int[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[], {PART_ARRAYS})
+    SELECT * FROM unnest(%b::int[], %b::bigint[], %b::bigint[], %b::bigint[], %b::text[], {PART_ARRAYS})
         AS d (id, views, truncated_views, traces, marker_us, {PARTS})
 ), changed AS (
     UPDATE aggregate_cell c
@@ -196,7 +197,7 @@ def load_cells(project_id: int, cell_ids: Sequence[int]) -> dict[int, CellDelta]
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT id, views, truncated_views, traces, marker_us, {PARTS} FROM aggregate_cell
-                WHERE project_id = %s AND id = ANY(%s::int[])""",
+                WHERE project_id = %s AND id = ANY(%b::int[])""",
             [project_id, list(cell_ids)],
         )
         return {row[0]: CellDelta(row[1], row[2], row[3], TimeParts(*row[5:]), row[4]) for row in cursor}
@@ -228,8 +229,8 @@ def write_views(project_id: int, views: Sequence[StoredView]) -> None:
                                             contribution, sample_rate, marker_us, {PARTS})
                 SELECT %s, %s, view_id, group_id, cell_id, traces, is_truncated, contribution, sample_rate,
                        marker_us::bigint[], {PARTS}
-                FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::int[], %s::boolean[], %s::bytea[], %s::float8[],
-                            %s::text[], {PART_ARRAYS})
+                FROM unnest(%b::uuid[], %b::int[], %b::int[], %b::int[], %b::boolean[], %b::bytea[], %b::float8[],
+                            %b::text[], {PART_ARRAYS})
                      AS d (view_id, group_id, cell_id, traces, is_truncated, contribution, sample_rate, marker_us,
                            {PARTS})
                 ON CONFLICT (project_id, view_id, group_id) DO UPDATE SET

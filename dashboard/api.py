@@ -1,6 +1,6 @@
 """The read API. Each view decodes its parameters, asks one selector, and encodes the answer."""
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.urls import reverse
@@ -17,31 +17,29 @@ from rest_framework.views import APIView
 from aggregate.selectors import (
     GROUPINGS,
     TABLE_SORTS,
-    Asked,
     Slice,
     SliceError,
     resolve_slice,
-    select_arrivals,
-    select_estimated,
     select_pages,
     select_releases,
     select_status,
 )
-from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
+from aggregate.selectors.reading import SliceTooLarge
+from aggregate.selectors.slices import SLICE_FIELDS
 from dashboard import openapi as _registers_itself  # noqa: F401
 from dashboard.access import get_visible_project
 from dashboard.authentication import TokenAuthentication
 from dashboard.estimates import MEASURES
 from dashboard.exports import answer_export
-from dashboard.params import ParamError, check_known, read_choice, read_count, read_slice_query, read_words
+from dashboard.params import ParamError, check_known, read_slice_query
 from dashboard.permissions import HasCredentials
+from dashboard.questions import KINDS, MAX_FUNCTIONS, FunctionsQuestion, ProfileQuestion
 from dashboard.serializers import (
     ErrorShape,
     FunctionsShape,
     PagesShape,
     ReleasesShape,
     StatusShape,
-    encode_functions,
     encode_pages,
     encode_releases,
     encode_status,
@@ -50,10 +48,6 @@ from ingest.models import ApiToken, Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.formats.registry import EXPORTERS
 from profcore.formats.slice import FUNC_CATEGORIES
-from profcore.stats.views import Measure
-
-# All functions of a heavy page are some thousands; the limit bounds an answer to a few MB.
-MAX_FUNCTIONS: Final = 10_000
 
 
 def _many(
@@ -102,6 +96,7 @@ class ProjectView(APIView):
     permission_classes = [HasCredentials]
     content_negotiation_class = OneRenderer
     known_params: tuple[str, ...] = ()
+    job_kind: str | None = None  # the kind of job that answers the same where a slice is too large
     project: Project
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
@@ -117,9 +112,13 @@ class ProjectView(APIView):
         check_known(request.query_params, self.known_params)
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Answers 400 with the field that is wrong."""
+        """Answers 400 with the field that is wrong, and with the way where a job would do."""
         if isinstance(exc, ParamError | SliceError):
-            response = Response({"detail": exc.detail, "field": exc.field}, status=400)
+            detail = exc.detail
+            if isinstance(exc, SliceTooLarge) and self.job_kind:
+                address = reverse("api-jobs", args=[self.project.slug])
+                detail += f' Or have it prepared: POST {address} with {{"kind": "{self.job_kind}", "params": …}}.'
+            response = Response({"detail": detail, "field": exc.field}, status=400)
             response.exception = True
             return response
         return super().handle_exception(exc)
@@ -160,7 +159,8 @@ class PagesView(ProjectView):
 
 
 class FunctionsView(ProjectView):
-    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "category", "group_by", "sort", "limit", "measure")
+    known_params = KINDS["functions"].known
+    job_kind = "functions"
 
     @extend_schema(
         operation_id="functions",
@@ -177,21 +177,13 @@ class FunctionsView(ProjectView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """The functions of a slice with JS or hidden time, by their exact sums."""
-        params = self.request.query_params
-        grouping = read_choice(params, "group_by", ("function", *GROUPINGS), "function")
-        categories = read_words(params, "category", list(FUNC_CATEGORIES))
-        sort = read_choice(params, "sort", TABLE_SORTS, "self_ms")
-        measure = cast("Measure", read_choice(params, "measure", MEASURES, "self"))  # one of its words
-        if measure == "total" and grouping != "function":
-            raise ParamError("measure", "measure=total is known of functions alone: views keep no totals of groups.")
-        limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
-        asked = Asked(grouping, sort, limit, categories, measure)
-        slice_ = self.resolve_slice()
-        return Response(encode_functions(slice_, select_estimated(slice_, asked), select_arrivals(slice_)))
+        question = FunctionsQuestion.read(request.query_params)
+        return Response(question.answer(self.resolve_slice()))
 
 
 class ProfileView(ProjectView):
-    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "format", "compress")
+    known_params = KINDS["profile"].known
+    job_kind = "profile"
 
     @extend_schema(
         operation_id="profile",
@@ -212,13 +204,11 @@ class ProfileView(ProjectView):
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """Streams the slice as a profile."""
-        params = request.query_params
-        exporter = EXPORTERS[read_choice(params, "format", list(EXPORTERS), "")]
-        compress = read_choice(params, "compress", ("none", "gzip"), "none")
+        question = ProfileQuestion.read(request.query_params)
         slice_ = self.resolve_slice()
         link = request.build_absolute_uri(link_of(self.project, slice_))
         return answer_export(
-            request._request, self.project, slice_, exporter, as_gzip_file=compress == "gzip", link=link
+            request._request, self.project, slice_, question.exporter, as_gzip_file=question.as_gzip_file, link=link
         )
 
 

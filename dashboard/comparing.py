@@ -8,12 +8,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from aggregate.selectors import GROUPINGS
 from aggregate.selectors.labels import label_func
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import SliceComparison, compare_slices
-from dashboard.api import ERRORS, MAX_FUNCTIONS, SLICE_PARAMS, ProjectView
+from dashboard.api import ERRORS, SLICE_PARAMS, ProjectView
 from dashboard.estimates import MEASURES, encode_interval
 from dashboard.params import ParamError, read_choice, read_count
+from dashboard.questions import MAX_FUNCTIONS
 from dashboard.serializers import OriginalShape, SliceShape, encode_slice, func_fields
 from dashboard.shapes import Json, Shape, define_shape, interval_field
 from profcore.stats.comparison import Difference
@@ -72,7 +74,18 @@ class ComparisonShape(Shape):
 
 
 class CompareView(ProjectView):
-    known_params = ("base_release", "head_release", "page", "from", "to", "device", "browser", "measure", "limit")
+    known_params = (
+        "base_release",
+        "head_release",
+        "page",
+        "from",
+        "to",
+        "device",
+        "browser",
+        "measure",
+        "group_by",
+        "limit",
+    )
 
     @extend_schema(
         operation_id="compare",
@@ -81,6 +94,7 @@ class CompareView(ProjectView):
             OpenApiParameter("head_release", str, many=True, required=True, description="A release. Repeatable."),
             *COMMON_PARAMS,
             OpenApiParameter("measure", str, enum=MEASURES, default="self+hidden"),
+            OpenApiParameter("group_by", str, enum=["function", *GROUPINGS], default="function"),
             OpenApiParameter("limit", int, description=f"At most {MAX_FUNCTIONS}, which is the default."),
         ],
         responses={200: ComparisonShape, **ERRORS},
@@ -89,10 +103,13 @@ class CompareView(ProjectView):
         """Which funcs cost more or less a page view in the head release than in the base, and how sure that is."""
         params = request.query_params
         measure = cast("Measure", read_choice(params, "measure", MEASURES, "self+hidden"))  # one of its words
+        group_by = read_choice(params, "group_by", ("function", *GROUPINGS), "function")
+        if measure == "total" and group_by != "function":
+            raise ParamError("measure", "measure=total is known of functions alone: views keep no totals of groups.")
         limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
         common = self.resolve_slice()
         sides = [replace(common, releases=self._releases(field)) for field in ("base_release", "head_release")]
-        answer = compare_slices(sides[0], sides[1], measure=measure)
+        answer = compare_slices(sides[0], sides[1], measure=measure, group_by=group_by)
         return Response(encode_comparison(sides[0], sides[1], answer, limit))
 
     def _releases(self, field: str) -> tuple[str, ...]:

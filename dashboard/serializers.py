@@ -129,7 +129,7 @@ class FunctionsShape(ViewsCountShape):
     traces = serializers.IntegerField()
     samples = serializers.IntegerField()
     time_ms = TimeShape()
-    statistics = StatisticsShape(allow_null=True, help_text="Null for single or tagged traces.")
+    statistics = StatisticsShape(allow_null=True, help_text="Null for single traces.")
     function_count = serializers.IntegerField(help_text="Functions of the slice, those beyond the limit too.")
     functions = FunctionShape(many=True)
 

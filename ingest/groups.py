@@ -76,7 +76,7 @@ def _insert_groups(project_id: int, pairs: list[tuple[str, str]]) -> None:
         cursor.execute(
             """INSERT INTO ingest_group (project_id, id, release, page, first_seen_at)
                SELECT %s, w.id, w.release, w.page, now()
-               FROM unnest(%s::int[], %s::text[], %s::text[]) AS w (id, release, page)
+               FROM unnest(%b::int[], %b::text[], %b::text[]) AS w (id, release, page)
                ON CONFLICT (project_id, release, page) DO NOTHING""",
             [project_id, list(ids), [release for release, _ in pairs], [page for _, page in pairs]],
         )
@@ -86,7 +86,7 @@ def _select_groups(project_id: int, pairs: list[tuple[str, str]]) -> dict[tuple[
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT g.release, g.page, g.id FROM ingest_group g
-               JOIN unnest(%s::text[], %s::text[]) AS w (release, page) ON g.release = w.release AND g.page = w.page
+               JOIN unnest(%b::text[], %b::text[]) AS w (release, page) ON g.release = w.release AND g.page = w.page
                WHERE g.project_id = %s""",
             [[release for release, _ in pairs], [page for _, page in pairs], project_id],
         )

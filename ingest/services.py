@@ -107,10 +107,10 @@ def trace_id_of(envelope: Envelope) -> UUID:
 STORE = """
 WITH arrived AS (
     SELECT * FROM unnest(
-        %(view_id)s::uuid[], %(seq)s::int[], %(group_id)s::int[], %(view_started_at)s::timestamptz[],
-        %(device_class)s::smallint[], %(browser)s::smallint[], %(end_reason)s::smallint[], %(isolated)s::boolean[],
-        %(sample_rate)s::float8[], %(requested_interval_us)s::int[], %(interval_us)s::int[], %(body_bytes)s::int[],
-        %(trace_id)s::uuid[], %(is_gzip)s::boolean[], %(body)s::bytea[]
+        %(view_id)b::uuid[], %(seq)b::int[], %(group_id)b::int[], %(view_started_at)b::timestamptz[],
+        %(device_class)b::smallint[], %(browser)b::smallint[], %(end_reason)b::smallint[], %(isolated)b::boolean[],
+        %(sample_rate)b::float8[], %(requested_interval_us)b::int[], %(interval_us)b::int[], %(body_bytes)b::int[],
+        %(trace_id)b::uuid[], %(is_gzip)b::boolean[], %(body)b::bytea[]
     ) WITH ORDINALITY AS a (
         view_id, seq, group_id, view_started_at, device_class, browser, end_reason, isolated, sample_rate,
         requested_interval_us, interval_us, body_bytes, trace_id, is_gzip, body, position)

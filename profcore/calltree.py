@@ -6,6 +6,7 @@ A tree is columnar; parents come before children, and a root's prefix is -1. Not
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Final
 
 
@@ -57,37 +58,54 @@ class CallTreeBuilder:
     ) -> None:
         """Adds a trace's stacks; only those with samples or hidden time, or whose callees have some, make nodes."""
         used = [count > 0 or us > 0 for count, us in zip(self_samples, hidden_us, strict=True)]
-        for stack in range(len(used) - 1, -1, -1):
-            if used[stack] and prefix[stack] >= 0:
+        used.append(True)  # by stack; here and in `nodes` the last one is for the prefix of roots, -1
+        for stack in range(len(used) - 2, -1, -1):
+            if used[stack]:
                 used[prefix[stack]] = True
-        nodes = [-1] * (len(used) + 1)  # by stack; the last one is for the prefix of roots, -1
-        tree, find, make = self.tree, self._children.get, self.node
-        all_us, all_samples, all_hidden = tree.self_us, tree.self_samples, tree.hidden_us
-        rows = zip(used, prefix, func, self_us, self_samples, hidden_us, strict=True)
-        for stack, (is_used, parent, index, us, count, hidden) in enumerate(rows):
-            if not is_used:
-                continue
-            above = nodes[parent]
-            found = find((above, index))  # most are known: a call of `node` would cost as much again
-            node = make(above, index) if found is None else found
-            nodes[stack] = node
-            if count:
-                all_us[node] += us
-                all_samples[node] += count
-            if hidden:
-                all_hidden[node] += hidden
+        nodes = self._find_nodes(compress(enumerate(zip(prefix, func, strict=True)), used), len(prefix))
+        all_us, all_samples, all_hidden = self.tree.self_us, self.tree.self_samples, self.tree.hidden_us
+        for node, us, count in compress(zip(nodes, self_us, self_samples, strict=False), self_samples):
+            all_us[node] += us
+            all_samples[node] += count
+        for node, us in compress(zip(nodes, hidden_us, strict=False), hidden_us):
+            all_hidden[node] += us
 
     def add_tree(self, other: CallTree, func_of: Mapping[int, int] | Sequence[int] | None = None) -> None:
         """Adds a tree; `func_of` maps its funcs to ours."""
-        nodes: list[int] = []
+        func = other.func if func_of is None else [func_of[index] for index in other.func]
+        nodes = self._find_nodes(enumerate(zip(other.prefix, func, strict=True)), len(func))
         tree = self.tree
-        for index, prefix in enumerate(other.prefix):
-            func = other.func[index] if func_of is None else func_of[other.func[index]]
-            node = self.node(nodes[prefix] if prefix >= 0 else -1, func)
-            nodes.append(node)
-            tree.self_us[node] += other.self_us[index]
-            tree.self_samples[node] += other.self_samples[index]
-            tree.hidden_us[node] += other.hidden_us[index]
+        for ours, theirs in (
+            (tree.self_us, other.self_us),
+            (tree.self_samples, other.self_samples),
+            (tree.hidden_us, other.hidden_us),
+        ):
+            for node, value in compress(zip(nodes, theirs, strict=False), theirs):
+                ours[node] += value
+
+    def _find_nodes(self, rows: Iterable[tuple[int, tuple[int, int]]], count: int) -> list[int]:
+        """Returns the node of each stack, new ones made; `rows` are (stack, (prefix, func)), callers first.
+
+        As fast as can be: most of what folding a heavy trace costs is spent here.
+        """
+        nodes = [-1] * (count + 1)  # the last one is for the prefix of roots, -1
+        tree, children = self.tree, self._children
+        find, all_prefix, all_func = children.get, tree.prefix, tree.func
+        known = size = len(all_func)
+        for stack, (parent, index) in rows:
+            above = nodes[parent]
+            key = (above, index)
+            node = find(key)
+            if node is None:
+                node = children[key] = size
+                size += 1
+                all_prefix.append(above)
+                all_func.append(index)
+            nodes[stack] = node
+        fresh = [0] * (size - known)
+        for column in (tree.self_us, tree.self_samples, tree.hidden_us):
+            column.extend(fresh)
+        return nodes
 
 
 def merge_call_trees(trees: Iterable[CallTree]) -> CallTree:
@@ -121,13 +139,13 @@ MASK_FUNCS: Final = 1_024
 
 
 def _topmost_by_masks(prefix: Sequence[int], func: Sequence[int]) -> list[bool]:
-    masks: list[int] = []
+    bits = [1 << place for place in range(max(func, default=-1) + 1)]
+    masks = [0] * (len(prefix) + 1)  # by node; the last one is for the prefix of roots, -1
     topmost: list[bool] = []
     for node, parent in enumerate(prefix):
-        above = masks[parent] if parent >= 0 else 0
-        bit = 1 << func[node]
-        topmost.append(not above & bit)
-        masks.append(above | bit)
+        above = masks[parent]
+        masks[node] = both = above | bits[func[node]]
+        topmost.append(both != above)
     return topmost
 
 

@@ -1,13 +1,14 @@
 """The fold: from a decoded envelope to what it adds to its view, its cell and its call tree. Values only."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from itertools import compress, repeat
 from typing import Final, Generic, TypeVar
 from uuid import UUID
 
 from profcore.blobs import Contribution
 from profcore.calltree import CallTree, CallTreeBuilder, find_topmost
-from profcore.funcs import FuncTable, clean_url, is_profiler, read_func_keys
+from profcore.funcs import FuncTable, clean_url
 from profcore.hidden import attribute_runs
 from profcore.weights import TimeParts, busy_ranges, to_us, weigh
 from profcore.wire import Envelope
@@ -39,6 +40,9 @@ class FuncSums:
         return self.total_us.keys() | self.hidden_total_us.keys()
 
 
+FUNC_SUM_NAMES: Final = tuple(column.name for column in fields(FuncSums))
+
+
 @dataclass(slots=True)
 class TraceFold:
     """One trace, folded: the parts of its time, its funcs' sums, its stacks over the batch's func indexes."""
@@ -58,12 +62,10 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
     """Folds one envelope whose ids were checked. `page` is the stored route; new funcs are interned into `funcs`."""
     trace = envelope.trace
     page_url = clean_url(envelope.url) if envelope.url else None
-    keys = read_func_keys(trace, page_url=page_url, page=page)
-    index_of_frame = funcs.intern_all(keys)
-    own_frames = [is_profiler(key) for key in keys]
-    prefix = [-1 if stack.parentId is None else stack.parentId for stack in trace.stacks]
+    index_of_frame = funcs.intern_frames(trace, page_url=page_url, page=page)
+    prefix = [-1 if (parent := stack.parentId) is None else parent for stack in trace.stacks]
     func = [index_of_frame[stack.frameId] for stack in trace.stacks]
-    profiler_stacks = [own_frames[stack.frameId] for stack in trace.stacks]
+    profiler_stacks = list(map(funcs.profiler_indexes.__contains__, func))
     weighed = weigh(
         trace.samples,
         stack_count=len(prefix),
@@ -97,30 +99,38 @@ def sum_by_func(
 
     Hidden time likewise: where it was given, and in all once, at the func's topmost call.
     """
-    subtree_us, subtree_samples, subtree_hidden = list(self_us), list(self_samples), list(hidden_us)
+    keys = list(dict.fromkeys(func))
+    place_of = {index: place for place, index in enumerate(keys)}
+    places = [place_of[index] for index in func]
+    topmost = find_topmost(prefix, places, len(keys))
+    own_us, own_samples, own_hidden, all_us, all_samples, all_hidden = ([0] * len(keys) for _ in range(6))
+    # Of each stack with all it called. The slot behind the last is where roots' prefix, -1, leads: one branch less.
+    below_us, below_samples, below_hidden = [*self_us, 0], [*self_samples, 0], [*hidden_us, 0]
     for stack in range(len(prefix) - 1, -1, -1):
-        parent = prefix[stack]
-        if parent >= 0:
-            subtree_us[parent] += subtree_us[stack]
-            subtree_samples[parent] += subtree_samples[stack]
-            subtree_hidden[parent] += subtree_hidden[stack]
-    local = {index: position for position, index in enumerate(dict.fromkeys(func))}
-    topmost = find_topmost(prefix, [local[index] for index in func], len(local))
-    sums = FuncSums()
-    for stack, index in enumerate(func):
-        if subtree_samples[stack]:
-            if self_samples[stack]:
-                sums.self_us[index] = sums.self_us.get(index, 0) + self_us[stack]
-                sums.self_samples[index] = sums.self_samples.get(index, 0) + self_samples[stack]
-            if topmost[stack]:
-                sums.total_us[index] = sums.total_us.get(index, 0) + subtree_us[stack]
-                sums.total_samples[index] = sums.total_samples.get(index, 0) + subtree_samples[stack]
-        if subtree_hidden[stack]:
-            if hidden_us[stack]:
-                sums.hidden_us[index] = sums.hidden_us.get(index, 0) + hidden_us[stack]
-            if topmost[stack]:
-                sums.hidden_total_us[index] = sums.hidden_total_us.get(index, 0) + subtree_hidden[stack]
-    return sums
+        parent, place, is_topmost = prefix[stack], places[stack], topmost[stack]
+        if count := below_samples[stack]:
+            us = below_us[stack]
+            below_us[parent] += us
+            below_samples[parent] += count
+            if is_topmost:
+                all_us[place] += us
+                all_samples[place] += count
+            if own_count := self_samples[stack]:
+                own_us[place] += self_us[stack]
+                own_samples[place] += own_count
+        if us := below_hidden[stack]:
+            below_hidden[parent] += us
+            own_hidden[place] += hidden_us[stack]
+            if is_topmost:
+                all_hidden[place] += us
+    return FuncSums(
+        dict(compress(zip(keys, own_us, strict=True), own_samples)),
+        dict(compress(zip(keys, all_us, strict=True), all_samples)),
+        dict(compress(zip(keys, own_samples, strict=True), own_samples)),
+        dict(compress(zip(keys, all_samples, strict=True), all_samples)),
+        dict(compress(zip(keys, own_hidden, strict=True), own_hidden)),
+        dict(compress(zip(keys, all_hidden, strict=True), all_hidden)),
+    )
 
 
 def add_markers(into: list[int] | None, more: list[int] | None) -> list[int] | None:
@@ -148,16 +158,19 @@ class ViewFold:
         self.marker_us = add_markers(self.marker_us, fold.marker_us)
         self.traces += 1
         self.is_truncated = self.is_truncated or is_truncated
-        for into, more in (
-            (self.sums.self_us, fold.sums.self_us),
-            (self.sums.total_us, fold.sums.total_us),
-            (self.sums.self_samples, fold.sums.self_samples),
-            (self.sums.total_samples, fold.sums.total_samples),
-            (self.sums.hidden_us, fold.sums.hidden_us),
-            (self.sums.hidden_total_us, fold.sums.hidden_total_us),
-        ):
-            for index, value in more.items():
-                into[index] = into.get(index, 0) + value
+        # Most views have one trace in a batch. Its sums are taken over, and stay as they are: adding makes new ones.
+        self.sums = fold.sums if self.traces == 1 else add_sums(self.sums, fold.sums)
+
+
+def add_sums(one: FuncSums, other: FuncSums) -> FuncSums:
+    """Returns the sums of two traces of a view."""
+    columns = []
+    for name in FUNC_SUM_NAMES:
+        column = dict(getattr(one, name))
+        for index, value in getattr(other, name).items():
+            column[index] = column.get(index, 0) + value
+        columns.append(column)
+    return FuncSums(*columns)
 
 
 @dataclass(slots=True)
@@ -179,15 +192,21 @@ class CellFold(Generic[Key]):
 
 def contribution_of(sums: FuncSums, id_of: Sequence[int]) -> Contribution:
     """Returns the contribution of sums, with the dense ids of `id_of` in place of batch indexes."""
-    rows = sorted((id_of[index], index) for index in sums.funcs())
+    index_of = {id_of[index]: index for index in sums.funcs()}
+    ids = sorted(index_of)
+    order = [index_of[func_id] for func_id in ids]
+
+    def ordered(column: dict[int, int]) -> list[int]:
+        return list(map(column.get, order, repeat(0)))
+
     return Contribution(
-        [func_id for func_id, _ in rows],
-        [sums.self_us.get(index, 0) for _, index in rows],
-        [sums.total_us.get(index, 0) for _, index in rows],
-        [sums.hidden_us.get(index, 0) for _, index in rows],
-        [sums.self_samples.get(index, 0) for _, index in rows],
-        [sums.total_samples.get(index, 0) for _, index in rows],
-        [sums.hidden_total_us.get(index, 0) for _, index in rows],
+        ids,
+        ordered(sums.self_us),
+        ordered(sums.total_us),
+        ordered(sums.hidden_us),
+        ordered(sums.self_samples),
+        ordered(sums.total_samples),
+        ordered(sums.hidden_total_us),
     )
 
 

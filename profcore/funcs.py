@@ -7,7 +7,7 @@ a digest of it. Names and URLs are hostile input.
 import hashlib
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -85,9 +85,14 @@ def _without_credentials(uri: str) -> str:
     return uri[: match.start(1)] + uri[match.end(1) :] if match else uri
 
 
+def read_uris(trace: Trace, *, page_url: str | None, page: str) -> list[str]:
+    """Returns the URI under which each resource of a trace is stored."""
+    return [resource_uri(repair_text(uri), page_url, page) for uri in trace.resources]
+
+
 def read_func_keys(trace: Trace, *, page_url: str | None, page: str) -> list[FuncKey]:
     """Returns the identity of every frame of a trace, by frame id. `page_url` is cleaned, `page` the route."""
-    uris = [resource_uri(repair_text(uri), page_url, page) for uri in trace.resources]
+    uris = read_uris(trace, page_url=page_url, page=page)
     return [
         FuncKey(
             None if frame.resourceId is None else uris[frame.resourceId],
@@ -120,13 +125,15 @@ def func_digest(project_id: int, key: FuncKey) -> bytes:
 class FuncTable:
     """Interns func keys: each distinct key gets the next index, in order of arrival."""
 
-    __slots__ = ("_index", "keys")
+    __slots__ = ("_index", "_index_of_frame", "keys", "profiler_indexes")
 
     def __init__(self) -> None:
         self._index: dict[FuncKey, int] = {}
+        self._index_of_frame: dict[tuple[str | None, int | None, int | None, str], int] = {}
         self.keys: list[FuncKey] = []
+        self.profiler_indexes: set[int] = set()  # of those that `is_profiler`
 
-    def intern_all(self, keys: Sequence[FuncKey]) -> list[int]:
+    def intern_all(self, keys: Iterable[FuncKey]) -> list[int]:
         """Returns the index of each key."""
         index = self._index
         result = []
@@ -136,5 +143,25 @@ class FuncTable:
                 found = len(self.keys)
                 index[key] = found
                 self.keys.append(key)
+                if is_profiler(key):
+                    self.profiler_indexes.add(found)
+            result.append(found)
+        return result
+
+    def intern_frames(self, trace: Trace, *, page_url: str | None, page: str) -> list[int]:
+        """Returns the index of every frame's func, by frame id. `page_url` is cleaned, `page` the route.
+
+        A batch's traces mostly name the same frames: what was repaired once is found by what the wire said.
+        """
+        uris = read_uris(trace, page_url=page_url, page=page)
+        known = self._index_of_frame
+        result = []
+        for frame in trace.frames:
+            resource = frame.resourceId
+            said = (None if resource is None else uris[resource], frame.line, frame.column, frame.name)
+            found = known.get(said)
+            if found is None:
+                (found,) = self.intern_all([FuncKey(*said[:3], repair_text(said[3]))])
+                known[said] = found
             result.append(found)
         return result

@@ -6,6 +6,7 @@ has, or the two share no root, to nobody. Both stacks were on the main thread in
 share is what stayed on the stack in between, unless it returned and was called again.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -20,31 +21,39 @@ class HiddenRun(NamedTuple):
     after: int
 
 
-def find_runs(
-    starts: Sequence[tuple[int, int]],
-    times: Sequence[int],
-    weights: Sequence[int],
-    stacks: Sequence[int | None],
-    busy: Sequence[tuple[int, int]],
-) -> list[HiddenRun]:
-    """Returns the runs that begin at `starts`: (position, index into `busy`) of each one's first sample.
+class HiddenTime(NamedTuple):
+    """The hidden samples of a trace's long tasks: their µs and count, and their runs."""
 
-    The other columns are by position, in time order. A run lasts as long as its task and its samples have no stack. So
-    a sample next to it and within the task has one.
+    us: int
+    samples: int
+    runs: list[HiddenRun]
+
+
+def find_hidden(
+    times: Sequence[int], weights: Sequence[int], stacks: Sequence[int], busy: Sequence[tuple[int, int]]
+) -> HiddenTime:
+    """Finds the hidden samples inside long tasks. The columns are by position, in time order; a stack of -1 is none.
+
+    A run lasts as long as its task and its samples have no stack. So a sample next to it and within the task has one.
     """
+    us = samples = 0
     runs: list[HiddenRun] = []
-    count = len(times)
-    for first, task in starts:
-        start, end = busy[task]
-        after = first + 1
-        while after < count and stacks[after] is None and times[after] < end:
-            after += 1
-        us = sum(weights[first:after])
-        if us:
-            before = stacks[first - 1] if first > 0 and times[first - 1] >= start else None
-            behind = stacks[after] if after < count and times[after] < end else None
-            runs.append(HiddenRun(us, NO_STACK if before is None else before, NO_STACK if behind is None else behind))
-    return runs
+    seen = [position for position, stack in enumerate(stacks) if stack >= 0]
+    for start, end in busy:
+        first, behind = bisect_left(times, start), bisect_left(times, end)
+        inside = seen[bisect_left(seen, first) : bisect_left(seen, behind)]
+        last = first - 1
+        for position in [*inside, behind]:
+            if position - last > 1:  # between two samples with a stack, or the task's bounds, are some without
+                samples += position - last - 1
+                run_us = sum(weights[last + 1 : position])
+                if run_us:
+                    us += run_us
+                    before = NO_STACK if last < first else stacks[last]
+                    after = NO_STACK if position == behind else stacks[position]
+                    runs.append(HiddenRun(run_us, before, after))
+            last = position
+    return HiddenTime(us, samples, runs)
 
 
 def attribute_runs(

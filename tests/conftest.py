@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import tests.properties  # noqa: F401  # loads Hypothesis' profile before any property is made
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 

@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from aggregate.bench.corpus import NAMESPACE
+from aggregate.bench.processor_time import processor_s
 from config.up.running import RunningStack, run_stack
 
 PROJECT = "bench"
@@ -22,7 +23,10 @@ PROJECT = "bench"
 
 @dataclass(frozen=True, slots=True)
 class EndToEndResult:
-    """What was sent and what came of it; times in seconds, memory in MB (the largest worker process's peak)."""
+    """What was sent and what came of it; times in seconds, memory in MB (the largest worker process's peak).
+
+    `processor_ms` is user and system time a trace, by part of the stack; the sender is one.
+    """
 
     sent: int
     folded: int
@@ -32,6 +36,7 @@ class EndToEndResult:
     accept_p50_ms: float
     accept_p99_ms: float
     worker_peak_mb: float
+    processor_ms: dict[str, float]
 
 
 def bench_end_to_end(recorded: Sequence[dict[str, Any]], traces: int, senders: int) -> EndToEndResult:
@@ -39,11 +44,14 @@ def bench_end_to_end(recorded: Sequence[dict[str, Any]], traces: int, senders: i
     bodies = make_bodies(recorded, traces)
     with run_stack() as stack:
         token = stack.create_project(PROJECT)
+        assert stack.process is not None
+        before = {**processor_s(stack.process.pid), "sender": time.process_time()}
         began = time.perf_counter()
         latencies = post_all(stack.port, bodies, senders)
         posted = time.perf_counter()
         stack.wait_until_folded({PROJECT: token}, limit_s=600)
         done = time.perf_counter()
+        after = {**processor_s(stack.process.pid), "sender": time.process_time()}
         status = stack.read(PROJECT, token, "status")
         peak = worker_peak_mb(stack)
     return EndToEndResult(
@@ -55,6 +63,7 @@ def bench_end_to_end(recorded: Sequence[dict[str, Any]], traces: int, senders: i
         statistics.median(latencies) * 1000,
         statistics.quantiles(latencies, n=100)[98] * 1000,
         peak,
+        {part: (used - before.get(part, 0.0)) * 1000 / len(bodies) for part, used in after.items()},
     )
 
 

@@ -17,7 +17,7 @@ WHERE c.grain = 1 GROUP BY 1, 2, 3, 4;
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('aggregate', '0004_samples_of_views'),
+        ('aggregate', '0006_refold_runs_version'),
         ('ingest', '0007_sample_rate_of_one'),
     ]
 

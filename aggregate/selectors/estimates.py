@@ -7,7 +7,6 @@ from typing import Final
 from django.conf import settings
 
 from aggregate.selectors.categories import group_of, select_sites
-from aggregate.selectors.contributions import select_slice_views
 from aggregate.selectors.functions import (
     FUNCTION_SORTS,
     FunctionRow,
@@ -17,11 +16,11 @@ from aggregate.selectors.functions import (
     sort_rows,
 )
 from aggregate.selectors.groups import ALL, select_groups
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.samples import select_view_sample
 from aggregate.selectors.slices import Slice
-from profcore.sampling import sample_key
 from profcore.stats.summaries import KnownSums, Summary, summarise
-from profcore.stats.views import Measure, ViewFacts, ViewSample, group_funcs, sample_of
+from profcore.stats.views import Measure, ViewSample, group_funcs
 
 PERCENTILE_SORT: Final = "p75_self_ms"
 TABLE_SORTS: Final = (*FUNCTION_SORTS, PERCENTILE_SORT)
@@ -45,20 +44,24 @@ class Asked:
     measure: Measure = "self"
 
 
-def select_estimated(slice_: Slice, asked: Asked) -> FunctionTable:
+def select_estimated(slice_: Slice, asked: Asked, reading: Reading | None = None) -> FunctionTable:
     """Returns a slice's funcs or groups with their exact sums, and with estimates by self and by `asked.measure`.
 
-    There are no estimates of single or tagged traces: parts of views are no sample of views. One statement more than
-    the table takes, three more for groups. Raises `NoTotalsError` for totals of groups.
+    There are no estimates of single traces: parts of views are no sample of views. One statement more than the table
+    takes, two more for groups. Raises `NoTotalsError` for totals of groups.
     """
     by_percentile = asked.sort == PERCENTILE_SORT
     sort, limit = ("self_ms", ALL) if by_percentile else (asked.sort, asked.limit)
     if asked.group_by == "function":
-        table = select_functions(slice_, sort=sort, limit=limit, categories=asked.categories)
+        table = select_functions(slice_, sort=sort, limit=limit, categories=asked.categories, reading=reading)
     else:
-        table = select_groups(slice_, asked.group_by, sort=sort, limit=limit, categories=asked.categories)
-    if not (slice_.traces or slice_.tags):
-        sample = _select_sample(slice_, table)
+        table = select_groups(
+            slice_, asked.group_by, sort=sort, limit=limit, categories=asked.categories, reading=reading
+        )
+    if not slice_.traces:
+        sample = table.sample or select_view_sample(
+            slice_, most=settings.TABLE_STATISTICS_MAX_VIEWS, population=table.views
+        )
         numbers = {row.id: row.id if isinstance(row.id, int) else at for at, row in enumerate(table.functions)}
         if asked.group_by != "function":
             sample = _group(slice_, asked.group_by, sample, numbers)
@@ -72,21 +75,6 @@ def _group(slice_: Slice, by: str, sample: ViewSample, numbers: Mapping[int | st
     name_of = group_of(by, select_sites(slice_.project_id))
     rest = len(numbers)  # funcs of no group in the table: beyond its limit, or of another category
     return group_funcs(sample, [numbers.get(name_of(keys[func_id]), rest) for func_id in func_ids])
-
-
-def _select_sample(slice_: Slice, table: FunctionTable) -> ViewSample:
-    most = settings.TABLE_STATISTICS_MAX_VIEWS
-    if not slice_.is_fine:
-        return select_view_sample(slice_, most=most, population=table.views)
-    views = sorted(select_slice_views(slice_), key=lambda view: (sample_key(view.view_id), view.view_id, view.group_id))
-    chosen = views[:most]
-    facts = ViewFacts.of(
-        [view.time.js_us for view in chosen],
-        [view.time.hidden_us for view in chosen],
-        [view.device for view in chosen],
-        [view.sample_rate for view in chosen],
-    )
-    return sample_of([view.contribution for view in chosen], facts, population=len(views))
 
 
 def _with_estimates(

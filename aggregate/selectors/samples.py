@@ -1,14 +1,19 @@
 """Uniform samples of a slice's views, with what statistics need of each."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from heapq import heappush, heapreplace
 from typing import Any, Final
 
 from django.conf import settings
 from django.db import connection
 
+from aggregate.selectors.contributions import SliceView
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
-from profcore.sampling import LAST_KEY, bound_of_sample
-from profcore.stats.views import ViewFacts, ViewSample, sample_of_blobs, sample_of_table
+from profcore.blobs import Contribution
+from profcore.sampling import LAST_KEY, bound_of_sample, sample_key
+from profcore.stats.views import ViewFacts, ViewSample, sample_of, sample_of_blobs, sample_of_table
+from profcore.weights import TimeParts
 
 FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0)"
 # Every view of the slice with a key below the bound, in the uniform order.
@@ -63,3 +68,36 @@ def _select_sampled(
 
 def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewFacts:  # Any: as above
     return ViewFacts.of([r[1] for r in rows], [r[2] for r in rows], [r[3] for r in rows], [r[4] for r in rows])
+
+
+class ViewSampler:
+    """Keeps, of views that pass by, those first in the uniform order: at most `size` at any time."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.seen = 0
+        self._heap: list[tuple[int, int, SliceView, TimeParts, Contribution]] = []  # the last in the order on top
+
+    def add(self, view: SliceView, time: TimeParts, contribution: Contribution) -> None:
+        """Looks at a view; `time` and `contribution` are what of it is in the slice."""
+        self.seen += 1
+        # Ties are broken by the order in which views come, which is that of their ids.
+        row = (-sample_key(view.view_id), -self.seen, view, time, contribution)
+        if len(self._heap) < self.size:
+            heappush(self._heap, row)
+        elif row > self._heap[0]:
+            heapreplace(self._heap, row)
+
+    def sample(self, id_of: Sequence[int] | None = None) -> ViewSample:
+        """Returns the sample of the views seen so far. `id_of` has the func ids of contributions over other numbers."""
+        rows = sorted(self._heap, reverse=True)
+        facts = ViewFacts.of(
+            [time.js_us for _, _, _, time, _ in rows],
+            [time.hidden_us for _, _, _, time, _ in rows],
+            [view.device for _, _, view, _, _ in rows],
+            [view.sample_rate for _, _, view, _, _ in rows],
+        )
+        contributions = (contribution for *_, contribution in rows)
+        if id_of is not None:
+            contributions = (replace(each, func=[id_of[func] for func in each.func]) for each in contributions)
+        return sample_of(contributions, facts, population=self.seen)

@@ -1,14 +1,16 @@
 """Statistics of a slice from its views' contributions: summaries of one slice, the comparison of two."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from django.db import connection
 
+from aggregate.selectors.categories import group_of, select_sites
 from aggregate.selectors.functions import load_keys
 from aggregate.selectors.samples import select_marker_sample, select_view_sample
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
+from profcore.categories import NO_GROUP
 from profcore.funcs import FuncKey
 from profcore.identity import identity_of
 from profcore.stats.comparison import Comparison, compare
@@ -53,9 +55,12 @@ def select_markers(slice_: Slice) -> MarkerTable:
 
 @dataclass(frozen=True, slots=True)
 class ComparedFunc:
-    """What to show of an identity: the func of the head release, or of the base where it went."""
+    """What to show of an identity: the func of the head release, or of the base where it went.
 
-    id: int
+    Of a group of funcs `id` and `key.name` are its name, and `key` has no place; but a file has its URI.
+    """
+
+    id: int | str
     key: FuncKey
 
 
@@ -67,21 +72,43 @@ class SliceComparison:
     funcs: Sequence[ComparedFunc]
 
 
-def compare_slices(base: Slice, head: Slice, *, measure: Measure = "self+hidden") -> SliceComparison:
-    """Compares two slices of one project by identity across releases (`profcore.identity`)."""
+def compare_slices(
+    base: Slice, head: Slice, *, measure: Measure = "self+hidden", group_by: str = "function"
+) -> SliceComparison:
+    """Compares two slices of one project by identity across releases (`profcore.identity`), or by group of funcs.
+
+    `group_by` is `function` or one of `GROUPINGS`; files are told apart without the content hash in their names.
+    Raises `NoTotalsError` for totals of groups.
+    """
     samples = [select_view_sample(slice_) for slice_ in (base, head)]
     wanted = np.unique(np.concatenate([sample.func_ids for sample in samples])).tolist()
     keys = load_keys(base.project_id, wanted)
-    index: dict[FuncKey, int] = {}
+    show = _show_func if group_by == "function" else _show_group(base.project_id, group_by)
+    index: dict[FuncKey | str, int] = {}
     shown: list[ComparedFunc] = []
     grouped = []
     for sample in reversed(samples):  # the head's funcs are the ones to show
-        group_of = []
+        numbers = []
         for func_id in sample.func_ids.tolist():
-            identity = identity_of(keys[func_id])
+            identity, compared = show(func_id, keys[func_id])
             if identity not in index:
                 index[identity] = len(shown)
-                shown.append(ComparedFunc(func_id, keys[func_id]))
-            group_of.append(index[identity])
-        grouped.append(group_funcs(sample, group_of))
+                shown.append(compared)
+            numbers.append(index[identity])
+        grouped.append(group_funcs(sample, numbers))
     return SliceComparison(compare(grouped[1], grouped[0], measure=measure), shown)
+
+
+def _show_func(func_id: int, key: FuncKey) -> tuple[FuncKey | str, ComparedFunc]:
+    return identity_of(key), ComparedFunc(func_id, key)
+
+
+def _show_group(project_id: int, by: str) -> Callable[[int, FuncKey], tuple[FuncKey | str, ComparedFunc]]:
+    name_of = group_of(by, select_sites(project_id))
+
+    def show(_func_id: int, key: FuncKey) -> tuple[FuncKey | str, ComparedFunc]:
+        name = name_of(identity_of(key))
+        uri = name if by == "file" and name != NO_GROUP else None
+        return name, ComparedFunc(name, FuncKey(uri, None, None, name))
+
+    return show

@@ -41,6 +41,15 @@ def end_session() -> None:
     connection.close_pool()  # type: ignore[attr-defined]  # PostgreSQL's wrapper has it
 
 
+def database_url() -> str:
+    """Returns the address of this test's database, for a process of its own."""
+    facts = connection.settings_dict
+    login = f"{facts['USER']}:{facts['PASSWORD']}" if facts["PASSWORD"] else facts["USER"]
+    if str(facts["HOST"]).startswith("/"):
+        return f"postgresql://{login}@/{facts['NAME']}?host={facts['HOST']}"
+    return f"postgresql://{login}@{facts['HOST']}:{facts['PORT']}/{facts['NAME']}"
+
+
 HOTSPOTS = """
 SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, f.uri, f.line, f.col, f.name, h.self_samples,
        h.total_samples, h.self_us, h.total_us, h.hidden_us, h.hidden_total_us, h.views

@@ -8,9 +8,11 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 
-from aggregate.claims import claim_batch
+from aggregate import services
+from aggregate.batch import CrashedAlone, FoldedBatch
+from aggregate.claims import Claim, claim_batch
 from ingest.services import create_project
-from tests.aggregate.posting import end_session, fold_all, post, rows
+from tests.aggregate.posting import database_url, end_session, fold_all, post, rows
 from tests.envelopes import make_envelope
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
@@ -24,14 +26,10 @@ def key() -> str:
 
 def run_worker(**environment: str) -> int:
     """Runs a worker in which some traces are poison, until nothing is pending or it dies; returns its exit status."""
-    database = connection.settings_dict
-    url = f"postgresql://{database['USER']}@{database['HOST']}:{database['PORT']}/{database['NAME']}"
-    if str(database["HOST"]).startswith("/"):
-        url = f"postgresql://{database['USER']}@/{database['NAME']}?host={database['HOST']}"
     done = subprocess.run(
         [sys.executable, "-m", "tests.poisoned.worker"],
         cwd=django_settings.BASE_DIR,
-        env={**os.environ, "DATABASE_URL": url, **environment},
+        env={**os.environ, "DATABASE_URL": database_url(), **environment},
         timeout=120,
         check=False,
         capture_output=True,
@@ -78,6 +76,22 @@ def test_a_trace_that_failed_alone_waits_and_lets_others_pass(key: str) -> None:
     post(key, make_envelope("good", "A"))
     assert run_worker() == 0
     assert rows("SELECT sum(traces) FROM aggregate_cell") == [(1,)]
+
+
+def test_a_crash_of_what_another_worker_took_over_meanwhile_is_not_settled(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post(key, make_envelope("bad", "A"))
+
+    def crash_late(claim: Claim, expired: object) -> FoldedBatch:
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE ingest_receipt SET claim_pid = 1")
+        raise CrashedAlone("exit status -11")
+
+    monkeypatch.setattr(services, "fold_claim", crash_late)
+    monkeypatch.setattr(django_settings, "FOLD_ALONE_CRASHES", 1)
+    assert services.fold_pending_batch() is services.BatchOutcome.GIVEN_BACK
+    assert rows("SELECT state, reason, claim_pid FROM ingest_receipt") == [(0, None, 1)]
 
 
 def test_twenty_innocent_kills_set_nothing_aside(key: str) -> None:

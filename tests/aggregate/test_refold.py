@@ -1,17 +1,20 @@
 """Refolding gives identical rows, goes on after a kill, and keeps what cannot be whole again."""
 
+from datetime import timedelta
+
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
 from aggregate.merging import merge_old_hours
 from aggregate.models import RefoldRun
-from aggregate.refolding import Scope, list_cells, reset_cell, start_run
+from aggregate.refolding import Scope, finish_run, list_cells, reset_cell, start_run
 from ingest.models import Project
 from ingest.services import create_project
-from tests.aggregate.aftermath import assert_rollup_is_exact
+from profcore.fold import FOLD_VERSION
+from tests.aggregate.aftermath import assert_rollup_is_exact, by_day
 from tests.aggregate.posting import everything, fold_all, post, rows
-from tests.aggregate.test_merging import NOW, old_views
+from tests.aggregate.test_merging import NOW, OLD, old_views
 from tests.envelopes import make_envelope, view_id_of
 
 pytestmark = pytest.mark.django_db
@@ -84,6 +87,65 @@ def test_a_killed_refold_goes_on_where_it_was(key: str) -> None:
     refold()
     assert everything() == before
     assert RefoldRun.objects.get(id=run.id).cells == len(cells)
+
+
+def test_a_killed_refold_of_older_rules_is_not_gone_on_with(key: str) -> None:
+    post(key, *old_views())
+    fold_all()
+    project_id = Project.objects.get().pk
+    run = start_run(Scope(project_id))
+    reset_cell(run, *list_cells(run)[0])
+    assert start_run(Scope(project_id)).id == run.id
+    RefoldRun.objects.update(fold_version=FOLD_VERSION - 1)
+    anew = start_run(Scope(project_id))
+    assert anew.id != run.id
+    assert len(list_cells(anew)) == len(list_cells(run)) + 1
+
+
+def test_going_on_is_told_and_refolds_are_listed(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    refold("--list")
+    assert capsys.readouterr().out == "No refold within 30 days.\n"
+    post(key, *old_views())
+    fold_all()
+    run = start_run(Scope(Project.objects.get().pk, "1.0.0"))
+    cells = list_cells(run)
+    reset_cell(run, *cells[0])
+    refold("--list")
+    assert "not finished  release 1.0.0: 1 cells refolded, 0 kept." in capsys.readouterr().out
+    refold("--release", "1.0.0")
+    out = capsys.readouterr().out
+    assert f"Going on with the refold that was started at {run.started_at:%Y-%m-%d %H:%M:%S}Z: 1 cells are done" in out
+    assert f"{len(cells) - 1} are left.\n{len(cells)} cells refolded, 0 kept as they are." in out
+    refold("--from", "2020-01-01", "--to", "2020-01-02")
+    refold("--list")
+    latest, first = capsys.readouterr().out.splitlines()[-2:]
+    assert "from 2020-01-01 00:00:00Z, to 2020-01-02 00:00:00Z: 0 cells refolded" in latest
+    assert "  finished " in first
+
+
+@pytest.mark.parametrize("reset_before", [0, 1, 3])
+def test_hours_that_are_merged_while_a_refold_runs_are_refolded_in_their_day(key: str, reset_before: int) -> None:
+    post(key, *old_views())
+    fold_all()
+    merge_old_hours(NOW)
+    late = (OLD + timedelta(hours=9)).timestamp() * 1000
+    post(key, make_envelope("late", "A", page="/p0", viewStart=late, device={"mobile": False, "cores": 2}))
+    fold_all()  # an hour beside its day
+    before = by_day()
+    spoil()
+    run = start_run(Scope(Project.objects.get().pk))
+    for cell in list_cells(run)[:reset_before]:
+        reset_cell(run, *cell)
+    fold_all()
+    merge_old_hours(NOW)
+    for cell in list_cells(run):
+        reset_cell(run, *cell)
+    fold_all()
+    finish_run(run)
+    assert by_day() == before
+    assert merge_old_hours(NOW) == 1  # what had to wait
+    assert by_day() == before
+    assert_rollup_is_exact()
 
 
 def test_a_cell_whose_raw_traces_are_gone_is_kept_and_said(key: str) -> None:

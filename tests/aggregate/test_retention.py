@@ -7,6 +7,8 @@ from django.core.management import call_command
 from django.db import connection
 
 from aggregate.merging import merge_old_hours
+from aggregate.models import RefoldRun
+from aggregate.refolding import Scope, finish_run, start_run
 from aggregate.retention import Expired, expire_all, list_partitions
 from ingest.models import Project
 from ingest.partitions import create_partitions
@@ -135,14 +137,26 @@ def test_receipts_refusals_and_counts_expire(key: str) -> None:
     assert rows("SELECT state FROM ingest_receipt") == [(0,)]
 
 
+def test_refolds_expire_and_those_given_up_let_hours_be_merged_again(key: str) -> None:
+    post(key, make_envelope("old", viewStart=(NOW - timedelta(days=5)).timestamp() * 1000))
+    fold_all()
+    project_id = Project.objects.get().pk
+    start_run(Scope(project_id))
+    finish_run(start_run(Scope(project_id, "1.0.0")))
+    assert merge_old_hours(NOW) == 0
+    assert expire_all(NOW + timedelta(days=30)).refold_runs == 0
+    assert expire_all(NOW + timedelta(days=31)).refold_runs == 2
+    assert merge_old_hours(NOW) == 1
+
+
 def test_every_table_that_grows_is_named_by_retention() -> None:
     import inspect
 
     from aggregate import retention
 
-    source = inspect.getsource(retention)
+    source = inspect.getsource(retention) + RefoldRun._meta.db_table
     lasting = {"aggregate_func", "ingest_group", "ingest_counter", "ingest_project", "ingest_ingestkey",
-               "ingest_membership", "ingest_apitoken", "aggregate_refoldrun"}  # fmt: skip
+               "ingest_membership", "ingest_apitoken"}  # fmt: skip
     tables = {
         name
         for (name,) in rows(
@@ -150,7 +164,9 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
             "AND (relname LIKE 'ingest~_%%' ESCAPE '~' OR relname LIKE 'aggregate~_%%' ESCAPE '~')"
         )
     }
-    assert {name for name in tables - lasting if name not in source} == set()
+    by_jobs = {"aggregate_job", "aggregate_jobpiece"}  # expire_jobs deletes them by their models
+    assert "expire_jobs" in source
+    assert {name for name in tables - lasting - by_jobs if name not in source} == set()
 
 
 def test_the_command_says_what_it_deleted(key: str, capsys: pytest.CaptureFixture[str]) -> None:

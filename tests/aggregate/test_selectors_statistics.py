@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from aggregate.selectors import Asked, FunctionTable, select_estimated
+from aggregate.selectors import Asked, FunctionTable, select_estimated, select_functions
 from aggregate.selectors.samples import select_marker_sample, select_view_sample
 from aggregate.selectors.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics import compare_slices, select_summary
@@ -137,6 +137,17 @@ def test_a_func_that_grew_comes_first_across_hashed_bundles(project: Project) ->
     assert others["steady"] > 0.05
 
 
+def test_files_are_compared_without_their_content_hashes(project: Project) -> None:
+    fold(*(view(f"b{n}", n % 3, "1.0.0", "app-QK26TYEB") for n in range(40)))
+    fold(*(view(f"h{n}", 6 + n % 3, "1.1.0", "app-ALYJKYDD") for n in range(40)))
+    answer = compare_slices(sliced(project, "1.0.0"), sliced(project, "1.1.0"), group_by="file")
+    (found,) = answer.comparison.functions
+    shown = answer.funcs[found.func_id]
+    assert shown.id == shown.key.uri == "https://shop.example/app.js"
+    assert (found.status, found.is_increase) == ("changed", True)
+    assert found.delta_ms == pytest.approx(60.0, abs=1.0)
+
+
 def test_new_and_gone_funcs_are_tested_against_zeros(project: Project) -> None:
     fold(*(view(f"b{n}", 0, "1.0.0") for n in range(30)))
     fold(*(view(f"h{n}", 3, "1.1.0") for n in range(30)))
@@ -263,3 +274,28 @@ def test_a_slice_finer_than_cells_has_estimates_of_its_views(project: Project) -
     assert (table.views, table.source) == (30, "contributions")
     found = table.self_estimates[slow]
     assert (found.ms_per_view.value, found.p50_ms.value) == (25.0, 20.0)
+
+
+def test_a_slice_by_tags_has_estimates_of_what_its_traces_add(project: Project, settings: Settings) -> None:
+    fold(*(view(f"v{n}", n % 4, tags={"plan": "pro" if n % 2 else "free"}) for n in range(60)))
+    slice_ = resolve_slice(project.pk, SliceQuery(tag=["plan:pro"]))
+    slow = next(func_id for func_id, name in names(project).items() if name == "slow")
+    for most in (100, 20):
+        settings.TABLE_STATISTICS_MAX_VIEWS = most
+        table = select_estimated(slice_, Asked())
+        assert table.summary is not None
+        assert (table.source, table.summary.views, table.summary.population) == ("raw", min(most, 30), 30)
+        if most == 100:
+            assert table.self_estimates[slow].ms_per_view.value == pytest.approx(20.0)
+        else:
+            assert table.summary.is_too_few
+
+
+def test_the_sample_of_a_fine_slice_is_that_of_the_smallest_hashes(project: Project, settings: Settings) -> None:
+    fold(*(view(f"v{n}", 1 + n) for n in range(40)))
+    settings.TABLE_STATISTICS_MAX_VIEWS = 30
+    chosen = choose_views([row[0] for row in rows("SELECT view_id FROM aggregate_view")], 30)
+    js = dict(rows("SELECT view_id, js_us FROM aggregate_view"))
+    table = select_functions(resolve_slice(project.pk, SliceQuery(view=[str(view_id) for view_id in js])), limit=5)
+    assert table.sample is not None
+    assert table.sample.facts.js_us.tolist() == [js[view_id] for view_id in chosen]

@@ -1,13 +1,17 @@
 """A trace of a view whose contribution was dropped adds what is new, or is set aside."""
 
+from collections.abc import Collection
 from itertools import permutations
 
 import pytest
 from django.db import connection
 
+from aggregate import services
+from aggregate.batch import FoldedBatch, ViewKey, fold_claim
+from aggregate.claims import Claim
 from ingest.services import create_project
 from tests.aggregate.posting import everything, fold_all, post, rows
-from tests.envelopes import make_envelope
+from tests.envelopes import make_envelope, view_id_of
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +49,26 @@ def test_a_straggler_is_folded_from_its_views_raw_traces(key: str, order: tuple[
     post("other-key", *PARTS, make_envelope("v", "D", seq=3))
     fold_all()
     assert everything() == stragglers
+
+
+def test_views_that_expire_while_a_batch_is_tried_again_are_set_aside_too(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    views = ["v", "w"]
+    post(key, *(make_envelope(view, "A") for view in views))
+    fold_all()
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM ingest_rawtrace")
+    post(key, *(make_envelope(view, "B", seq=1) for view in views))
+
+    def drop_one_more(claim: Claim, *, expired: Collection[ViewKey] = ()) -> FoldedBatch:
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM aggregate_view WHERE view_id = %s", [view_id_of([*views, ""][len(expired)])])
+        return fold_claim(claim, expired=expired)
+
+    monkeypatch.setattr(services, "fold_claim", drop_one_more)
+    assert services.fold_pending_batch() is services.BatchOutcome.FOLDED
+    assert rows("SELECT state, count(*) FROM ingest_receipt GROUP BY 1 ORDER BY 1") == [(1, 2), (2, 2)]
 
 
 def test_a_straggler_without_raw_traces_is_set_aside_and_counted(key: str) -> None:

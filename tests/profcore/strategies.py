@@ -2,14 +2,13 @@
 
 from typing import Final
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from profcore.calltree import CallTree
 from profcore.wire import Frame, Mark, Sample, Stack, Trace
+from tests.properties import bounded
 
-# No deadline: the machine that runs the tests is shared.
-PROPERTY: Final = settings(deadline=None, max_examples=60)
+PROPERTY: Final = bounded(60)
 
 # Times in whole µs, as floats of ms: close together, so that they collide and lie at the bounds of long tasks.
 times_ms: Final = st.integers(-2_000, 400_000).map(lambda us: us / 1000)

@@ -269,3 +269,20 @@ def test_a_table_gives_equal_keys_one_index_and_keeps_their_order(batches: list[
         assert [table.keys[index] for index in table.intern_all(batch)] == batch
     flat = [key for batch in batches for key in batch]
     assert table.keys == list(dict.fromkeys(flat))
+
+
+names = st.sampled_from(["f", "größe", "grÃ¶Ã\x9fe", "a\0b", "a\ufffdb", "Profiler", ""])
+frames = st.builds(Frame, names, st.none() | st.integers(0, 1), st.none() | st.integers(0, 2), st.none() | st.just(1))
+
+
+@PROPERTY
+@given(st.lists(st.tuples(st.lists(frames, max_size=6), st.sampled_from([PAGE_URL, None])), max_size=4))
+def test_frames_are_interned_as_their_keys_are(batches: list[tuple[list[Frame], str | None]]) -> None:
+    """What was said before is known by the wire's words: two of them may mean one func, and one of them two."""
+    table, plain = FuncTable(), FuncTable()
+    for wire_frames, page_url in batches:
+        trace = Trace(["https://cdn.example/app.js?v=1", PAGE_URL + "?x=1"], wire_frames, [], [])
+        wanted = plain.intern_all(read_func_keys(trace, page_url=page_url, page=PAGE))
+        assert table.intern_frames(trace, page_url=page_url, page=PAGE) == wanted
+    assert table.keys == plain.keys
+    assert table.profiler_indexes == {index for index, key in enumerate(table.keys) if is_profiler(key)}

@@ -61,13 +61,16 @@ class Command(BaseCommand):
     def show_end_to_end(self, options: dict[str, Any]) -> None:
         result = bench_end_to_end(self.read_envelopes(options), options["traces"], options["senders"])
         lost = result.sent - result.folded - result.rejected
+        parts = sorted(result.processor_ms.items(), key=lambda row: -row[1])
         self.stdout.write(
             f"{result.sent} posts of one trace from {options['senders']} connections on this machine\n"
             f"  folded {result.folded}, rejected {result.rejected}, lost {lost}\n"
             f"  accepted  {result.sent / result.post_s:7.0f} traces/s, answer p50 {result.accept_p50_ms:.1f} ms, "
             f"p99 {result.accept_p99_ms:.1f} ms\n"
             f"  folded    {result.sent / result.total_s:7.0f} traces/s, from the first post to the last fold\n"
-            f"  the largest worker process peaked at {result.worker_peak_mb:.0f} MB"
+            f"  the largest worker process peaked at {result.worker_peak_mb:.0f} MB\n"
+            f"  processor time a trace: {', '.join(f'{part} {ms:.2f}' for part, ms in parts)} ms, "
+            f"in all {sum(result.processor_ms.values()):.2f} ms"
         )
         if lost:
             raise CommandError("Traces were lost.")

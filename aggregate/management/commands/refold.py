@@ -3,10 +3,12 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from aggregate.refolding import Outcome, Scope, finish_run, list_cells, reset_cell, start_run
+from aggregate.models import RefoldRun
+from aggregate.refolding import Outcome, Scope, finish_run, list_cells, list_runs, reset_cell, start_run
 from aggregate.services import BatchOutcome, fold_pending_batch
 from ingest.models import Project
 
@@ -27,32 +29,62 @@ class Command(BaseCommand):
         parser.add_argument("--release", help="only this release")
         parser.add_argument("--from", dest="from_at", type=read_instant, metavar="TIME", help="cells from here on")
         parser.add_argument("--to", dest="to_at", type=read_instant, metavar="TIME", help="cells before this")
+        parser.add_argument("--list", action="store_true", help="only list the refolds so far, the latest first")
         parser.add_argument("--no-fold", action="store_true", help="set back only; leave the folding to the workers")
 
     def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
             raise CommandError(f"There is no project {options['project']!r}.")
+        if options["list"]:
+            self.list_runs(list_runs(project.pk))
+            return
         run = start_run(Scope(project.pk, options["release"], options["from_at"], options["to_at"]))
-        cells = list_cells(run)
-        done = run.cells + run.kept_cells
-        for number, (cell_id, group_id) in enumerate(tqdm(cells, unit="cell", desc="refold", disable=None), start=1):
-            outcome = reset_cell(run, cell_id, group_id)
-            if outcome is Outcome.RESET and number % FOLD_AFTER_CELLS == 0 and not options["no_fold"]:
-                fold_pending()
-        if not options["no_fold"]:
-            fold_pending()
-        finish_run(run)
-        before = f" ({done} by an earlier start)" if done else ""
-        self.stdout.write(f"{run.cells} cells refolded, {run.kept_cells} kept as they are{before}.")
+        self.run(run, list_cells(run), is_folding=not options["no_fold"])
+        self.stdout.write(f"{run.cells} cells refolded, {run.kept_cells} kept as they are.")
         if run.kept_cells:
             raise CommandError("Some cells' raw traces or views have expired; they were kept.", returncode=EXIT_KEPT)
 
+    def run(self, run: RefoldRun, cells: list[tuple[int, int]], *, is_folding: bool) -> None:
+        done = run.cells + run.kept_cells
+        if done or run.last_cell_id:
+            self.stdout.write(
+                f"Going on with the refold that was started at {show_instant(run.started_at)}: {done} cells are done, "
+                f"{len(cells)} are left."
+            )
+        with tqdm(total=done + len(cells), initial=done, unit="cell", desc="refold", disable=None) as bar:
+            for number, (cell_id, group_id) in enumerate(cells, start=1):
+                outcome = reset_cell(run, cell_id, group_id)
+                if outcome is Outcome.RESET and number % FOLD_AFTER_CELLS == 0 and is_folding:
+                    fold_pending()
+                bar.update()
+        if is_folding:
+            fold_pending(shown=True)
+        finish_run(run)
 
-def fold_pending() -> None:
-    """Folds until nothing waits; workers may take part."""
-    while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
-        pass
+    def list_runs(self, runs: list[RefoldRun]) -> None:
+        for run in runs:
+            limits = {"release": run.release, "from": run.from_at, "to": run.to_at}
+            texts = {k: show_instant(v) if isinstance(v, datetime) else v for k, v in limits.items() if v is not None}
+            scope = ", ".join(f"{name} {text}" for name, text in texts.items()) or "everything"
+            end = f"finished {show_instant(run.finished_at)}" if run.finished_at else "not finished"
+            self.stdout.write(
+                f"{show_instant(run.started_at)}  {end}  {scope}: {run.cells} cells refolded, {run.kept_cells} kept."
+            )
+        if not runs:
+            self.stdout.write(f"No refold within {settings.KEEP_REFOLD_RUNS_DAYS} days.")
+
+
+def fold_pending(*, shown: bool = False) -> None:
+    """Folds until nothing waits; workers may take part. `shown`: with a progress bar of batches."""
+    with tqdm(unit="batch", desc="fold", disable=None if shown else True) as bar:
+        while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
+            bar.update()
+
+
+def show_instant(at: datetime) -> str:
+    """Writes a time to the second, in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
 
 
 def read_instant(text: str) -> datetime:

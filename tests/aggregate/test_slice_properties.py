@@ -1,0 +1,86 @@
+"""Merging hours into days changes no answer about any slice whose bounds are days."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aggregate.merging import merge_old_hours, midnight_before
+from aggregate.selectors import (
+    DIMENSIONS,
+    OVERVIEW_DIMENSIONS,
+    Slice,
+    SliceQuery,
+    resolve_slice,
+    select_census,
+    select_functions,
+    select_groups,
+    select_overview,
+    select_pages,
+)
+from aggregate.selectors.statistics import select_summary
+from aggregate.selectors.whole import merge_slice
+from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+from tests.aggregate.field import NOW, Json, traffic
+from tests.aggregate.posting import fold_all, post, rows
+from tests.aggregate.sandbox import fresh_project
+from tests.properties import bounded
+
+pytestmark = pytest.mark.django_db
+
+OLD = midnight_before(NOW, hours=48)
+MIDNIGHT = NOW.replace(hour=0, minute=0, second=0, microsecond=0)
+days = st.integers(-7, 1).map(lambda n: (MIDNIGHT + timedelta(days=n)).isoformat())
+some_days = st.lists(days, max_size=1)
+queries = st.builds(
+    SliceQuery,
+    release=st.lists(st.sampled_from(("1.0.0", "2.0.0")), max_size=1),
+    page=st.lists(st.sampled_from(("/p0", "/p1")), max_size=1),
+    from_=some_days,
+    to=some_days,
+    device=st.lists(st.sampled_from(DEVICE_CLASSES), max_size=2),
+    browser=st.lists(st.sampled_from(BROWSERS), max_size=2),
+)
+
+
+ALL = 1_000
+
+
+def answers(project_id: int, query: SliceQuery) -> dict[str, Any]:
+    """Returns what the selectors say of a slice; the call tree by paths, since the order of nodes says nothing."""
+    slice_ = resolve_slice(project_id, query)
+    functions = select_functions(slice_, limit=ALL)
+    whole = merge_slice(slice_)
+    paths: list[tuple[int, ...]] = []
+    for node, prefix in enumerate(whole.tree.prefix):
+        paths.append((*(paths[prefix] if prefix >= 0 else ()), whole.tree.func[node]))
+    tree = zip(paths, whole.tree.self_us, whole.tree.self_samples, whole.tree.hidden_us, strict=True)
+    found: dict[str, Any] = {
+        "functions": functions,
+        "pages": select_pages(slice_),
+        "tree": sorted(tree),
+        "sums": (whole.views, whole.traces, whole.time, whole.releases, whole.pages, whole.browsers, whole.devices),
+        "statistics": repr(select_summary(slice_)),
+    }
+    found |= {by: select_groups(slice_, by, limit=ALL) for by in ("file", "category")}
+    for row in functions.functions[:2]:
+        found |= {f"{by} of {row.id}": select_census(slice_, int(row.id), by) for by in DIMENSIONS}
+    return found
+
+
+@bounded(25)
+@given(traffic(), st.lists(queries, min_size=1, max_size=3))
+def test_a_merge_changes_no_answer_about_days(envelopes: list[Json], asked: list[SliceQuery]) -> None:
+    with fresh_project() as project:
+        post("shop", *envelopes)
+        fold_all()
+        old_hours = "SELECT count(*) FROM aggregate_cell WHERE grain = 0 AND traces > 0 AND bucket_at < %s"
+        had_old_hours = rows(old_hours, str(OLD)) != [(0,)]
+        before = [answers(project.pk, query) for query in asked]
+        roll_up = [select_overview(Slice(project.pk), [by], limit=1_000) for by in OVERVIEW_DIMENSIONS]
+        assert (merge_old_hours(NOW) > 0) is had_old_hours
+        assert rows(old_hours, str(OLD)) == [(0,)]
+        assert [answers(project.pk, query) for query in asked] == before
+        assert [select_overview(Slice(project.pk), [by], limit=1_000) for by in OVERVIEW_DIMENSIONS] == roll_up

@@ -1,0 +1,29 @@
+"""How many examples a property gets: few and always the same ones by default, many new ones when asked.
+
+`HYPOTHESIS_PROFILE=deep ./test tests/aggregate` looks for new counterexamples, forty times as many; what it finds is
+kept in `.hypothesis/` and tried again first.
+"""
+
+import os
+from typing import Final
+
+from hypothesis import HealthCheck, Phase, settings
+
+IS_DEEP: Final = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+DEEP_FACTOR: Final = 40
+
+# No deadline: the machine that runs the tests is shared. No explaining of what fails: that runs hundreds of examples.
+PHASES: Final = tuple(p for p in Phase if p is not Phase.explain)
+settings.register_profile("bounded", deadline=None, derandomize=True, phases=PHASES, report_multiple_bugs=False)
+settings.register_profile("deep", deadline=None, print_blob=True)
+settings.load_profile("deep" if IS_DEEP else "bounded")
+
+
+def bounded(examples: int, *, steps: int = 50) -> settings:
+    """Returns settings of a property: so many examples, of so many steps where it has steps; more when deep."""
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
+    return settings(
+        max_examples=examples * (DEEP_FACTOR if IS_DEEP else 1),
+        stateful_step_count=steps,
+        suppress_health_check=slow,
+    )
