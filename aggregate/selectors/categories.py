@@ -42,10 +42,12 @@ def _select_origins(project_id: int) -> list[str]:
         cursor.execute(
             """WITH origins AS (SELECT unnest(k.origins) AS origin FROM ingest_ingestkey k
                                 WHERE k.project_id = %(project_id)s AND k.revoked_at IS NULL),
+               uris AS MATERIALIZED (
+                   SELECT DISTINCT f.uri FROM aggregate_func f
+                   WHERE f.project_id = %(project_id)s AND EXISTS (SELECT FROM origins WHERE origin = '*')),
                scripts AS MATERIALIZED (
-                   SELECT u.uri, substring(u.uri FROM '^https?://[^/]+') AS origin
-                   FROM (SELECT DISTINCT f.uri FROM aggregate_func f WHERE f.project_id = %(project_id)s) AS u
-                   WHERE u.uri ~ '^https?://[^/]+/' AND EXISTS (SELECT FROM origins WHERE origin = '*'))
+                   SELECT u.uri, substring(u.uri FROM '^https?://[^/]+') AS origin FROM uris u
+                   WHERE u.uri ~ '^https?://[^/]+/')
                 SELECT origin FROM origins
                 UNION SELECT s.origin FROM scripts s
                       WHERE substr(s.uri, length(s.origin) + 1)

@@ -74,8 +74,8 @@ class FunctionTable:
     function_count: int
     functions: Sequence[FunctionRow]
     source: str = "cells"  # or "contributions", or "raw": what the sums were taken from
-    truncated_views: int = 0  # of `views`: recording ended before they did, so their sums are too low
     sample: ViewSample | None = None  # of a fine slice: some of the views that were looked at, or all
+    truncated_views: int = 0  # of `views`: recording ended before they did, so their sums are too low
     # What a sample of the views says, where it was asked for: by the measure of `summary`, and by self; by row id.
     summary: Summary | None = None
     estimates: Mapping[int | str, FuncSummary] = field(default_factory=dict)
@@ -144,8 +144,8 @@ def _select_fine(slice_: Slice, sort: str, limit: int | None, reading: Reading) 
         len(rows),
         sort_rows(rows, sort)[:limit],
         fine.source,
-        fine.truncated_views,
         fine.sample,
+        fine.truncated_views,
     )
 
 

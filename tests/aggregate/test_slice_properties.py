@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 from aggregate.merging import merge_old_hours, midnight_before
 from aggregate.selectors import (
     DIMENSIONS,
+    OVERVIEW_DIMENSIONS,
+    Slice,
     SliceQuery,
     resolve_slice,
     select_census,
     select_functions,
     select_groups,
+    select_overview,
     select_pages,
 )
 from aggregate.selectors.overview import OVERVIEW_DIMENSIONS, select_overview
