@@ -184,7 +184,7 @@ def test_a_result_is_409_until_it_is_there_and_410_once_it_is_gone(
     assert claim_job() is not None
     assert client.get(job["url"], headers=token).json()["state"] == "running"
     assert client.get(result, headers=token).status_code == 409
-    Job.objects.update(claimed_until=datetime.now(UTC) - timedelta(seconds=1))
+    Job.objects.update(claimed_until=datetime.now(UTC) - timedelta(hours=1))
     run_jobs()
     done = client.get(job["url"], headers=token).json()
     assert (done["result_url"], done["attempts"]) == (result, 2)
