@@ -57,11 +57,13 @@ def casts(draw: st.DrawFn, size: int = 5) -> list[Visit]:
     """Draws the views of one example: some days old, on few pages and devices, so that several share a cell."""
     visits = []
     for number in range(size):
-        days, hour, kind = draw(st.tuples(st.sampled_from((6, 5, 5, 3, 0)), st.integers(1, 2), st.integers(0, 255)))
+        days, hour, kind = draw(
+            st.tuples(st.sampled_from((5, 5, 5, 5, 6, 3, 0)), st.integers(1, 2), st.integers(0, 255))
+        )
         at = NOW - timedelta(minutes=kind) if days == 0 else (NOW - timedelta(days=days)).replace(hour=hour)
         pages = ("/p0", "/p1") if kind % 5 == 4 else ("/p0",) if kind % 5 < 3 else ("/p1",)
         release = "2.0.0" if kind // 5 % 4 == 3 else "1.0.0"
-        visits.append(Visit(f"v{number}", release, pages, at, kind // 20 % len(DEVICES), kind // 60 % len(AGENTS)))
+        visits.append(Visit(f"v{number}", release, pages, at, max(kind // 20 % 6 - 3, 0), int(kind > 200)))
     return visits
 
 
