@@ -36,7 +36,13 @@ OLD = midnight_before(NOW, hours=48)
 MIDNIGHT = NOW.replace(hour=0, minute=0, second=0, microsecond=0)
 days = st.integers(-7, 1).map(lambda n: (MIDNIGHT + timedelta(days=n)).isoformat())
 some_days = st.lists(days, max_size=1)
-queries = st.builds(
+
+
+def ends_after_it_begins(query: SliceQuery) -> bool:
+    return not (query.from_ and query.to) or query.from_[0] < query.to[0]
+
+
+queries: st.SearchStrategy[SliceQuery] = st.builds(
     SliceQuery,
     release=st.lists(st.sampled_from(("1.0.0", "2.0.0")), max_size=1),
     page=st.lists(st.sampled_from(("/p0", "/p1")), max_size=1),
@@ -44,7 +50,7 @@ queries = st.builds(
     to=some_days,
     device=st.lists(st.sampled_from(DEVICE_CLASSES), max_size=2),
     browser=st.lists(st.sampled_from(BROWSERS), max_size=2),
-)
+).filter(ends_after_it_begins)
 
 
 ALL = 1_000
