@@ -20,8 +20,6 @@ from aggregate.selectors import (
     select_overview,
     select_pages,
 )
-from aggregate.selectors.overview import OVERVIEW_DIMENSIONS, select_overview
-from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import select_summary
 from aggregate.selectors.whole import merge_slice
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
