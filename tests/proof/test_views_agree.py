@@ -18,7 +18,9 @@ from tests.format_judges import read_by_devtools, run_go_pprof
 from tests.profcore.formats.readers import READERS, Key, Sums, Told, decode_message, decode_packed
 from tests.proof.recorded import Group, groups, recorded_traces
 
-WRITES_VIEWS = {name: told for name, told in READERS.items() if "timeline" in EXPORTERS[told.exporter].kinds}
+WRITES_VIEWS = {
+    name: told for name, told in READERS.items() if told.views and "timeline" in EXPORTERS[told.exporter].kinds
+}
 
 
 def export_view(*views: list[Envelope], page: str = "/cart") -> TimelineExport:
