@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 from aggregate.selectors import (
     GROUPINGS,
     TABLE_SORTS,
+    ExportRequest,
     Slice,
     SliceError,
     resolve_slice,
@@ -225,14 +226,15 @@ class ProfileView(ProjectView):
             return answer_raw(request, self.project, read_raw_ref(params), as_gzip_file=as_gzip_file)
         question = ProfileQuestion.read(params)
         asked = question.ask(self.resolve_slice())
-        link = request.build_absolute_uri(link_of(self.project, replace(asked.slice_, releases=asked.release_words)))
+        link = request.build_absolute_uri(link_of(self.project, asked))
         return answer_export(
             request._request, self.project, asked, question.exporter, as_gzip_file=question.as_gzip_file, link=link
         )
 
 
-def link_of(project: Project, slice_: Slice) -> str:
-    """Returns the path of the dashboard's page on a slice."""
+def link_of(project: Project, asked: ExportRequest) -> str:
+    """Returns the path of the dashboard's page on what is exported; a difference's has the releases of both sides."""
+    slice_ = replace(asked.slice_, releases=asked.release_words)
     name = "page" if slice_.pages else "project"
     query = slice_.query()
     return reverse(name, args=[project.slug]) + (f"?{query}" if query else "")

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.http import StreamingHttpResponse
+from django.http import QueryDict, StreamingHttpResponse
 from django.test import Client
 from pytest_django import Settings
 
@@ -17,6 +17,7 @@ from aggregate.models import Job
 from dashboard.preparing import run_jobs
 from ingest.models import Project
 from ingest.services import create_token
+from profcore.formats.registry import EXPORTERS
 from tests.aggregate.posting import fold_all, post, rows
 from tests.builders import make_project
 from tests.dashboard.conftest import People
@@ -227,6 +228,25 @@ def test_a_profile_is_a_named_file_packed_as_asked(client: Client, site: Project
     query = "page=/p1&tag=cache%3Awarm&format=firefox&compress=gzip"
     assert gzip.decompress(body_of(client.get(f"{API}profile?{query}", headers=token))) == profile
     assert file["Cache-Control"] == "private, no-cache"
+
+
+ASKED = {"slice": "", "segments": "&segment=page", "difference": "&base_release=1.0.0&head_release=1.0.0"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name, each in EXPORTERS.items() for kind in each.kinds if kind in ASKED]
+)
+def test_a_profile_in_any_format_is_the_file_that_the_address_answers(
+    client: Client, site: Project, token: dict[str, str], name: str, kind: str
+) -> None:
+    query = QueryDict(f"format={name}&tag=cache:warm{ASKED[kind]}")
+    job = start(client, token, "profile", **dict(query.lists()))
+    run_jobs()
+    result = client.get(f"{job['url']}/result", headers=token)
+    answer = client.get(f"{API}profile?{query.urlencode()}", headers=token)
+    assert body_of(result) == body_of(answer)
+    for header in ("Content-Type", "Content-Disposition"):
+        assert result[header] == answer[header]
 
 
 def test_jobs_are_listed_newest_first(client: Client, site: Project, token: dict[str, str]) -> None:
