@@ -1,6 +1,5 @@
 """The read API. Each view decodes its parameters, asks one selector, and encodes the answer."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
@@ -219,7 +218,7 @@ class ProfileView(ProjectView):
         """Streams the slice as a profile."""
         question = ProfileQuestion.read(request.query_params)
         asked = question.ask(self.resolve_slice())
-        link = request.build_absolute_uri(link_of(self.project, replace(asked.slice_, releases=asked.release_words)))
+        link = request.build_absolute_uri(link_of(self.project, asked.shown_slice))
         return answer_export(
             request._request, self.project, asked, question.exporter, as_gzip_file=question.as_gzip_file, link=link
         )

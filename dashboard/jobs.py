@@ -21,7 +21,7 @@ from dashboard.api import ERRORS, ProjectView, link_of
 from dashboard.exports import SOURCE_HEADER, accepts_gzip
 from dashboard.params import ParamError
 from dashboard.preparing import make_params, read_job
-from dashboard.questions import GZIP_TYPE, KINDS
+from dashboard.questions import GZIP_TYPE, KINDS, ProfileQuestion
 from dashboard.serializers import ErrorShape
 from dashboard.shapes import Json, Shape, define_shape
 from ingest.models import Project
@@ -97,8 +97,9 @@ class JobsView(ProjectView):
     def post(self, request: Request, slug: str) -> Response:
         """Starts a job: what is too large for an answer, prepared in the background."""
         kind, params = read_request(request)
-        slice_, _ = read_job(self.project.pk, kind, params)
-        link = request.build_absolute_uri(link_of(self.project, slice_)) if kind == "profile" else ""
+        slice_, question = read_job(self.project.pk, kind, params)
+        shown = question.ask(slice_).shown_slice if isinstance(question, ProfileQuestion) else None
+        link = request.build_absolute_uri(link_of(self.project, shown)) if shown else ""
         own = [(name, value) for name in KINDS[kind].params for value in params.getlist(name)]
         try:
             job = start_job(self.project.pk, kind=kind, params=[*slice_.params(), *own], link=link)
