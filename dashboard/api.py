@@ -32,9 +32,10 @@ from dashboard.access import get_visible_project
 from dashboard.authentication import TokenAuthentication
 from dashboard.estimates import MEASURES
 from dashboard.exports import answer_export
-from dashboard.params import ParamError, check_known, read_slice_query
+from dashboard.params import ParamError, check_known, read_choice, read_one, read_raw_ref, read_slice_query
 from dashboard.permissions import HasCredentials
 from dashboard.questions import KINDS, MAX_FUNCTIONS, FunctionsQuestion, ProfileQuestion
+from dashboard.raw import answer_raw
 from dashboard.serializers import (
     ErrorShape,
     FunctionsShape,
@@ -47,7 +48,7 @@ from dashboard.serializers import (
 )
 from ingest.models import ApiToken, Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
-from profcore.formats.registry import EXPORTERS
+from profcore.formats.registry import FORMATS, RAW
 from profcore.formats.slice import FUNC_CATEGORIES, SEGMENTS
 
 
@@ -199,7 +200,7 @@ class ProfileView(ProjectView):
             *SLICE_PARAMS,
             *FINE_PARAMS,
             *EXPORT_PARAMS,
-            OpenApiParameter("format", enum=list(EXPORTERS), required=True),
+            OpenApiParameter("format", enum=list(FORMATS), required=True),
             OpenApiParameter(
                 "compress", enum=["none", "gzip"], default="none", description="`gzip` sends a `.gz` file."
             ),
@@ -212,11 +213,16 @@ class ProfileView(ProjectView):
             (200, "text/csv"): OpenApiTypes.STR,
             304: OpenApiResponse(description="`If-None-Match` names what you have, and it has not changed."),
             **ERRORS,
+            403: OpenApiResponse(description="`format=raw` is for admins, and tokens made with --raw."),
         },
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        """Streams the slice as a profile."""
-        question = ProfileQuestion.read(request.query_params)
+        """Streams the slice as a profile, or with `format=raw` one trace as it came."""
+        params = request.query_params
+        if read_one(params, "format", "") == RAW:
+            as_gzip_file = read_choice(params, "compress", ("none", "gzip"), "none") == "gzip"
+            return answer_raw(request, self.project, read_raw_ref(params), as_gzip_file=as_gzip_file)
+        question = ProfileQuestion.read(params)
         asked = question.ask(self.resolve_slice())
         link = request.build_absolute_uri(link_of(self.project, asked.shown_slice))
         return answer_export(

@@ -4,11 +4,9 @@ import re
 from typing import Final, Literal
 from uuid import UUID
 
-from django.conf import settings
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,13 +18,11 @@ from aggregate.selectors import (
     select_calls,
     select_census,
     select_func,
-    select_raw_body,
     select_trace,
     select_trace_page,
     select_views,
 )
 from aggregate.selectors.slices import FINE_FIELDS, MAX_FUNC_ID, SLICE_FIELDS
-from dashboard.access import may_read_raw
 from dashboard.api import ERRORS, FINE_PARAMS, SLICE_PARAMS, ProjectView
 from dashboard.drilldown_shapes import (
     CalleesShape,
@@ -42,11 +38,9 @@ from dashboard.drilldown_shapes import (
     encode_traces,
     encode_views,
 )
-from dashboard.exports import accepts_gzip
 from dashboard.params import ParamError, read_choice, read_count, read_one
 from dashboard.questions import KINDS, MAX_NODES, CallTreeQuestion
-from ingest.bodies import expand
-from ingest.models import ApiToken
+from dashboard.raw import answer_raw
 
 MAX_ROWS: Final = 1_000
 CURSOR: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,9})")
@@ -211,24 +205,4 @@ class RawTraceView(ProjectView):
     )
     def get(self, request: Request, slug: str, ref: str) -> HttpResponseBase:
         """The envelope as it came, with full URLs and texts; for admins, and tokens made for it."""
-        reader = request.auth if isinstance(request.auth, ApiToken) else request.user
-        if not may_read_raw(reader, self.project):
-            raise PermissionDenied("Raw bodies are for the project's admins, and for tokens made with --raw.")
-        body = select_raw_body(self.project.pk, ref)
-        if body is None:
-            raise Http404("There is no such trace, or its raw body has expired.")
-        return answer_raw(request, ref, *body)
-
-
-def answer_raw(request: Request, ref: str, is_gzip: bool, body: bytes) -> HttpResponseBase:
-    """Sends a stored body: packed as it is kept where the client takes gzip, else expanded."""
-    is_encoded = is_gzip and accepts_gzip(request._request)
-    if is_gzip and not is_encoded:
-        body = expand(body, max_bytes=settings.INGEST_MAX_EXPANDED_BYTES)
-    response = HttpResponse(body, content_type="application/json")
-    response["Content-Disposition"] = f'attachment; filename="trace-{ref}.json"'
-    response["X-Content-Type-Options"] = "nosniff"
-    response["Vary"] = "Accept-Encoding, Authorization, Cookie"
-    if is_encoded:
-        response["Content-Encoding"] = "gzip"
-    return response
+        return answer_raw(request, self.project, ref)

@@ -45,6 +45,17 @@ def read_export_query(params: QueryDict) -> ExportQuery:
     )
 
 
+def read_raw_ref(params: QueryDict) -> str:
+    """Returns the one trace that `format=raw` is asked for. Raises `ParamError`, also for filters, which it has not."""
+    for name in params:
+        if name not in ("format", "compress", "trace"):
+            raise ParamError(name, f"format=raw takes trace alone, not {name}.")
+    ref = read_one(params, "trace", "")
+    if not ref:
+        raise ParamError("trace", "format=raw takes one trace: its id, or VIEW.SEQ.")
+    return ref
+
+
 def read_one(params: QueryDict, name: str, default: str) -> str:
     """Returns a parameter that may be given once."""
     values = params.getlist(name)

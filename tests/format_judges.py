@@ -121,6 +121,7 @@ def read_by_speedscope(page: Page, name: str, body: bytes) -> dict[str, Sums]:
             route.fulfill(status=404)
 
     page.route("**/*", answer)
+    page.goto("about:blank")  # of a page that is open already, a new fragment loads nothing
     page.goto(f"{SPEEDSCOPE_HOST}/#profileURL={quote(f'{SPEEDSCOPE_HOST}/{name}')}")
     page.get_by_text("Left Heavy").wait_for()
     with page.expect_download() as download:

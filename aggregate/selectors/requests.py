@@ -10,7 +10,7 @@ from aggregate.selectors.reading import Reading
 from aggregate.selectors.segments import select_difference_export, select_segmented_export
 from aggregate.selectors.slices import MAX_VALUES, Slice, SliceError
 from aggregate.selectors.timelines import fingerprint_timeline, select_timeline_export
-from profcore.formats.registry import Exporter, Kind
+from profcore.formats.registry import Exporter, Kind, names_that_write
 from profcore.formats.slice import SEGMENTS, Export
 
 Axis = Literal["time", "sum"]
@@ -33,13 +33,17 @@ class ExportQuery:
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """A checked export: `kind` says which, `query` is it in the read API's words; `base` and `head` are two slices."""
+    """A checked export: `kind` says which, `query` is it in the read API's words; `base` and `head` are two slices.
+
+    `is_pruned` tells whether the size guard may leave out call paths.
+    """
 
     kind: Kind
     slice_: Slice
     query: str
     segment: str = ""
     engine_leaves: bool = False
+    is_pruned: bool = True
     base: Slice | None = None
     head: Slice | None = None
 
@@ -79,8 +83,10 @@ def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> Exp
     _refuse(wants_leaves, "engine", f"{exporter.title} has no leaves for what the engine did.")
     if request.kind not in exporter.kinds:
         field = {"segments": "segment", "timeline": "axis", "difference": "base_release", "slice": "format"}
-        raise SliceError(field[request.kind], f"{exporter.title} has no way to write {_WORDS[request.kind]}.")
-    return request
+        others = ", ".join(names_that_write(request.kind))
+        detail = f"{exporter.title} has no way to write {_WORDS[request.kind]}; {others} have."
+        raise SliceError(field[request.kind], detail)
+    return replace(request, is_pruned=not exporter.needs_all)
 
 
 _WORDS: Final = {
@@ -155,19 +161,27 @@ def select_export(
 
     Views on their clocks are bounded whatever the reading: a viewer takes no more.
     """
-    slice_ = request.slice_
+    slice_, is_pruned = request.slice_, request.is_pruned
     match request.kind:
         case "slice":
-            return select_slice_export(slice_, project=project, link=link, reading=reading)
+            return select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=is_pruned)
         case "segments":
-            return select_segmented_export(slice_, request.segment, project=project, link=link, reading=reading)
+            return select_segmented_export(
+                slice_, request.segment, project=project, link=link, reading=reading, is_pruned=is_pruned
+            )
         case "timeline":
             return select_timeline_export(slice_, project=project, link=link, engine_leaves=request.engine_leaves)
         case "difference":
             assert request.base is not None
             assert request.head is not None
             return select_difference_export(
-                request.base, request.head, query=request.query, project=project, link=link, reading=reading
+                request.base,
+                request.head,
+                query=request.query,
+                project=project,
+                link=link,
+                reading=reading,
+                is_pruned=is_pruned,
             )
         case _:
             assert_never(request.kind)

@@ -27,18 +27,24 @@ MIN_SEGMENT_NODES: Final = 1_000
 
 
 def select_segmented_export(
-    slice_: Slice, by: str, *, project: str, link: str | None = None, reading: Reading | None = None
+    slice_: Slice,
+    by: str,
+    *,
+    project: str,
+    link: str | None = None,
+    reading: Reading | None = None,
+    is_pruned: bool = True,
 ) -> SegmentedExport:
     """Returns a slice cut by one dimension (`SEGMENTS`), the segment with the most JS time first.
 
     Those beyond `EXPORT_MAX_SEGMENTS` are one together, at the end. Each segment is selected as the slice it is, so
     that there are four statements for each; the whole is their sum. Together the tracks have some
-    `EXPORT_MAX_CALL_NODES` call nodes.
+    `EXPORT_MAX_CALL_NODES` call nodes, where they are pruned.
     """
     if by == "category":
-        return _prune(
-            split_by_category(select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=False))
-        )
+        whole = select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=False)
+        by_category = split_by_category(whole)
+        return _prune(by_category) if is_pruned else by_category
     field, _, _ = DIMENSIONS[by]
     words = _select_words(slice_, by)
     own, rest = words[: settings.EXPORT_MAX_SEGMENTS], words[settings.EXPORT_MAX_SEGMENTS :]
@@ -50,9 +56,11 @@ def select_segmented_export(
         if part.views:  # a fine slice may have none in some of its cells
             segments.append((label, part))
     if not segments:
-        return SegmentedExport(by, select_slice_export(slice_, project=project, link=link, reading=reading), ())
+        nothing = select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=is_pruned)
+        return SegmentedExport(by, nothing, ())
     whole = sum_exports([part for _, part in segments], query=slice_.query())
-    return _prune(SegmentedExport(by, whole, segments))
+    export = SegmentedExport(by, whole, segments)
+    return _prune(export) if is_pruned else export
 
 
 def _prune(export: SegmentedExport) -> SegmentedExport:
@@ -75,12 +83,20 @@ def _select_words(slice_: Slice, by: str) -> list[str]:
 
 
 def select_difference_export(
-    base: Slice, head: Slice, *, query: str, project: str, link: str | None = None, reading: Reading | None = None
+    base: Slice,
+    head: Slice,
+    *,
+    query: str,
+    project: str,
+    link: str | None = None,
+    reading: Reading | None = None,
+    is_pruned: bool = True,
 ) -> DifferenceExport:
     """Returns two slices as one difference: functions that are the same are one, and both sides are pruned alike."""
     base_side, head_side = (
         select_slice_export(side, project=project, link=link, reading=reading, is_pruned=False) for side in (base, head)
     )
-    aligned = align_funcs(base_side, head_side)
-    pruned_base, pruned_head = prune_both(*aligned, settings.EXPORT_MAX_CALL_NODES)
-    return DifferenceExport(project, query, pruned_base, pruned_head, link)
+    before, after = align_funcs(base_side, head_side)
+    if is_pruned:
+        before, after = prune_both(before, after, settings.EXPORT_MAX_CALL_NODES)
+    return DifferenceExport(project, query, before, after, link)

@@ -7,7 +7,7 @@ heaviest first: an icicle with true widths, and no clock.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from profcore.weights import TimeParts
 
@@ -15,6 +15,7 @@ HIDDEN: Final = "(hidden)"
 # What a run is that is no call node: time without a stack and without a sign of work, or time that is left blank.
 IDLE: Final = -1
 BLANK: Final = -2
+Unit = Literal["microseconds", "nanoseconds"]
 Fact = str | int | float | list[str]
 
 
@@ -44,7 +45,17 @@ class ChartFunc(NamedTuple):
         return self.original or self.script
 
 
+# Browsers cut stacks at 255 frames, and the door lets 10,000 in: whole stacks of 200,000 such nodes would be 100 GB.
+MAX_PATH: Final = 1_024
+ELIDED_FUNC: Final = ChartFunc("(elided)", None, None, is_page=False)
 HIDDEN_FUNC: Final = ChartFunc(HIDDEN, None, None, is_page=False)
+# What the engine did below a func, by the sample's marker.
+ENGINE_FUNCS: Final = {
+    "gc": ChartFunc("(garbage collection)", None, None, is_page=False),
+    "style": ChartFunc("(style)", None, None, is_page=False),
+    "layout": ChartFunc("(layout)", None, None, is_page=False),
+    "paint": ChartFunc("(paint)", None, None, is_page=False),
+}
 
 
 class ChartMark(NamedTuple):
@@ -91,7 +102,8 @@ class Chart:
     """What a file says. Callers come before callees; a root's prefix is -1; `func` indexes `funcs`.
 
     `is_clock` tells whether the axis is a clock. `facts` are told where a format has room for them, by snake-case
-    name; `started_at_ms` is epoch ms.
+    name; `started_at_ms` is epoch ms. `tracks_by` says what tells tracks apart. Runs are counted in `unit`: µs but for
+    differences, which are for each page view, and so much smaller.
     """
 
     title: str
@@ -104,6 +116,8 @@ class Chart:
     started_at_ms: float
     facts: Mapping[str, Fact]
     is_clock: bool = False
+    tracks_by: str = "track"
+    unit: Unit = "microseconds"
 
     def sum_runs(self, tracks: Sequence[Track] | None = None) -> tuple[list[int], list[int]]:
         """Returns the self µs and samples of each node, over some tracks or all."""
@@ -115,13 +129,46 @@ class Chart:
                     self_samples[node] += samples
         return self_us, self_samples
 
-    def path(self, node: int) -> list[int]:
+
+class Paths:
+    """The stacks of a chart's nodes as lists of funcs, for formats that write a whole one with every run.
+
+    `funcs` are the chart's, and `ELIDED_FUNC` if it is needed: of a stack deeper than `MAX_PATH` the middle is left
+    out. Its self time and the totals of what is left are what they were.
+    """
+
+    __slots__ = ("_anchor", "_chart", "_depth", "funcs")
+
+    def __init__(self, chart: Chart) -> None:
+        self._chart = chart
+        self._depth: list[int] = []
+        self._anchor: list[int] = []  # the node above which a path is written from the root
+        for node, prefix in enumerate(chart.prefix):
+            depth = self._depth[prefix] + 1 if prefix >= 0 else 0
+            self._depth.append(depth)
+            self._anchor.append(node if depth < MAX_PATH // 2 else self._anchor[prefix])
+        is_elided = max(self._depth, default=0) >= MAX_PATH
+        self.funcs: Sequence[ChartFunc] = [*chart.funcs, ELIDED_FUNC] if is_elided else chart.funcs
+
+    def of(self, node: int) -> list[int]:
         """Returns the funcs on the stack of a node, root first; none for `IDLE` and `BLANK`."""
-        funcs = []
-        while node >= 0:
-            funcs.append(self.func[node])
-            node = self.prefix[node]
+        if node < 0:
+            return []
+        is_elided = self._depth[node] >= MAX_PATH
+        funcs = self._walk(node, MAX_PATH // 2 - 1 if is_elided else MAX_PATH)
+        if is_elided:
+            funcs.append(len(self.funcs) - 1)
+            funcs += self._walk(self._anchor[node], MAX_PATH // 2)
         funcs.reverse()
+        return funcs
+
+    def _walk(self, node: int, most: int) -> list[int]:
+        """Returns funcs from a node towards its root, so many at most."""
+        func, prefix = self._chart.func, self._chart.prefix
+        funcs: list[int] = []
+        while node >= 0 and len(funcs) < most:
+            funcs.append(func[node])
+            node = prefix[node]
         return funcs
 
 

@@ -29,6 +29,10 @@ class FuncRows:
         index = self._index
         return [index.setdefault(_row(func), len(index)) for func in funcs]
 
+    def add_own(self, func: ChartFunc) -> int:
+        """Adds a func of ours, and returns its row."""
+        return self._index.setdefault(func, len(self._index))
+
     @property
     def funcs(self) -> list[ChartFunc]:
         """All funcs, by row."""
@@ -147,6 +151,9 @@ def facts_of_slice(export: SliceExport) -> dict[str, Fact]:
         "interval_ms": export.interval_ms,
         **time_facts(export.time),
     }
+    if export.pruned is not None:
+        facts["pruned_call_nodes"] = export.pruned.call_nodes
+        facts["pruned_ms"] = export.pruned.self_us / 1000
     if export.link is not None:
         facts["link"] = safe_text(export.link)
     return facts

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from profcore.calltree import CallTreeBuilder
-from profcore.formats.chart import BLANK, IDLE, Chart, ChartMark, Fact, Track
+from profcore.formats.chart import BLANK, ENGINE_FUNCS, IDLE, Chart, ChartMark, Fact, Track
 from profcore.formats.chart_slices import FuncRows, NodeOrder, iso, safe_texts, time_facts, title_of
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.marks import TimelineMark
 from profcore.formats.slice import TimelineExport
 from profcore.formats.timeline import ViewTimeline
-from profcore.weights import KIND_HIDDEN, KIND_IDLE, KIND_JS, TimeParts
+from profcore.weights import KIND_HIDDEN, KIND_IDLE, KIND_JS, MARKERS, TimeParts
 
 ID_CHARS: Final = 8  # of a view's id, which is enough to tell a few apart
 
@@ -26,13 +26,11 @@ def chart_of_views(export: TimelineExport) -> Chart:
     """
     rows, builder = FuncRows(), CallTreeBuilder()
     row_of = rows.add(export.funcs)
+    leaves = {marker: rows.add_own(func) for marker, func in ENGINE_FUNCS.items()} if export.engine_leaves else {}
     tracks = []
     for view in export.views:
-        node_of = [-1] * len(view.func)
-        for stack, prefix in enumerate(view.prefix):
-            node_of[stack] = builder.node(node_of[prefix] if prefix >= 0 else -1, row_of[view.func[stack]])
-        hidden = builder.node(-1, rows.hidden)
-        tracks += [_draw_lane(view, lane, node_of, hidden) for lane in range(view.lanes)]
+        nodes = _add_samples(view, row_of, rows.hidden, leaves, builder)
+        tracks += [_draw_lane(view, lane, nodes) for lane in range(view.lanes)]
     for track in tracks:
         for node, us, samples in zip(track.node, track.us, track.samples, strict=True):
             if node >= 0:
@@ -55,14 +53,37 @@ def chart_of_views(export: TimelineExport) -> Chart:
         started_at_ms=min((view.started_at_ms for view in views), default=0),
         facts=_facts(export, time),
         is_clock=True,
+        tracks_by="view",
     )
 
 
-def _draw_lane(view: ViewTimeline, lane: int, node_of: Sequence[int], hidden: int) -> Track:
-    """Returns the track of a view's traces that share a lane; its nodes are those of the tree of all."""
+def _add_samples(
+    view: ViewTimeline, row_of: Sequence[int], hidden: int, leaves: Mapping[str, int], builder: CallTreeBuilder
+) -> list[int]:
+    """Returns the node of each sample in the tree of all views, or `IDLE` or `BLANK`.
+
+    Where the engine's work is wanted for leaves, it is below the func in which the sample found it.
+    """
+    node_of: list[int] = []
+    for prefix, func in zip(view.prefix, view.func, strict=True):
+        node_of.append(builder.node(node_of[prefix] if prefix >= 0 else -1, row_of[func]))
+    nodes = []
     samples = view.samples
-    is_drawn = [trace.lane == lane for trace in view.traces]
-    rows = [row for row, trace in enumerate(samples.trace) if is_drawn[trace]]
+    for kind, stack, marker in zip(samples.kind, samples.stack, samples.marker, strict=True):
+        if kind == KIND_JS:
+            leaf = leaves.get(MARKERS[marker]) if marker >= 0 else None
+            nodes.append(node_of[stack] if leaf is None else builder.node(node_of[stack], leaf))
+        elif kind == KIND_HIDDEN:
+            nodes.append(builder.node(-1, hidden))
+        else:
+            nodes.append(IDLE if kind == KIND_IDLE else BLANK)
+    return nodes
+
+
+def _draw_lane(view: ViewTimeline, lane: int, nodes: Sequence[int]) -> Track:
+    """Returns the track of a view's traces that share a lane; `nodes` are those of its samples."""
+    samples = view.samples
+    rows = [row for row, trace in enumerate(samples.trace) if view.traces[trace].lane == lane]
     name = f"{safe_text(view.page)} {view.view_id[:ID_CHARS]}" + (f" ({lane + 1})" if lane else "")
     now = samples.time_us[rows[0]] if rows else 0
     track = Track(name, now)
@@ -70,12 +91,7 @@ def _draw_lane(view: ViewTimeline, lane: int, node_of: Sequence[int], hidden: in
         if samples.time_us[row] > now:
             track.add(BLANK, samples.time_us[row] - now, 0)
             now = samples.time_us[row]
-        kind = samples.kind[row]
-        if kind == KIND_JS:
-            node = node_of[samples.stack[row]]
-        else:
-            node = {KIND_HIDDEN: hidden, KIND_IDLE: IDLE}.get(kind, BLANK)
-        track.add(node, samples.weight_us[row], 1)
+        track.add(nodes[row], samples.weight_us[row], 1)
         now += samples.weight_us[row]
     if lane == 0:
         track.marks = [_mark(mark) for mark in view.marks]

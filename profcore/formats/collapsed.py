@@ -9,16 +9,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from profcore.formats.chart import Chart, ChartFunc
+from profcore.formats.chart import Chart, ChartFunc, Paths
+from profcore.formats.chart_parts import chart_of_difference, chart_of_segments
 from profcore.formats.chart_slices import chart_of_slice
 from profcore.formats.chart_views import chart_of_views
-from profcore.formats.slice import SliceExport, TimelineExport
+from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport, TimelineExport
+from profcore.formats.streaming import gather
 
 NO_BREAK_SPACE: Final = "\u00a0"
 # Whatever some reader takes for the end of a line or of a word: control characters, every Unicode space, and `;`.
 ESCAPED: Final = re.compile("[\0-\x20;\\\\\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 UNESCAPED: Final = re.compile(r"\\(?:([n\\])|x([0-9a-f]{2})|u([0-9a-f]{4}))|" + NO_BREAK_SPACE)
-LINES_AT_ONCE: Final = 256
 
 
 def write_slice(export: SliceExport) -> Iterator[bytes]:
@@ -31,20 +32,49 @@ def write_timeline(export: TimelineExport) -> Iterator[bytes]:
     yield from write_chart(chart_of_views(export))
 
 
+def write_segments(export: SegmentedExport) -> Iterator[bytes]:
+    """Yields the collapsed stacks of a slice's segments, each below a root frame of its own."""
+    yield from write_chart(chart_of_segments(export, with_whole=False))
+
+
+def write_difference(export: DifferenceExport) -> Iterator[bytes]:
+    """Yields a difference as `path base head`, in ns a page view, which `flamegraph.pl` draws by the change."""
+    chart = chart_of_difference(export)
+    base, head = (chart.sum_runs([track])[0] for track in chart.tracks)
+    stacks = _Stacks(chart)
+    yield b""
+    yield from gather(
+        stacks.line(node, f"{before} {after}")
+        for node, (before, after) in enumerate(zip(base, head, strict=True))
+        if before or after
+    )
+
+
 def write_chart(chart: Chart) -> Iterator[bytes]:
     """Yields a chart, its paths in the chart's order. Of several tracks each is a root frame of its own."""
-    frames = [name_frame(func) for func in chart.funcs]
-    lines: list[str] = []
+    yield b""  # an empty slice is an empty file, and no end of the pieces
+    yield from gather(_lines(chart))
+
+
+def _lines(chart: Chart) -> Iterator[bytes]:
+    stacks = _Stacks(chart)
     for track in chart.tracks:
-        root = [escape(track.name)] if len(chart.tracks) > 1 else []
+        root = f"{chart.tracks_by}:{NO_BREAK_SPACE}{escape(track.name)};" if len(chart.tracks) > 1 else ""
         for node, us in enumerate(chart.sum_runs([track])[0]):
-            if us <= 0:
-                continue
-            lines.append(";".join([*root, *(frames[func] for func in chart.path(node))]) + f" {us}\n")
-            if len(lines) == LINES_AT_ONCE:
-                yield "".join(lines).encode()
-                lines.clear()
-    yield "".join(lines).encode()
+            if us > 0:
+                yield stacks.line(node, str(us), root)
+
+
+class _Stacks:
+    """The paths of a chart as text."""
+
+    def __init__(self, chart: Chart) -> None:
+        self._paths = Paths(chart)
+        self._frames = [name_frame(func) for func in self._paths.funcs]
+
+    def line(self, node: int, weights: str, root: str = "") -> bytes:
+        """Returns a node's line: `root`, its path, and its weights."""
+        return f"{root}{';'.join([self._frames[func] for func in self._paths.of(node)])} {weights}\n".encode()
 
 
 def name_frame(func: ChartFunc) -> str:

@@ -44,7 +44,8 @@ class Exporter:
     Files are not compressed, but for formats that are by themselves (`is_packed`, gzip).
 
     Each function writes one kind; None stands for a kind that the format has no way to say. Every format writes a
-    slice. Equal exports give equal bytes.
+    slice. Equal exports give equal bytes. `needs_all` says that a size guard must leave out nothing: the file is no
+    larger for more call nodes.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Exporter:
     write_timeline: Callable[[TimelineExport], Iterator[bytes]] | None = None
     write_difference: Callable[[DifferenceExport], Iterator[bytes]] | None = None
     is_packed: bool = False
+    needs_all: bool = False
     has_engine_leaves: bool = False  # whether it heeds `TimelineExport.engine_leaves`
 
     @property
@@ -83,63 +85,90 @@ class Exporter:
         raise UnsupportedKind(f"{self.title} has no way to write a {kind_of(export)}.")
 
 
-EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
-    {
-        exporter.name: exporter
-        for exporter in (
-            Exporter(
-                "firefox",
-                "Firefox Profiler",
-                "application/json",
-                ".json",
-                firefox.write_profile,
-                firefox.write_segments,
-                firefox.write_views,
-                firefox.write_difference,
-                has_engine_leaves=True,
-            ),
-            Exporter(
-                "cpuprofile",
-                "Chrome CPU profile",
-                "application/json",
-                ".cpuprofile",
-                cpuprofile.write_slice,
-                write_timeline=cpuprofile.write_timeline,
-            ),
-            Exporter(
-                "trace-event",
-                "Trace events",
-                "application/json",
-                ".trace.json",
-                trace_events.write_slice,
-                write_timeline=trace_events.write_timeline,
-            ),
-            Exporter(
-                "speedscope",
-                "speedscope",
-                "application/json",
-                ".speedscope.json",
-                speedscope.write_slice,
-                write_timeline=speedscope.write_timeline,
-            ),
-            Exporter(
-                "collapsed",
-                "Collapsed stacks",
-                "text/plain; charset=utf-8",
-                ".collapsed.txt",
-                collapsed.write_slice,
-                write_timeline=collapsed.write_timeline,
-            ),
-            Exporter(
-                "pprof",
-                "pprof",
-                "application/octet-stream",
-                ".pb.gz",
-                pprof.write_slice,
-                write_timeline=pprof.write_timeline,
-                is_packed=True,
-            ),
-            Exporter("csv", "Table (CSV)", "text/csv; charset=utf-8; header=present", ".csv", table.write_slice),
-        )
-    }
+FIREFOX: Final = Exporter(
+    "firefox",
+    "Firefox Profiler",
+    "application/json",
+    ".json",
+    firefox.write_profile,
+    firefox.write_segments,
+    firefox.write_views,
+    firefox.write_difference,
+    has_engine_leaves=True,
 )
+CPUPROFILE: Final = Exporter(
+    "cpuprofile",
+    "Chrome CPU profile",
+    "application/json",
+    ".cpuprofile",
+    cpuprofile.write_slice,
+    write_timeline=cpuprofile.write_timeline,
+    has_engine_leaves=True,
+)
+TRACE_EVENT: Final = Exporter(
+    "trace-event",
+    "Trace events",
+    "application/json",
+    ".trace.json",
+    trace_events.write_slice,
+    trace_events.write_segments,
+    trace_events.write_timeline,
+    has_engine_leaves=True,
+)
+SPEEDSCOPE: Final = Exporter(
+    "speedscope",
+    "speedscope",
+    "application/json",
+    ".speedscope.json",
+    speedscope.write_slice,
+    speedscope.write_segments,
+    speedscope.write_timeline,
+    speedscope.write_difference,
+    has_engine_leaves=True,
+)
+COLLAPSED: Final = Exporter(
+    "collapsed",
+    "Collapsed stacks",
+    "text/plain; charset=utf-8",
+    ".collapsed.txt",
+    collapsed.write_slice,
+    collapsed.write_segments,
+    collapsed.write_timeline,
+    collapsed.write_difference,
+    has_engine_leaves=True,
+)
+PPROF: Final = Exporter(
+    "pprof",
+    "pprof",
+    "application/octet-stream",
+    ".pb.gz",
+    pprof.write_slice,
+    pprof.write_segments,
+    pprof.write_timeline,
+    pprof.write_difference,
+    is_packed=True,
+    has_engine_leaves=True,
+)
+CSV: Final = Exporter(
+    "csv",
+    "Table (CSV)",
+    "text/csv; charset=utf-8; header=present",
+    ".csv",
+    table.write_slice,
+    table.write_segments,
+    write_difference=table.write_difference,
+    needs_all=True,
+)
+
+EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
+    {exporter.name: exporter for exporter in (FIREFOX, CPUPROFILE, TRACE_EVENT, SPEEDSCOPE, COLLAPSED, PPROF, CSV)}
+)
+
+# One trace's envelope as it came. No exporter has it: nothing is written, and not everybody may read it.
+RAW: Final = "raw"
+FORMATS: Final = (*EXPORTERS, RAW)
+
+
+def names_that_write(kind: Kind) -> list[str]:
+    """Returns the names of the formats that can write a kind of export."""
+    return [name for name, exporter in EXPORTERS.items() if kind in exporter.kinds]

@@ -9,16 +9,15 @@ from typing import Final
 
 import msgspec
 
-from profcore.formats.chart import Chart, Track
+from profcore.formats.chart import Chart, ChartFunc, Paths, Track, Unit
+from profcore.formats.chart_parts import chart_of_difference, chart_of_segments
 from profcore.formats.chart_slices import chart_of_slice
 from profcore.formats.chart_views import chart_of_views
-from profcore.formats.slice import SliceExport, TimelineExport
-from profcore.formats.streaming import encode_json, stream_array
+from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport, TimelineExport
+from profcore.formats.streaming import encode_json, stream_array, stream_column
 
 SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 EXPORTER: Final = "Fieldflame"
-# A row is a whole stack: so many rows of the deepest that a browser sends (255 frames) are some 200 kB.
-STACKS_AT_ONCE: Final = 128
 
 
 class Frame(msgspec.Struct, omit_defaults=True):
@@ -40,35 +39,48 @@ def write_timeline(export: TimelineExport) -> Iterator[bytes]:
     yield from write_chart(chart_of_views(export))
 
 
+def write_segments(export: SegmentedExport) -> Iterator[bytes]:
+    """Yields the speedscope file of a slice and its segments: a profile for each, the whole first."""
+    yield from write_chart(chart_of_segments(export, with_whole=True))
+
+
+def write_difference(export: DifferenceExport) -> Iterator[bytes]:
+    """Yields the speedscope file of a difference: two profiles, base and head, in ns a page view.
+
+    The format knows no weights below zero: the two sides are there to be compared.
+    """
+    yield from write_chart(chart_of_difference(export))
+
+
 def write_chart(chart: Chart) -> Iterator[bytes]:
     """Yields a chart: a profile for each track, over one table of frames."""
+    paths = Paths(chart)
     head = {"$schema": SCHEMA, "exporter": EXPORTER, "name": chart.title, "activeProfileIndex": 0}
     yield encode_json(head)[:-1] + b',"fieldflame":' + encode_json(chart.facts) + b',"shared":{"frames":'
-    yield from stream_array(_frames(chart))
+    yield from stream_array(map(_frame, paths.funcs))
     yield b'},"profiles":['
     for index, track in enumerate(chart.tracks):
         yield b"," if index else b""
-        yield from _profile(chart, track)
+        yield from _profile(track, paths, chart.unit)
     yield b"]}"
 
 
-def _frames(chart: Chart) -> Iterator[Frame]:
-    for func in chart.funcs:
-        place = func.place
-        yield Frame(func.label) if place is None else Frame(func.label, place.uri, place.line, place.column)
+def _frame(func: ChartFunc) -> Frame:
+    place = func.place
+    return Frame(func.label) if place is None else Frame(func.label, place.uri, place.line, place.column)
 
 
-def _profile(chart: Chart, track: Track) -> Iterator[bytes]:
+def _profile(track: Track, paths: Paths, unit: Unit) -> Iterator[bytes]:
     head = {
         "type": "sampled",
         "name": track.name,
-        "unit": "microseconds",
+        "unit": unit,
         "startValue": track.start_us,
         "endValue": track.end_us,
     }
     runs = [(node, us) for node, us in zip(track.node, track.us, strict=True) if us > 0]
     yield encode_json(head)[:-1] + b',"samples":'
-    yield from stream_array((chart.path(node) for node, _ in runs), STACKS_AT_ONCE)
+    yield from stream_array(paths.of(node) for node, _ in runs)
     yield b',"weights":'
-    yield from stream_array([us for _, us in runs])
+    yield from stream_column([us for _, us in runs])
     yield b"}"

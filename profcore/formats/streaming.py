@@ -1,15 +1,14 @@
 """Writing large values in pieces: JSON from typed structs, gzip around any pieces. Equal input gives equal bytes."""
 
 import zlib
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 encode_json: Final = msgspec.json.encode
-# Rows that are structs or lists go out by so many, which bounds what of them is in memory: some 200 kB of usual rows.
-ROWS_AT_ONCE: Final = 1_024
+# Small pieces are sent together until they are so large: what a packer and a socket take well.
+PIECE_BYTES: Final = 256 * 1024
 # A column goes out in slices of so many rows: some 100 kB of text, whatever the size of the table.
 ROWS_PER_PIECE: Final = 16_384
 GZIP_LEVEL: Final = 6
@@ -55,14 +54,38 @@ def _stream_list(rows: list[object]) -> Iterator[bytes]:
     yield b"]" if rows else b"[]"
 
 
-def stream_array(rows: Iterable[object], at_once: int = ROWS_AT_ONCE) -> Iterator[bytes]:
+def stream_array(rows: Iterable[object]) -> Iterator[bytes]:
     """Yields a JSON array in pieces, taking its rows from an iterator as they are needed."""
-    pending = iter(rows)
-    separator = b"["
-    while batch := list(islice(pending, at_once)):
-        yield separator + encode_json(batch)[1:-1]
+    yield b"["
+    yield from gather(_separated(rows))
+    yield b"]"
+
+
+def stream_column(numbers: Sequence[int]) -> Iterator[bytes]:
+    """Yields a JSON array of numbers in pieces."""
+    yield from _stream_list(list(numbers))
+
+
+def _separated(rows: Iterable[object]) -> Iterator[bytes]:
+    separator = b""
+    for row in rows:
+        yield separator + encode_json(row)
         separator = b","
-    yield b"[]" if separator == b"[" else b"]"
+
+
+def gather(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields small pieces joined to ones of `PIECE_BYTES` or, by the last of them, a little more."""
+    batch: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        batch.append(piece)
+        size += len(piece)
+        if size >= PIECE_BYTES:
+            yield b"".join(batch)
+            batch.clear()
+            size = 0
+    if batch:
+        yield b"".join(batch)
 
 
 def gzip_stream(pieces: Iterable[bytes]) -> Iterator[bytes]:

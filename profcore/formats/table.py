@@ -7,14 +7,15 @@ that begins with an apostrophe, too, so that taking the first one away gives the
 
 import csv
 import io
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from profcore.calltree import CallTree
 from profcore.fold import FuncSums, sum_by_func
 from profcore.formats.firefox.tables import safe_text
-from profcore.formats.slice import ExportFunc, SliceExport
+from profcore.formats.slice import DifferenceExport, ExportFunc, SegmentedExport, SliceExport
+from profcore.formats.streaming import gather
 
 COLUMNS: Final = (
     "kind",
@@ -34,8 +35,10 @@ COLUMNS: Final = (
     "self_samples",
     "total_samples",
 )
+COMPARED: Final = ("self_ms", "total_ms", "hidden_ms", "hidden_total_ms")
+NS_DIGITS: Final = 6  # of ms
+NUMBERS: Final = len(COMPARED) + 2  # the columns from `self_ms` on
 GUARDED: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
-ROWS_AT_ONCE: Final = 512
 Cell = str | int | float | None
 
 
@@ -45,11 +48,52 @@ def write_slice(export: SliceExport) -> Iterator[bytes]:
     Funcs with neither JS nor hidden time nor samples are left out. `hidden_ms` is what was attributed to a func, and
     is in no other column but `hidden_total_ms`; all hidden time is the part `(hidden)`.
     """
-    rows = _rows(export)
-    while batch := list(islice(rows, ROWS_AT_ONCE)):
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\r\n").writerows([guard(cell) for cell in row] for row in batch)
-        yield text.getvalue().encode()
+    yield from _write([COLUMNS], _rows(export))
+
+
+def write_segments(export: SegmentedExport) -> Iterator[bytes]:
+    """Yields the tables of a slice's segments in one: their dimension is the first column. The whole is not in it."""
+    rows = ((safe_text(label), *row) for label, part in export.segments for row in _rows(part))
+    yield from _write([(export.by, *COLUMNS)], rows)
+
+
+def write_difference(export: DifferenceExport) -> Iterator[bytes]:
+    """Yields the table of a difference: base, head and head minus base, in ms a page view to the nanosecond.
+
+    The largest increase of self comes first. A func is the same on both sides if all that is written of it is.
+    """
+    sides = [_per_view(side) for side in (export.base, export.head)]
+    nothing = [0.0] * len(COMPARED)
+    rows = []
+    for key in dict.fromkeys([*sides[1], *sides[0]]):
+        base, head = (side.get(key, nothing) for side in sides)
+        threes = [(before, after, after - before) for before, after in zip(base, head, strict=True)]
+        rows.append((key, [round(cell, NS_DIGITS) for three in threes for cell in three], threes[0][2]))
+    rows.sort(key=lambda row: (-row[2], _text_key(row[0])))
+    header = [f"{side}_{name}" for name in COMPARED for side in ("base", "head", "delta")]
+    yield from _write([(*COLUMNS[:-NUMBERS], *header)], ((*key, *cells) for key, cells, _ in rows))
+
+
+def _per_view(side: SliceExport) -> dict[tuple[Cell, ...], list[float]]:
+    """Returns the times of each func and part of a side, ms a page view, by their texts."""
+    views = max(side.views, 1)
+    sums: dict[tuple[Cell, ...], list[float]] = {}
+    for row in _rows(side):
+        numbers = row[-NUMBERS : -NUMBERS + len(COMPARED)]
+        times = [cell / views if isinstance(cell, float) else 0.0 for cell in numbers]
+        known = sums.setdefault(row[:-NUMBERS], [0.0] * len(COMPARED))
+        sums[row[:-NUMBERS]] = [before + more for before, more in zip(known, times, strict=True)]
+    return sums
+
+
+def _write(header: Iterable[tuple[Cell, ...]], body: Iterable[tuple[Cell, ...]]) -> Iterator[bytes]:
+    yield from gather(map(_encode, chain(header, body)))
+
+
+def _encode(row: tuple[Cell, ...]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow([guard(cell) for cell in row])
+    return text.getvalue().encode()
 
 
 def guard(cell: Cell) -> Cell:
@@ -58,7 +102,6 @@ def guard(cell: Cell) -> Cell:
 
 
 def _rows(export: SliceExport) -> Iterator[tuple[Cell, ...]]:
-    yield COLUMNS
     sums = _sum_tree(export.tree)
     rows = [(func, _texts(export.funcs[func])) for func in sums.funcs()]
     rows.sort(key=lambda row: (-sums.self_us.get(row[0], 0), -sums.total_us.get(row[0], 0), _text_key(row[1])))

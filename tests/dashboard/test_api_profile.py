@@ -11,7 +11,7 @@ from django.test import Client
 from aggregate.models import Cell
 from ingest.models import Project
 from profcore.formats.firefox.shapes import PROCESSED_PROFILE_VERSION
-from tests.dashboard.conftest import TRACE_ID
+from tests.dashboard.conftest import RAW_BODY, TRACE_ID, People
 from tests.profcore.formats.readers import READERS
 
 VIEW_ID = "6f1d9d0e-6a43-5b53-9f5e-0d3b6c1c2a10"
@@ -154,3 +154,41 @@ def test_a_bad_parameter_is_400_and_named(member: Client, query: str, field: str
     response = member.get(f"/api/v1/projects/shop/profile?{query}")
     assert response.status_code == 400
     assert response.json()["field"] == field
+
+
+RAW_ADDRESS = f"/api/v1/projects/shop/profile?format=raw&trace={TRACE_ID}"
+
+
+def test_a_raw_trace_comes_as_it_is_kept_expanded_or_as_a_file(client: Client, people: People) -> None:
+    client.force_login(people.owner)
+    plain = client.get(RAW_ADDRESS)
+    assert (plain.content, plain["Content-Type"]) == (RAW_BODY, "application/json")
+    packed = client.get(RAW_ADDRESS, headers={"Accept-Encoding": "gzip"})
+    assert packed["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.content) == RAW_BODY
+    file = client.get(RAW_ADDRESS + "&compress=gzip", headers={"Accept-Encoding": "gzip"})
+    assert not file.has_header("Content-Encoding")
+    assert file["Content-Type"] == "application/gzip"
+    assert file["Content-Disposition"] == f'attachment; filename="trace-{TRACE_ID}.json.gz"'
+    assert gzip.decompress(file.content) == RAW_BODY
+
+
+def test_a_raw_trace_is_for_those_who_may_read_it(member: Client) -> None:
+    assert member.get(RAW_ADDRESS).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [("", "trace"), ("&trace=a&trace=b", "trace"), (f"&trace={TRACE_ID}&page=/cart", "page"), ("&axis=sum", "axis")],
+)
+def test_a_raw_trace_is_one_and_takes_no_filter(client: Client, people: People, query: str, field: str) -> None:
+    client.force_login(people.owner)
+    response = client.get("/api/v1/projects/shop/profile?format=raw" + query)
+    assert response.status_code == 400
+    assert response.json()["field"] == field
+
+
+def test_a_raw_trace_that_is_not_there_is_404(client: Client, people: People) -> None:
+    client.force_login(people.owner)
+    for ref in ("00000000-0000-4000-8000-000000000000", "nonsense"):
+        assert client.get(f"/api/v1/projects/shop/profile?format=raw&trace={ref}").status_code == 404

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.http import StreamingHttpResponse
 from django.test import Client
+from pytest_django import Settings
 
 from ingest.models import Membership
 from tests.aggregate.posting import fold_all, post
@@ -12,6 +13,7 @@ from tests.builders import make_project
 from tests.dashboard.conftest import People
 from tests.envelopes import make_envelope, view_id_of
 from tests.profcore.formats.lint import load_good
+from tests.profcore.formats.readers import READERS
 
 ADDRESS = "/api/v1/projects/tea/profile?format=firefox"
 VIEW = view_id_of("a")
@@ -25,6 +27,46 @@ def tea(client: Client, people: People) -> Client:
     add(make_envelope("a", "A\nA B", marks=[{"type": "lcp", "start": 3}]))
     client.force_login(people.member)
     return client
+
+
+def test_a_format_that_cannot_say_it_is_refused_with_those_that_can(tea: Client) -> None:
+    address = ADDRESS.replace("firefox", "cpuprofile")
+    for query, field, others in (
+        ("&segment=page", "segment", "firefox, trace-event, speedscope, collapsed, pprof, csv"),
+        ("&base_release=1.0.0&head_release=2.0.0", "base_release", "firefox, speedscope, collapsed, pprof, csv"),
+    ):
+        response = tea.get(address + query)
+        assert response.status_code == 400
+        assert response.json()["field"] == field
+        assert response.json()["detail"].endswith(f"; {others} have.")
+
+
+@pytest.mark.parametrize("name", ["cpuprofile", "trace-event", "speedscope", "collapsed", "pprof", "csv"])
+def test_a_view_comes_in_every_format(tea: Client, name: str) -> None:
+    response = tea.get(ADDRESS.replace("firefox", name) + f"&view={VIEW}")
+    assert isinstance(response, StreamingHttpResponse), response.content
+    body = response.getvalue()
+    for told in READERS.values():
+        if told.exporter == name:
+            assert sum(told.read(body).self_us.values()) == 20_000
+
+
+@pytest.mark.parametrize("query", ["&segment=release", "&base_release=1.0.0&head_release=1.0.0"])
+def test_segments_and_differences_come_in_every_format_that_has_them(tea: Client, query: str) -> None:
+    for name in ("speedscope", "collapsed", "pprof", "csv"):
+        response = tea.get(ADDRESS.replace("firefox", name) + query)
+        assert isinstance(response, StreamingHttpResponse), response.content
+        assert response.getvalue()
+
+
+def test_the_table_is_of_all_functions_whatever_the_size_guard(tea: Client, settings: Settings) -> None:
+    settings.EXPORT_MAX_CALL_NODES = 1
+    rows = tea.get(ADDRESS.replace("firefox", "csv"))
+    pruned = tea.get(ADDRESS.replace("firefox", "collapsed"))
+    assert isinstance(rows, StreamingHttpResponse)
+    assert isinstance(pruned, StreamingHttpResponse)
+    assert rows.getvalue().count(b"function,") == 2
+    assert b"(pruned)" in pruned.getvalue()
 
 
 def add(*envelopes: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from ingest.services import create_token
 from profcore.formats.registry import EXPORTERS
 from tests.aggregate.posting import fold_all, post, rows
 from tests.builders import make_project
+from tests.dashboard.conftest import RAW_BODY, TRACE_ID
 from tests.envelopes import make_envelope, view_id_of
 from tests.profcore.formats.readers import READERS
 
@@ -64,6 +65,10 @@ def test_every_format_is_written_packed_once_at_most(
         (("--project", "shop", "--tag", "warm"), "--tag: tag must be key:value"),
         (("--project", "shop", "--func-over", "1"), "--func-over: func_over must be"),
         (("--project", "shop", "-o", "/no/such/folder/x.json"), "cannot be written"),
+        (("--project", "shop", "--format", "raw"), "--format raw takes one --trace"),
+        (("--project", "shop", "--format", "raw", "--trace", TRACE_ID, "--page", "/cart"), "takes one --trace"),
+        (("--project", "shop", "--format", "raw", "--trace", "nonsense"), "--trace: there is no such trace"),
+        (("--project", "shop", "--func-over", "1"), "--func-over: func_over"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(shop: Project, arguments: tuple[str, ...], sentence: str) -> None:
@@ -87,6 +92,13 @@ def test_segments_and_differences_are_written_too(
     export("--project", "shop", *arguments, "-o", str(tmp_path / "x.json"))
     profile = json.loads((tmp_path / "x.json").read_bytes())
     assert [thread["name"] for thread in profile["threads"]] == tracks
+
+
+@pytest.mark.parametrize("name", ["trace.json", "trace.json.gz"])
+def test_a_raw_trace_is_written_as_it_came(shop: Project, tmp_path: Path, name: str) -> None:
+    export("--project", "shop", "--format", "raw", "--trace", TRACE_ID, "-o", str(tmp_path / name))
+    written = (tmp_path / name).read_bytes()
+    assert (gzip.decompress(written) if name.endswith(".gz") else written) == RAW_BODY
 
 
 def test_a_fine_slice_of_any_size_is_what_the_api_answers(

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from profcore.formats.pprof.writer import write_slice
+from profcore.formats.pprof.writer import write_difference, write_segments, write_slice
 from profcore.formats.slice import SliceExport
 from tests.format_judges import read_by_pprof_format, run_go_pprof
 from tests.profcore.formats.builders import export_of, export_tree
 from tests.profcore.formats.readers import READERS, told_sums
+from tests.profcore.formats.test_parts import BY_RELEASE, DIFFERENCE
 from tests.proof.recorded import Group, export_group, groups
 from tests.proof.test_formats_agree import hostile_export
 
@@ -70,3 +71,23 @@ def test_the_command_opens_hostile_names_deep_stacks_and_an_empty_slice(tmp_path
         assert f"of {total_us}{'us' if total_us else ''} total" in run_go_pprof(
             save(export, tmp_path), "-top", "-unit=us"
         )
+
+
+def test_the_command_shows_a_difference_as_one_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "difference.pb.gz"
+    path.write_bytes(b"".join(write_difference(DIFFERENCE)))
+
+    shown = run_go_pprof(path, "-top", "-unit=us", "-nodefraction=0", "-nodecount=100")
+
+    rows = {row[3]: (int(row[1]), int(row[2])) for row in map(ROW.fullmatch, shown.splitlines()) if row}
+    assert rows == {"render": (2_000, 2_000), "main": (-500, 1_300), "gone": (-200, -200), "(hidden)": (100, 100)}
+    assert "of 1200us total" in shown, "percentages are of the base"
+
+
+def test_the_command_takes_one_segment_by_its_label(tmp_path: Path) -> None:
+    path = tmp_path / "segments.pb.gz"
+    path.write_bytes(b"".join(write_segments(BY_RELEASE)))
+
+    shown = run_go_pprof(path, "-top", "-unit=us", "-tagfocus=release=2.0.0")
+
+    assert "accounting for 5500us, 55.00% of 10000us total" in shown

@@ -10,11 +10,12 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from profcore.formats.registry import EXPORTERS
-from profcore.formats.slice import SliceExport, TimelineExport
+from profcore.formats.slice import Export, SliceExport, TimelineExport
 from tests.e2e.browser import open_page
 from tests.format_judges import read_by_speedscope, read_schema
 from tests.profcore.formats.builders import export_of
 from tests.profcore.formats.readers import READERS, Key, Sums, told_sums
+from tests.profcore.formats.test_parts import BY_RELEASE, DIFFERENCE
 from tests.proof.recorded import Group, export_group, groups, recorded_traces
 from tests.proof.test_formats_agree import hostile_export
 from tests.proof.test_views_agree import export_view, fold_sums
@@ -35,7 +36,7 @@ def read_one(page: Page, name: str, export: SliceExport | TimelineExport) -> Sum
     return sums
 
 
-def check_schema(export: SliceExport | TimelineExport) -> None:
+def check_schema(export: Export) -> None:
     jsonschema.validate(json.loads(b"".join(EXPORTERS["speedscope"].write(export))), read_schema())
 
 
@@ -87,6 +88,18 @@ def test_a_view_is_read_on_its_clock(page: Page) -> None:
     assert (found.self_us, found.total_us) == (expected.self_us, expected.total_us)
 
 
+def test_segments_and_sides_are_profiles_of_their_own(page: Page) -> None:
+    segments = read_by_speedscope(page, "a.json", b"".join(EXPORTERS["speedscope"].write(BY_RELEASE)))
+    assert {name: sum(sums.self_us.values()) for name, sums in segments.items()} == {
+        "All: /checkout": 10_000,
+        "1.0.0": 4_500,
+        "2.0.0": 5_500,
+    }
+
+    sides = read_by_speedscope(page, "b.json", b"".join(EXPORTERS["speedscope"].write(DIFFERENCE)))
+    assert {name: sum(sums.self_us.values()) for name, sums in sides.items()} == {"base": 1_200, "head": 2_600}
+
+
 @pytest.mark.parametrize("group", groups(), ids=" ".join)
 def test_a_recorded_slice_and_view_keep_to_the_published_schema(group: Group) -> None:
     check_schema(export_group(group))
@@ -96,6 +109,8 @@ def test_a_recorded_slice_and_view_keep_to_the_published_schema(group: Group) ->
 def test_hostile_and_empty_slices_keep_to_the_published_schema() -> None:
     check_schema(hostile_export())
     check_schema(export_of({}))
+    check_schema(BY_RELEASE)
+    check_schema(DIFFERENCE)
 
 
 def test_the_schema_notices_a_fault() -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +18,9 @@ from tests.format_judges import read_by_devtools, run_go_pprof
 from tests.profcore.formats.readers import READERS, Key, Sums, Told, decode_message, decode_packed
 from tests.proof.recorded import Group, groups, recorded_traces
 
-WRITES_VIEWS = {name: told for name, told in READERS.items() if "timeline" in EXPORTERS[told.exporter].kinds}
+WRITES_VIEWS = {
+    name: told for name, told in READERS.items() if told.views and "timeline" in EXPORTERS[told.exporter].kinds
+}
 
 
 def export_view(*views: list[Envelope], page: str = "/cart") -> TimelineExport:
@@ -214,5 +217,21 @@ def test_the_command_of_pprof_tells_views_apart(tmp_path: Any) -> None:
     (path := tmp_path / "views.pb.gz").write_bytes(write("pprof", export_view(first, second)))
 
     for view, us in (("11111111", 10_000), ("22222222", 20_000)):
-        shown = run_go_pprof(path, "-top", "-unit=us", f"-tagfocus=track=/cart {view}")
+        shown = run_go_pprof(path, "-top", "-unit=us", f"-tagfocus=view=/cart {view}")
         assert f"accounting for {us}us" in shown
+
+
+@pytest.mark.parametrize("format_name", WRITES_VIEWS)
+def test_the_engines_work_is_a_leaf_below_its_function_where_it_is_asked_for(format_name: str) -> None:
+    told = WRITES_VIEWS[format_name]
+    envelope = make_envelope("a", "A\nA B\nA B")
+    envelope["trace"]["samples"][1]["marker"] = "layout"
+    plain = export_view([decode_envelope(json.dumps(envelope).encode(), Limits())])
+
+    without, leaves = (
+        told.read(write(told.exporter, replace(plain, engine_leaves=engine_leaves))) for engine_leaves in (False, True)
+    )
+
+    assert leaves.self_us[Key("(layout)")] == 10_000
+    assert {key: us for key, us in leaves.total_us.items() if key.label != "(layout)"} == without.total_us
+    assert sum(leaves.self_us.values()) == sum(without.self_us.values())

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
@@ -17,12 +18,14 @@ from aggregate.selectors import (
     resolve_export,
     resolve_slice,
     select_export,
+    select_raw_body,
 )
 from aggregate.selectors.fine import count_looks
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.requests import AXES, ENGINES
+from ingest.bodies import expand
 from ingest.models import Project
-from profcore.formats.registry import EXPORTERS
+from profcore.formats.registry import EXPORTERS, FORMATS, RAW
 from profcore.formats.slice import SEGMENTS, Export
 from profcore.formats.streaming import gzip_stream
 
@@ -31,12 +34,12 @@ class Command(BaseCommand):
     help = (
         "Writes a slice of a project as a profile. Each of --release, --page, --from, --to, --device, --browser, "
         "--view, --trace, --tag and --func-over may be given several times; absent means all. The last four are "
-        "answered from raw traces, however many, batch by batch."
+        "answered from raw traces, however many, batch by batch. With --format raw: one trace as it came."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG", help="the project")
-        parser.add_argument("--format", choices=sorted(EXPORTERS), default="firefox", help="default: %(default)s")
+        parser.add_argument("--format", choices=sorted(FORMATS), default="firefox", help="default: %(default)s")
         parser.add_argument(
             "--output", "-o", metavar="FILE", help="where to; gzip where it ends in .gz; default: standard output"
         )
@@ -48,7 +51,7 @@ class Command(BaseCommand):
             ("device", "a device class"),
             ("browser", "a browser family"),
             ("view", "a page view's id"),
-            ("trace", "a trace's id"),
+            ("trace", "a trace's id; for --format raw, VIEW.SEQ too"),
             ("tag", "key:value; several must all be there"),
             ("func-over", "ID:MS, views in which that function's total is above so many ms; several must all hold"),
         ):
@@ -75,6 +78,9 @@ class Command(BaseCommand):
             tag=options["slice_tag"],
             func_over=options["slice_func_over"],
         )
+        if options["format"] == RAW:
+            write_pieces([_read_raw(project, query)], options["output"])
+            return
         exporter = EXPORTERS[options["format"]]
         how = ExportQuery(**{field: options[f"export_{field}"] for field in EXPORT_FIELDS})
         try:
@@ -83,6 +89,18 @@ class Command(BaseCommand):
         except SliceError as error:
             raise CommandError(f"--{error.field.replace('_', '-')}: {error.detail}") from None
         write_pieces(exporter.write(export), options["output"], is_packed=exporter.is_packed)
+
+
+def _read_raw(project: Project, query: SliceQuery) -> bytes:
+    """Returns one trace's envelope as it came, expanded."""
+    others = [name for name in SliceQuery.__slots__ if name != "trace" and getattr(query, name)]
+    if others or len(query.trace) != 1:
+        raise CommandError("--format raw takes one --trace, and nothing else of a slice.")
+    found = select_raw_body(project.pk, query.trace[0])
+    if found is None:
+        raise CommandError("--trace: there is no such trace, or its raw body has expired.")
+    is_gzip, body = found
+    return expand(body, max_bytes=settings.INGEST_MAX_EXPANDED_BYTES) if is_gzip else body
 
 
 def _add_export_arguments(parser: CommandParser) -> None:

@@ -10,7 +10,7 @@ from profcore.formats.chart_slices import chart_of_slice
 from profcore.formats.chart_views import chart_of_views
 from profcore.formats.chrome.nodes import profile_nodes, sample_columns
 from profcore.formats.slice import SliceExport, TimelineExport
-from profcore.formats.streaming import encode_json, stream_array
+from profcore.formats.streaming import encode_json, stream_array, stream_column
 
 
 def write_slice(export: SliceExport) -> Iterator[bytes]:
@@ -33,7 +33,7 @@ def write_chart(chart: Chart) -> Iterator[bytes]:
     yield b'{"nodes":'
     yield from stream_array(profile_nodes(chart))
     yield b',"startTime":0,"endTime":' + encode_json(sum(columns.deltas)) + b',"samples":'
-    yield from stream_array(columns.samples)
+    yield from stream_column(columns.samples)
     yield b',"timeDeltas":'
-    yield from stream_array(columns.deltas)
+    yield from stream_column(columns.deltas)
     yield b',"fieldflame":' + encode_json({"title": chart.title, **chart.facts}) + b"}"

@@ -14,11 +14,12 @@ from typing import Final
 import msgspec
 
 from profcore.formats.chart import Chart, ChartFunc, Track, find_calls
+from profcore.formats.chart_parts import chart_of_segments
 from profcore.formats.chart_slices import chart_of_slice
 from profcore.formats.chart_views import chart_of_views
 from profcore.formats.chrome.nodes import CallFrame, call_frames, sample_columns, trace_nodes
-from profcore.formats.slice import SliceExport, TimelineExport
-from profcore.formats.streaming import encode_json
+from profcore.formats.slice import SegmentedExport, SliceExport, TimelineExport
+from profcore.formats.streaming import encode_json, stream_array
 
 # DevTools takes a time of 0 for none; a small origin keeps every time exact where it is reckoned in fractions of ms.
 ORIGIN_US: Final = 1_000_000
@@ -33,7 +34,6 @@ OURS: Final = "fieldflame"
 CHUNK: Final = "ProfileChunk"
 # Some 200 kB of usual nodes; and DevTools hands a chunk's rows to one call, whose arguments have a limit.
 ROWS_PER_CHUNK: Final = 1_024
-EVENTS_AT_ONCE: Final = 512
 
 
 class Event(msgspec.Struct, omit_defaults=True):
@@ -61,20 +61,27 @@ def write_timeline(export: TimelineExport) -> Iterator[bytes]:
     yield from write_chart(chart_of_views(export))
 
 
+def write_segments(export: SegmentedExport) -> Iterator[bytes]:
+    """Yields the trace of a slice and its segments: threads for each, those of the whole first."""
+    yield from write_chart(chart_of_segments(export, with_whole=True))
+
+
 def write_chart(chart: Chart) -> Iterator[bytes]:
     """Yields a chart: threads for each track. `metadata` holds the facts, and what of the clock is the axis' 0."""
     origin_us = find_origin(chart)
     metadata = {"title": chart.title, "origin_us": origin_us, **chart.facts}
-    yield b'{"displayTimeUnit":"ms","metadata":' + encode_json(metadata) + b',"traceEvents":['
-    batch: list[Event] = []
-    separator = b""
-    for event in _events(chart, origin_us):
-        batch.append(event)
-        if len(batch) == EVENTS_AT_ONCE or event.name == CHUNK:
-            yield separator + encode_json(batch)[1:-1]
-            separator = b","
-            batch.clear()
-    yield (separator if batch else b"") + encode_json(batch)[1:-1] + b"]}"
+    yield escape_for_perfetto(b'{"displayTimeUnit":"ms","metadata":' + encode_json(metadata) + b',"traceEvents":')
+    yield from map(escape_for_perfetto, stream_array(_events(chart, origin_us)))
+    yield b"}"
+
+
+def escape_for_perfetto(piece: bytes) -> bytes:
+    r"""Returns JSON that says the same without `\\` and DEL: a page's function called so would spoil the whole file.
+
+    Perfetto's tokenizer takes a quote after any backslash for an escaped one, so that a name which ends in a backslash
+    has no end, and it stops at a DEL outside of events. The piece must not end within an escape.
+    """
+    return piece.replace(b"\\\\", rb"\u005c").replace(b"\x7f", rb"\u007f")
 
 
 def find_origin(chart: Chart) -> int:

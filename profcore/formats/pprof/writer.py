@@ -7,7 +7,8 @@ comments tell of it.
 from collections.abc import Iterator
 from typing import Final
 
-from profcore.formats.chart import Chart, ChartFunc, Place
+from profcore.formats.chart import Chart, ChartFunc, Paths, Place, Track
+from profcore.formats.chart_parts import chart_of_difference, chart_of_segments
 from profcore.formats.chart_slices import chart_of_slice
 from profcore.formats.chart_views import chart_of_views
 from profcore.formats.pprof.messages import (
@@ -22,15 +23,16 @@ from profcore.formats.pprof.messages import (
     value_type,
     varint,
 )
-from profcore.formats.slice import SliceExport, TimelineExport
-from profcore.formats.streaming import gzip_stream
+from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport, TimelineExport
+from profcore.formats.streaming import gather, gzip_stream
 
 SAMPLE: Final = 2
 MAPPING: Final = 3
 LOCATION: Final = 4
 FUNCTION: Final = 5
 MAPPING_ID: Final = 1  # pprof wants one: it stands for the binary, and here for the project
-SAMPLES_AT_ONCE: Final = 128
+# pprof's own: its samples are what percentages of a difference are of.
+BASE_LABEL: Final = "pprof::base"
 WEB_LINK: Final = ("https://", "http://")
 
 
@@ -44,49 +46,66 @@ def write_timeline(export: TimelineExport) -> Iterator[bytes]:
     yield from write_chart(chart_of_views(export))
 
 
-def write_chart(chart: Chart) -> Iterator[bytes]:
-    """Yields a chart. Where there are several tracks, each sample has its own's name as the label `track`."""
-    return gzip_stream(_messages(chart))
+def write_segments(export: SegmentedExport) -> Iterator[bytes]:
+    """Yields the pprof profile of a slice whose samples have their segment as a label, such as `release`."""
+    yield from write_chart(chart_of_segments(export, with_whole=False))
 
 
-def _messages(chart: Chart) -> Iterator[bytes]:
-    strings = Strings()
+def write_difference(export: DifferenceExport) -> Iterator[bytes]:
+    """Yields head minus base, in ns a page view, as `pprof -diff_base` does: base's samples count below zero."""
+    yield from write_chart(chart_of_difference(export), base="base")
+
+
+def write_chart(chart: Chart, *, base: str | None = None) -> Iterator[bytes]:
+    """Yields a chart. Where there are several tracks, each sample has its own's name as a label, by `tracks_by`.
+
+    Samples of the track `base` are those that the others are compared with.
+    """
+    return gzip_stream(gather(_messages(chart, base)))
+
+
+def _messages(chart: Chart, base: str | None) -> Iterator[bytes]:
+    strings, paths = Strings(), Paths(chart)
     yield _head(chart, strings)
-    for index, func in enumerate(chart.funcs):
+    for index, func in enumerate(paths.funcs):
         yield _func(index + 1, func, strings)
-    track_key, start_key, microseconds = (strings.intern(text) for text in ("track", "start", "microseconds"))
-    names = [strings.intern(track.name) for track in chart.tracks]
+    labels = [_track_labels(chart, track, base, strings) for track in chart.tracks]
+    start_key, unit = strings.intern("start"), strings.intern(chart.unit)
     yield strings.encode()
-    ids = [varint(index + 1) for index in range(len(chart.funcs))]
-    pieces: list[bytes] = []
-    for track, name in zip(chart.tracks, names, strict=True):
-        now = track.start_us
-        shared = [label(track_key, text=name)] if len(names) > 1 else []
+    ids = [varint(index + 1) for index in range(len(paths.funcs))]
+    for track, shared in zip(chart.tracks, labels, strict=True):
+        now, sign = track.start_us, -1 if track.name == base else 1
         for node, us, samples in zip(track.node, track.us, track.samples, strict=True):
             if node >= 0:
-                own = [label(start_key, number=now, unit=microseconds)] if chart.is_clock else []
-                stack = b"".join([ids[func] for func in reversed(chart.path(node))])
-                pieces.append(bytes_field(SAMPLE, sample(stack, (samples, us), [*shared, *own])))
-                if len(pieces) == SAMPLES_AT_ONCE:
-                    yield b"".join(pieces)
-                    pieces.clear()
+                own = [label(start_key, number=now, unit=unit)] if chart.is_clock else []
+                stack = b"".join([ids[func] for func in reversed(paths.of(node))])
+                values = (samples * sign, us * sign) if base is None else (us * sign,)
+                yield bytes_field(SAMPLE, sample(stack, values, [*shared, *own]))
             now += us
-    yield b"".join(pieces)
+
+
+def _track_labels(chart: Chart, track: Track, base: str | None, strings: Strings) -> list[bytes]:
+    if base is not None:
+        return [label(strings.intern(BASE_LABEL), text=strings.intern("true"))] if track.name == base else []
+    if len(chart.tracks) == 1:
+        return []
+    return [label(strings.intern(chart.tracks_by), text=strings.intern(track.name))]
 
 
 def _head(chart: Chart, strings: Strings) -> bytes:
     count = value_type(strings.intern("samples"), strings.intern("count"))
-    time = value_type(strings.intern("time"), strings.intern("microseconds"))
+    time = value_type(strings.intern("time"), strings.intern(chart.unit))
+    is_counted = chart.unit == "microseconds"  # a difference is for each page view, of which samples are fractions
     comments = [f"{chart.title}", *(f"{name}: {_text(fact)}" for name, fact in chart.facts.items() if fact != [])]
     link = chart.facts.get("link")
     return b"".join(
         (
-            bytes_field(1, count),
+            bytes_field(1, count) if is_counted else b"",
             bytes_field(1, time),
             bytes_field(MAPPING, mapping(MAPPING_ID, strings.intern(str(chart.facts.get("project", ""))))),
             number_field(9, round(chart.started_at_ms * 1_000_000)),
             number_field(10, _duration_us(chart) * 1_000),
-            bytes_field(11, time),
+            bytes_field(11, value_type(strings.intern("time"), strings.intern("microseconds"))),
             number_field(12, chart.interval_us),
             *(number_field(13, strings.intern(comment)) for comment in comments),
             number_field(14, strings.intern("time")),

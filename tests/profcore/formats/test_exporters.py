@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 
 from profcore.calltree import CallTree
+from profcore.formats.chart import MAX_PATH
 from profcore.formats.registry import EXPORTERS
 from profcore.formats.slice import SliceExport
 from tests.profcore.formats.builders import export_of, export_tree
-from tests.profcore.formats.readers import READERS, told_sums
+from tests.profcore.formats.readers import READERS, Key, told_sums
 from tests.profcore.strategies import PROPERTY, call_trees
 
 NODES = 20_000
@@ -52,10 +53,11 @@ def test_equal_slices_give_equal_bytes_whatever_the_order_of_their_rows(name: st
 
 @pytest.mark.parametrize("name", EXPORTERS)
 def test_the_file_comes_in_small_pieces(name: str) -> None:
-    pieces = list(EXPORTERS[name].write(export_tree([(node - 1) // 3 if node else -1 for node in range(NODES)], NODES)))
-
-    assert max(map(len, pieces)) < 1_000_000
-    assert all(isinstance(piece, bytes) for piece in pieces)
+    bushy = [(node - 1) // 3 if node else -1 for node in range(NODES)]
+    deep = list(range(-1, 1_999))
+    for prefix in (bushy, deep):
+        pieces = list(EXPORTERS[name].write(export_tree(prefix, len(prefix))))
+        assert max(map(len, pieces)) < 1_000_000
 
 
 @pytest.mark.parametrize("name", EXPORTERS)
@@ -70,6 +72,24 @@ def test_a_stack_ten_thousand_deep_is_written(name: str) -> None:
     for told in READERS.values():
         if told.exporter == name:
             assert set(told.read(body).total_us.values()) == {5}
+
+
+@pytest.mark.parametrize("format_name", ["speedscope", "collapsed", "pprof"])
+def test_whole_stacks_lose_their_middle_where_no_browser_makes_them_so_deep(format_name: str) -> None:
+    told = READERS[format_name]
+    for depth in (MAX_PATH, MAX_PATH + 1, 3 * MAX_PATH):
+        export = export_tree(list(range(-1, depth - 1)), depth)
+        export.tree.self_us[:] = [0] * (depth - 1) + [7]
+        export.tree.self_samples[:] = [0] * (depth - 1) + [1]
+
+        found = told.read(write(told.exporter, export))
+
+        expected = told_sums(export, told)
+        assert found.self_us == expected.self_us
+        is_elided = depth > MAX_PATH
+        assert (Key("(elided)") in found.total_us) is is_elided
+        assert len(found.total_us) == MAX_PATH
+        assert set(found.total_us) - {Key("(elided)")} <= set(expected.total_us)
 
 
 @pytest.mark.parametrize("name", EXPORTERS)

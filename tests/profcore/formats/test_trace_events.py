@@ -1,7 +1,11 @@
 """Trace events: two threads of the same stacks, in the order and with the fields that each viewer needs."""
 
 import json
+import re
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from profcore.formats.chrome.trace_events import ORIGIN_US, ROWS_PER_CHUNK, write_slice
 from profcore.formats.slice import ExportFunc, SliceExport
@@ -58,6 +62,19 @@ def test_chunks_are_small_and_declare_nodes_before_samples_of_them() -> None:
             assert set(profile.get("samples", ())) <= known
             assert len(profile.get("nodes", ())) <= ROWS_PER_CHUNK
             assert len(profile.get("samples", ())) == len(event["args"]["data"].get("timeDeltas", ()))
+
+
+@pytest.mark.parametrize("label", ["ends in a backslash \\", 'and a quote \\"', r"\\n \\\\", "DEL \x7f", '"', "\n\\"])
+def test_no_name_can_end_a_string_for_perfetto_and_none_changes(label: str) -> None:
+    export = replace(export_of({"x": 1}, funcs=[ExportFunc("x", label, URI, 1, 1)]), project=label, query=label)
+    export = replace(export, funcs=[replace(export.funcs[0], label=label)])
+
+    body = b"".join(write_slice(export))
+
+    assert not re.search(rb"\\\\|\x7f", body)
+    trace = json.loads(body)
+    assert trace["metadata"]["project"] == label
+    assert [event["name"] for event in trace["traceEvents"] if event["ph"] == "X"] == [f"{label} (app.js:1:1)"]
 
 
 def test_functions_that_differ_in_column_alone_have_scripts_of_their_own() -> None:

@@ -1,0 +1,41 @@
+"""Answers with a trace's stored body: for the project's admins, and for tokens made for it."""
+
+import gzip
+
+from django.conf import settings
+from django.http import Http404, HttpResponse, HttpResponseBase
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+
+from aggregate.selectors import select_raw_body
+from dashboard.access import may_read_raw
+from dashboard.exports import accepts_gzip
+from ingest.bodies import expand
+from ingest.models import ApiToken, Project
+
+
+def answer_raw(request: Request, project: Project, ref: str, *, as_gzip_file: bool = False) -> HttpResponseBase:
+    """Sends the envelope as it came, with full URLs and texts: packed as it is kept where the client takes gzip.
+
+    `ref` is the trace's id or `VIEW.SEQ`. Raises `PermissionDenied`, and `Http404` where the body is not kept.
+    """
+    reader = request.auth if isinstance(request.auth, ApiToken) else request.user
+    if not may_read_raw(reader, project):
+        raise PermissionDenied("Raw bodies are for the project's admins, and for tokens made with --raw.")
+    found = select_raw_body(project.pk, ref)
+    if found is None:
+        raise Http404("There is no such trace, or its raw body has expired.")
+    is_gzip, body = found
+    is_encoded = is_gzip and not as_gzip_file and accepts_gzip(request._request)
+    if as_gzip_file and not is_gzip:
+        body = gzip.compress(body, mtime=0)
+    elif is_gzip and not as_gzip_file and not is_encoded:
+        body = expand(body, max_bytes=settings.INGEST_MAX_EXPANDED_BYTES)
+    response = HttpResponse(body, content_type="application/gzip" if as_gzip_file else "application/json")
+    suffix = ".json.gz" if as_gzip_file else ".json"
+    response["Content-Disposition"] = f'attachment; filename="trace-{ref}{suffix}"'
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Vary"] = "Accept-Encoding, Authorization, Cookie"
+    if is_encoded:
+        response["Content-Encoding"] = "gzip"
+    return response
