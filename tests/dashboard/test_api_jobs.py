@@ -297,7 +297,7 @@ def test_equal_jobs_are_one_and_too_many_are_429(
         ('{"kind": "profile", "params": {}}', "format"),
         ('{"kind": "profile", "params": {"format": "xml"}}', "format"),
         ('{"kind": "profile", "params": {"format": "firefox", "axis": "time"}}', "axis"),
-        ('{"kind": "profile", "params": {"format": "csv", "segment": "page"}}', "segment"),
+        ('{"kind": "profile", "params": {"format": "cpuprofile", "segment": "page"}}', "segment"),
         ('{"kind": "profile", "params": {"format": "firefox", "base_release": "1"}}', "head_release"),
         ('{"kind": "calltree", "params": {"min_share": 2}}', "min_share"),
         ('{"kind": "functions", "params": {"page": "' + "x" * 70_000 + '"}}', "params"),
