@@ -1,6 +1,5 @@
 """The read API. Each view decodes its parameters, asks one selector, and encodes the answer."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
@@ -18,7 +17,6 @@ from rest_framework.views import APIView
 from aggregate.selectors import (
     GROUPINGS,
     TABLE_SORTS,
-    ExportRequest,
     Slice,
     SliceError,
     resolve_slice,
@@ -226,15 +224,14 @@ class ProfileView(ProjectView):
             return answer_raw(request, self.project, read_raw_ref(params), as_gzip_file=as_gzip_file)
         question = ProfileQuestion.read(params)
         asked = question.ask(self.resolve_slice())
-        link = request.build_absolute_uri(link_of(self.project, asked))
+        link = request.build_absolute_uri(link_of(self.project, asked.shown_slice))
         return answer_export(
             request._request, self.project, asked, question.exporter, as_gzip_file=question.as_gzip_file, link=link
         )
 
 
-def link_of(project: Project, asked: ExportRequest) -> str:
-    """Returns the path of the dashboard's page on what is exported; a difference's has the releases of both sides."""
-    slice_ = replace(asked.slice_, releases=asked.release_words)
+def link_of(project: Project, slice_: Slice) -> str:
+    """Returns the path of the dashboard's page on a slice."""
     name = "page" if slice_.pages else "project"
     query = slice_.query()
     return reverse(name, args=[project.slug]) + (f"?{query}" if query else "")

@@ -99,9 +99,8 @@ class JobsView(ProjectView):
         """Starts a job: what is too large for an answer, prepared in the background."""
         kind, params = read_request(request)
         slice_, question = read_job(self.project.pk, kind, params)
-        link = ""
-        if isinstance(question, ProfileQuestion):
-            link = request.build_absolute_uri(link_of(self.project, question.ask(slice_)))
+        shown = question.ask(slice_).shown_slice if isinstance(question, ProfileQuestion) else None
+        link = request.build_absolute_uri(link_of(self.project, shown)) if shown else ""
         own = [(name, value) for name in KINDS[kind].params for value in params.getlist(name)]
         try:
             job = start_job(self.project.pk, kind=kind, params=[*slice_.params(), *own], link=link)

@@ -58,9 +58,10 @@ class ExportRequest:
         return self.slice_.tree_source
 
     @property
-    def release_words(self) -> tuple[str, ...]:
-        """The releases it names: those of the slice, or of both sides."""
-        return tuple(dict.fromkeys(release for side in self.slices for release in side.releases))
+    def shown_slice(self) -> Slice:
+        """The slice that a page shows of it: of a difference, the releases of both sides."""
+        releases = tuple(dict.fromkeys(release for side in self.slices for release in side.releases))
+        return replace(self.slice_, releases=releases)
 
 
 def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> ExportRequest:

@@ -96,6 +96,30 @@ def test_a_jobs_result_is_the_answer_to_the_same_question(
         assert result["Fieldflame-Source"] == answer["Fieldflame-Source"] == ("raw" if fine else "cells")
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"segment": "page"},
+        {"segment": "category", "tag": "cache:warm"},
+        {"base_release": "1.0.0", "head_release": "2.0.0"},
+        {"base_release": "1.0.0", "head_release": "1.0.0", "tag": "cache:cold"},
+        {"view": view_id_of("v1"), "engine": "leaves"},
+        {"view": view_id_of("v1"), "axis": "sum"},
+    ],
+)
+def test_every_kind_of_profile_is_the_same_too(
+    client: Client, site: Project, token: dict[str, str], how: dict[str, str]
+) -> None:
+    params = {"format": "firefox", **how}
+    answer = client.get(API + "profile", params, headers=token)
+    expected = body_of(answer)
+    job = start(client, token, "profile", **params)
+    run_jobs()
+    result = client.get(f"{job['url']}/result", headers=token)
+    assert body_of(result) == expected
+    assert result["Content-Disposition"] == answer["Content-Disposition"]
+
+
 @pytest.mark.parametrize("by", ["file", "package", "origin", "category"])
 @pytest.mark.parametrize("fine", [{}, {"tag": "cache:cold"}, {"view": view_id_of("v1")}])
 def test_groups_are_the_same_too(
@@ -292,6 +316,9 @@ def test_equal_jobs_are_one_and_too_many_are_429(
         ('{"kind": "functions", "params": {"limit": 1e999}}', "limit"),
         ('{"kind": "profile", "params": {}}', "format"),
         ('{"kind": "profile", "params": {"format": "xml"}}', "format"),
+        ('{"kind": "profile", "params": {"format": "firefox", "axis": "time"}}', "axis"),
+        ('{"kind": "profile", "params": {"format": "cpuprofile", "segment": "page"}}', "segment"),
+        ('{"kind": "profile", "params": {"format": "firefox", "base_release": "1"}}', "head_release"),
         ('{"kind": "calltree", "params": {"min_share": 2}}', "min_share"),
         ('{"kind": "functions", "params": {"page": "' + "x" * 70_000 + '"}}', "params"),
     ],

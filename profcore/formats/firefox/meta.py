@@ -38,7 +38,6 @@ def build_meta(
     The viewer shows the axis from `shown_from_ms` on.
     """
     one_release = safe_text(releases[0]) if len(releases) == 1 else None
-    is_web_link = link is not None and link.startswith(("https://", "http://"))
     return Meta(
         version=GECKO_PROFILE_VERSION,
         preprocessedProfileVersion=PROCESSED_PROFILE_VERSION,
@@ -60,11 +59,11 @@ def build_meta(
         initialVisibleThreads=visible,
         initialSelectedThreads=[0],
         extra=sections,
-        # The title shows the digits and dots at the end of `misc` as the version: of one release, or of none.
+        # The title shows the digits and dots at the end of `misc` as the version.
         misc=None if one_release is None else "rv:" + one_release,
         oscpu=_listed(browsers) + (f" ({_listed(devices)})" if devices else "") or None,
         appBuildID=one_release,
-        sourceURL=safe_text(link) if link is not None and is_web_link else None,
+        sourceURL=_web_link(link),
         arguments=safe_text(query) or EVERYTHING,
         sampleUnits=units,
     )
@@ -75,6 +74,10 @@ def name_slice(export: SliceExport) -> str:
     if len(export.pages) > 1:
         return f"{len(export.pages)} pages"
     return export.pages[0] if export.pages else export.project
+
+
+def _web_link(link: str | None) -> str | None:
+    return safe_text(link) if link is not None and link.startswith(("https://", "http://")) else None
 
 
 def _listed(words: Sequence[str]) -> str:

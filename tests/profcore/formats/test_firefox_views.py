@@ -98,7 +98,9 @@ def test_the_cost_of_measuring_is_shown_apart() -> None:
     envelope["trace"]["frames"].append({"name": "Profiler"})
     envelope["trace"]["stacks"].append({"frameId": 1, "parentId": 0})
     envelope["trace"]["samples"][0]["stackId"] = 1
-    assert told(write(timeline(envelope)))[:2] == ["0 10 0 (profiler)", "10 10 10000 A"]
+    profile = write(timeline(envelope))
+    assert told(profile)[:2] == ["0 10 0 (profiler)", "10 10 10000 A"]
+    assert profile["shared"]["funcTable"]["length"] == 2, "the stack on which it happened is shown nowhere"
 
 
 def test_what_was_not_observed_is_closed_and_marked() -> None:

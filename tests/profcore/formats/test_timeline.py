@@ -196,6 +196,31 @@ def test_no_fact_of_a_mark_is_too_odd(fact: object) -> None:
     assert all(len(str(value)) <= MAX_FACT_CHARS for value in mark.facts.values())
 
 
+@pytest.mark.parametrize(
+    ("key", "text", "kept"),
+    [
+        ("url", "https://me:pw@shop.example/a?token=1#x", "https://shop.example/a"),
+        ("url", "/relative?token=1", "/relative"),
+        ("attribution.src", "app.js?token=1", "app.js"),
+        ("invoker", "Window.fetch https://shop.example/api?token=1 then", "Window.fetch https://shop.example/api then"),
+        ("target", "img[src='data:image/png;base64,AAAA']", "img[src='data:"),
+        ("target", "BUTTON#buy", "BUTTON#buy"),
+        ("name", "chrome-extension://abcdef/x.js", "chrome-extension:"),
+    ],
+)
+def test_urls_in_facts_lose_what_may_be_secret(key: str, text: str, kept: str) -> None:
+    outer, _, inner = key.partition(".")
+    body = json.dumps({"marks": [{"type": "x", "start": 0, outer: {inner: text} if inner else text}]}).encode()
+    (mark,) = read_marks(body, page_url=None, page="/")
+    assert {"name": mark.name, **mark.facts}[key] == kept
+
+
+def test_moments_are_counted_from_the_marks_start_and_0_is_not_told() -> None:
+    mark = {"type": "event", "start": 100, "processingStart": 130.5, "processingEnd": 0, "loadTime": 90, "value": 0}
+    (read,) = read_marks(json.dumps({"marks": [mark]}).encode(), page_url=None, page="/")
+    assert read.facts == {"processingStart": 30.5, "loadTime": -10, "value": 0}
+
+
 def test_marks_that_cannot_be_read_are_left_out() -> None:
     assert read_marks(b"{", page_url=None, page="/") == []
     body = b'{"marks": [{"type": 1, "start": 0}, {"type": "x", "start": "0"}, {"type": "x", "start": 1}]}'
