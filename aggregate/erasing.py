@@ -95,7 +95,7 @@ def delta_of(view: StoredView) -> CellDelta:
 
 def _find_place(project_id: int, batch: FoldedBatch) -> int | None:
     """Returns the cell of the batch's one view, None where it has expired."""
-    cell_ids = settle_known_cells(project_id, list(load_cell_keys(batch.claim).values()))
+    cell_ids = settle_known_cells(project_id, list(load_cell_keys(batch.claim)[0].values()))
     return next(iter(cell_ids.values()), None)
 
 
