@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from aggregate.batch import FoldedBatch, ViewKey, fold_claim, intern_batch_funcs, load_cell_keys
 from aggregate.calltrees import append_call_trees, take_call_trees
 from aggregate.claims import Claim
+from aggregate.day_hotspots import rebuild_day_hotspots
 from aggregate.interning import settle_known_cells
 from aggregate.locks import lock_groups
 from aggregate.stragglers import count_without_row, load_folded, views_of
@@ -22,6 +23,7 @@ from aggregate.writes import (
     load_views,
     negate,
 )
+from ingest.receipt_counts import count_settled
 from profcore.calltree import CallTree, CallTreeBuilder
 from profcore.subtraction import NotContained, subtract_call_tree
 
@@ -84,6 +86,7 @@ def _erase_from_group(project_id: int, key: ViewKey, erasure: Erasure) -> None:
     erasure.traces += _delete_rows(project_id, key)
     if stored is not None:
         _clear_empty(project_id, stored.cell_id)
+        rebuild_day_hotspots(project_id, [stored.cell_id])
 
 
 def delta_of(view: StoredView) -> CellDelta:
@@ -95,7 +98,8 @@ def delta_of(view: StoredView) -> CellDelta:
 
 def _find_place(project_id: int, batch: FoldedBatch) -> int | None:
     """Returns the cell of the batch's one view, None where it has expired."""
-    cell_ids = settle_known_cells(project_id, list(load_cell_keys(batch.claim)[0].values()))
+    places, _ = load_cell_keys(batch.claim)
+    cell_ids = settle_known_cells(project_id, list(places.values()))
     return next(iter(cell_ids.values()), None)
 
 
@@ -128,8 +132,9 @@ def _lock_receipts(project_id: int, key: ViewKey) -> None:
 def _delete_rows(project_id: int, key: ViewKey) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
-            """WITH gone AS (DELETE FROM ingest_receipt WHERE project_id = %(project)s AND view_id = %(view)s
-                   AND group_id = %(group)s RETURNING seq, received_at),
+            f"""WITH gone AS (DELETE FROM ingest_receipt WHERE project_id = %(project)s AND view_id = %(view)s
+                   AND group_id = %(group)s RETURNING project_id, seq, received_at, state),
+               counted AS ({count_settled("gone", sign=-1)}),
                raw AS (DELETE FROM ingest_rawtrace t USING gone WHERE t.project_id = %(project)s
                    AND t.view_id = %(view)s AND t.seq = gone.seq AND t.received_at = gone.received_at),
                view AS (DELETE FROM aggregate_view WHERE project_id = %(project)s AND view_id = %(view)s

@@ -100,6 +100,23 @@ class Hotspot(models.Model):
     views = models.BigIntegerField()
 
 
+class DayHotspot(models.Model):
+    """The roll-up of hotspots: one func's sums in all day cells of a group's UTC day. Made anew with them."""
+
+    pk = models.CompositePrimaryKey("project_id", "group_id", "day_at", "func_id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    group_id = models.IntegerField()
+    func_id = models.IntegerField()
+    day_at = models.DateTimeField()
+    self_samples = models.BigIntegerField()
+    total_samples = models.BigIntegerField()
+    self_us = models.BigIntegerField()
+    total_us = models.BigIntegerField()
+    hidden_us = models.BigIntegerField()
+    hidden_total_us = models.BigIntegerField()
+    views = models.BigIntegerField()
+
+
 class View(TimeParts):
     """One page view and its contribution: what it adds to its cell, replaced when another trace of it arrives."""
 

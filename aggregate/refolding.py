@@ -10,10 +10,12 @@ from enum import Enum
 
 from django.db import connection, transaction
 
+from aggregate.day_hotspots import rebuild_day_hotspots
 from aggregate.locks import hold_raw_traces, lock_groups, lock_merges
 from aggregate.models import RefoldRun
 from aggregate.writes import add_to_cells, load_cells, negate
 from ingest.groups import allocate_ids
+from ingest.receipt_counts import count_settled
 from profcore.fold import FOLD_VERSION
 
 
@@ -95,6 +97,7 @@ def reset_cell(run: RefoldRun, cell_id: int, group_id: int) -> Outcome:
             _set_pending(run.project_id, cell_id, group_id)
             add_to_cells(run.project_id, [(cell_id, negate(sums))])
             _delete_sums(run.project_id, cell_id)
+            rebuild_day_hotspots(run.project_id, [cell_id])
         run.last_cell_id = cell_id
         run.cells += outcome is Outcome.RESET
         run.kept_cells += outcome is Outcome.KEPT
@@ -141,9 +144,12 @@ def _is_whole(project_id: int, cell_id: int, group_id: int, views: int, traces: 
 def _set_pending(project_id: int, cell_id: int, group_id: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            """WITH mine AS (SELECT r.view_id, r.seq FROM ingest_receipt r JOIN aggregate_view v USING
-                   (project_id, view_id, group_id) WHERE r.project_id = %(project)s AND v.cell_id = %(cell)s
-                   AND r.group_id = %(group)s AND r.state = 1 ORDER BY r.view_id, r.seq FOR UPDATE OF r)
+            f"""WITH mine AS (
+                   SELECT r.project_id, r.view_id, r.seq, r.received_at, r.state
+                   FROM ingest_receipt r JOIN aggregate_view v USING (project_id, view_id, group_id)
+                   WHERE r.project_id = %(project)s AND v.cell_id = %(cell)s AND r.group_id = %(group)s AND r.state = 1
+                   ORDER BY r.view_id, r.seq FOR UPDATE OF r),
+               counted AS ({count_settled("mine", sign=-1)})
                UPDATE ingest_receipt r SET state = 0, attempts = 0, crashes = 0, measured_interval_us = NULL,
                    fold_version = NULL, claim_pid = NULL, claim_backend_start = NULL, claimed_until = NULL
                FROM mine WHERE r.project_id = %(project)s AND r.view_id = mine.view_id AND r.seq = mine.seq""",

@@ -17,6 +17,8 @@ from aggregate.jobs import expire_jobs
 from aggregate.locks import lock_groups, lock_raw_traces
 from aggregate.models import RefoldRun
 from ingest.models import Project
+from ingest.project_limits import limit_of
+from ingest.receipt_counts import count_settled
 
 LOCK_WAIT_MS = 2_000  # a partition in use is dropped by the next run: the door must not queue behind us
 
@@ -44,12 +46,12 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
     _drop_partitions(now, expired)
     for project in Project.objects.order_by("id"):
         on_step(project.slug)
-        raw_before = midnight(now, project.keep_raw_days or settings.KEEP_RAW_DAYS)
+        raw_before = midnight(now, limit_of(project, "keep_raw_days").effective)
         for name, day in list_partitions():
             if day < raw_before.date():
                 expired.raw_traces += _in_batches(partial(_delete_raw, name, project.pk))
-        views_days = project.keep_views_days or settings.KEEP_VIEWS_DAYS
-        cells_days = project.keep_cells_days or settings.KEEP_CELLS_DAYS
+        views_days = limit_of(project, "keep_views_days").effective
+        cells_days = limit_of(project, "keep_cells_days").effective
         _expire_views(project.pk, midnight(now, views_days), expired)
         _expire_cells(project.pk, midnight(now, cells_days), expired)
         # Receipts tell that a view was folded: without them a straggler would count its view twice.
@@ -80,7 +82,7 @@ def list_partitions() -> list[tuple[str, date]]:
 
 
 def _drop_partitions(now: datetime, expired: Expired) -> None:
-    longest = max((p.keep_raw_days or settings.KEEP_RAW_DAYS for p in Project.objects.all()), default=None)
+    longest = max((limit_of(p, "keep_raw_days").effective for p in Project.objects.all()), default=None)
     if longest is None:
         longest = settings.KEEP_RAW_DAYS
     before = midnight(now, longest).date()
@@ -168,10 +170,11 @@ def _expire_cells(project_id: int, before: datetime, expired: Expired) -> None:
                 "DELETE FROM aggregate_cell WHERE project_id = %s AND id = ANY(%s::int[])", [project_id, cell_ids]
             )
             expired.cells += cursor.rowcount
-            cursor.execute(
-                "DELETE FROM aggregate_pageday WHERE project_id = %s AND group_id = %s AND day_at < %s",
-                [project_id, group_id, before],
-            )
+            for table in ("aggregate_pageday", "aggregate_dayhotspot"):
+                cursor.execute(
+                    f"DELETE FROM {table} WHERE project_id = %s AND group_id = %s AND day_at < %s",
+                    [project_id, group_id, before],
+                )
 
 
 def _old_cells(project_id: int, before: datetime, condition: str) -> list[tuple[int, int]]:
@@ -187,16 +190,23 @@ def _old_cells(project_id: int, before: datetime, condition: str) -> list[tuple[
 def _delete_receipts(project_id: int, before: datetime) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
-            """DELETE FROM ingest_receipt WHERE ctid = ANY(ARRAY(
-                   SELECT ctid FROM ingest_receipt WHERE project_id = %s AND received_at < %s AND state <> 0
-                   LIMIT %s))""",
+            f"""WITH gone AS (DELETE FROM ingest_receipt WHERE ctid = ANY(ARRAY(
+                    SELECT ctid FROM ingest_receipt WHERE project_id = %s AND received_at < %s AND state <> 0
+                    LIMIT %s)) RETURNING project_id, received_at, state),
+                counted AS ({count_settled("gone", sign=-1)})
+                SELECT count(*) FROM gone""",
             [project_id, before, settings.EXPIRE_BATCH_ROWS],
         )
-        return int(cursor.rowcount)
+        row = cursor.fetchone()
+        return int(row[0]) if row else 0
 
 
 def _delete_counts(project_id: int, before: datetime) -> int:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM ingest_daycount WHERE project_id = %s AND day_on < %s", [project_id, before.date()])
+        cursor.execute(
+            "DELETE FROM ingest_receiptcount WHERE project_id = %s AND hour_at < %s AND folded = 0 AND rejected = 0",
+            [project_id, before],
+        )
         cursor.execute("DELETE FROM ingest_refusal WHERE project_id = %s AND hour_at < %s", [project_id, before])
         return int(cursor.rowcount)

@@ -11,6 +11,7 @@ from django.db import Error, connection, transaction
 from aggregate.batch import CrashedAlone, FoldedBatch, Rejection, ViewKey, fold_claim, intern_batch_funcs
 from aggregate.calltrees import append_call_trees
 from aggregate.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
+from aggregate.day_hotspots import rebuild_day_hotspots
 from aggregate.interning import CellKey, intern_cells, settle_cells
 from aggregate.locks import lock_groups
 from aggregate.stragglers import ViewsExpired, rebuild_views
@@ -24,6 +25,7 @@ from aggregate.writes import (
     load_views,
     write_views,
 )
+from ingest.receipt_counts import count_settled
 from profcore.calltree import CallTree, merge_call_trees
 from profcore.errors import Reason, TraceError
 from profcore.fold import FOLD_VERSION, map_tree
@@ -147,6 +149,7 @@ def _write_effects(
         return
     add_to_cells(project_id, deltas)
     add_to_hotspots(project_id, deltas)
+    rebuild_day_hotspots(project_id, [cell_id for cell_id, _ in deltas])
     append_call_trees(project_id, trees)
     write_views(project_id, sorted(views, key=lambda view: (view.view_id, view.group_id)))
 
@@ -172,7 +175,7 @@ def lock_claimed(claim: Claim) -> None:
 def mark_receipts(
     project_id: int, folded: Sequence[tuple[ClaimedTrace, int | None]], rejected: Sequence[Rejection]
 ) -> None:
-    """Marks receipts folded or rejected, and ends their claims."""
+    """Marks receipts folded or rejected, counts them so, and ends their claims. The last of a transaction."""
     rows: list[tuple[object, ...]] = [
         (trace.view_id, trace.seq, 1, None if measured is None else min(measured, MAX_INT4), None, None, None)
         for trace, measured in folded
@@ -184,12 +187,13 @@ def mark_receipts(
     columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
     with connection.cursor() as cursor:
         cursor.execute(
-            """UPDATE ingest_receipt r
+            f"""WITH marked AS (UPDATE ingest_receipt r
                SET state = d.state, measured_interval_us = d.measured, reason = d.reason, path = d.path,
                    detail = d.detail, fold_version = %s, claim_pid = NULL, claim_backend_start = NULL,
                    claimed_until = NULL
                FROM unnest(%b::uuid[], %b::int[], %b::smallint[], %b::int[], %b::text[], %b::text[], %b::text[])
                     AS d (view_id, seq, state, measured, reason, path, detail)
-               WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.view_id = d.view_id AND r.seq = d.seq""",
+               WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.view_id = d.view_id AND r.seq = d.seq
+               RETURNING r.project_id, r.received_at, r.state) {count_settled("marked", sign=1)}""",
             [FOLD_VERSION, *columns, project_id, columns[0]],
         )

@@ -58,6 +58,12 @@ STORE_GAUGES: Final = (
         "SELECT coalesce(sum(traces), 0) FROM aggregate_cell WHERE merged_into IS NULL",
     ),
     StoreGauge(
+        "fieldflame_jobs_unfinished",
+        "",
+        "Jobs that wait or run.",
+        "SELECT count(*) FROM aggregate_job WHERE state <= 1",
+    ),
+    StoreGauge(
         "fieldflame_refused_envelopes",
         "",
         "Envelopes the door refused and could ascribe to a project, by reason.",

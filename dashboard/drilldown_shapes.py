@@ -134,7 +134,7 @@ ViewShape = define_shape(
         "page": serializers.CharField(),
         "device": serializers.ChoiceField(DEVICE_CLASSES),
         "browser": serializers.ChoiceField(BROWSERS),
-        "is_truncated": serializers.BooleanField(),
+        "is_truncated": serializers.BooleanField(help_text="Recording ended before the view did."),
         "js_ms": serializers.FloatField(),
         "self_ms": serializers.FloatField(),
         "total_ms": serializers.FloatField(),
@@ -148,6 +148,7 @@ class ViewsShape(Shape):
     slice = SliceShape()
     source = serializers.CharField(help_text="What it was taken from: contributions, or raw for trace and tag.")  # type: ignore[assignment]  # a word of DRF's own
     view_count = serializers.IntegerField(help_text="Those they were picked from.")
+    truncated_view_count = serializers.IntegerField(help_text="Of these, those that are truncated.")
     median_self_ms = serializers.FloatField(allow_null=True)
     views = ViewShape(many=True)
 
@@ -292,6 +293,7 @@ def encode_views(slice_: Slice, table: ViewTable) -> Json:
         "slice": encode_slice(slice_),
         "source": table.source,
         "view_count": table.view_count,
+        "truncated_view_count": table.truncated_count,
         "median_self_ms": median,
         "views": views,
     }

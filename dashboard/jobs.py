@@ -16,11 +16,12 @@ from rest_framework.response import Response
 
 from aggregate.jobs import TooManyJobs, cancel_job, has_result, iter_result, select_job, select_jobs, start_job
 from aggregate.models import Job
+from aggregate.selectors.slices import FINE_FIELDS
 from dashboard.api import ERRORS, ProjectView, link_of
 from dashboard.bodies import PARAMS_HELP, read_body_params
 from dashboard.exports import SOURCE_HEADER, accepts_gzip
 from dashboard.params import ParamError
-from dashboard.preparing import make_params, read_job
+from dashboard.preparing import read_job
 from dashboard.questions import GZIP_TYPE, KINDS
 from dashboard.serializers import ErrorShape
 from dashboard.shapes import Json, Shape, define_shape
@@ -170,8 +171,7 @@ def answer_result(request: Request, job: Job) -> StreamingHttpResponse:
     response["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
     response["Vary"] = "Accept-Encoding, Authorization, Cookie"
     if job.kind == "profile":
-        slice_, _ = read_job(job.project_id, job.kind, make_params([(n, v) for n, v in job.params]))
-        response[SOURCE_HEADER] = slice_.tree_source
+        response[SOURCE_HEADER] = "raw" if any(name in FINE_FIELDS for name, _ in job.params) else "cells"
     if is_encoded:
         response["Content-Encoding"] = "gzip"
     if is_file or is_encoded:

@@ -21,6 +21,7 @@ from aggregate.selectors import (
     ExportRequest,
     Slice,
     resolve_export,
+    select_arrivals,
     select_call_tree,
     select_estimated,
     select_export,
@@ -84,7 +85,7 @@ class FunctionsQuestion:
         return (False, 1) if self.asked.group_by == "function" else (True, 3)
 
     def answer(self, slice_: Slice, reading: Reading | None = None) -> Json:
-        return encode_functions(slice_, select_estimated(slice_, self.asked, reading))
+        return encode_functions(slice_, select_estimated(slice_, self.asked, reading), select_arrivals(slice_))
 
     def check(self, slice_: Slice) -> None:
         """Any slice will do."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from aggregate.selectors import FunctionRow, FunctionTable, PageRow, ReleaseRow, Slice, Status
+from aggregate.selectors import Arrivals, FunctionRow, FunctionTable, PageRow, ReleaseRow, Slice, Status
 from aggregate.selectors.slices import format_instant
 from dashboard.estimates import EstimatesShape, StatisticsShape, encode_estimates, encode_interval, encode_statistics
 from dashboard.shapes import Json, Shape, define_shape, interval_field
@@ -104,10 +104,28 @@ FunctionShape = define_shape(
 )
 
 
-class FunctionsShape(Shape):
-    slice = SliceShape()
-    source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
+class ViewsCountShape(Shape):
+    """Page views, and those whose recording was cut short: full buffer, or the page went. Their sums are too low."""
+
     views = serializers.IntegerField()
+    truncated_views = serializers.IntegerField(help_text="Of these views, those whose recording was cut short.")
+    truncated_share = serializers.FloatField(allow_null=True, help_text="truncated / all views, 0 to 1.")
+
+
+class ArrivalsShape(Shape):
+    """What arrived in the slice's time for the whole project: of a refused trace no more than that is known."""
+
+    received = serializers.IntegerField()
+    refused = serializers.IntegerField(help_text="Turned away at the door; in no sum.")
+    refused_by_reason = serializers.DictField(child=serializers.IntegerField())
+    dropped = serializers.IntegerField(help_text="Of the refused, those of quotas, rates and other bounds.")
+    dropped_share = serializers.FloatField(allow_null=True, help_text="dropped / (received + dropped), 0 to 1.")
+
+
+class FunctionsShape(ViewsCountShape):
+    slice = SliceShape()
+    arrivals = ArrivalsShape()
+    source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
     traces = serializers.IntegerField()
     samples = serializers.IntegerField()
     time_ms = TimeShape()
@@ -116,9 +134,8 @@ class FunctionsShape(Shape):
     functions = FunctionShape(many=True)
 
 
-class PageShape(Shape):
+class PageShape(ViewsCountShape):
     page = serializers.CharField()
-    views = serializers.IntegerField()
     js_ms_per_view = serializers.FloatField(allow_null=True)
 
 
@@ -127,10 +144,9 @@ class PagesShape(Shape):
     pages = PageShape(many=True)
 
 
-class ReleaseShape(Shape):
+class ReleaseShape(ViewsCountShape):
     release = serializers.CharField()
     first_seen_at = serializers.DateTimeField()
-    views = serializers.IntegerField()
 
 
 class ReleasesShape(Shape):
@@ -145,6 +161,8 @@ class StatusShape(Shape):
     folded = serializers.IntegerField()
     rejected = serializers.IntegerField()
     refused = serializers.IntegerField()
+    dropped = serializers.IntegerField(help_text="Of the refused, those of quotas, rates and other bounds.")
+    refused_by_reason = serializers.DictField(child=serializers.IntegerField())
     oldest_pending_s = serializers.FloatField(allow_null=True)
 
 
@@ -183,6 +201,11 @@ def encode_time(time: TimeParts) -> Json:
     }
 
 
+def encode_views_count(views: int, truncated_views: int) -> Json:
+    share = truncated_views / views if views else None
+    return {"views": views, "truncated_views": truncated_views, "truncated_share": share}
+
+
 def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
     by_self, estimates = table.self_estimates.get(row.id), table.estimates.get(row.id)
     return {
@@ -209,11 +232,22 @@ def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
     }
 
 
-def encode_functions(slice_: Slice, table: FunctionTable) -> Json:
+def encode_arrivals(arrivals: Arrivals) -> Json:
+    return {
+        "received": arrivals.received,
+        "refused": arrivals.refused,
+        "refused_by_reason": dict(arrivals.refused_by_reason),
+        "dropped": arrivals.dropped,
+        "dropped_share": arrivals.dropped_share,
+    }
+
+
+def encode_functions(slice_: Slice, table: FunctionTable, arrivals: Arrivals) -> Json:
     return {
         "slice": encode_slice(slice_),
+        "arrivals": encode_arrivals(arrivals),
         "source": table.source,
-        "views": table.views,
+        **encode_views_count(table.views, table.truncated_views),
         "traces": table.traces,
         "samples": table.time.samples,
         "time_ms": encode_time(table.time),
@@ -224,7 +258,14 @@ def encode_functions(slice_: Slice, table: FunctionTable) -> Json:
 
 
 def encode_pages(slice_: Slice, rows: Sequence[PageRow]) -> Json:
-    pages = [{"page": row.page, "views": row.views, "js_ms_per_view": row.js_ms_per_view} for row in rows]
+    pages = [
+        {
+            "page": row.page,
+            **encode_views_count(row.views, row.truncated_views),
+            "js_ms_per_view": row.js_ms_per_view,
+        }
+        for row in rows
+    ]
     return {"slice": encode_slice(slice_), "pages": pages}
 
 
@@ -234,7 +275,7 @@ def encode_releases(rows: Sequence[ReleaseRow]) -> Json:
             {
                 "release": row.release,
                 "first_seen_at": row.first_seen_at.isoformat().replace("+00:00", "Z"),
-                "views": row.views,
+                **encode_views_count(row.views, row.truncated_views),
             }
             for row in rows
         ]
@@ -248,5 +289,7 @@ def encode_status(status: Status) -> Json:
         "folded": status.folded,
         "rejected": status.rejected,
         "refused": status.refused,
+        "dropped": status.dropped,
+        "refused_by_reason": dict(status.refused_by_reason),
         "oldest_pending_s": status.oldest_pending_s,
     }

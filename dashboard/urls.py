@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path, re_path
 from django.views.generic import RedirectView
 
-from dashboard import api, comparing, drilldown, jobs, markers, sharing, views
+from dashboard import api, comparing, drilldown, jobs, markers, overview, project_settings, sharing, views
 
 PROJECT_API = "api/v1/projects/<slug:slug>/"
 
@@ -18,6 +18,8 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "status", api.StatusView.as_view(), name="api-status"),
     path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),
     path(PROJECT_API + "pages", api.PagesView.as_view(), name="api-pages"),
+    path(PROJECT_API + "overview", overview.OverviewView.as_view(), name="api-overview"),
+    path(PROJECT_API + "settings", project_settings.SettingsView.as_view(), name="api-settings"),
     path(PROJECT_API + "functions", api.FunctionsView.as_view(), name="api-functions"),
     path(PROJECT_API + "markers", markers.MarkersView.as_view(), name="api-markers"),
     path(PROJECT_API + "compare", comparing.CompareView.as_view(), name="api-compare"),

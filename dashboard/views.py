@@ -22,7 +22,9 @@ from aggregate.selectors import (
     Slice,
     SliceError,
     resolve_slice,
+    select_arrivals,
     select_estimated,
+    select_overview,
     select_pages,
     select_project_summaries,
     select_releases,
@@ -38,6 +40,9 @@ from profcore.stats.summaries import MIN_VIEWS
 Page = Callable[..., HttpResponse]
 TOP_FUNCTIONS: Final = 100
 MAX_TOP_FUNCTIONS: Final = 2_000
+MAX_RELEASES: Final = 20  # rows of the project's page; the picker has them all
+MAX_DAYS: Final = 10_000
+SHOWN_DAYS: Final = 60
 
 
 class LogIn(LoginView):
@@ -84,7 +89,14 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "dashboard/project_empty.html", context)
     pages = select_pages(slice_)
     links = [f"{reverse('page', args=[slug])}?{make_query(slice_, page=row.page)}" for row in pages]
-    context |= {"pages": list(zip(pages, links, strict=True)), "kept": kept_params(slice_)}
+    context["arrivals"] = select_arrivals(slice_)
+    days = select_overview(slice_, ["day"], limit=MAX_DAYS)
+    context |= {
+        "pages": list(zip(pages, links, strict=True)),
+        "kept": kept_params(slice_),
+        "by_release": select_overview(slice_, ["release"], limit=MAX_RELEASES),
+        "by_day": days.rows[-SHOWN_DAYS:],
+    }
     return render(request, "dashboard/project.html", context)
 
 
@@ -103,6 +115,7 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
         "table": select_estimated(slice_, Asked(sort=sort, limit=limit)),
         "releases": select_releases(project.pk, page=slice_.pages[0] if len(slice_.pages) == 1 else None),
         "status": select_status(project.pk),
+        "arrivals": select_arrivals(slice_),
         "min_views": MIN_VIEWS,
         "sort": sort,
         "sort_links": {name: f"{address}?{make_query(slice_, sort=name)}" for name in TABLE_SORTS},

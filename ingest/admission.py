@@ -8,10 +8,11 @@ from django.conf import settings
 from django.db import connection
 
 PENDING_CHECK_S: Final = 5.0
+PENDING_CHECK_SHARE: Final = 0.02  # of a process's time at most: two million waiting receipts take a second to count
 
 _lock = threading.Lock()
 _buckets: dict[int, tuple[float, float]] = {}
-_pending: dict[int, tuple[float, bool]] = {}
+_pending: dict[int, tuple[float, bool]] = {}  # until when it holds, and whether there is room
 
 
 def take_rate(project_id: int) -> float:
@@ -37,13 +38,16 @@ def _refill(project_id: int) -> float:
 
 
 def has_room(project_id: int) -> bool:
-    """Tells whether the project's queue is below its bound; looked up every few seconds."""
+    """Tells whether the project's queue is below its bound; looked up every few seconds.
+
+    What waits is counted, so a long queue takes long: the longer it took, the longer the answer holds.
+    """
     now = time.monotonic()
     with _lock:
-        checked_at, is_free = _pending.get(project_id, (now - PENDING_CHECK_S, True))
-        if now - checked_at < PENDING_CHECK_S:
+        holds_until, is_free = _pending.get(project_id, (now, True))
+        if now < holds_until:
             return is_free
-        _pending[project_id] = (now, is_free)  # one thread looks; counting a long queue takes its time
+        _pending[project_id] = (now + PENDING_CHECK_S, is_free)  # one thread looks, the others go by what was
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*) FROM (SELECT 1 FROM ingest_receipt WHERE project_id = %s AND state = 0 LIMIT %s) AS p""",
@@ -51,7 +55,8 @@ def has_room(project_id: int) -> bool:
         )
         row = cursor.fetchone()
     is_free = row is not None and row[0] < settings.INGEST_MAX_PENDING
-    _pending[project_id] = (now, is_free)
+    done = time.monotonic()
+    _pending[project_id] = (max(now + PENDING_CHECK_S, done + (done - now) / PENDING_CHECK_SHARE), is_free)
     return is_free
 
 

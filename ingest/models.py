@@ -5,12 +5,16 @@ Every key begins with `project_id`, so that a cluster can shard by it; ids are d
 lock the project's row for every post.
 """
 
+from typing import Final
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import BrinIndex
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+
+DAYS: Final = [MinValueValidator(1), MaxValueValidator(36_500)]  # a century: more leads beyond the calendar's start
 
 
 class Project(models.Model):
@@ -21,9 +25,9 @@ class Project(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     route_rules = ArrayField(models.CharField(max_length=400), default=list, blank=True)
     # Null is the setting's default: FIELDFLAME_KEEP_…_DAYS, FIELDFLAME_MAX_TRACES_PER_DAY.
-    keep_raw_days = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
-    keep_views_days = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
-    keep_cells_days = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
+    keep_raw_days = models.PositiveIntegerField(null=True, blank=True, validators=DAYS)
+    keep_views_days = models.PositiveIntegerField(null=True, blank=True, validators=DAYS)
+    keep_cells_days = models.PositiveIntegerField(null=True, blank=True, validators=DAYS)
     max_traces_per_day = models.PositiveIntegerField(null=True, blank=True)
 
     def __str__(self) -> str:
@@ -122,7 +126,7 @@ class Receipt(models.Model):
     browser = models.SmallIntegerField()
     end_reason = models.SmallIntegerField()
     isolated = models.BooleanField(null=True)
-    sample_rate = models.FloatField()
+    sample_rate = models.FloatField(null=True)  # null is 1, as nearly everywhere: it takes no room
     requested_interval_us = models.IntegerField(null=True)
     interval_us = models.IntegerField()
     measured_interval_us = models.IntegerField(null=True)
@@ -164,6 +168,17 @@ class RawTrace(models.Model):
     class Meta:
         managed = False
         db_table = "ingest_rawtrace"
+
+
+class ReceiptCount(models.Model):
+    """How many receipts of a project and hour are folded and rejected: changed with them, in the same statement."""
+
+    pk = models.CompositePrimaryKey("project_id", "hour_at")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    hour_at = models.DateTimeField()
+    folded = models.BigIntegerField()
+    rejected = models.BigIntegerField()
+    last_received_at = models.DateTimeField()
 
 
 class Refusal(models.Model):

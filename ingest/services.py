@@ -121,7 +121,7 @@ WITH arrived AS (
         project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, end_reason, isolated,
         sample_rate, requested_interval_us, interval_us, body_bytes, state, attempts, crashes)
     SELECT %(project_id)s, view_id, seq, group_id, %(received_at)s, view_started_at, device_class, browser, end_reason,
-           isolated, sample_rate, requested_interval_us, interval_us, body_bytes, 0, 0, 0
+           isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, body_bytes, 0, 0, 0
     FROM once
     ON CONFLICT (project_id, view_id, seq) DO NOTHING
     RETURNING view_id, seq

@@ -9,9 +9,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import compress
+from operator import sub
 from typing import Final
-
-import numpy as np
 
 from profcore.hidden import NO_STACK, HiddenRun, find_hidden
 from profcore.wire import Mark, Sample
@@ -182,16 +181,15 @@ def measure_gaps(
 
     Equal times keep their order. After the last sample comes one interval, which is no measured gap.
     """
-    if not samples:
-        return samples, [], [], None
-    times = np.floor(np.array([sample.timestamp for sample in samples]) * 1000 + 0.5).astype(np.int64)  # as `to_us`
-    gaps = np.diff(times)
-    if gaps.size and int(gaps.min()) < 0:
-        order = np.argsort(times, kind="stable")
-        times = times[order]
-        samples = [samples[position] for position in order.tolist()]
-        gaps = np.diff(times)
-    ascending = np.sort(gaps)
-    positive = int(ascending.searchsorted(0, side="right"))
-    measured = int(ascending[(positive + gaps.size) // 2]) if positive < gaps.size else None
-    return samples, times.tolist(), [*gaps.tolist(), interval_us], measured
+    floor = math.floor
+    times = [floor(sample.timestamp * 1000 + 0.5) for sample in samples]
+    if times != sorted(times):  # of what is in order already, a sort is one fast pass
+        order = sorted(range(len(times)), key=times.__getitem__)  # Python's sort is stable
+        times, samples = [times[position] for position in order], [samples[position] for position in order]
+    gaps = list(map(sub, times[1:], times))
+    ascending = sorted(gaps)
+    positive = bisect_right(ascending, 0)
+    measured = ascending[(positive + len(gaps)) // 2] if positive < len(gaps) else None
+    if times:
+        gaps.append(interval_us)
+    return samples, times, gaps, measured

@@ -311,21 +311,23 @@ def _check_frames(frames: list[Frame], resource_count: int, limits: Limits) -> N
 
 
 def _check_stacks(stacks: list[Stack], frame_count: int, limits: Limits) -> None:
-    max_depth = limits.depth
-    depths: list[int] = []
     for index, stack in enumerate(stacks):
         if not 0 <= stack.frameId < frame_count:
             raise _dangling(f"$.trace.stacks[{index}].frameId", stack.frameId, "frames", frame_count)
         parent = stack.parentId
-        if parent is None:
-            depths.append(1)
-            continue
-        if not 0 <= parent < index:
+        if parent is not None and not 0 <= parent < index:
             path = f"$.trace.stacks[{index}].parentId"
             if 0 <= parent < len(stacks):
                 raise TraceError(Reason.PARENT_ORDER, path, f"Parent {parent} does not come before its child {index}.")
             raise _dangling(path, parent, "stacks", len(stacks))
-        depth = depths[parent] + 1
+    if len(stacks) > limits.depth:  # fewer cannot be deeper
+        _check_depths(stacks, limits.depth)
+
+
+def _check_depths(stacks: list[Stack], max_depth: int) -> None:
+    depths: list[int] = []
+    for index, stack in enumerate(stacks):
+        depth = 1 if stack.parentId is None else depths[stack.parentId] + 1
         if depth > max_depth:
             path = f"$.trace.stacks[{index}]"
             raise TraceError(Reason.TOO_DEEP, path, f"The stack is deeper than {max_depth} frames.")

@@ -7,8 +7,10 @@ from uuid import uuid4
 
 from django.db import connection
 
-from aggregate.models import CallTreePiece, Cell, Func, Hotspot, View
+from aggregate.day_hotspots import rebuild_day_hotspots
+from aggregate.models import CallTreePiece, Cell, Func, Hotspot, PageDay, View
 from ingest.models import Group, Project, RawTrace, Receipt
+from ingest.receipt_counts import count_settled
 from ingest.services import create_project
 from profcore.blobs import Contribution, encode_call_tree, encode_contribution
 from profcore.calltree import CallTree
@@ -72,6 +74,7 @@ def make_cell(
     device: str = "desktop",
     browser: str = "chrome",
     views: int = 1,
+    truncated_views: int = 0,
     traces: int = 1,
     js_us: int = 0,
     hidden_us: int = 0,
@@ -82,9 +85,12 @@ def make_cell(
     grain: Cell.Grain = Cell.Grain.HOUR,
     merged_into: int | None = None,
 ) -> Cell:
-    """Makes a cell; its span is the sum of its parts. `samples` are those of js, hidden, idle and profiler."""
+    """Makes a cell, and the same sums in the roll-up of its day; its span is the sum of its parts.
+
+    `samples` are those of js, hidden, idle and profiler.
+    """
     js_samples, hidden_samples, idle_samples, profiler_samples = samples
-    return Cell.objects.create(
+    cell = Cell.objects.create(
         project=project,
         id=_next_id("aggregate_cell", project),
         group_id=make_group(project, release, page).id,
@@ -95,6 +101,7 @@ def make_cell(
         merged_into=merged_into,
         fold_version=1,
         views=views,
+        truncated_views=truncated_views,
         traces=traces,
         js_us=js_us,
         hidden_us=hidden_us,
@@ -107,13 +114,25 @@ def make_cell(
         idle_samples=idle_samples,
         profiler_samples=profiler_samples,
     )
+    if merged_into is None:
+        _roll_up(cell)
+    return cell
+
+
+def _roll_up(cell: Cell) -> None:
+    day_at = cell.bucket_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    sums = {name: getattr(cell, name) for name in ("views", "truncated_views", "traces", *TimeParts.__slots__)}
+    key = {"project_id": cell.project_id, "group_id": cell.group_id, "day_at": day_at}
+    row, is_new = PageDay.objects.get_or_create(**key, defaults=sums)
+    if not is_new:
+        PageDay.objects.filter(**key).update(**{name: getattr(row, name) + value for name, value in sums.items()})
 
 
 def make_hotspot(
     cell: Cell, func: Func, *, self_us: int = 0, total_us: int = 0, hidden_us: int = 0, views: int = 1, samples: int = 1
 ) -> Hotspot:
-    """Makes a func's row in a cell."""
-    return Hotspot.objects.create(
+    """Makes a func's row in a cell, and rolls it up where the cell is a day's."""
+    hotspot = Hotspot.objects.create(
         project_id=cell.project_id,
         cell_id=cell.id,
         func_id=func.id,
@@ -124,6 +143,8 @@ def make_hotspot(
         hidden_us=hidden_us,
         views=views,
     )
+    rebuild_day_hotspots(cell.project_id, [cell.id])
+    return hotspot
 
 
 def make_call_tree(cell: Cell, nodes: Sequence[tuple[int, Func, int]]) -> CallTreePiece:
@@ -152,7 +173,7 @@ def make_receipt(
 ) -> Receipt:
     """Makes the receipt of a trace that came `age` ago."""
     received_at = datetime.now(UTC) - age
-    return Receipt.objects.create(
+    receipt = Receipt.objects.create(
         project=project,
         view_id=uuid4(),
         seq=0,
@@ -167,6 +188,15 @@ def make_receipt(
         body_bytes=1_000,
         state=state,
     )
+    count_receipts()
+    return receipt
+
+
+def count_receipts() -> None:
+    """Counts all receipts anew, after some were made or changed directly."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM ingest_receiptcount")
+        cursor.execute(count_settled("ingest_receipt", sign=1))
 
 
 def make_raw_trace(receipt: Receipt, trace_id: str, body: bytes) -> RawTrace:

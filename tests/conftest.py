@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 def _forget_everything() -> None:
     """Empties what processes remember of the database: every test has its own."""
     from aggregate.interning import forget_interned
+    from aggregate.selectors.categories import forget_sites
     from ingest.admission import forget_admission
     from ingest.groups import forget_groups
     from ingest.keys import forget_keys
 
-    for forget in (forget_admission, forget_groups, forget_interned, forget_keys):
+    for forget in (forget_admission, forget_groups, forget_interned, forget_keys, forget_sites):
         forget()
 
 

@@ -23,6 +23,7 @@ from aggregate.interning import intern_funcs
 from aggregate.models import Cell
 from aggregate.writes import HOTSPOT_SUMS
 from ingest.groups import allocate_ids, intern_groups
+from ingest.receipt_counts import count_settled
 from profcore.blobs import encode_call_tree, encode_contribution
 from profcore.calltree import CallTree, CallTreeBuilder
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
@@ -37,6 +38,13 @@ INSERT INTO aggregate_pageday (project_id, group_id, day_at, views, truncated_vi
 SELECT project_id, group_id, date_trunc('day', bucket_at, 'UTC'), sum(views), sum(truncated_views), sum(traces),
        {", ".join(f"sum({name})" for name in TIME_PART_NAMES)}
 FROM aggregate_cell WHERE project_id = %s GROUP BY 1, 2, 3
+"""
+
+ROLL_UP_HOTSPOTS: Final = f"""
+INSERT INTO aggregate_dayhotspot (project_id, group_id, day_at, func_id, {", ".join(HOTSPOT_SUMS)})
+SELECT c.project_id, c.group_id, c.bucket_at, h.func_id, {", ".join(f"sum(h.{name})" for name in HOTSPOT_SUMS)}
+FROM aggregate_cell c JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
+WHERE c.project_id = %s AND c.grain = 1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
 """
 
 Matrix = npt.NDArray[np.int64]
@@ -185,6 +193,10 @@ def fill(project_id: int, corpus: Path, views: int, now: datetime, tell: Callabl
         tell(len(rows))
     with connection.cursor() as cursor:
         cursor.execute(ROLL_UP, [project_id])
+        cursor.execute(ROLL_UP_HOTSPOTS, [project_id])
+        cursor.execute(
+            count_settled("(SELECT * FROM ingest_receipt WHERE project_id = %s) AS filled", sign=1), [project_id]
+        )
         cursor.execute("ANALYZE")
     return written
 
@@ -255,7 +267,6 @@ def _view_rows(
                     "device_class": cell.device,
                     "browser": cell.browser,
                     "end_reason": 0,
-                    "sample_rate": 1.0,
                     "interval_us": 10_000,
                     "body_bytes": 16_000,
                     "state": 1,

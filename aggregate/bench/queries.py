@@ -9,8 +9,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from aggregate.bench.fill import RELEASES, fill
-from aggregate.rollups import select_rollup
-from aggregate.selectors import select_functions, select_pages, select_status
+from aggregate.selectors import select_functions, select_overview, select_pages, select_status
 from aggregate.selectors.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics import compare_slices, select_summary
 from ingest.services import create_project
@@ -49,7 +48,11 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
             sliced([PRIOR_RELEASE], [TOP_PAGE]), sliced([LAST_RELEASE], [TOP_PAGE])
         ),
         "summary of it, one release": lambda: select_summary(sliced([LAST_RELEASE], [TOP_PAGE])),
-        "overview by release, from the roll-up": lambda: select_rollup(project.pk, "release"),
+        "overview by release": lambda: select_overview(sliced(), ["release"], limit=100),
+        "overview by day and release": lambda: select_overview(sliced(), ["day", "release"], limit=10_000),
+        "overview by page, release and day": lambda: select_overview(
+            sliced(), ["page", "release", "day"], limit=10_000
+        ),
         "state of the queue": lambda: select_status(project.pk),
     }
     return written, [_measure(name, ask, rounds) for name, ask in questions.items()]

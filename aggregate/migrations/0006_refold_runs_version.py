@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('aggregate', '0003_after_the_fold'),
+        ('aggregate', '0005_jobs'),
     ]
 
     operations = [

@@ -3,6 +3,7 @@
 Every question goes through a project. Sums are µs and samples, exact; names of units are in the fields.
 """
 
+from aggregate.selectors.arrivals import Arrivals, select_arrivals
 from aggregate.selectors.calls import Calls, PrunedTree, select_call_tree, select_calls, select_func
 from aggregate.selectors.categories import GROUPINGS
 from aggregate.selectors.census import DIMENSIONS, Census, CensusRow, select_census
@@ -11,6 +12,7 @@ from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
 from aggregate.selectors.groups import select_groups
 from aggregate.selectors.labels import label_func
+from aggregate.selectors.overview import OVERVIEW_DIMENSIONS, Overview, OverviewRow, select_overview
 from aggregate.selectors.pages import PageRow, ReleaseRow, select_pages, select_releases
 from aggregate.selectors.projects import ProjectSummary, Status, select_project_summaries, select_status
 from aggregate.selectors.requests import (
@@ -40,8 +42,10 @@ __all__ = [
     "EXPORT_FIELDS",
     "FUNCTION_SORTS",
     "GROUPINGS",
+    "OVERVIEW_DIMENSIONS",
     "TABLE_SORTS",
     "VIEW_ORDERS",
+    "Arrivals",
     "Asked",
     "Calls",
     "Census",
@@ -50,6 +54,8 @@ __all__ = [
     "ExportRequest",
     "FunctionRow",
     "FunctionTable",
+    "Overview",
+    "OverviewRow",
     "PageRow",
     "ProjectSummary",
     "PrunedTree",
@@ -67,6 +73,7 @@ __all__ = [
     "label_func",
     "resolve_export",
     "resolve_slice",
+    "select_arrivals",
     "select_call_tree",
     "select_calls",
     "select_census",
@@ -75,6 +82,7 @@ __all__ = [
     "select_func",
     "select_functions",
     "select_groups",
+    "select_overview",
     "select_pages",
     "select_project_summaries",
     "select_raw_body",

@@ -1,5 +1,6 @@
 """A project's own sites, and the groups its funcs fall into."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -9,25 +10,51 @@ from profcore.categories import NO_GROUP, categorize, origin_of, package_of, sit
 from profcore.funcs import FuncKey
 
 GROUPINGS: Final = ("file", "package", "origin", "category")
+SITES_CACHE_S: Final = 10.0  # as long as the door trusts a key; a new inline script may be a third party's for as long
+
+_known: dict[int, tuple[float, frozenset[str]]] = {}
 
 
 def select_sites(project_id: int) -> frozenset[str]:
     """Returns the sites of a project's live keys; where a key takes any origin, those of its inline scripts too.
 
-    A script whose URI is origin + route stands in a page of the project. One statement.
+    A script whose URI is origin + route stands in a page of the project. Such sites take a look at all its funcs, so
+    they are remembered for some seconds. One statement, or none.
     """
+    now = time.monotonic()
+    cached = _known.get(project_id)
+    if cached is not None and now - cached[0] < SITES_CACHE_S:
+        return cached[1]
+    origins = _select_origins(project_id)
+    sites = sites_of(origins)
+    if "*" in origins:
+        _known[project_id] = (now, sites)
+    return sites
+
+
+def forget_sites() -> None:
+    """Empties what is remembered, between tests."""
+    _known.clear()
+
+
+def _select_origins(project_id: int) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(
-            r"""WITH origins AS (SELECT unnest(k.origins) AS origin FROM ingest_ingestkey k
-                                WHERE k.project_id = %(project_id)s AND k.revoked_at IS NULL)
+            """WITH origins AS (SELECT unnest(k.origins) AS origin FROM ingest_ingestkey k
+                                WHERE k.project_id = %(project_id)s AND k.revoked_at IS NULL),
+               uris AS MATERIALIZED (
+                   SELECT DISTINCT f.uri FROM aggregate_func f
+                   WHERE f.project_id = %(project_id)s AND EXISTS (SELECT FROM origins WHERE origin = '*')),
+               scripts AS MATERIALIZED (
+                   SELECT u.uri, substring(u.uri FROM '^https?://[^/]+') AS origin FROM uris u
+                   WHERE u.uri ~ '^https?://[^/]+/')
                 SELECT origin FROM origins
-                UNION SELECT substring(f.uri FROM '^https?://[^/]+') FROM aggregate_func f
-                      WHERE f.project_id = %(project_id)s AND EXISTS (SELECT FROM origins WHERE origin = '*')
-                        AND substring(f.uri FROM '^https?://[^/]+(/.*)$')
+                UNION SELECT s.origin FROM scripts s
+                      WHERE substr(s.uri, length(s.origin) + 1)
                             IN (SELECT g.page FROM ingest_group g WHERE g.project_id = %(project_id)s)""",
             {"project_id": project_id},
         )
-        return sites_of(row[0] for row in cursor)
+        return [origin for (origin,) in cursor]
 
 
 def group_of(by: str, sites: frozenset[str]) -> Callable[[FuncKey], str]:

@@ -34,6 +34,7 @@ class FineSums:
 
     source: str
     views: int = 0
+    truncated_views: int = 0
     traces: int = 0
     time: TimeParts = field(default_factory=TimeParts)
     funcs: dict[int, FuncSums] = field(default_factory=dict)
@@ -68,6 +69,7 @@ def _sum_contributions(slice_: Slice, reading: Reading) -> FineSums:
             sampler.add(view, view.time, view.contribution)
         traces = sum(view.traces for view in views)
         fine.views += len(views)
+        fine.truncated_views += sum(view.is_truncated for view in views)
         fine.traces += traces
         fine.time.add(sum_times(views))
         fine.add_funcs(sum_contributions([view.contribution for view in views]))
@@ -84,6 +86,7 @@ def _sum_raw(slice_: Slice, reading: Reading) -> FineSums:
     for views in iter_slice_views(slice_, reading):
         for view, fold in folder.fold(views):
             fine.views += 1
+            fine.truncated_views += view.is_truncated
             fine.time.add(fold.parts)
             waiting.append(_by_index(folder, fold))
             sampler.add(view, fold.parts, waiting[-1])

@@ -11,7 +11,8 @@ from aggregate.selectors.contributions import FuncSums
 from aggregate.selectors.fine import sum_fine
 from aggregate.selectors.labels import label_func, place_of
 from aggregate.selectors.reading import Reading
-from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
+from aggregate.selectors.slices import FROM_CELLS, Slice, where_merged, where_slice
+from aggregate.writes import HOTSPOT_SUMS
 from profcore.categories import categorize
 from profcore.funcs import FuncKey
 from profcore.stats.summaries import FuncSummary, Summary
@@ -74,6 +75,7 @@ class FunctionTable:
     functions: Sequence[FunctionRow]
     source: str = "cells"  # or "contributions", or "raw": what the sums were taken from
     sample: ViewSample | None = None  # of a fine slice: some of the views that were looked at, or all
+    truncated_views: int = 0  # of `views`: recording ended before they did, so their sums are too low
     # What a sample of the views says, where it was asked for: by the measure of `summary`, and by self; by row id.
     summary: Summary | None = None
     estimates: Mapping[int | str, FuncSummary] = field(default_factory=dict)
@@ -136,7 +138,14 @@ def _select_fine(slice_: Slice, sort: str, limit: int | None, reading: Reading) 
     fine = sum_fine(slice_, reading)
     rows = _name_funcs(slice_.project_id, fine.funcs)
     return FunctionTable(
-        fine.views, fine.traces, fine.time, len(rows), sort_rows(rows, sort)[:limit], fine.source, fine.sample
+        fine.views,
+        fine.traces,
+        fine.time,
+        len(rows),
+        sort_rows(rows, sort)[:limit],
+        fine.source,
+        fine.sample,
+        fine.truncated_views,
     )
 
 
@@ -161,20 +170,33 @@ def load_keys(project_id: int, func_ids: Sequence[int]) -> dict[int, FuncKey]:
         return {row[0]: FuncKey(*row[1:]) for row in cursor}
 
 
+def _from_hotspots(slice_: Slice) -> str:
+    """Returns where a slice's hotspots come from: from the roll-up of days where it can tell, the rest from cells."""
+    of_cells = "FROM picked p JOIN aggregate_hotspot h ON h.project_id = %(project_id)s AND h.cell_id = p.id"
+    merged = where_merged(slice_)
+    if merged is None:
+        return of_cells
+    sums = ", ".join(f"c.{name}" for name in HOTSPOT_SUMS)
+    return f"""FROM (SELECT c.func_id, {sums} FROM aggregate_dayhotspot c
+                     JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id WHERE {merged[0]}
+                     UNION ALL SELECT h.func_id, {sums.replace("c.", "h.")} {of_cells} WHERE p.grain = 0) AS h"""
+
+
 def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
     where, params = where_slice(slice_)
     order = FUNCTION_SORTS[sort]
     with connection.cursor() as cursor:
         cursor.execute(
             f"""WITH picked AS MATERIALIZED (SELECT c.* {FROM_CELLS} WHERE {where}),
-            whole AS (SELECT COALESCE(sum(views), 0)::bigint AS views, COALESCE(sum(traces), 0)::bigint AS traces,
-                             {SUM_PARTS} FROM picked),
+            whole AS (SELECT COALESCE(sum(views), 0)::bigint AS views,
+                             COALESCE(sum(truncated_views), 0)::bigint AS truncated_views,
+                             COALESCE(sum(traces), 0)::bigint AS traces, {SUM_PARTS} FROM picked),
             spots AS (
                 SELECT h.func_id, sum(h.self_samples)::bigint AS self_samples,
                        sum(h.total_samples)::bigint AS total_samples, sum(h.self_us)::bigint AS self_us,
                        sum(h.total_us)::bigint AS total_us, sum(h.hidden_us)::bigint AS hidden_us,
                        sum(h.views)::bigint AS views
-                FROM aggregate_hotspot h JOIN picked p ON p.id = h.cell_id WHERE h.project_id = %(project_id)s
+                {_from_hotspots(slice_)}
                 GROUP BY h.func_id HAVING sum(h.total_us) > 0 OR sum(h.hidden_us) > 0),
             top AS (SELECT t.*, count(*) OVER () AS found FROM spots t ORDER BY {order} LIMIT %(limit)s)
             SELECT whole.*, COALESCE(t.found, 0), t.func_id, f.name, f.uri, f.line, f.col, t.self_samples,
@@ -188,12 +210,13 @@ def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
 
 
 def _read_table(rows: Sequence[tuple[Any, ...]]) -> FunctionTable:  # Any: rows as the driver types them
-    parts = 2 + len(TIME_PART_NAMES)
+    parts = 3 + len(TIME_PART_NAMES)
     first = rows[0]  # `whole` is always one row
     return FunctionTable(
         views=first[0],
-        traces=first[1],
-        time=TimeParts(*first[2:parts]),
+        truncated_views=first[1],
+        traces=first[2],
+        time=TimeParts(*first[3:parts]),
         function_count=first[parts],
         functions=[FunctionRow(*row[parts + 1 :]) for row in rows if row[parts + 1] is not None],
     )

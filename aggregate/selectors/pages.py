@@ -20,6 +20,7 @@ class PageRow:
 
     page: str
     views: int
+    truncated_views: int
     traces: int
     time: TimeParts
 
@@ -31,11 +32,12 @@ class PageRow:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRow:
-    """One release, when its first trace came, and how many page views of it are folded."""
+    """One release, when its first trace came, and how many page views of it are folded, and truncated."""
 
     release: str
     first_seen_at: datetime
     views: int
+    truncated_views: int
 
 
 def select_pages(slice_: Slice) -> Sequence[PageRow]:
@@ -43,21 +45,24 @@ def select_pages(slice_: Slice) -> Sequence[PageRow]:
     where, params = where_slice(slice_)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT g.page, sum(c.views)::bigint, sum(c.traces)::bigint, {SUM_PARTS}
+            f"""SELECT g.page, sum(c.views)::bigint, sum(c.truncated_views)::bigint, sum(c.traces)::bigint, {SUM_PARTS}
                 {FROM_CELLS} WHERE {where} AND c.traces > 0
                 GROUP BY g.page ORDER BY sum(c.js_us) DESC, g.page LIMIT {MAX_PAGES}""",
             params,
         )
-        return [PageRow(page, views, traces, TimeParts(*parts)) for page, views, traces, *parts in cursor.fetchall()]
+        return [
+            PageRow(page, views, truncated, traces, TimeParts(*parts))
+            for page, views, truncated, traces, *parts in cursor.fetchall()
+        ]
 
 
 def select_releases(project_id: int, *, page: str | None = None) -> Sequence[ReleaseRow]:
     """Returns a project's releases, or those of one page of it, the newest first. Also those with no views yet."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT g.release, min(g.first_seen_at) AS first_seen_at, COALESCE(sum(c.views), 0)::bigint
-               FROM ingest_group g LEFT JOIN aggregate_cell c
-                    ON c.project_id = g.project_id AND c.group_id = g.id AND c.merged_into IS NULL
+            """SELECT g.release, min(g.first_seen_at) AS first_seen_at, COALESCE(sum(c.views), 0)::bigint,
+                      COALESCE(sum(c.truncated_views), 0)::bigint
+               FROM ingest_group g LEFT JOIN aggregate_pageday c ON c.project_id = g.project_id AND c.group_id = g.id
                WHERE g.project_id = %(project_id)s AND (%(page)s::text IS NULL OR g.page = %(page)s::text)
                GROUP BY g.release ORDER BY min(g.first_seen_at) DESC, g.release DESC""",
             {"project_id": project_id, "page": page},

@@ -6,16 +6,23 @@ from datetime import datetime
 
 from django.db import connection
 
+from aggregate.selectors.arrivals import Arrivals
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """received = pending + folded + rejected; `refused` was turned away at the door and is in none of them."""
+    """received = pending + folded + rejected; `refused` was turned away at the door and is in none of them.
+
+    `dropped` are those of the refused that nothing was wrong with but their number.
+    """
 
     received: int
     pending: int
     folded: int
     rejected: int
     refused: int
+    dropped: int
+    refused_by_reason: Mapping[str, int]
     oldest_pending_s: float | None
     last_received_at: datetime | None
 
@@ -31,21 +38,38 @@ class ProjectSummary:
 
 
 def select_status(project_id: int) -> Status:
-    """Returns a project's counts, all of one moment."""
+    """Returns a project's counts, all of one moment; what is settled is read from counts, what waits is counted."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT count(*), count(*) FILTER (WHERE state = 0), count(*) FILTER (WHERE state = 1),
-                      count(*) FILTER (WHERE state = 2),
-                      (SELECT COALESCE(sum(count), 0)::bigint FROM ingest_refusal WHERE project_id = %(project_id)s),
-                      EXTRACT(epoch FROM clock_timestamp() - min(received_at) FILTER (WHERE state = 0))::float8,
-                      max(received_at)
-               FROM ingest_receipt WHERE project_id = %(project_id)s""",
+            """SELECT w.pending, k.folded, k.rejected,
+                      f.reasons, f.counts,
+                      EXTRACT(epoch FROM clock_timestamp() - w.oldest_at)::float8, greatest(w.last_at, k.last_at)
+               FROM (SELECT count(*) AS pending, min(received_at) AS oldest_at, max(received_at) AS last_at
+                     FROM ingest_receipt WHERE project_id = %(project_id)s AND state = 0) AS w,
+                    (SELECT COALESCE(sum(folded), 0)::bigint AS folded, COALESCE(sum(rejected), 0)::bigint AS rejected,
+                            max(last_received_at) AS last_at
+                     FROM ingest_receiptcount WHERE project_id = %(project_id)s) AS k,
+                    (SELECT array_agg(reason ORDER BY reason) AS reasons, array_agg(n ORDER BY reason) AS counts
+                     FROM (SELECT reason, sum(count)::bigint AS n FROM ingest_refusal
+                           WHERE project_id = %(project_id)s GROUP BY 1) AS by_reason) AS f""",
             {"project_id": project_id},
         )
-        ((received, pending, folded, rejected, refused, oldest_s, last_at),) = cursor.fetchall()
+        ((pending, folded, rejected, reasons, counts, oldest_s, last_at),) = cursor.fetchall()
     # The web process's clock stamps a receipt, the database's reads it: they may differ by a little.
     oldest_pending_s = None if oldest_s is None else max(0.0, oldest_s)
-    return Status(received, pending, folded, rejected, refused, oldest_pending_s, last_at)
+    received = pending + folded + rejected
+    arrivals = Arrivals(received, dict(zip(reasons or [], counts or [], strict=True)))
+    return Status(
+        received,
+        pending,
+        folded,
+        rejected,
+        arrivals.refused,
+        arrivals.dropped,
+        arrivals.refused_by_reason,
+        oldest_pending_s,
+        last_at,
+    )
 
 
 def select_project_summaries(project_ids: Sequence[int]) -> Mapping[int, ProjectSummary]:
@@ -55,10 +79,12 @@ def select_project_summaries(project_ids: Sequence[int]) -> Mapping[int, Project
             """SELECT p.id, COALESCE(c.views, 0), COALESCE(c.pages, 0), r.pending, c.last_bucket_at
                FROM unnest(%s::bigint[]) AS p (id)
                LEFT JOIN LATERAL (
-                   SELECT sum(c.views)::bigint AS views, count(DISTINCT g.page) AS pages,
-                          max(c.bucket_at) AS last_bucket_at
-                   FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
-                   WHERE c.project_id = p.id AND c.merged_into IS NULL AND c.traces > 0) c ON true
+                   SELECT sum(d.views)::bigint AS views, count(DISTINCT g.page) AS pages,
+                          (SELECT c.bucket_at FROM aggregate_cell c WHERE c.project_id = p.id
+                           AND c.merged_into IS NULL AND c.traces > 0 ORDER BY c.bucket_at DESC LIMIT 1)
+                              AS last_bucket_at
+                   FROM aggregate_pageday d JOIN ingest_group g ON g.project_id = d.project_id AND g.id = d.group_id
+                   WHERE d.project_id = p.id AND d.traces > 0) c ON true
                CROSS JOIN LATERAL (
                    SELECT count(*) AS pending FROM ingest_receipt r WHERE r.project_id = p.id AND r.state = 0) r""",
             [list(project_ids)],

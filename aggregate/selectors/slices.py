@@ -254,6 +254,30 @@ def where_slice(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters
     return f"{where} AND c.merged_into IS NULL", params
 
 
+def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as above
+    """Returns the same condition on the roll-up's days `c` joined with groups `g`; None where cells must tell.
+
+    The roll-up knows whole UTC days, and neither device class nor browser.
+    """
+    bounds = [at for pair in slice_.ranges for at in pair if at is not None]
+    if slice_.devices or slice_.browsers or any(at != _midnight(at) for at in bounds):
+        return None
+    return _conditions(slice_, "c", "c.day_at")
+
+
+def where_merged(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as above
+    """Returns the same condition on the hotspots' roll-up `c` joined with groups `g`; None where cells must tell.
+
+    It holds the cells that were merged into days, all device classes and browsers of a day together.
+    """
+    return None if slice_.devices or slice_.browsers else _conditions(slice_, "c", "c.day_at")
+
+
+def where_arrived(slice_: Slice, table: str, column: str) -> tuple[str, dict[str, Any]]:  # Any: as above
+    """Returns the condition that a row of the project lies in the slice's time; the rest of the slice it knows not."""
+    return _conditions(Slice(slice_.project_id, ranges=slice_.ranges), table, f"{table}.{column}")
+
+
 def where_receipts(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: as above
     """Returns the same condition on receipts `r` joined with groups `g`: what each trace says of itself."""
     return _conditions(slice_, "r", "r.view_started_at")

@@ -22,8 +22,8 @@ VIEW_ORDERS: Final = ("typical", "worst", "random")
 # A trace is named by the id it came with, or by view and number, which outlive its raw body.
 TRACE_REF: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([0-9]{1,9}))?", re.IGNORECASE)
 COLUMNS: Final = """t.trace_id, r.view_id, r.seq, g.release, g.page, r.received_at, r.view_started_at, r.device_class,
-r.browser, r.requested_interval_us, r.interval_us, r.measured_interval_us, r.sample_rate, r.isolated, r.end_reason,
-r.body_bytes, r.state, r.reason, r.path, r.detail"""
+r.browser, r.requested_interval_us, r.interval_us, r.measured_interval_us, coalesce(r.sample_rate, 1), r.isolated,
+r.end_reason, r.body_bytes, r.state, r.reason, r.path, r.detail"""
 FROM_RECEIPTS: Final = """FROM ingest_receipt r JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
 LEFT JOIN ingest_rawtrace t ON t.project_id = r.project_id AND t.view_id = r.view_id AND t.seq = r.seq
      AND t.received_at = r.received_at"""
@@ -76,6 +76,7 @@ class ViewTable:
     """Some views of a slice; `view_count` counts those they were picked from, `median_us` is their median self."""
 
     view_count: int
+    truncated_count: int
     median_us: float | None
     views: Sequence[ViewRow]
     source: str = "contributions"  # or "raw"
@@ -210,7 +211,7 @@ def select_views(slice_: Slice, *, func_id: int | None, order: ViewOrder, limit:
         )
         for row in picked
     ]
-    return ViewTable(len(rows), median, views, seen.source)
+    return ViewTable(len(rows), sum(row.view.is_truncated for row in rows), median, views, seen.source)
 
 
 def _rank(row: ViewRow, order: ViewOrder, median_us: float) -> tuple[float | bytes, bytes]:

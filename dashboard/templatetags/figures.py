@@ -3,12 +3,13 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 
 from django import template
 from django.utils import timezone
 
+from aggregate.selectors import OverviewRow
 from profcore.stats.estimates import Figure
 from profcore.weights import TimeParts
 
@@ -17,6 +18,9 @@ register = template.Library()
 THIN: Final = "\u202f"  # narrow, and no line breaks at it
 SECONDS_FROM_US: Final = 10_000_000
 BAR_UNITS: Final = 1_000
+BAR_HEIGHT: Final = 100
+DAY_WIDTH: Final = 10  # of which a bar takes eight
+LEAST_DAYS: Final = 30  # so that a bar of a few days is no wall
 # (field, word, what it means)
 PARTS: Final = (
     ("js", "JS", "A stack was visible: the page’s functions ran."),
@@ -176,6 +180,51 @@ def time_parts(time: TimeParts) -> list[BarPart]:
         parts.append(BarPart(key, word, meaning, us, part, f"{x:.1f}", f"{end - x:.1f}"))
         at += us
     return parts
+
+
+@dataclass(frozen=True, slots=True)
+class DayBar:
+    """One day's JS and hidden time a view as a bar of two parts, in units of the highest of them; `x` is its place."""
+
+    row: OverviewRow
+    x: str
+    js_y: str
+    js_height: str
+    hidden_y: str
+    hidden_height: str
+
+
+@register.filter
+def day_bars(rows: Sequence[OverviewRow]) -> list[DayBar]:
+    """Returns a bar for each day, each at its date: a day without views is a gap."""
+    highest = max((_busy_us(row) / row.views for row in rows if row.views), default=0.0) or 1.0
+    bars = []
+    for row in rows:
+        if row.day is None or rows[0].day is None or not row.views:
+            continue
+        js, hidden = (BAR_HEIGHT * us / row.views / highest for us in (row.time.js_us, row.time.hidden_us))
+        x = DAY_WIDTH * (row.day - rows[0].day).days
+        places = (BAR_HEIGHT - js, js, BAR_HEIGHT - js - hidden, hidden)
+        bars.append(DayBar(row, str(x), *(f"{place:.1f}" for place in places)))
+    return bars
+
+
+@register.filter
+def days_width(rows: Sequence[OverviewRow]) -> int:
+    """Returns the width of the chart of days, from the first to the last, and at least that of some."""
+    first, last = (rows[0].day, last_day(rows)) if rows else (None, None)
+    days = (last - first).days + 1 if first and last else 1
+    return DAY_WIDTH * max(days, LEAST_DAYS)
+
+
+@register.filter
+def last_day(rows: Sequence[OverviewRow]) -> date | None:
+    """Returns the day of the last row."""
+    return rows[-1].day if rows else None
+
+
+def _busy_us(row: OverviewRow) -> int:
+    return row.time.js_us + row.time.hidden_us
 
 
 def _place(us: int, span_us: int) -> float:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from aggregate.writes import HOTSPOT_SUMS
 from profcore.blobs import decode_call_tree
 from profcore.calltree import merge_call_trees
 from profcore.weights import TIME_PART_NAMES
@@ -71,7 +72,32 @@ def assert_rollup_is_exact() -> None:
             WHERE traces <> 0 OR views <> 0 OR span_us <> 0 ORDER BY 1, 2, 3"""
     )
     assert kept == expected
+    assert_counts_are_exact()
+    assert_day_hotspots_are_exact()
     assert_merged_hours_are_empty()
+
+
+def assert_day_hotspots_are_exact() -> None:
+    """Compares the roll-up of hotspots with those of the cells that were merged into days."""
+    sums = ", ".join(f"sum(h.{name})" for name in HOTSPOT_SUMS)
+    expected = rows(
+        f"""SELECT c.project_id, c.group_id, c.bucket_at, h.func_id, {sums}
+            FROM aggregate_cell c JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
+            WHERE c.grain = 1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
+    )
+    kept = f"SELECT project_id, group_id, day_at, func_id, {', '.join(HOTSPOT_SUMS)} FROM aggregate_dayhotspot"
+    assert rows(f"{kept} ORDER BY 1, 2, 3, 4") == expected
+
+
+def assert_counts_are_exact() -> None:
+    """Compares the counts of receipts with the receipts."""
+    counted = rows(
+        """SELECT project_id, date_trunc('hour', received_at, 'UTC'), count(*) FILTER (WHERE state = 1),
+                  count(*) FILTER (WHERE state = 2)
+           FROM ingest_receipt WHERE state <> 0 GROUP BY 1, 2 ORDER BY 1, 2"""
+    )
+    kept = "SELECT project_id, hour_at, folded, rejected FROM ingest_receiptcount WHERE (folded, rejected) <> (0, 0)"
+    assert rows(f"{kept} ORDER BY 1, 2") == counted
 
 
 def assert_merged_hours_are_empty() -> None:

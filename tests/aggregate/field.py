@@ -57,21 +57,29 @@ def casts(draw: st.DrawFn, size: int = 5) -> list[Visit]:
     """Draws the views of one example: some days old, on few pages and devices, so that several share a cell."""
     visits = []
     for number in range(size):
-        days, hour, kind = draw(st.tuples(st.sampled_from((6, 5, 5, 3, 0)), st.integers(1, 2), st.integers(0, 255)))
+        days, hour, kind = draw(
+            st.tuples(st.sampled_from((5, 5, 5, 5, 6, 3, 0)), st.integers(1, 2), st.integers(0, 255))
+        )
         at = NOW - timedelta(minutes=kind) if days == 0 else (NOW - timedelta(days=days)).replace(hour=hour)
         pages = ("/p0", "/p1") if kind % 5 == 4 else ("/p0",) if kind % 5 < 3 else ("/p1",)
         release = "2.0.0" if kind // 5 % 4 == 3 else "1.0.0"
-        visits.append(Visit(f"v{number}", release, pages, at, kind // 20 % len(DEVICES), kind // 60 % len(AGENTS)))
+        visits.append(Visit(f"v{number}", release, pages, at, max(kind // 20 % 6 - 3, 0), int(kind > 200)))
     return visits
 
 
 @st.composite
 def recordings(
-    draw: st.DrawFn, *, gaps_us: tuple[int, ...] = GAPS_US, min_samples: int = 0, max_samples: int = 9
+    draw: st.DrawFn,
+    *,
+    gaps_us: tuple[int, ...] = GAPS_US,
+    min_samples: int = 0,
+    max_samples: int = 9,
+    most_tasks: int = 2,
 ) -> Json:
     """Draws what one recording adds to an envelope: trace, interval, marks, reason, rate. There may be no JS in it."""
     prefix, func = draw(prefix_trees(max_nodes=7, funcs=len(FRAMES)))
-    places = st.integers(-1, len(prefix) - 1)
+    # As many without a stack as with one, so that hidden runs have neighbours.
+    places = st.just(-1) | st.integers(-1, len(prefix) - 1)
     drawn = draw(st.lists(st.tuples(st.sampled_from(GAPS_US), places, st.sampled_from(MARKERS)), max_size=max_samples))
     start = draw(st.sampled_from((0, -2_000, 400_005)))
     samples, times, at = [], [], start
@@ -85,7 +93,7 @@ def recordings(
         times.append(at)
         at += gap
     stacks = [{"frameId": f} if p < 0 else {"frameId": f, "parentId": p} for p, f in zip(prefix, func, strict=True)]
-    tasks = draw(st.lists(st.tuples(st.integers(0, 8), st.sampled_from((1, 30_000, 90_000))), max_size=2))
+    tasks = draw(st.lists(st.tuples(st.integers(0, 8), st.sampled_from((30_000, 90_000, 1))), max_size=most_tasks))
     marks = [
         {"type": "longtask", "start": times[place] / 1000, "duration": length / 1000}
         for place, length in tasks

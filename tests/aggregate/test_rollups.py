@@ -1,6 +1,8 @@
-"""The roll-up by release, page and day equals the sums of cells, whatever became of them."""
+"""The overview by release, page and day equals the sums of cells, whatever became of them, from roll-up and cells."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -8,9 +10,11 @@ from django.core.management import call_command
 
 from aggregate.erasing import erase_view
 from aggregate.merging import merge_old_hours
-from aggregate.rollups import Dimension, select_rollup
-from ingest.models import Project
+from aggregate.selectors import Overview, Slice, select_overview
+from aggregate.selectors.functions import select_functions
+from ingest.models import Group, Project
 from ingest.services import create_project
+from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.weights import TIME_PART_NAMES
 from tests.aggregate.aftermath import SUMS, assert_rollup_is_exact
 from tests.aggregate.posting import fold_all, post, rows
@@ -19,11 +23,13 @@ from tests.envelopes import make_envelope, view_id_of
 
 pytestmark = pytest.mark.django_db
 
-CELL_COLUMN: dict[Dimension, str] = {
+CELL_COLUMN = {
     "release": "g.release",
     "page": "g.page",
-    "day": "date_trunc('day', c.bucket_at, 'UTC')",
+    "day": "(date_trunc('day', c.bucket_at, 'UTC') AT TIME ZONE 'UTC')::date",
 }
+COMBINATIONS = [("release",), ("page",), ("day",), ("day", "release"), ("page", "day"), ("release", "page", "day")]
+EVERY_DEVICE = tuple(DEVICE_CLASSES)
 
 
 @pytest.fixture
@@ -34,22 +40,32 @@ def project_id() -> int:
     return project.pk
 
 
+def told(overview: Overview, by: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Returns the rows as plain values, in order of what they are by."""
+    found = []
+    for row in [overview.whole, *overview.rows]:
+        sums = (row.views, row.truncated_views, row.traces, *(getattr(row.time, name) for name in TIME_PART_NAMES))
+        found.append((*(getattr(row, name) for name in by), *sums))
+    return [found[0][len(by) :], *sorted(found[1:])]
+
+
 def assert_equal_to_cells(project_id: int) -> None:
     assert_rollup_is_exact()
-    for by, column in CELL_COLUMN.items():
-        sums = ", ".join(f"sum(c.{name})" for name in SUMS)
+    sums = ", ".join(f"sum(c.{name})::bigint" for name in SUMS)
+    tables = "FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"
+    for by in COMBINATIONS:
+        columns = ", ".join(CELL_COLUMN[name] for name in by)
         expected = rows(
-            f"""SELECT {column}, {sums} FROM aggregate_cell c
-                JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
-                WHERE c.project_id = %s GROUP BY 1 HAVING sum(c.traces) > 0 ORDER BY 1""",
+            f"""SELECT {columns}, {sums} {tables} WHERE c.project_id = %s GROUP BY {columns}
+                HAVING sum(c.traces) > 0 ORDER BY {columns}""",
             project_id,
         )
-        told = [
-            (r.value, r.views, r.truncated_views, r.traces, *(getattr(r.parts, name) for name in TIME_PART_NAMES))
-            for r in select_rollup(project_id, by)
-        ]
-        assert told == expected
-        assert len(told) > 1
+        whole = rows(f"SELECT {sums} {tables} WHERE c.project_id = %s", project_id)
+        rolled = select_overview(Slice(project_id), by, limit=100)
+        from_cells = select_overview(Slice(project_id, devices=EVERY_DEVICE), by, limit=100)
+        assert (rolled.source, from_cells.source) == ("rollup", "cells")
+        assert told(rolled, by) == told(from_cells, by) == whole + expected
+        assert rolled.row_count == len(rolled.rows) > 1
 
 
 def test_after_folds_merges_a_refold_and_an_erasure(project_id: int) -> None:
@@ -64,11 +80,57 @@ def test_after_folds_merges_a_refold_and_an_erasure(project_id: int) -> None:
 
 def test_a_range_of_days_and_some_pages(project_id: int) -> None:
     midnight = OLD.replace(hour=0, minute=0, second=0, microsecond=0)
-    told = select_rollup(project_id, "page", from_at=midnight, to_at=midnight + timedelta(days=1), pages=["/p0", "/q"])
-    assert [(r.value, r.views) for r in told] == [("/p0", 6)]
-    assert [r.value for r in select_rollup(project_id, "release", releases=["2.0.0"])] == ["2.0.0"]
+    day = (midnight, midnight + timedelta(days=1))
+    found = select_overview(Slice(project_id, pages=("/p0", "/q"), ranges=(day,)), ["page"], limit=100)
+    assert [(row.page, row.views) for row in found.rows] == [("/p0", 6)]
+    assert found.source == "rollup"
+    two = select_overview(Slice(project_id, ranges=(day, (day[1], None))), ["day"], limit=100)
+    assert two.whole == select_overview(Slice(project_id), ["day"], limit=100).whole
+    found = select_overview(Slice(project_id, releases=("2.0.0",)), ["release"], limit=100)
+    assert [row.release for row in found.rows] == ["2.0.0"]
     create_project(slug="other", key="other-key", origins=["*"])
-    assert select_rollup(Project.objects.get(slug="other").pk, "day") == []
+    empty = select_overview(Slice(Project.objects.get(slug="other").pk), ["day"], limit=100)
+    assert (empty.row_count, empty.rows, empty.whole.views) == (0, [], 0)
+
+
+def test_an_hour_a_device_and_a_browser_are_told_by_cells(project_id: int) -> None:
+    hour = OLD.replace(minute=0, second=0, microsecond=0)
+    found = select_overview(Slice(project_id, ranges=((hour, hour + timedelta(hours=1)),)), ["page"], limit=100)
+    assert (found.source, found.whole.views) == ("cells", 3)  # v0, v5 and v10 of twelve
+    by_device = [select_overview(Slice(project_id, devices=(word,)), ["page"], limit=9) for word in DEVICE_CLASSES]
+    by_browser = [select_overview(Slice(project_id, browsers=(word,)), ["page"], limit=9) for word in BROWSERS]
+    whole = select_overview(Slice(project_id), ["page"], limit=9).whole
+    for parts in (by_device, by_browser):
+        assert {part.source for part in parts} == {"cells"}
+        assert sum(part.whole.views for part in parts) == whole.views
+        assert sum(part.whole.time.js_us for part in parts) == whole.time.js_us
+
+
+def test_the_order_is_that_of_the_dimensions_asked_for() -> None:
+    project, _ = create_project(slug="shop", key="shop-key", origins=["*"])
+    days = [datetime.now(UTC) - timedelta(days=n) for n in (1, 3)]
+    for release in ("b-first", "a-second"):
+        for day in days:
+            start = day.timestamp() * 1000
+            post(
+                "shop-key",
+                make_envelope(f"{release}{day}", "A", release=release, viewStart=start, page="/light"),
+                make_envelope(f"{release}{day}!", "A\nA\nA", release=release, viewStart=start, page="/heavy"),
+            )
+    fold_all()
+    Group.objects.filter(release="b-first").update(first_seen_at=days[1])  # in a test all is of one moment
+
+    def ask(*by: str) -> list[tuple[Any, ...]]:
+        found = select_overview(Slice(project.pk), by, limit=100).rows
+        return [tuple(getattr(row, name) for name in by) for row in found]
+
+    newer, older = (day.date() for day in days)
+    assert ask("release", "day") == [("a-second", older), ("a-second", newer), ("b-first", older), ("b-first", newer)]
+    assert ask("day", "page") == [(older, "/heavy"), (older, "/light"), (newer, "/heavy"), (newer, "/light")]
+    assert ask("page", "release")[:2] == [("/heavy", "a-second"), ("/heavy", "b-first")]
+    cut = select_overview(Slice(project.pk), ["page", "day"], limit=3)
+    assert (cut.row_count, len(cut.rows), cut.whole.views) == (4, 3, 8)
+    assert [row.page for row in cut.rows] == ["/heavy", "/heavy", "/light"]
 
 
 def test_truncated_views_are_counted_once_each(project_id: int) -> None:
@@ -76,6 +138,41 @@ def test_truncated_views_are_counted_once_each(project_id: int) -> None:
     fold_all()
     post("shop-key", make_envelope("t", "A", seq=1, reason="pagehide", page="/t"), make_envelope("u", "A", page="/t"))
     fold_all()
-    told = [(r.value, r.views, r.truncated_views) for r in select_rollup(project_id, "page")]
-    assert ("/t", 2, 1) in told
+    found = select_overview(Slice(project_id), ["page"], limit=100).rows
+    assert ("/t", 2, 1) in [(row.page, row.views, row.truncated_views) for row in found]
     assert_equal_to_cells(project_id)
+
+
+def test_functions_from_the_roll_up_and_from_cells_are_the_same(project_id: int) -> None:
+    """Naming every device reads cell by cell; with none, days are read from the roll-up."""
+
+    def both(**fields: Any) -> None:
+        rolled = select_functions(Slice(project_id, **fields), limit=100)
+        assert rolled == select_functions(Slice(project_id, devices=EVERY_DEVICE, **fields), limit=100)
+        assert rolled.functions
+
+    midnight = OLD.replace(hour=0, minute=0, second=0, microsecond=0)
+    slices: list[dict[str, Any]] = [
+        {},
+        {"pages": ("/p0",)},
+        {"releases": ("1.0.0",), "pages": ("/p1", "/q")},
+        {"ranges": ((midnight, midnight + timedelta(days=1)),)},
+        {"ranges": ((midnight, midnight + timedelta(days=1)), (midnight + timedelta(days=2), None))},
+    ]
+    for fields in slices:
+        both(**fields)
+    merge_old_hours(NOW)
+    assert rows("SELECT count(*) > 0 FROM aggregate_dayhotspot") == [(True,)]
+    for fields in slices:
+        both(**fields)
+    late = make_envelope("v1", "E\nE A", seq=1, page="/p1"), make_envelope("v30", "Z", page="/p0")
+    for envelope in late:  # stragglers: of a view of a merged hour, and a new one in its day
+        post("shop-key", {**envelope, "viewStart": OLD.timestamp() * 1000})
+        fold_all()
+        assert_rollup_is_exact()
+        for fields in slices:
+            both(**fields)
+    erase_view(project_id, UUID(view_id_of("v2")))
+    assert_rollup_is_exact()
+    for fields in slices:
+        both(**fields)

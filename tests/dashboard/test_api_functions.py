@@ -36,8 +36,11 @@ def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
             "tag": [],
             "func_over": [],
         },
+        "arrivals": {"received": 1, "refused": 0, "refused_by_reason": {}, "dropped": 0, "dropped_share": 0.0},
         "source": "cells",
         "views": 1,
+        "truncated_views": 0,
+        "truncated_share": 0.0,
         "traces": 1,
         "samples": 1,
         "time_ms": {"js": 9.0, "hidden": 0.5, "idle": 0.3, "unobserved": 0.15, "profiler": 0.05, "span": 10.0},
@@ -188,7 +191,7 @@ def test_an_answer_takes_a_fixed_number_of_statements(
     cell = make_cell(shop, release="2.0.0", js_us=50)
     for number in range(50):
         make_hotspot(cell, make_func(shop, f"f{number}"), self_us=1, total_us=1)
-    with django_assert_num_queries(5):  # the token, the project, the functions, the sites, the sample
+    with django_assert_num_queries(6):  # the token, the project, the functions, the sites, the sample, the arrivals
         response = client.get(ADDRESS, headers=bearer)
     assert len(response.json()["functions"]) == 52
 

@@ -12,7 +12,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from aggregate import jobs
-from aggregate.jobruns import claim_job
+from aggregate.jobruns import JobRun, claim_job
 from aggregate.models import Job
 from dashboard.preparing import run_jobs
 from ingest.models import Project
@@ -141,6 +141,38 @@ def test_expired_bodies_fail_the_job_with_the_field(client: Client, site: Projec
     assert (gone.status_code, "have expired" in gone.json()["detail"]) == (410, True)
 
 
+def test_a_tree_too_large_to_hold_fails_the_job_with_what_to_do(
+    client: Client, site: Project, token: dict[str, str], settings: Settings
+) -> None:
+    settings.JOB_MAX_NODES = 2
+    wide = start(client, token, "calltree", tag="cache:warm")
+    narrow = start(client, token, "functions", tag="cache:warm")
+    run_jobs()
+    failed = client.get(wide["url"], headers=token).json()
+    assert (failed["state"], failed["error"]["field"]) == ("failed", "from")
+    assert "more than 2 call nodes. Narrow the slice" in failed["error"]["detail"]
+    assert client.get(narrow["url"], headers=token).json()["state"] == "done"  # it needs no tree
+
+
+def test_a_job_is_cancelled_while_it_reads(
+    client: Client, site: Project, token: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = start(client, token, "profile", format="firefox", tag="cache:warm")
+    steps: list[int] = []
+    advance = JobRun.advance
+
+    def cancel_at_the_third(run: JobRun, traces: int) -> None:
+        steps.append(traces)
+        if len(steps) == 3:
+            assert client.delete(job["url"], headers=token).status_code == 204
+        advance(run, traces)
+
+    monkeypatch.setattr(JobRun, "advance", cancel_at_the_third)
+    run_jobs()
+    assert len(steps) == 3
+    assert client.get(job["url"], headers=token).json()["state"] == "cancelled"
+
+
 def test_a_result_is_409_until_it_is_there_and_410_once_it_is_gone(
     client: Client, site: Project, token: dict[str, str]
 ) -> None:
@@ -152,7 +184,7 @@ def test_a_result_is_409_until_it_is_there_and_410_once_it_is_gone(
     assert claim_job() is not None
     assert client.get(job["url"], headers=token).json()["state"] == "running"
     assert client.get(result, headers=token).status_code == 409
-    Job.objects.update(claimed_until=datetime.now(UTC) - timedelta(seconds=1))
+    Job.objects.update(claimed_until=datetime.now(UTC) - timedelta(hours=1))
     run_jobs()
     done = client.get(job["url"], headers=token).json()
     assert (done["result_url"], done["attempts"]) == (result, 2)

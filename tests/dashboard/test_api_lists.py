@@ -17,6 +17,8 @@ def test_status_has_the_contracts_fields(member: Client, shop: Project) -> None:
         "folded": 1,
         "rejected": 0,
         "refused": 0,
+        "dropped": 0,
+        "refused_by_reason": {},
         "oldest_pending_s": None,
     }
     make_receipt(shop, state=Receipt.State.PENDING)
@@ -29,8 +31,14 @@ def test_releases_come_with_when_they_were_first_seen(member: Client, shop: Proj
     make_group(shop, "1.0.1", "/cart")
     assert member.get(API + "releases").json() == {
         "releases": [
-            {"release": "1.0.1", "first_seen_at": "2026-11-16T09:00:00Z", "views": 0},
-            {"release": "1.0.0", "first_seen_at": "2026-11-16T09:00:00Z", "views": 1},
+            {
+                "release": release,
+                "first_seen_at": "2026-11-16T09:00:00Z",
+                "views": views,
+                "truncated_views": 0,
+                "truncated_share": share,
+            }
+            for release, views, share in (("1.0.1", 0, None), ("1.0.0", 1, 0.0))
         ]
     }
 
@@ -41,8 +49,8 @@ def test_pages_come_with_js_per_view(member: Client, shop: Project) -> None:
     answer = member.get(API + "pages?release=1.0.0").json()
     assert answer["slice"]["release"] == ["1.0.0"]
     assert answer["pages"] == [
-        {"page": "/list", "views": 4, "js_ms_per_view": 2.5},
-        {"page": "/cart", "views": 1, "js_ms_per_view": 9.0},
+        {"page": "/list", "views": 4, "truncated_views": 0, "truncated_share": 0.0, "js_ms_per_view": 2.5},
+        {"page": "/cart", "views": 1, "truncated_views": 0, "truncated_share": 0.0, "js_ms_per_view": 9.0},
     ]
 
 

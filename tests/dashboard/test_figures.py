@@ -1,13 +1,17 @@
 """How figures are written: thin spaces, units, honest small shares, bars that fill their width."""
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import date, timedelta
 
 import pytest
 from django.utils import timezone
 
+from aggregate.selectors import OverviewRow
 from dashboard.templatetags.figures import (
     ago,
     count,
+    day_bars,
+    days_width,
     interval_as_share,
     interval_as_time,
     share,
@@ -80,6 +84,25 @@ def test_ago_is_in_the_largest_unit(seconds: int, text: str) -> None:
 
 def test_control_and_direction_characters_are_shown() -> None:
     assert visible("a\x07\x7f\u202eb\u2028é(idle)") == "a␇␡⟨U+202E⟩b⟨U+2028⟩é(idle)"
+
+
+def test_days_stand_at_their_dates_and_a_day_without_views_is_a_gap() -> None:
+    rows = [
+        OverviewRow(None, None, date(2026, 11, day), views, 0, views, TimeParts(js_us=js_us, hidden_us=hidden_us))
+        for day, views, js_us, hidden_us in ((1, 2, 600, 200), (2, 0, 0, 0), (4, 1, 100, 0))
+    ]
+    first, second = day_bars(rows)
+    assert (first.x, first.js_y, first.js_height, first.hidden_y, first.hidden_height) == (
+        "0",
+        "25.0",
+        "75.0",
+        "0.0",
+        "25.0",
+    )
+    assert (second.x, second.js_height, second.hidden_height) == ("30", "25.0", "0.0")
+    assert days_width(rows) == 300
+    assert days_width([rows[0], replace(rows[2], day=date(2026, 12, 31))]) == 610
+    assert (days_width([]), day_bars([])) == (300, [])
 
 
 @pytest.mark.parametrize(

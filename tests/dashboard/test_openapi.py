@@ -29,9 +29,20 @@ def test_it_has_no_warnings_and_is_valid(tmp_path: Any) -> None:  # Any: pytest 
 def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
     prefix = "/api/v1/projects/{slug}/"
     names = {"status", "releases", "pages", "functions", "compare", "profile", "calltree", "views", "traces"}
-    names |= {"traces/{ref}", "traces/{ref}/raw", "markers", "jobs", "jobs/{job_id}", "jobs/{job_id}/result"}
+    names |= {
+        "overview",
+        "settings",
+        "traces/{ref}",
+        "traces/{ref}/raw",
+        "markers",
+        "jobs",
+        "links",
+        "jobs/{job_id}",
+        "jobs/{job_id}/result",
+    }
     names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees")}
-    assert set(schema["paths"]) == {prefix + name for name in names}
+    own = {prefix + name for name in names} | {"/api/v1/shared/{token}/{file_name}"}
+    assert set(schema["paths"]) == own
 
 
 @pytest.mark.parametrize(
@@ -40,6 +51,8 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "status",
         "releases",
         "pages",
+        "overview",
+        "settings",
         "functions",
         "markers",
         "calltree",
@@ -50,6 +63,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "functions/{func_id}/callers",
         "functions/{func_id}/callees",
         "jobs",
+        "links",
         "jobs/{job_id}",
     ],
 )

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from ingest.models import IngestKey, Project, Receipt
 from profcore.wire import Limits, decode_envelope
-from tests.builders import make_cell, make_func, make_group, make_hotspot, make_receipt
+from tests.builders import MONDAY, count_receipts, make_cell, make_func, make_group, make_hotspot, make_receipt
 
 PAGE = "/projects/shop/page/?page=/cart"
 HOSTILE = "<script>alert(1)</script>\"'&\u202ex\x00".replace("\x00", "\x07")
@@ -38,6 +38,20 @@ def test_a_project_lists_its_pages_with_js_per_view_and_freshness(member: Client
     assert re.search(r"Last received 1 min ago · 1 pending", text)
     assert "/list 10.0 s 1 234 " in text
     assert re.search(r"/cart 9.0 ms 1", text)
+
+
+def test_a_project_shows_its_releases_and_days_from_the_roll_up(member: Client, shop: Project) -> None:
+    tuesday = MONDAY + timedelta(days=1)
+    make_cell(shop, release="2.0.0", views=4, truncated_views=1, bucket_at=tuesday, js_us=100_000, hidden_us=20_000)
+    text = text_of(member, "/projects/shop/")
+    assert "2.0.0 25.0 ms 5.0 ms 4 1 truncated (25.0 %)" in text
+    assert "1.0.0 9.0 ms 0.5 ms 1 " in text
+    assert "by UTC day: 2026-11-16 to 2026-11-17" in text
+    assert "2026-11-17: 25.0 ms JS, 5.0 ms hidden, 4 views" in text
+    assert "2026-11-16 9.0 ms 0.5 ms 1 0.0 % 2026-11-17 25.0 ms 5.0 ms 4 25.0 %" in text
+    only = text_of(member, "/projects/shop/?release=2.0.0&device=desktop")
+    assert "by UTC day: 2026-11-17 to 2026-11-17" in only
+    assert "2026-11-16" not in only
 
 
 def test_a_page_lists_its_functions_with_their_times(member: Client) -> None:
@@ -138,6 +152,7 @@ def test_traces_that_wait_are_told_from_none(member: Client, shop: Project) -> N
     make_receipt(project, state=Receipt.State.PENDING)
     assert "Traces are waiting to be folded" in text_of(member, "/projects/waiting/")
     Receipt.objects.filter(project=project).update(state=Receipt.State.REJECTED)
+    count_receipts()
     assert "No trace could be used" in text_of(member, "/projects/waiting/")
 
 
@@ -180,9 +195,11 @@ def test_pages_take_a_fixed_number_of_statements(
         make_hotspot(cell, make_func(shop, f"f{number}"), self_us=5, total_us=5)
     with django_assert_num_queries(4):  # session, user, projects, their summaries
         member.get("/projects/")
-    with django_assert_num_queries(6):  # session, user, project, status, releases, pages
+    # session, user, project, status, releases, pages, arrivals, overviews by day and release
+    with django_assert_num_queries(9):
         member.get("/projects/shop/")
-    with django_assert_num_queries(8):  # session, user, project, functions, sites, sample, releases, status
+    # session, user, project, functions, sites, sample, releases, status, arrivals
+    with django_assert_num_queries(9):
         member.get(PAGE)
 
 

@@ -112,7 +112,7 @@ def test_intervals_rate_and_isolation_are_kept(door: Door) -> None:
 
 
 def test_what_was_not_said_is_null(door: Door) -> None:
-    assert receipt_of(door, "requested_interval_us, sample_rate, isolated") == (None, 1.0, None)
+    assert receipt_of(door, "requested_interval_us, sample_rate, isolated") == (None, None, None)
 
 
 @pytest.mark.parametrize(

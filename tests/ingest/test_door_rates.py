@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from ingest import admission
@@ -127,3 +128,21 @@ def test_one_thread_counts_while_the_others_go_on(door: Door, monkeypatch: pytes
     with pytest.raises(LookupError):
         has_room(door.project_id)
     assert asked == [True]
+
+
+def test_the_longer_counting_takes_the_longer_it_holds(
+    door: Door, clock: Clock, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    class SlowConnection:
+        def cursor(self) -> Any:  # Any: as the database's
+            clock.now_s += 1.0
+            return connection.cursor()
+
+    monkeypatch.setattr(admission, "connection", SlowConnection())
+    assert has_room(door.project_id)  # took a second
+    clock.now_s += 49
+    with django_assert_num_queries(0):
+        assert has_room(door.project_id)
+    clock.now_s += 2
+    with django_assert_num_queries(1):
+        assert has_room(door.project_id)
