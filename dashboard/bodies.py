@@ -14,8 +14,13 @@ MAX_REQUEST_BYTES: Final = 64 * 1024  # the longest address that servers take is
 PARAMS_HELP: Final = "As in the query: a text, a number or true words; a list where a parameter is repeated."
 
 
-def read_body_params(request: Request, others: AbstractSet[str]) -> tuple[dict[str, Any], QueryDict]:  # Any: JSON
-    """Returns a JSON body, and its `params` as a query's; `others` may stand beside. Raises `ParamError`."""
+def read_body_params(
+    request: Request, others: AbstractSet[str], *, first: str = "params"
+) -> tuple[dict[str, Any], QueryDict]:  # Any: JSON
+    """Returns a JSON body, and its `params` as a query's; `others` may stand beside.
+
+    Raises `ParamError`; of `first`, where the body is no such object at all.
+    """
     body = request.read(MAX_REQUEST_BYTES + 1)
     if len(body) > MAX_REQUEST_BYTES:
         raise ParamError("params", f"The body is larger than {MAX_REQUEST_BYTES} bytes.")
@@ -25,7 +30,7 @@ def read_body_params(request: Request, others: AbstractSet[str]) -> tuple[dict[s
         asked = None
     if not isinstance(asked, dict):
         fields = ", ".join(f'"{name}": …' for name in sorted(others))
-        raise ParamError("params", f'The body must be JSON: {{"params": {{…}}, {fields}}}.')
+        raise ParamError(first, f'The body must be JSON: {{"params": {{…}}, {fields}}}.')
     if unknown := asked.keys() - others - {"params"}:
         raise ParamError(min(unknown)[:80], f"Known are {', '.join(sorted(others | {'params'}))}.")
     params = asked.get("params", {})

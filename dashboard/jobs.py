@@ -192,7 +192,7 @@ def inflate_stream(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def read_request(request: Request) -> tuple[str, QueryDict]:
     """Returns the kind and the parameters that a request's body names. Raises `ParamError`."""
-    asked, params = read_body_params(request, {"kind"})
+    asked, params = read_body_params(request, {"kind"}, first="kind")
     if not isinstance(asked.get("kind"), str):
         raise ParamError("kind", f"kind must be one of {', '.join(KINDS)}.")
     return asked["kind"], params
