@@ -1,10 +1,9 @@
 """The read API's jobs: start one, watch it, fetch its result, cancel it."""
 
-import json
 import zlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from django.http import Http404, HttpResponseBase, QueryDict, StreamingHttpResponse
@@ -19,16 +18,16 @@ from aggregate.jobs import TooManyJobs, cancel_job, has_result, iter_result, sel
 from aggregate.models import Job
 from aggregate.selectors.slices import FINE_FIELDS
 from dashboard.api import ERRORS, ProjectView, link_of
+from dashboard.bodies import PARAMS_HELP, read_body_params
 from dashboard.exports import SOURCE_HEADER, accepts_gzip
 from dashboard.params import ParamError
-from dashboard.preparing import make_params, read_job
+from dashboard.preparing import read_job
 from dashboard.questions import GZIP_TYPE, KINDS, ProfileQuestion
 from dashboard.serializers import ErrorShape
 from dashboard.shapes import Json, Shape, define_shape
 from ingest.models import Project
 from profcore.formats.streaming import GZIP_WINDOW
 
-MAX_REQUEST_BYTES: Final = 64 * 1024  # the longest address that servers take is shorter
 RETRY_AFTER_S: Final = 60
 POLL_AFTER_S: Final = 2
 INFLATE_BYTES: Final = 64 * 1024
@@ -43,7 +42,6 @@ JobErrorShape = define_shape(
         "detail": serializers.CharField(),
     },
 )
-PARAMS_HELP: Final = "As in the query: a text, a number or true words; a list where a parameter is repeated."
 
 
 class JobRequestShape(Shape):
@@ -195,34 +193,10 @@ def inflate_stream(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def read_request(request: Request) -> tuple[str, QueryDict]:
     """Returns the kind and the parameters that a request's body names. Raises `ParamError`."""
-    body = request.read(MAX_REQUEST_BYTES + 1)
-    if len(body) > MAX_REQUEST_BYTES:
-        raise ParamError("params", f"The body is larger than {MAX_REQUEST_BYTES} bytes.")
-    try:
-        asked = json.loads(body)
-    except (ValueError, RecursionError):
-        raise ParamError("kind", 'The body must be JSON: {"kind": …, "params": {…}}.') from None
-    if not isinstance(asked, dict) or not isinstance(asked.get("kind"), str):
+    asked, params = read_body_params(request, {"kind"}, first="kind")
+    if not isinstance(asked.get("kind"), str):
         raise ParamError("kind", f"kind must be one of {', '.join(KINDS)}.")
-    if unknown := asked.keys() - {"kind", "params"}:
-        raise ParamError(min(unknown)[:80], "A job has a kind and params.")
-    params = asked.get("params", {})
-    if not isinstance(params, dict):
-        raise ParamError("params", "params must be an object of the query's parameters.")
-    return asked["kind"], make_params([pair for name, value in params.items() for pair in read_pairs(name, value)])
-
-
-def read_pairs(name: str, value: Any) -> list[tuple[str, str]]:  # Any: JSON
-    """Returns a parameter's values as a query string would have given them. Raises `ParamError`."""
-    pairs = []
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, bool) or not isinstance(one, str | int | float):
-            raise ParamError(name[:80], f"{name[:80]} must be a text or a number, or a list of such.")
-        text = one if isinstance(one, str) else repr(one)
-        if any("\ud800" <= character <= "\udfff" for character in name + text):
-            raise ParamError("params", "params hold a lone surrogate, which is no text.")
-        pairs.append((name, text))
-    return pairs
+    return asked["kind"], params
 
 
 def job_state(job: Job) -> str:

@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path, re_path
 from django.views.generic import RedirectView
 
-from dashboard import api, comparing, drilldown, jobs, markers, overview, project_settings, views
+from dashboard import api, comparing, drilldown, jobs, markers, overview, project_settings, sharing, views
 
 PROJECT_API = "api/v1/projects/<slug:slug>/"
 
@@ -35,6 +35,8 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "jobs", jobs.JobsView.as_view(), name="api-jobs"),
     path(PROJECT_API + "jobs/<uuid:job_id>", jobs.JobView.as_view(), name="api-job"),
     path(PROJECT_API + "jobs/<uuid:job_id>/result", jobs.JobResultView.as_view(), name="api-job-result"),
+    path(PROJECT_API + "links", sharing.LinksView.as_view(), name="api-links"),
+    path("api/v1/shared/<str:token>/<str:file_name>", sharing.SharedProfileView.as_view(), name="shared-profile"),
     path("api/v1/schema", api.SchemaView.as_view(), name="api-schema"),
     path("api/v1/docs", views.show_api_docs, name="api-docs"),
     re_path(r"^api(?:/|$)", api.no_such_address),

@@ -159,4 +159,5 @@ def describe_export(slice_: Slice, slug: str) -> dict[str, object]:
     """Returns what the export buttons need: where the profile is, what to call it, and where the viewer lives."""
     profile = f"{reverse('api-profile', args=[slug])}?{make_query(slice_, format='firefox', compress='gzip')}"
     name = " ".join([slug, *slice_.releases, *slice_.pages])
-    return {"profile_url": profile, "profile_name": name, "viewer_origin": settings.VIEWER_ORIGIN}
+    links = reverse("api-links", args=[slug])
+    return {"links_url": links, "profile_url": profile, "profile_name": name, "viewer_origin": settings.VIEWER_ORIGIN}

@@ -38,7 +38,7 @@ JOB_ADDRESSES = [API + f"jobs/{TRACE}", API + f"jobs/{TRACE}/result"]
 READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith("jobs")]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
 PAGE_ADDRESSES = ["/projects/shop/", "/projects/shop/page/?page=/cart"]
-OPEN_ADDRESSES = {"home", "login", "logout", "projects", "api-schema", "api-docs", None}
+OPEN_ADDRESSES = {"api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None}
 
 
 def test_every_address_that_names_a_project_is_tried_here() -> None:

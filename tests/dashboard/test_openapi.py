@@ -36,11 +36,13 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "traces/{ref}/raw",
         "markers",
         "jobs",
+        "links",
         "jobs/{job_id}",
         "jobs/{job_id}/result",
     }
     names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees")}
-    assert set(schema["paths"]) == {prefix + name for name in names}
+    own = {prefix + name for name in names} | {"/api/v1/shared/{token}/{file_name}"}
+    assert set(schema["paths"]) == own
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def _for_json_schema(node: Any) -> Any:  # Any: JSON
     node = {key: _for_json_schema(child) for key, child in node.items()}
     if "properties" in node and node.get("type") == "object":
         node["additionalProperties"] = False
-        assert sorted(node.get("required", [])) == sorted(set(node["properties"]) - {"field"})
+        assert sorted(node.get("required", [])) == sorted(set(node["properties"]) - {"field", "expires_in_s"})
     if node.pop("nullable", False):
         return {"anyOf": [node, {"type": "null"}]}
     return node

@@ -6,7 +6,8 @@ import re
 import time
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode, urlsplit
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -50,6 +51,18 @@ def log_in(stack: RunningStack, page: Page) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
+def copy_link_and_fetch_it(page: Page) -> None:
+    """Copies the link to the viewer, and fetches what is in it as the viewer would: without a cookie."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.locator("#open-status")).to_contain_text("Copied.")
+    address: str = page.evaluate("navigator.clipboard.readText()")
+    kind, url, _ = urlsplit(address).path.strip("/").split("/")
+    assert kind == "from-url"
+    with urlopen(unquote(url)) as response:
+        assert HOT in func_names(json.loads(response.read()))
+
+
 def func_names(profile: dict[str, Any]) -> set[str]:  # Any: the viewer's format, read in two places only
     """Returns the names of a processed profile's funcs."""
     shared = profile["shared"]
@@ -74,6 +87,7 @@ def test_a_trace_of_the_demo_page_reaches_the_dashboard_and_the_firefox_profile(
     rows = page.get_by_role("table", name="Functions by self time").locator("tbody tr")
     expect(rows.first).to_contain_text(HOT)
     save_screenshot(page, "dashboard-page")
+    copy_link_and_fetch_it(page)
     with page.expect_download() as download:
         page.get_by_role("link", name="Download").click()
     path = tmp_path / "profile.json"

@@ -1,0 +1,79 @@
+"""Signed links to exports: for viewers that fetch without cookies, for as long as each says, and for nothing else.
+
+A link is all there is: who has it may fetch that one export until it expires. Nothing is stored; a change of the
+secret key ends all links at once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from django.conf import settings
+from django.core import signing
+from django.http import QueryDict
+from django.urls import reverse
+
+from dashboard.preparing import make_params
+from ingest.models import Project
+
+SALT: Final = "fieldflame.export-link"
+VIEWED_FORMAT: Final = "firefox"
+# In a difference's file: the track of what changed, then head and base by themselves (profcore.formats.firefox).
+HEAD_THREAD, BASE_THREAD = 1, 2
+URL_VERSION: Final = 10  # of the viewer's own addresses; it upgrades older ones and refuses newer ones
+
+
+class DeadLink(Exception):
+    """There is no such link: it was never signed here, or its project is gone."""
+
+
+class ExpiredLink(DeadLink):
+    """The link was good until some time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLink:
+    """What a link leads to: the export that its parameters ask of a project."""
+
+    project: Project
+    params: QueryDict
+
+
+def sign_link(project: Project, params: Sequence[tuple[str, str]], expires_at: datetime, file_name: str) -> str:
+    """Returns the path of an export, which is good until `expires_at` (whole seconds). It ends like the file's name."""
+    payload = [project.pk, int(expires_at.timestamp()), urlencode(params)]
+    return reverse("shared-profile", args=[signing.dumps(payload, salt=SALT, compress=True), file_name])
+
+
+def read_link(token: str, now: datetime) -> ReadLink:
+    """Returns what a link's token leads to. Raises `ExpiredLink`, else `DeadLink`."""
+    try:
+        project_id, expires_s, query = signing.loads(token, salt=SALT)
+    except (signing.BadSignature, ValueError) as error:
+        raise DeadLink("This link was not made here, or is cut short.") from error
+    if now >= datetime.fromtimestamp(expires_s, UTC):
+        raise ExpiredLink("This link has expired. Whoever gave it to you can make a new one.")
+    project = Project.objects.filter(pk=project_id).first()
+    if project is None:
+        raise DeadLink("What this link leads to is gone.")
+    return ReadLink(project, make_params([(n, v) for n, values in QueryDict(query).lists() for v in values]))
+
+
+def default_expiry(now: datetime) -> datetime:
+    """Returns when a link expires that does not say."""
+    return now + timedelta(seconds=settings.EXPORT_LINK_DEFAULT_S)
+
+
+def viewer_url(url: str, name: str, *, is_difference: bool) -> str:
+    """Returns the viewer's address that fetches an export by its public address; both sides of a difference at once."""
+    if not is_difference:
+        return f"{_from_url(url)}?{urlencode({'profileName': name, 'v': URL_VERSION}, quote_via=quote)}"
+    sides = [f"{_from_url(url)}?thread={thread}&v={URL_VERSION}" for thread in (BASE_THREAD, HEAD_THREAD)]
+    query = urlencode([("profiles[]", side) for side in sides] + [("v", str(URL_VERSION))], safe="[]", quote_via=quote)
+    return f"{settings.VIEWER_ORIGIN}/compare/calltree/?{query}"
+
+
+def _from_url(url: str) -> str:
+    return f"{settings.VIEWER_ORIGIN}/from-url/{quote(url, safe='')}/calltree/"
