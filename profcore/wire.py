@@ -145,7 +145,7 @@ def decode_envelope(body: bytes | msgspec.Raw, limits: Limits) -> Envelope:
     try:
         envelope = _envelope_decoder.decode(body)
     except UNREADABLE as error:
-        raise _explain(error) from None
+        raise explain(error) from None
     check_envelope(envelope, limits)
     check_trace(envelope.trace, limits)
     return envelope
@@ -174,7 +174,7 @@ def split_array(body: bytes, most: int) -> list[msgspec.Raw]:
         if isinstance(error, msgspec.ValidationError) and "of at most length" in str(error):
             detail = f"The body has more than {most} envelopes."
             raise TraceError(Reason.TOO_MANY_ENVELOPES, "$", detail) from None
-        raise _explain(error) from None
+        raise explain(error) from None
 
 
 def read_trace_id(body: bytes | msgspec.Raw) -> str | None:
@@ -186,7 +186,7 @@ def read_trace_id(body: bytes | msgspec.Raw) -> str | None:
     return trace_id[:MAX_SHORT_CHARS] if trace_id else None
 
 
-def _explain(error: Exception) -> TraceError:
+def explain(error: Exception) -> TraceError:
     """Returns what was wrong with a JSON body, in the words of the contract."""
     if isinstance(error, msgspec.ValidationError):
         return _explain_validation(str(error))
