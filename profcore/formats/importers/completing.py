@@ -9,8 +9,8 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import measure_interval_ms
-from profcore.formats.importers.shapes import Found
-from profcore.wire import MAX_EPOCH_MS, MIN_EPOCH_MS, Envelope, Limits, decode_envelope
+from profcore.formats.importers.shapes import Found, ImportLimits
+from profcore.wire import MAX_EPOCH_MS, MIN_EPOCH_MS, Envelope, decode_envelope
 
 # Ids of imported views and traces derive from what was imported: the same file gives the same ids for ever.
 NAMESPACE: Final = UUID("5b0c7d1e-8a52-5d34-b7a1-3f0e6c9d2a48")
@@ -37,7 +37,7 @@ class Completed:
 
 
 def complete(
-    found: Found, *, digest: bytes, index: int, format_name: str, defaults: Defaults, limits: Limits
+    found: Found, *, digest: bytes, index: int, format_name: str, defaults: Defaults, limits: ImportLimits
 ) -> Completed:
     """Returns a found trace as an envelope that passed the door's checks.
 
@@ -45,7 +45,7 @@ def complete(
     or page are said by nobody, and for what the door would refuse.
     """
     if found.body is not None:
-        return Completed(decode_envelope(found.body, limits), found.body, (), found.notes)
+        return Completed(_check(found.body, limits), found.body, (), found.notes)
     draft = found.draft
     missing = [name for name, value in (("release", draft.release), ("timeOrigin", draft.timeOrigin)) if not value]
     if not draft.page and not draft.url:
@@ -69,7 +69,13 @@ def complete(
         facts["seq"] = 0 if draft.viewId is None else _seq_of(digest, index)
     facts.setdefault("tags", {"imported": format_name})
     body = _encode(Envelope(**facts))
-    return Completed(decode_envelope(body, limits), body, tuple(missing), found.notes)
+    return Completed(_check(body, limits), body, tuple(missing), found.notes)
+
+
+def _check(body: bytes, limits: ImportLimits) -> Envelope:
+    if len(body) > limits.trace_bytes:
+        raise TraceError(Reason.TOO_LARGE, "$", f"As an envelope, the trace has more than {limits.trace_bytes} bytes.")
+    return decode_envelope(body, limits.envelope)
 
 
 def digest_of(body: bytes) -> bytes:

@@ -91,7 +91,7 @@ def _read_one(source: Source, importer: Importer, defaults: Defaults) -> Iterato
             index=index,
             format_name=importer.name,
             defaults=defaults,
-            limits=source.limits.envelope,
+            limits=source.limits,
         )
         yield Imported(source.place, importer, completed)
 

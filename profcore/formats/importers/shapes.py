@@ -22,7 +22,8 @@ class ImportLimits:
     """Bounds of one file; the settings named `IMPORT_MAX_…` hold their numbers and reasons.
 
     `input_bytes` bounds one profile, `expanded_bytes` all that comes out of a file's containers together, `members`
-    what one container holds, `nesting` containers within containers, `values` the JSON values of one profile.
+    what its containers hold together, `nesting` containers within containers, `values` the JSON values of one profile,
+    `trace_bytes` the envelope that is made of a trace.
     """
 
     file_bytes: int = 50 * 2**20
@@ -32,6 +33,7 @@ class ImportLimits:
     members: int = 10_000
     traces: int = 10_000
     values: int = 4_000_000
+    trace_bytes: int = 50 * 2**20
     envelope: Limits = field(default_factory=Limits)
 
 
