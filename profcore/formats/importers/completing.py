@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 from uuid import UUID, uuid5
 
 import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import measure_interval_ms
-from profcore.formats.importers.shapes import Found, ImportLimits
-from profcore.wire import MAX_EPOCH_MS, MIN_EPOCH_MS, Envelope, decode_envelope
+from profcore.formats.importers.shapes import Draft, Found, ImportLimits
+from profcore.wire import MAX_EPOCH_MS, MIN_EPOCH_MS, Envelope, check_trace, decode_envelope
 
 # Ids of imported views and traces derive from what was imported: the same file gives the same ids for ever.
 NAMESPACE: Final = UUID("5b0c7d1e-8a52-5d34-b7a1-3f0e6c9d2a48")
@@ -47,18 +47,33 @@ def complete(
     if found.body is not None:
         return Completed(_check(found.body, limits), found.body, (), found.notes)
     draft = found.draft
-    missing = [name for name, value in (("release", draft.release), ("timeOrigin", draft.timeOrigin)) if not value]
-    if not draft.page and not draft.url:
-        missing.append("page")
-    if draft.sampleInterval is None:
-        missing.append("sampleInterval")
-    if draft.viewId is None:
-        missing.append("viewId")
     _need(draft.release or defaults.release, "$.release", "release")
     _need(draft.page or draft.url or defaults.page, "$.page", "page")
+    try:
+        check_trace(draft.trace, limits.envelope)
+        facts = _fill(draft, digest, index, defaults)
+        facts.setdefault("tags", {"imported": format_name})
+        body = _encode(Envelope(**facts))
+        return Completed(_check(body, limits), body, _missing(draft), found.notes)
+    except TraceError as error:
+        raise TraceError(error.reason, error.path, f"In the envelope made of it: {error.detail}") from None
+
+
+def _missing(draft: Draft) -> tuple[str, ...]:
+    is_said = {
+        "release": draft.release,
+        "timeOrigin": draft.timeOrigin is not None,
+        "page": draft.page or draft.url,
+        "sampleInterval": draft.sampleInterval is not None,
+        "viewId": draft.viewId is not None,
+    }
+    return tuple(name for name, said in is_said.items() if not said)
+
+
+def _fill(draft: Draft, digest: bytes, index: int, defaults: Defaults) -> dict[str, Any]:  # Any: an envelope's fields
     facts = {name: value for name, value in msgspec.structs.asdict(draft).items() if value is not None}
     facts["release"] = draft.release or defaults.release
-    facts["timeOrigin"] = defaults.at_ms if draft.timeOrigin is None else draft.timeOrigin
+    facts.setdefault("timeOrigin", defaults.at_ms)
     if not draft.page and not draft.url:
         facts["page"] = defaults.page
     if draft.sampleInterval is None:
@@ -67,9 +82,7 @@ def complete(
         facts["viewId"] = uuid5(NAMESPACE, f"{digest.hex()}:{index}")
     if draft.seq is None:
         facts["seq"] = 0 if draft.viewId is None else _seq_of(digest, index)
-    facts.setdefault("tags", {"imported": format_name})
-    body = _encode(Envelope(**facts))
-    return Completed(_check(body, limits), body, tuple(missing), found.notes)
+    return facts
 
 
 def _check(body: bytes, limits: ImportLimits) -> Envelope:

@@ -79,6 +79,7 @@ def _can_read(source: Source) -> bool:
 
 def _read(source: Source) -> Iterator[Found]:
     file = source.decode(_file_decoder)
+    has_lines = any(frame.line is not None and frame.col is None for frame in file.shared.frames)
     for index, raw in enumerate(file.profiles):
         path = f"$.profiles[{index}]"
         kind = decode(raw, _kind_decoder, source.limits, path)
@@ -97,7 +98,7 @@ def _read(source: Source) -> Iterator[Found]:
             raise invalid(f"{path}.type", "The profile is neither sampled nor evented.")
         interval = builder.spans(spans, None, path)
         notes = [NOTE_SPLIT] if len(builder.samples) > len(spans) + 1 else []
-        if any(frame.line is not None and frame.col is None for frame in file.shared.frames):
+        if has_lines:
             notes.append(NOTE_LINES)
         yield Found(Draft(builder.build(), sampleInterval=interval), tuple(notes))
 
