@@ -51,6 +51,8 @@ class FoldedBatch:
     cells: dict[CellKey, CellFold[CellKey]] = field(default_factory=dict)
     folded: list[tuple[ClaimedTrace, int | None]] = field(default_factory=list)  # with the measured interval, µs
     rejected: list[Rejection] = field(default_factory=list)
+    # by view: the share of views recorded where it came from, None for all
+    sample_rates: dict[ViewKey, float | None] = field(default_factory=dict)
 
 
 def fold_claim(claim: Claim, *, expired: Collection[ViewKey] = ()) -> FoldedBatch:
@@ -60,8 +62,8 @@ def fold_claim(claim: Claim, *, expired: Collection[ViewKey] = ()) -> FoldedBatc
     """
     bodies = load_bodies(claim)
     pages = load_pages(claim)
-    cell_keys = load_cell_keys(claim)
-    batch = FoldedBatch(claim)
+    cell_keys, sample_rates = load_cell_keys(claim)
+    batch = FoldedBatch(claim, sample_rates=sample_rates)
     for trace in claim.traces:
         try:
             if (trace.view_id, trace.group_id) in expired:
@@ -163,8 +165,8 @@ def load_pages(claim: Claim) -> dict[int, str]:
         return dict(cursor.fetchall())
 
 
-def load_cell_keys(claim: Claim) -> dict[tuple[UUID, int], CellKey]:
-    """Returns the cell of each claimed view: start and dimensions of its *first receipt* in the group.
+def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, float | None]]:
+    """Returns the cell of each claimed view, and its sample rate: those of its *first receipt* in the group.
 
     Whatever the order of folding, the answer is the same.
     """
@@ -173,17 +175,16 @@ def load_cell_keys(claim: Claim) -> dict[tuple[UUID, int], CellKey]:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT DISTINCT ON (r.view_id, r.group_id)
-                      r.view_id, r.group_id, r.view_started_at, r.device_class, r.browser
+                      r.view_id, r.group_id, r.view_started_at, r.device_class, r.browser, nullif(r.sample_rate, 1)
                FROM ingest_receipt r JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, group_id)
                  ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
                WHERE r.project_id = %s AND r.view_id = ANY(%s::uuid[])
                ORDER BY r.view_id, r.group_id, r.received_at, r.seq""",
             [view_ids, [group_id for _, group_id in views], claim.project_id, view_ids],
         )
-        return {
-            (view_id, group_id): CellKey(group_id, hour_of(started_at), device_class, browser)
-            for view_id, group_id, started_at, device_class, browser in cursor
-        }
+        rows = cursor.fetchall()
+    cells = {(row[0], row[1]): CellKey(row[1], hour_of(row[2]), row[3], row[4]) for row in rows}
+    return cells, {(row[0], row[1]): row[5] for row in rows}
 
 
 def hour_of(moment: datetime) -> datetime:

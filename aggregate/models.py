@@ -111,10 +111,22 @@ class View(TimeParts):
     traces = models.IntegerField()
     is_truncated = models.BooleanField()
     fold_version = models.SmallIntegerField()
+    # The share of views recorded where it came from, by its first receipt; null where that is all of them.
+    sample_rate = models.FloatField(null=True)
     contribution = models.BinaryField()
+    # Of one view these fit four bytes: 68 years at a sample a second.
+    js_samples = models.IntegerField()
+    hidden_samples = models.IntegerField()
+    idle_samples = models.IntegerField()
+    profiler_samples = models.IntegerField()
 
     class Meta:
-        indexes = [models.Index(fields=["project", "cell_id"], name="view_of_cell")]
+        indexes = [
+            # A cell's views, by their place in the uniform order of samples (profcore.sampling).
+            models.Index(
+                "project", "cell_id", models.Func("view_id", function="fieldflame_sample_key"), name="view_to_sample"
+            )
+        ]
 
 
 class CallTreePiece(models.Model):
@@ -159,3 +171,63 @@ class RefoldRun(models.Model):
     last_cell_id = models.IntegerField(default=0)
     cells = models.IntegerField(default=0)
     kept_cells = models.IntegerField(default=0)
+
+
+class Job(models.Model):
+    """One question too large for an answer: its row is the queue entry, as a receipt is a trace's.
+
+    `params` are (name, value) pairs in the read API's words. `total_traces` is null until they are counted. `attempts`
+    counts the times it was begun, and is the token of the worker that holds it: one that finds another number in the
+    row has lost it. `claim_*` name its database session. A result lies in pieces of gzip.
+    """
+
+    class State(models.IntegerChoices):
+        QUEUED = 0
+        RUNNING = 1
+        DONE = 2
+        FAILED = 3
+        CANCELLED = 4
+
+    pk = models.CompositePrimaryKey("project_id", "id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
+    id = models.UUIDField()
+    kind = models.CharField(max_length=20)
+    params = models.JSONField()
+    link = models.TextField()
+    state = models.SmallIntegerField(choices=State.choices, default=State.QUEUED)
+    done_traces = models.BigIntegerField(default=0)
+    total_traces = models.BigIntegerField(null=True)
+    error_field = models.TextField(null=True)
+    error_detail = models.TextField(null=True)
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+    attempts = models.SmallIntegerField(default=0)
+    claim_pid = models.IntegerField(null=True)
+    claim_backend_start = models.DateTimeField(null=True)
+    claimed_until = models.DateTimeField(null=True)
+    content_type = models.TextField(null=True)
+    file_name = models.TextField(null=True)
+    result_bytes = models.BigIntegerField(default=0)  # packed, as stored
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["created_at"], name="job_queue", condition=models.Q(state__lte=1)),
+            models.Index(fields=["project", "created_at"], name="job_by_age"),
+        ]
+
+    @property
+    def is_finished(self) -> bool:
+        """Tells whether nothing will happen to it any more."""
+        return self.state not in (self.State.QUEUED, self.State.RUNNING)
+
+
+class JobPiece(models.Model):
+    """A stretch of a job's result, of at most `JOB_PIECE_BYTES`; the result is the pieces in their order."""
+
+    pk = models.CompositePrimaryKey("project_id", "job_id", "number")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    job_id = models.UUIDField()
+    number = models.IntegerField()
+    body = models.BinaryField()

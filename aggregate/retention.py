@@ -13,6 +13,7 @@ from functools import partial
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
+from aggregate.jobs import expire_jobs
 from aggregate.locks import lock_groups, lock_raw_traces
 from ingest.models import Project
 
@@ -29,11 +30,14 @@ class Expired:
     cells: int = 0
     receipts: int = 0
     refusals: int = 0
+    jobs: int = 0
 
 
 def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -> Expired:
     """Deletes what is older than its retention. `on_step` is told each step's name. May be killed and run again."""
     expired = Expired()
+    on_step("jobs")
+    expired.jobs = expire_jobs(now)
     on_step("partitions")
     _drop_partitions(now, expired)
     for project in Project.objects.order_by("id"):

@@ -116,9 +116,9 @@ def _grow_views(
     deltas: dict[int, CellDelta] = {}
     for key, cell in batch.cells.items():
         for view_id, fold in cell.views.items():
-            known = stored.get((view_id, key.group_id))
+            own = (view_id, key.group_id)
             view, delta = grow_view(
-                known, fold, view_id=view_id, group_id=key.group_id, cell_id=cell_ids[key], id_of=id_of
+                stored.get(own), fold, key=own, cell_id=cell_ids[key], sample_rate=batch.sample_rates[own], id_of=id_of
             )
             views.append(view)
             add_delta(deltas.setdefault(view.cell_id, CellDelta()), delta)

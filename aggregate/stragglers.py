@@ -44,9 +44,9 @@ def views_of(batch: FoldedBatch, places: Mapping[ViewKey, int]) -> dict[ViewKey,
     rebuilt = {}
     for key, cell in batch.cells.items():
         for view_id, fold in cell.views.items():
-            place = places[view_id, key.group_id]
-            row, _ = grow_view(None, fold, view_id=view_id, group_id=key.group_id, cell_id=place, id_of=id_of)
-            rebuilt[view_id, key.group_id] = row
+            own = (view_id, key.group_id)
+            rate = batch.sample_rates[own]
+            rebuilt[own], _ = grow_view(None, fold, key=own, cell_id=places[own], sample_rate=rate, id_of=id_of)
     return rebuilt
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from profcore.blobs import Contribution, decode_contribution, encode_contribution
+from profcore.blobs import Contribution, decode_contribution_list, encode_contribution
 from profcore.fold import FOLD_VERSION, ViewFold, add_markers, contribution_of, merge_contributions
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
@@ -44,6 +44,7 @@ class StoredView:
     parts: TimeParts
     marker_us: list[int] | None
     contribution: Contribution
+    sample_rate: float | None
 
 
 def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[UUID, int], StoredView]:
@@ -51,42 +52,49 @@ def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[
     view_ids = [view_id for view_id, _ in keys]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT v.view_id, v.group_id, v.cell_id, v.traces, v.is_truncated, v.contribution, v.marker_us, {PARTS}
+            f"""SELECT v.view_id, v.group_id, v.cell_id, v.traces, v.is_truncated, v.contribution, v.marker_us,
+                       v.sample_rate, {PARTS}
                 FROM aggregate_view v JOIN unnest(%s::uuid[], %s::int[]) AS c (view_id, group_id)
                   USING (view_id, group_id) WHERE v.project_id = %s AND v.view_id = ANY(%s::uuid[])""",
             [view_ids, [group_id for _, group_id in keys], project_id, view_ids],
         )
-        return {
-            (row[0], row[1]): StoredView(
-                row[0], row[1], row[2], row[3], row[4], TimeParts(*row[7:]), row[6], decode_contribution(row[5])
-            )
-            for row in cursor
-        }
+        rows = cursor.fetchall()
+    known = decode_contribution_list([row[5] for row in rows])
+    return {
+        (row[0], row[1]): StoredView(*[*row[:5], TimeParts(*row[8:]), row[6], contribution, row[7]])
+        for row, contribution in zip(rows, known, strict=True)
+    }
 
 
 def grow_view(
-    stored: StoredView | None, fold: ViewFold, *, view_id: UUID, group_id: int, cell_id: int, id_of: Sequence[int]
+    stored: StoredView | None,
+    fold: ViewFold,
+    *,
+    key: tuple[UUID, int],
+    cell_id: int,
+    sample_rate: float | None,
+    id_of: Sequence[int],
 ) -> tuple[StoredView, CellDelta]:
-    """Returns the view's new row, and what its cell gets: the new contribution minus the old one."""
+    """Returns the row of the view with this key, and what its cell gets: the new contribution minus the old one."""
     added = contribution_of(fold.sums, id_of)
     delta = CellDelta(views=0 if stored else 1, traces=fold.traces, parts=fold.parts, marker_us=fold.marker_us)
     delta.truncated_views = int(fold.is_truncated and not (stored and stored.is_truncated))
     delta.hotspots = hotspots_of(added, known=stored.contribution if stored else None)
     if stored is None:
-        row = StoredView(view_id, group_id, cell_id, fold.traces, fold.is_truncated, fold.parts, fold.marker_us, added)
+        row = StoredView(*key, cell_id, fold.traces, fold.is_truncated, fold.parts, fold.marker_us, added, sample_rate)
         return row, delta
     parts = TimeParts()
     parts.add(stored.parts)
     parts.add(fold.parts)
     row = StoredView(
-        view_id,
-        group_id,
+        *key,
         stored.cell_id,
         stored.traces + fold.traces,
         stored.is_truncated or fold.is_truncated,
         parts,
         add_markers(stored.marker_us, fold.marker_us),
         merge_contributions(stored.contribution, added),
+        stored.sample_rate,
     )
     return row, delta
 
@@ -217,12 +225,13 @@ def write_views(project_id: int, views: Sequence[StoredView]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""INSERT INTO aggregate_view (project_id, fold_version, view_id, group_id, cell_id, traces, is_truncated,
-                                            contribution, marker_us, {PARTS})
-                SELECT %s, %s, view_id, group_id, cell_id, traces, is_truncated, contribution, marker_us::bigint[],
-                       {PARTS}
-                FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::int[], %s::boolean[], %s::bytea[], %s::text[],
-                            {PART_ARRAYS})
-                     AS d (view_id, group_id, cell_id, traces, is_truncated, contribution, marker_us, {PARTS})
+                                            contribution, sample_rate, marker_us, {PARTS})
+                SELECT %s, %s, view_id, group_id, cell_id, traces, is_truncated, contribution, sample_rate,
+                       marker_us::bigint[], {PARTS}
+                FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::int[], %s::boolean[], %s::bytea[], %s::float8[],
+                            %s::text[], {PART_ARRAYS})
+                     AS d (view_id, group_id, cell_id, traces, is_truncated, contribution, sample_rate, marker_us,
+                           {PARTS})
                 ON CONFLICT (project_id, view_id, group_id) DO UPDATE SET
                     traces = excluded.traces, is_truncated = excluded.is_truncated,
                     contribution = excluded.contribution, fold_version = excluded.fold_version,
@@ -236,6 +245,7 @@ def write_views(project_id: int, views: Sequence[StoredView]) -> None:
                 [view.traces for view in views],
                 [view.is_truncated for view in views],
                 [encode_contribution(view.contribution) for view in views],
+                [view.sample_rate for view in views],
                 _marker_texts(view.marker_us for view in views),
                 *_part_columns(view.parts for view in views),
             ],

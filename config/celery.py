@@ -8,4 +8,4 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("fieldflame")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["aggregate", "ingest"])
+app.autodiscover_tasks(["aggregate", "ingest", "dashboard"])

@@ -221,10 +221,28 @@ KEEP_RECEIPTS_DAYS = read_int("FIELDFLAME_KEEP_RECEIPTS_DAYS", 400, low=1)  # a 
 EXPIRE_BATCH_ROWS = 5_000  # rows of one transaction of retention: some 100 ms
 INGEST_MAX_TRACES_PER_DAY = read_int("FIELDFLAME_MAX_TRACES_PER_DAY", 0)  # of a project, by UTC day; 0 is no quota
 
+# --- Jobs: what is too large for an answer, prepared in the background ------------------------------------------------
+# Raw traces between two looks at progress and cancellation: some 100 ms of recorded ones. Also how many are loaded at
+# once, with FOLD_BATCH_BYTES.
+JOB_BATCH_TRACES = read_int("FIELDFLAME_JOB_BATCH_TRACES", 200, low=1)
+JOB_PAGE_VIEWS = 2_000  # views looked up at once: some 20 MB with their contributions decoded
+JOB_MAX_NODES = read_int("FIELDFLAME_JOB_MAX_NODES", 1_000_000, low=1)  # of a merged call tree: some 300 bytes each
+JOB_ATTEMPTS = 5  # times a job is begun; restarts of workers are innocent, but one that kills them must end
+JOB_LEASE_S = read_int("FIELDFLAME_JOB_LEASE_S", 300, low=1)  # renewed after each batch and each piece of the result
+JOB_SWEEP_S = read_int("FIELDFLAME_JOB_SWEEP_S", 5, low=1)
+JOBS_AT_ONCE = read_int("FIELDFLAME_JOBS_AT_ONCE", 1, low=1)  # of all workers together: the others go on folding
+JOBS_MAX_UNFINISHED = read_int("FIELDFLAME_JOBS_MAX_UNFINISHED", 10, low=1)  # of a project, before 429
+JOB_PIECE_BYTES = 2**20  # of a stored result, packed: what one row holds, and a web thread at a time
+JOB_MAX_RESULT_BYTES = read_int("FIELDFLAME_JOB_MAX_RESULT_BYTES", 256 * 2**20)  # packed; beyond it the job fails
+JOBS_MAX_KEPT_BYTES = read_int("FIELDFLAME_JOBS_MAX_KEPT_BYTES", 2**30)  # results a project keeps, before 429
+JOB_KEEP_HOURS = read_int("FIELDFLAME_JOB_KEEP_HOURS", 24, low=1)  # a result; it is as easily made again
+JOB_FORGET_DAYS = 7  # after its result, the job itself: until then its address answers 410, then 404
+
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "aggregate.sweep", "schedule": FOLD_SWEEP_S, "options": {"expires": FOLD_SWEEP_S}},
     "partitions": {"task": "ingest.make_partitions", "schedule": 3600.0, "options": {"expires": 3600}},
     "merge": {"task": "aggregate.merge_hours", "schedule": 600.0, "options": {"expires": 600}},
+    "jobs": {"task": "dashboard.run_jobs", "schedule": JOB_SWEEP_S, "options": {"expires": JOB_SWEEP_S}},
     "expire": {"task": "aggregate.expire", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 
@@ -232,6 +250,10 @@ CELERY_BEAT_SCHEDULE = {
 # Views whose contributions statistics look at: all of a slice up to so many, else a uniform sample. A comparison of
 # twice as many takes a third of a second; intervals narrow with the root of it.
 STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 3_000, low=1)
+# The same for the intervals and percentiles in a table of functions. Means are of all views anyway; the sample tells how
+# much views differ, and a thousand are read in the time that the table itself takes. Of fewer than 400, intervals around
+# exact means of skewed times hold less than 93 % (docs/statistics.md).
+TABLE_STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_TABLE_STATISTICS_MAX_VIEWS", 1_000, low=400)
 VIEWER_ORIGIN = read_str("FIELDFLAME_VIEWER_ORIGIN", "https://profiler.firefox.com")
 # Views one answer decodes the contributions of: some 30 µs and 400 bytes each.
 READ_MAX_VIEWS = read_int("FIELDFLAME_READ_MAX_VIEWS", 20_000, low=1)

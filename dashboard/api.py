@@ -15,31 +15,31 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from aggregate.selectors import (
-    FUNCTION_SORTS,
     GROUPINGS,
+    TABLE_SORTS,
     Slice,
     SliceError,
     resolve_slice,
-    select_functions,
-    select_groups,
     select_pages,
     select_releases,
     select_status,
 )
-from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
+from aggregate.selectors.reading import SliceTooLarge
+from aggregate.selectors.slices import SLICE_FIELDS
 from dashboard import openapi as _registers_itself  # noqa: F401
 from dashboard.access import get_visible_project
 from dashboard.authentication import TokenAuthentication
+from dashboard.estimates import MEASURES
 from dashboard.exports import answer_export
-from dashboard.params import ParamError, check_known, read_choice, read_count, read_slice_query, read_words
+from dashboard.params import ParamError, check_known, read_slice_query
 from dashboard.permissions import HasCredentials
+from dashboard.questions import KINDS, MAX_FUNCTIONS, FunctionsQuestion, ProfileQuestion
 from dashboard.serializers import (
     ErrorShape,
     FunctionsShape,
     PagesShape,
     ReleasesShape,
     StatusShape,
-    encode_functions,
     encode_pages,
     encode_releases,
     encode_status,
@@ -48,10 +48,6 @@ from ingest.models import ApiToken, Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.formats.registry import EXPORTERS
 from profcore.formats.slice import FUNC_CATEGORIES
-
-# All functions of a heavy page are some thousands; the limit bounds an answer to a few MB.
-MAX_FUNCTIONS: Final = 10_000
-SORTS: Final = (*FUNCTION_SORTS, "p75_self_ms")
 
 
 def _many(
@@ -100,6 +96,7 @@ class ProjectView(APIView):
     permission_classes = [HasCredentials]
     content_negotiation_class = OneRenderer
     known_params: tuple[str, ...] = ()
+    job_kind: str | None = None  # the kind of job that answers the same where a slice is too large
     project: Project
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
@@ -115,9 +112,13 @@ class ProjectView(APIView):
         check_known(request.query_params, self.known_params)
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Answers 400 with the field that is wrong."""
+        """Answers 400 with the field that is wrong, and with the way where a job would do."""
         if isinstance(exc, ParamError | SliceError):
-            response = Response({"detail": exc.detail, "field": exc.field}, status=400)
+            detail = exc.detail
+            if isinstance(exc, SliceTooLarge) and self.job_kind:
+                address = reverse("api-jobs", args=[self.project.slug])
+                detail += f' Or have it prepared: POST {address} with {{"kind": "{self.job_kind}", "params": …}}.'
+            response = Response({"detail": detail, "field": exc.field}, status=400)
             response.exception = True
             return response
         return super().handle_exception(exc)
@@ -158,7 +159,8 @@ class PagesView(ProjectView):
 
 
 class FunctionsView(ProjectView):
-    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "category", "group_by", "sort", "limit")
+    known_params = KINDS["functions"].known
+    job_kind = "functions"
 
     @extend_schema(
         operation_id="functions",
@@ -167,29 +169,21 @@ class FunctionsView(ProjectView):
             *FINE_PARAMS,
             _many("category", "A category: those functions alone.", enum=list(FUNC_CATEGORIES)),
             OpenApiParameter("group_by", enum=["function", *GROUPINGS], default="function"),
-            OpenApiParameter("sort", enum=list(FUNCTION_SORTS), default="self_ms"),
+            OpenApiParameter("sort", enum=list(TABLE_SORTS), default="self_ms"),
+            OpenApiParameter("measure", enum=list(MEASURES), default="self", description="Of `estimates`."),
             OpenApiParameter("limit", OpenApiTypes.INT, default=MAX_FUNCTIONS, description=f"1 to {MAX_FUNCTIONS}."),
         ],
         responses={200: FunctionsShape, **ERRORS},
     )
     def get(self, request: Request, slug: str) -> Response:
         """The functions of a slice with JS or hidden time, by their exact sums."""
-        params = self.request.query_params
-        grouping = read_choice(params, "group_by", ("function", *GROUPINGS), "function")
-        categories = read_words(params, "category", list(FUNC_CATEGORIES))
-        if (sort := read_choice(params, "sort", SORTS, "self_ms")) not in FUNCTION_SORTS:
-            raise ParamError("sort", f"sort={sort} is not answered yet; {', '.join(FUNCTION_SORTS)} are.")
-        limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
-        slice_ = self.resolve_slice()
-        if grouping == "function":
-            table = select_functions(slice_, sort=sort, limit=limit, categories=categories)
-        else:
-            table = select_groups(slice_, grouping, sort=sort, limit=limit, categories=categories)
-        return Response(encode_functions(slice_, table))
+        question = FunctionsQuestion.read(request.query_params)
+        return Response(question.answer(self.resolve_slice()))
 
 
 class ProfileView(ProjectView):
-    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "format", "compress")
+    known_params = KINDS["profile"].known
+    job_kind = "profile"
 
     @extend_schema(
         operation_id="profile",
@@ -210,13 +204,11 @@ class ProfileView(ProjectView):
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """Streams the slice as a profile."""
-        params = request.query_params
-        exporter = EXPORTERS[read_choice(params, "format", list(EXPORTERS), "")]
-        compress = read_choice(params, "compress", ("none", "gzip"), "none")
+        question = ProfileQuestion.read(request.query_params)
         slice_ = self.resolve_slice()
         link = request.build_absolute_uri(link_of(self.project, slice_))
         return answer_export(
-            request._request, self.project, slice_, exporter, as_gzip_file=compress == "gzip", link=link
+            request._request, self.project, slice_, question.exporter, as_gzip_file=question.as_gzip_file, link=link
         )
 
 

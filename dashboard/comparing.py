@@ -1,30 +1,28 @@
 """`compare`: two slices of a project, func by func, with how sure the difference is."""
 
 from dataclasses import replace
-from typing import Any, Final, cast, get_args
+from typing import Final, cast
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from aggregate.selectors import GROUPINGS
 from aggregate.selectors.labels import label_func
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import SliceComparison, compare_slices
-from dashboard.api import ERRORS, MAX_FUNCTIONS, SLICE_PARAMS, ProjectView
+from dashboard.api import ERRORS, SLICE_PARAMS, ProjectView
+from dashboard.estimates import MEASURES, encode_interval
 from dashboard.params import ParamError, read_choice, read_count
-from dashboard.serializers import Json, OriginalShape, Shape, SliceShape, define_shape, encode_slice, func_fields
+from dashboard.questions import MAX_FUNCTIONS
+from dashboard.serializers import OriginalShape, SliceShape, encode_slice, func_fields
+from dashboard.shapes import Json, Shape, define_shape, interval_field
 from profcore.stats.comparison import Difference
-from profcore.stats.estimates import Interval
 from profcore.stats.views import Measure
 
-MEASURES: Final = get_args(Measure)
 # `release` is what differs: it is given as base_release and head_release.
 COMMON_PARAMS: Final = [param for param in SLICE_PARAMS if param.name != "release"]
-
-
-def _interval(**options: Any) -> serializers.ListField:  # Any: serializer options
-    return serializers.ListField(child=serializers.FloatField(), allow_null=True, min_length=2, max_length=2, **options)
 
 
 class SideShape(Shape):
@@ -45,7 +43,7 @@ ComparedFunctionShape = define_shape(
         "base_ms_per_view": serializers.FloatField(),
         "head_ms_per_view": serializers.FloatField(),
         "delta_ms_per_view": serializers.FloatField(help_text="Head minus base at one common mix of device classes."),
-        "delta_ci95": _interval(),
+        "delta_ci95": interval_field(),
         "relative": serializers.FloatField(allow_null=True),
         "crude_delta_ms_per_view": serializers.FloatField(help_text="Without regard to the mix of devices."),
         "mix_ms_per_view": serializers.FloatField(help_text="What the mix of devices explains of it."),
@@ -69,14 +67,25 @@ class ComparisonShape(Shape):
     is_too_few = serializers.BooleanField()
     left_out_views = serializers.IntegerField(help_text="Views of device classes that only one side has.")
     overall_delta_ms_per_view = serializers.FloatField(allow_null=True)
-    overall_delta_ci95 = _interval()
+    overall_delta_ci95 = interval_field()
     overall_p = serializers.FloatField(allow_null=True)
     function_count = serializers.IntegerField()
     functions = ComparedFunctionShape(many=True)
 
 
 class CompareView(ProjectView):
-    known_params = ("base_release", "head_release", "page", "from", "to", "device", "browser", "measure", "limit")
+    known_params = (
+        "base_release",
+        "head_release",
+        "page",
+        "from",
+        "to",
+        "device",
+        "browser",
+        "measure",
+        "group_by",
+        "limit",
+    )
 
     @extend_schema(
         operation_id="compare",
@@ -85,6 +94,7 @@ class CompareView(ProjectView):
             OpenApiParameter("head_release", str, many=True, required=True, description="A release. Repeatable."),
             *COMMON_PARAMS,
             OpenApiParameter("measure", str, enum=MEASURES, default="self+hidden"),
+            OpenApiParameter("group_by", str, enum=["function", *GROUPINGS], default="function"),
             OpenApiParameter("limit", int, description=f"At most {MAX_FUNCTIONS}, which is the default."),
         ],
         responses={200: ComparisonShape, **ERRORS},
@@ -93,10 +103,13 @@ class CompareView(ProjectView):
         """Which funcs cost more or less a page view in the head release than in the base, and how sure that is."""
         params = request.query_params
         measure = cast("Measure", read_choice(params, "measure", MEASURES, "self+hidden"))  # one of its words
+        group_by = read_choice(params, "group_by", ("function", *GROUPINGS), "function")
+        if measure == "total" and group_by != "function":
+            raise ParamError("measure", "measure=total is known of functions alone: views keep no totals of groups.")
         limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
         common = self.resolve_slice()
         sides = [replace(common, releases=self._releases(field)) for field in ("base_release", "head_release")]
-        answer = compare_slices(sides[0], sides[1], measure=measure)
+        answer = compare_slices(sides[0], sides[1], measure=measure, group_by=group_by)
         return Response(encode_comparison(sides[0], sides[1], answer, limit))
 
     def _releases(self, field: str) -> tuple[str, ...]:
@@ -119,7 +132,7 @@ def encode_comparison(base: Slice, head: Slice, answer: SliceComparison, limit: 
         "is_too_few": found.is_too_few,
         "left_out_views": found.left_out_views,
         "overall_delta_ms_per_view": overall.delta_ms if overall else None,
-        "overall_delta_ci95": _encode_interval(overall.ci95 if overall else None),
+        "overall_delta_ci95": encode_interval(overall.ci95 if overall else None),
         "overall_p": overall.p if overall else None,
         "function_count": len(found.functions),
         "functions": [_encode_difference(answer, difference) for difference in found.functions[:limit]],
@@ -141,7 +154,7 @@ def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
         "base_ms_per_view": difference.base_ms,
         "head_ms_per_view": difference.head_ms,
         "delta_ms_per_view": difference.delta_ms,
-        "delta_ci95": _encode_interval(difference.ci95),
+        "delta_ci95": encode_interval(difference.ci95),
         "relative": difference.relative,
         "crude_delta_ms_per_view": difference.crude_delta_ms,
         "mix_ms_per_view": difference.mix_ms,
@@ -153,7 +166,3 @@ def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
         "base_views_ran": difference.base_views_ran,
         "head_views_ran": difference.head_views_ran,
     }
-
-
-def _encode_interval(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else [interval.low, interval.high]

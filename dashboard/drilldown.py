@@ -17,13 +17,12 @@ from aggregate.selectors import (
     VIEW_ORDERS,
     FunctionRow,
     TraceRow,
-    select_call_tree,
     select_calls,
     select_census,
     select_func,
     select_raw_body,
     select_trace,
-    select_traces,
+    select_trace_page,
     select_views,
 )
 from aggregate.selectors.slices import FINE_FIELDS, MAX_FUNC_ID, SLICE_FIELDS
@@ -37,7 +36,6 @@ from dashboard.drilldown_shapes import (
     TraceShape,
     TracesShape,
     ViewsShape,
-    encode_call_tree,
     encode_calls,
     encode_census,
     encode_trace,
@@ -45,12 +43,12 @@ from dashboard.drilldown_shapes import (
     encode_views,
 )
 from dashboard.exports import accepts_gzip
-from dashboard.params import ParamError, read_choice, read_count, read_one, read_share
+from dashboard.params import ParamError, read_choice, read_count, read_one
+from dashboard.questions import KINDS, MAX_NODES, CallTreeQuestion
 from ingest.bodies import expand
 from ingest.models import ApiToken
 
 MAX_ROWS: Final = 1_000
-MAX_NODES: Final = 100_000
 CURSOR: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,9})")
 FUNC_ID: Final = re.compile(r"[0-9]{1,10}")
 LIMIT_PARAM: Final = OpenApiParameter("limit", OpenApiTypes.INT, default=100, description=f"1 to {MAX_ROWS}.")
@@ -69,11 +67,11 @@ class FuncView(ProjectView):
 
 
 class CensusView(FuncView):
-    known_params = (*SLICE_FIELDS, "by")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "by")
 
     @extend_schema(
         operation_id="census",
-        parameters=[*SLICE_PARAMS, OpenApiParameter("by", enum=list(DIMENSIONS), default="page")],
+        parameters=[*SLICE_PARAMS, *FINE_PARAMS, OpenApiParameter("by", enum=list(DIMENSIONS), default="page")],
         responses={200: CensusShape, **ERRORS},
     )
     def get(self, request: Request, slug: str, func_id: str) -> Response:
@@ -111,7 +109,8 @@ class CalleesView(CallersView):
 
 
 class CallTreeView(ProjectView):
-    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "min_share", "max_nodes")
+    known_params = KINDS["calltree"].known
+    job_kind = "calltree"
 
     @extend_schema(
         operation_id="calltree",
@@ -127,20 +126,18 @@ class CallTreeView(ProjectView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """The slice's merged call tree, its lightest nodes pruned, and what was pruned."""
-        min_share = read_share(request.query_params, "min_share")
-        max_nodes = read_count(request.query_params, "max_nodes", default=10_000, high=MAX_NODES)
-        slice_ = self.resolve_slice()
-        return Response(encode_call_tree(slice_, select_call_tree(slice_, min_share=min_share, max_nodes=max_nodes)))
+        question = CallTreeQuestion.read(request.query_params)
+        return Response(question.answer(self.resolve_slice()))
 
 
 class ViewsView(FuncView):
-    known_params = (*SLICE_FIELDS, "view", "func_over", "func", "order", "limit")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "func", "order", "limit")
 
     @extend_schema(
         operation_id="views",
         parameters=[
             *SLICE_PARAMS,
-            *(param for param in FINE_PARAMS if param.name in ("view", "func_over")),
+            *FINE_PARAMS,
             OpenApiParameter("func", description="A function's id: only views that ran it, by its self time."),
             OpenApiParameter("order", enum=list(VIEW_ORDERS), default="typical"),
             LIMIT_PARAM,
@@ -161,13 +158,13 @@ class ViewsView(FuncView):
 
 
 class TracesView(ProjectView):
-    known_params = (*SLICE_FIELDS, "view", "trace", "func_over", "limit", "cursor")
+    known_params = (*SLICE_FIELDS, *FINE_FIELDS, "limit", "cursor")
 
     @extend_schema(
         operation_id="traces",
         parameters=[
             *SLICE_PARAMS,
-            *(param for param in FINE_PARAMS if param.name != "tag"),
+            *FINE_PARAMS,
             LIMIT_PARAM,
             OpenApiParameter("cursor", description="As the page before gave it."),
         ],
@@ -178,10 +175,7 @@ class TracesView(ProjectView):
         limit = read_count(request.query_params, "limit", default=100, high=MAX_ROWS)
         after = self._read_cursor()
         slice_ = self.resolve_slice()
-        rows = select_traces(slice_, limit=limit + 1, after=after)
-        shown = rows[:limit]
-        cursor = f"{shown[-1].view_id}.{shown[-1].seq}" if len(rows) > limit else None
-        return Response(encode_traces(slice_, shown, cursor))
+        return Response(encode_traces(slice_, select_trace_page(slice_, limit=limit, after=after)))
 
     def _read_cursor(self) -> tuple[UUID, int] | None:
         text = read_one(self.request.query_params, "cursor", "")

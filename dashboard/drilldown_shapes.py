@@ -1,21 +1,22 @@
 """The answers of drill-down: a func's place, callers, callees and census; views and traces. Encoders and shapes."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from rest_framework import serializers
 
 from aggregate.selectors import (
     Calls,
-    CensusRow,
+    Census,
     FunctionRow,
     PrunedTree,
     Slice,
+    TracePage,
     TraceRow,
     ViewTable,
 )
 from aggregate.selectors.calls import CallRow
-from dashboard.serializers import Json, Shape, SliceShape, define_shape, encode_slice, func_fields
+from dashboard.serializers import SliceShape, encode_slice, func_fields
+from dashboard.shapes import Json, Shape, define_shape
 from ingest.models import Receipt
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
 
@@ -41,6 +42,7 @@ class CensusRowShape(Shape):
 
 class CensusShape(Shape):
     slice = SliceShape()
+    source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
     function = FuncShape()
     by = serializers.CharField()
     census = CensusRowShape(many=True)
@@ -144,6 +146,7 @@ ViewShape = define_shape(
 
 class ViewsShape(Shape):
     slice = SliceShape()
+    source = serializers.CharField(help_text="What it was taken from: contributions, or raw for trace and tag.")  # type: ignore[assignment]  # a word of DRF's own
     view_count = serializers.IntegerField(help_text="Those they were picked from.")
     median_self_ms = serializers.FloatField(allow_null=True)
     views = ViewShape(many=True)
@@ -161,8 +164,8 @@ def encode_func(row: FunctionRow) -> Json:
     }
 
 
-def encode_census(slice_: Slice, func: FunctionRow, by: str, rows: Sequence[CensusRow]) -> Json:
-    census = [
+def encode_census(slice_: Slice, func: FunctionRow, by: str, census: Census) -> Json:
+    rows = [
         {
             "value": row.value,
             "views": row.views,
@@ -175,9 +178,15 @@ def encode_census(slice_: Slice, func: FunctionRow, by: str, rows: Sequence[Cens
             "self_ms_per_view": row.self_us / 1000 / row.views,
             "total_ms_per_view": row.total_us / 1000 / row.views,
         }
-        for row in rows
+        for row in census.rows
     ]
-    return {"slice": encode_slice(slice_), "function": encode_func(func), "by": by, "census": census}
+    return {
+        "slice": encode_slice(slice_),
+        "source": census.source,
+        "function": encode_func(func),
+        "by": by,
+        "census": rows,
+    }
 
 
 def encode_calls(slice_: Slice, func: FunctionRow, direction: str, calls: Calls) -> Json:
@@ -256,8 +265,9 @@ def encode_trace(row: TraceRow) -> Json:
     }
 
 
-def encode_traces(slice_: Slice, rows: Sequence[TraceRow], cursor: str | None) -> Json:
-    return {"slice": encode_slice(slice_), "traces": [encode_trace(row) for row in rows], "cursor": cursor}
+def encode_traces(slice_: Slice, page: TracePage) -> Json:
+    cursor = None if page.after is None else f"{page.after[0]}.{page.after[1]}"
+    return {"slice": encode_slice(slice_), "traces": [encode_trace(row) for row in page.traces], "cursor": cursor}
 
 
 def encode_views(slice_: Slice, table: ViewTable) -> Json:
@@ -280,6 +290,7 @@ def encode_views(slice_: Slice, table: ViewTable) -> Json:
     median = None if table.median_us is None else table.median_us / 1000
     return {
         "slice": encode_slice(slice_),
+        "source": table.source,
         "view_count": table.view_count,
         "median_self_ms": median,
         "views": views,

@@ -17,6 +17,7 @@ from profcore.formats.streaming import gzip_stream
 # A change of what exporters write, or of labels, must change every ETag.
 EXPORT_VERSION: Final = 2
 FILE_NAME_CHARS: Final = 80
+SOURCE_HEADER: Final = "Fieldflame-Source"  # what the sums were taken from: cells or raw
 UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
 
 
@@ -44,6 +45,7 @@ def answer_export(
         if is_encoded:
             response["Content-Encoding"] = "gzip"
     response["ETag"] = etag
+    response[SOURCE_HEADER] = slice_.tree_source
     patch_vary_headers(response, ["Accept-Encoding"])
     return response
 

@@ -4,22 +4,16 @@ The encoders build plain dicts: DRF's own field-by-field encoding of a thousand 
 time. A test holds the two together, field by field.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework import serializers
 
 from aggregate.selectors import FunctionRow, FunctionTable, PageRow, ReleaseRow, Slice, Status
 from aggregate.selectors.slices import format_instant
+from dashboard.estimates import EstimatesShape, StatisticsShape, encode_estimates, encode_interval, encode_statistics
+from dashboard.shapes import Json, Shape, define_shape, interval_field
 from profcore.weights import TimeParts
-
-Json = dict[str, object]
-Shape = serializers.Serializer[Any]  # Any: shapes are never fed an instance
-
-
-def define_shape(name: str, doc: str, fields: Mapping[str, serializers.Field[Any, Any, Any, Any]]) -> type[Shape]:
-    """Returns a serializer class whose fields have names that a class body cannot: keywords, and DRF's own words."""
-    return type(name, (serializers.Serializer,), {"__doc__": doc, **fields})
 
 
 def func_fields() -> dict[str, serializers.Field[Any, Any, Any, Any]]:
@@ -101,10 +95,11 @@ FunctionShape = define_shape(
             allow_null=True, help_text="Page views that ran it; null for groups of very many views."
         ),
         "self_share": serializers.FloatField(allow_null=True, help_text="self / JS time of the slice, 0 to 1."),
-        "self_share_ci95": serializers.ListField(child=serializers.FloatField(), allow_null=True),
+        "self_share_ci95": interval_field(),
         "self_ms_per_view": serializers.FloatField(help_text="Over all page views of the slice."),
-        "self_ms_per_view_ci95": serializers.ListField(child=serializers.FloatField(), allow_null=True),
-        "p75_self_ms_per_view": serializers.FloatField(allow_null=True),
+        "self_ms_per_view_ci95": interval_field(),
+        "p75_self_ms_per_view": serializers.FloatField(allow_null=True, help_text="Zeros included."),
+        "estimates": EstimatesShape(allow_null=True, help_text="By `measure`; null where nothing is known of it."),
     },
 )
 
@@ -116,6 +111,7 @@ class FunctionsShape(Shape):
     traces = serializers.IntegerField()
     samples = serializers.IntegerField()
     time_ms = TimeShape()
+    statistics = StatisticsShape(allow_null=True, help_text="Null for single traces.")
     function_count = serializers.IntegerField(help_text="Functions of the slice, those beyond the limit too.")
     functions = FunctionShape(many=True)
 
@@ -188,6 +184,7 @@ def encode_time(time: TimeParts) -> Json:
 
 
 def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
+    by_self, estimates = table.self_estimates.get(row.id), table.estimates.get(row.id)
     return {
         "id": str(row.id),
         "name": row.name,
@@ -204,10 +201,11 @@ def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
         "hidden_ms": row.hidden_us / 1000,
         "views": row.views,
         "self_share": table.self_share(row),
-        "self_share_ci95": None,
-        "self_ms_per_view": row.self_us / 1000 / table.views,
-        "self_ms_per_view_ci95": None,
-        "p75_self_ms_per_view": None,
+        "self_share_ci95": encode_interval(by_self.share) if by_self else None,
+        "self_ms_per_view": table.self_ms_per_view(row),
+        "self_ms_per_view_ci95": encode_interval(by_self.ms_per_view) if by_self else None,
+        "p75_self_ms_per_view": by_self.p75_ms.value if by_self else None,
+        "estimates": encode_estimates(estimates) if estimates else None,
     }
 
 
@@ -219,6 +217,7 @@ def encode_functions(slice_: Slice, table: FunctionTable) -> Json:
         "traces": table.traces,
         "samples": table.time.samples,
         "time_ms": encode_time(table.time),
+        "statistics": encode_statistics(table.summary) if table.summary else None,
         "function_count": table.function_count,
         "functions": [encode_function(row, table) for row in table.functions],
     }

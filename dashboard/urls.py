@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path, re_path
 from django.views.generic import RedirectView
 
-from dashboard import api, comparing, drilldown, views
+from dashboard import api, comparing, drilldown, jobs, markers, views
 
 PROJECT_API = "api/v1/projects/<slug:slug>/"
 
@@ -19,6 +19,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),
     path(PROJECT_API + "pages", api.PagesView.as_view(), name="api-pages"),
     path(PROJECT_API + "functions", api.FunctionsView.as_view(), name="api-functions"),
+    path(PROJECT_API + "markers", markers.MarkersView.as_view(), name="api-markers"),
     path(PROJECT_API + "compare", comparing.CompareView.as_view(), name="api-compare"),
     path(PROJECT_API + "functions/<str:func_id>/census", drilldown.CensusView.as_view(), name="api-census"),
     path(PROJECT_API + "functions/<str:func_id>/callers", drilldown.CallersView.as_view(), name="api-callers"),
@@ -29,6 +30,9 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "traces/<str:ref>", drilldown.TraceView.as_view(), name="api-trace"),
     path(PROJECT_API + "traces/<str:ref>/raw", drilldown.RawTraceView.as_view(), name="api-raw-trace"),
     path(PROJECT_API + "profile", api.ProfileView.as_view(), name="api-profile"),
+    path(PROJECT_API + "jobs", jobs.JobsView.as_view(), name="api-jobs"),
+    path(PROJECT_API + "jobs/<uuid:job_id>", jobs.JobView.as_view(), name="api-job"),
+    path(PROJECT_API + "jobs/<uuid:job_id>/result", jobs.JobResultView.as_view(), name="api-job-result"),
     path("api/v1/schema", api.SchemaView.as_view(), name="api-schema"),
     path("api/v1/docs", views.show_api_docs, name="api-docs"),
     re_path(r"^api(?:/|$)", api.no_such_address),

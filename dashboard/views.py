@@ -17,11 +17,12 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from aggregate.selectors import (
-    FUNCTION_SORTS,
+    TABLE_SORTS,
+    Asked,
     Slice,
     SliceError,
     resolve_slice,
-    select_functions,
+    select_estimated,
     select_pages,
     select_project_summaries,
     select_releases,
@@ -32,6 +33,7 @@ from dashboard.access import get_visible_project, visible_projects
 from dashboard.onboarding import build_onboarding
 from dashboard.params import ParamError, read_choice, read_count, read_slice_query
 from ingest.models import Project
+from profcore.stats.summaries import MIN_VIEWS
 
 Page = Callable[..., HttpResponse]
 TOP_FUNCTIONS: Final = 100
@@ -92,17 +94,18 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
     slice_ = read_page_slice(request, project)
     if not slice_.pages:
         return redirect("project", slug)
-    sort = read_choice(request.GET, "sort", list(FUNCTION_SORTS), "self_ms")
+    sort = read_choice(request.GET, "sort", list(TABLE_SORTS), "self_ms")
     limit = read_count(request.GET, "limit", default=TOP_FUNCTIONS, high=MAX_TOP_FUNCTIONS)
     address = reverse("page", args=[slug])
     context = {
         "project": project,
         "slice": slice_,
-        "table": select_functions(slice_, sort=sort, limit=limit),
+        "table": select_estimated(slice_, Asked(sort=sort, limit=limit)),
         "releases": select_releases(project.pk, page=slice_.pages[0] if len(slice_.pages) == 1 else None),
         "status": select_status(project.pk),
+        "min_views": MIN_VIEWS,
         "sort": sort,
-        "sort_links": {name: f"{address}?{make_query(slice_, sort=name)}" for name in FUNCTION_SORTS},
+        "sort_links": {name: f"{address}?{make_query(slice_, sort=name)}" for name in TABLE_SORTS},
         "more_link": f"{address}?{make_query(slice_, sort=sort, limit=str(MAX_TOP_FUNCTIONS))}",
         "kept": [*kept_params(slice_), ("sort", sort)],
         "back_link": f"{reverse('project', args=[slug])}?{make_query(without_pages(slice_))}",

@@ -36,15 +36,18 @@ def flag_client() -> redis.Redis:
     return _client
 
 
-def wake_worker() -> bool:
-    """Publishes one wake-up unless one is under way; returns whether it did. Never raises for an absent broker."""
+def wake_worker(task: str = FOLD_TASK, flag: str = FLAG) -> bool:
+    """Publishes one wake-up unless one is under way; returns whether it did. Never raises for an absent broker.
+
+    Each task has a flag of its own.
+    """
     global _paused_until
     if time.monotonic() < _paused_until:
         return False
     try:
-        if not flag_client().set(FLAG, 1, nx=True, ex=FLAG_S):
+        if not flag_client().set(flag, 1, nx=True, ex=FLAG_S):
             return False
-        current_app.send_task(FOLD_TASK, retry=False, ignore_result=True)
+        current_app.send_task(task, retry=False, ignore_result=True)
     except (redis.RedisError, OSError, KombuOperationalError) as error:
         with _lock:
             _paused_until = time.monotonic() + PAUSE_S
@@ -53,9 +56,9 @@ def wake_worker() -> bool:
     return True
 
 
-def clear_flag() -> None:
-    """Clears the coalescing flag: a worker does so *before* it claims, so that no later trace goes unannounced."""
+def clear_flag(flag: str = FLAG) -> None:
+    """Clears a coalescing flag: a worker does so *before* it claims, so that no later trace goes unannounced."""
     try:
-        flag_client().delete(FLAG)
+        flag_client().delete(flag)
     except (redis.RedisError, OSError):
         logger.warning("The wake-up flag could not be cleared; it expires by itself.")

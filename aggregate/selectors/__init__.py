@@ -5,7 +5,8 @@ Every question goes through a project. Sums are µs and samples, exact; names of
 
 from aggregate.selectors.calls import Calls, PrunedTree, select_call_tree, select_calls, select_func
 from aggregate.selectors.categories import GROUPINGS
-from aggregate.selectors.census import DIMENSIONS, CensusRow, select_census
+from aggregate.selectors.census import DIMENSIONS, Census, CensusRow, select_census
+from aggregate.selectors.estimates import TABLE_SORTS, Asked, select_estimated
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
 from aggregate.selectors.groups import select_groups
@@ -15,11 +16,13 @@ from aggregate.selectors.projects import ProjectSummary, Status, select_project_
 from aggregate.selectors.slices import Slice, SliceError, SliceQuery, resolve_slice
 from aggregate.selectors.traces import (
     VIEW_ORDERS,
+    TracePage,
     TraceRow,
     ViewRow,
     ViewTable,
     select_raw_body,
     select_trace,
+    select_trace_page,
     select_traces,
     select_views,
 )
@@ -28,8 +31,11 @@ __all__ = [
     "DIMENSIONS",
     "FUNCTION_SORTS",
     "GROUPINGS",
+    "TABLE_SORTS",
     "VIEW_ORDERS",
+    "Asked",
     "Calls",
+    "Census",
     "CensusRow",
     "FunctionRow",
     "FunctionTable",
@@ -41,6 +47,7 @@ __all__ = [
     "SliceError",
     "SliceQuery",
     "Status",
+    "TracePage",
     "TraceRow",
     "ViewRow",
     "ViewTable",
@@ -50,6 +57,7 @@ __all__ = [
     "select_call_tree",
     "select_calls",
     "select_census",
+    "select_estimated",
     "select_func",
     "select_functions",
     "select_groups",
@@ -60,6 +68,7 @@ __all__ = [
     "select_slice_export",
     "select_status",
     "select_trace",
+    "select_trace_page",
     "select_traces",
     "select_views",
 ]

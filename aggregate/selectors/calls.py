@@ -8,6 +8,7 @@ from django.db import connection
 
 from aggregate.selectors.categories import select_sites
 from aggregate.selectors.functions import FunctionRow
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.whole import merge_slice
 from profcore.calltree import CallTree, total_us
@@ -107,12 +108,12 @@ def select_calls(slice_: Slice, func_id: int, direction: Direction) -> Calls:
     return Calls(whole.source, sorted(rows, key=lambda row: -row.total_us))
 
 
-def select_call_tree(slice_: Slice, *, min_share: float, max_nodes: int) -> PrunedTree:
+def select_call_tree(slice_: Slice, *, min_share: float, max_nodes: int, reading: Reading | None = None) -> PrunedTree:
     """Returns a slice's call tree: nodes whose total is at least `min_share` of its JS time, the heaviest `max_nodes`.
 
     Callers come before callees, and a node that stays has its caller stay.
     """
-    whole = merge_slice(slice_)
+    whole = merge_slice(slice_, reading)
     tree = whole.tree
     totals = total_us(tree)
     least = min_share * whole.time.js_us

@@ -1,21 +1,25 @@
 """A slice by its views: which there are, what each contributed, and the exact sums of that."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
-from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.slices import FROM_CELLS, Slice, SliceError, where_slice
-from profcore.blobs import Contribution, decode_contribution
+from aggregate.selectors.reading import Reading, SliceTooLarge
+from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
+from profcore.blobs import Contribution, decode_contribution_list
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
 PART_COLUMNS: Final = ", ".join(f"v.{name}" for name in TIME_PART_NAMES)
+FROM_VIEWS: Final = f"{FROM_CELLS} JOIN aggregate_view v ON v.project_id = c.project_id AND v.cell_id = c.id"
 COLUMNS: Final = ("self_samples", "total_samples", "self_us", "total_us", "hidden_us")
+
+
+ViewKey = tuple[UUID, int]  # a view in one group
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class SliceView:
     grain: int
     traces: int
     is_truncated: bool
+    sample_rate: float
     time: TimeParts
     contribution: Contribution
 
@@ -60,38 +65,104 @@ class SliceView:
         return 0 if position is None else self.contribution.total_us[position]
 
 
-def select_slice_views(slice_: Slice, *, func_id: int | None = None) -> Sequence[SliceView]:
+def select_slice_views(
+    slice_: Slice, *, func_id: int | None = None, reading: Reading | None = None
+) -> Sequence[SliceView]:
     """Returns the views of a slice, in order of id; with `func_id`, those in whose cells that func ran.
 
-    Traces and tags are not looked at: they lie in raw traces. One statement. Raises `SliceError` where there are more
-    than `READ_MAX_VIEWS`.
+    Tags are not looked at: they lie in raw traces. Of `traces` the views are returned. One statement. Raises
+    `SliceTooLarge` where there are more than the reading may look at.
     """
+    most = (reading or Reading.at_once()).max_views
+    views = _fetch_views(slice_, func_id=func_id, limit=None if most is None else most + 1)
+    if most is not None and len(views) > most:
+        raise SliceTooLarge("from", f"The slice has more than {most} views; narrow it, e.g. by from.")
+    return _keep_costly(slice_, views)
+
+
+def iter_slice_views(slice_: Slice, reading: Reading) -> Iterator[Sequence[SliceView]]:
+    """Yields the same views page by page, all at once where the reading is bounded. One statement a page.
+
+    Tells the reading of the traces of views that are passed over.
+    """
+    if reading.max_views is not None:
+        yield select_slice_views(slice_, reading=reading)
+        return
+    after: ViewKey | None = None
+    while page := _fetch_views(slice_, limit=reading.page_views, after=after):
+        after = page[-1].view_id, page[-1].group_id
+        kept = _keep_costly(slice_, page)
+        if passed := sum(view.traces for view in page) - sum(view.traces for view in kept):
+            reading.on_traces(passed)
+        yield kept
+        if len(page) < reading.page_views:
+            return
+
+
+def count_traces(slice_: Slice) -> int:
+    """Returns how many traces a reading of a fine slice looks at, those of views that `func_over` passes over too."""
+    where, params = where_views(slice_)
+    return _count(f"SELECT COALESCE(sum(v.traces), 0)::bigint {FROM_VIEWS} WHERE {where}", params)
+
+
+def count_cell_traces(slice_: Slice) -> int:
+    """Returns how many traces a slice's cells hold."""
     where, params = where_slice(slice_)
-    funcs = [func for func, _ in slice_.func_over] + ([func_id] if func_id is not None else [])
+    return _count(f"SELECT COALESCE(sum(c.traces), 0)::bigint {FROM_CELLS} WHERE {where}", params)
+
+
+def _count(statement: str, params: dict[str, Any]) -> int:  # Any: parameters of a statement
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def where_views(slice_: Slice, *, func_id: int | None = None) -> tuple[str, dict[str, Any]]:  # Any: parameters
+    """Returns the condition on views `v` of cells `c` in groups `g`, and its parameters: all but tags and ms."""
+    where, params = where_slice(slice_)
     if slice_.views:
         where += " AND v.view_id = ANY(%(views)s::uuid[])"
+        params["views"] = list(slice_.views)
+    if slice_.traces:
+        where += """ AND v.view_id IN (SELECT t.view_id FROM ingest_rawtrace t
+                    WHERE t.project_id = %(project_id)s AND t.trace_id = ANY(%(traces)s::uuid[]))"""
+        params["traces"] = list(slice_.traces)
+    funcs = [func for func, _ in slice_.func_over] + ([func_id] if func_id is not None else [])
     for position, func in enumerate(funcs):
         where += f""" AND EXISTS (SELECT FROM aggregate_hotspot h WHERE h.project_id = c.project_id
                                  AND h.cell_id = c.id AND h.func_id = %(func_{position})s)"""
         params[f"func_{position}"] = func
+    return where, params
+
+
+def _fetch_views(
+    slice_: Slice, *, func_id: int | None = None, limit: int | None, after: ViewKey | None = None
+) -> list[SliceView]:
+    where, params = where_views(slice_, func_id=func_id)
+    if after is not None:
+        where += " AND (v.view_id, v.group_id) > (%(after_view)s::uuid, %(after_group)s::int)"
+        params |= {"after_view": after[0], "after_group": after[1]}
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT v.view_id, v.group_id, v.cell_id, g.release, g.page, c.browser, c.device_class, c.bucket_at,
-                       c.grain, v.traces, v.is_truncated, v.contribution, {PART_COLUMNS} {FROM_CELLS}
-                JOIN aggregate_view v ON v.project_id = c.project_id AND v.cell_id = c.id
+                       c.grain, v.traces, v.is_truncated, v.contribution, coalesce(v.sample_rate, 1.0), {PART_COLUMNS}
+                {FROM_VIEWS}
                 WHERE {where} ORDER BY v.view_id, v.group_id LIMIT %(limit)s""",
-            {**params, "views": list(slice_.views), "limit": settings.READ_MAX_VIEWS + 1},
+            {**params, "limit": limit},
         )
         rows = cursor.fetchall()
-    if len(rows) > settings.READ_MAX_VIEWS:
-        raise SliceError("from", f"The slice has more than {settings.READ_MAX_VIEWS} views; narrow it, e.g. by from.")
-    views = [_read_view(row) for row in rows]
+    contributions = decode_contribution_list([bytes(row[11]) for row in rows])
+    return [
+        SliceView(*[*row[:11], row[12], TimeParts(*row[13:]), own])
+        for row, own in zip(rows, contributions, strict=True)
+    ]
+
+
+def _keep_costly(slice_: Slice, views: Sequence[SliceView]) -> Sequence[SliceView]:
+    if not slice_.func_over:
+        return views
     return [view for view in views if all(view.total_of(func) > over_us for func, over_us in slice_.func_over)]
-
-
-def _read_view(row: Sequence[Any]) -> SliceView:  # Any: a row as the driver types it
-    facts, blob, parts = row[:11], row[11], row[12:]
-    return SliceView(*[*facts, TimeParts(*parts), decode_contribution(bytes(blob))])
 
 
 def sum_times(views: Iterable[SliceView]) -> TimeParts:

@@ -9,6 +9,7 @@ from django.db import connection
 
 from aggregate.selectors.categories import select_sites
 from aggregate.selectors.labels import label_func
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.whole import Whole, merge_slice
 from profcore.calltree import CallTree
@@ -45,14 +46,16 @@ def _digest(rows: Iterable[tuple[int, ...]]) -> str:
     return hasher.hexdigest()
 
 
-def select_slice_export(slice_: Slice, *, project: str, link: str | None = None) -> SliceExport:
+def select_slice_export(
+    slice_: Slice, *, project: str, link: str | None = None, reading: Reading | None = None
+) -> SliceExport:
     """Returns a slice ready to be written in any format. `project` is the name to show, `link` the way back.
 
     Four statements whatever the size: cells with the pieces of their call trees (one moment), the funcs these name,
     the project's sites, and the usual sampling interval; a fine slice takes three more. Holds the merged tree in
     memory, and one piece at a time.
     """
-    whole = merge_slice(slice_)
+    whole = merge_slice(slice_, reading)
     tree, func_ids = _number_funcs(whole.tree)
     starts, ends = _bounds(slice_, whole)
     return SliceExport(

@@ -1,18 +1,21 @@
 """The funcs of a slice, by their exact sums."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from django.db import connection
 
 from aggregate.selectors.categories import select_sites
-from aggregate.selectors.contributions import FuncSums, select_slice_views, sum_contributions, sum_times
+from aggregate.selectors.contributions import FuncSums
+from aggregate.selectors.fine import sum_fine
 from aggregate.selectors.labels import label_func, place_of
-from aggregate.selectors.raw import fold_raw
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.categories import categorize
 from profcore.funcs import FuncKey
+from profcore.stats.summaries import FuncSummary, Summary
+from profcore.stats.views import ViewSample
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
 # Ties are broken by the other sums and at last by id, so that equal data gives equal order.
@@ -70,23 +73,48 @@ class FunctionTable:
     function_count: int
     functions: Sequence[FunctionRow]
     source: str = "cells"  # or "contributions", or "raw": what the sums were taken from
+    sample: ViewSample | None = None  # of a fine slice: some of the views that were looked at, or all
+    # What a sample of the views says, where it was asked for: by the measure of `summary`, and by self; by row id.
+    summary: Summary | None = None
+    estimates: Mapping[int | str, FuncSummary] = field(default_factory=dict)
+    self_estimates: Mapping[int | str, FuncSummary] = field(default_factory=dict)
 
     def self_share(self, row: FunctionRow) -> float | None:
-        """Returns a func's part of the slice's JS time, None where there is none."""
+        """Returns a func's part of the JS time: of the field's, where sample rates differ. None where there is none."""
+        found = self.weighted(row)
+        if found is not None:
+            return found.share.value if found.share else None
         return row.self_us / self.time.js_us if self.time.js_us else None
+
+    def self_ms_per_view(self, row: FunctionRow) -> float:
+        """Returns a func's self time over all views, ms: the field's views, where sample rates differ."""
+        found = self.weighted(row)
+        return row.self_us / 1000 / self.views if found is None else found.ms_per_view.value
+
+    def weighted(self, row: FunctionRow) -> FuncSummary | None:
+        """Returns what is known of a func where some views stand for more than others, else None."""
+        return self.self_estimates.get(row.id) if self.summary is not None and self.summary.is_weighted else None
 
 
 def select_functions(
-    slice_: Slice, *, sort: str = "self_ms", limit: int, categories: Sequence[str] = ()
+    slice_: Slice,
+    *,
+    sort: str = "self_ms",
+    limit: int,
+    categories: Sequence[str] = (),
+    reading: Reading | None = None,
 ) -> FunctionTable:
     """Returns a slice's sums and its funcs with JS or hidden time. `sort` is a key of `FUNCTION_SORTS`.
 
     Two statements, of which one has sums and funcs of one moment; a fine slice takes more. `categories` keeps those
-    funcs alone, in the list and its count; the slice's sums stay.
+    funcs alone, in the list and its count; the slice's sums stay. `reading` bounds a fine slice: by default, at once.
     """
     # A category is known when its func is: with one asked for, the database cannot cut the list.
     cut = None if categories else limit
-    table = _select_fine(slice_, sort, cut) if slice_.is_fine else _select_cells(slice_, sort, cut)
+    if slice_.is_fine:
+        table = _select_fine(slice_, sort, cut, reading or Reading.at_once())
+    else:
+        table = _select_cells(slice_, sort, cut)
     sites = select_sites(slice_.project_id) if table.functions else frozenset()
     rows = [replace(row, category=categorize(row.key, sites)) for row in table.functions]
     if not categories:
@@ -103,17 +131,13 @@ def sort_rows(rows: Sequence[FunctionRow], sort: str) -> list[FunctionRow]:
     return sorted(rows, key=lambda row: (-(getattr(row, first) or 0), -getattr(row, second), row.id))
 
 
-def _select_fine(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
+def _select_fine(slice_: Slice, sort: str, limit: int | None, reading: Reading) -> FunctionTable:
     """Sums the views' contributions, or where traces are asked for, those of their raw traces."""
-    views = select_slice_views(slice_)
-    if slice_.traces or slice_.tags:
-        raw = fold_raw(slice_, views)
-        contributions, time, traces, source = list(raw.contributions.values()), raw.time, raw.traces, "raw"
-    else:
-        contributions, time = [view.contribution for view in views], sum_times(views)
-        traces, source = sum(view.traces for view in views), "contributions"
-    rows = _name_funcs(slice_.project_id, sum_contributions(contributions))
-    return FunctionTable(len(contributions), traces, time, len(rows), sort_rows(rows, sort)[:limit], source)
+    fine = sum_fine(slice_, reading)
+    rows = _name_funcs(slice_.project_id, fine.funcs)
+    return FunctionTable(
+        fine.views, fine.traces, fine.time, len(rows), sort_rows(rows, sort)[:limit], fine.source, fine.sample
+    )
 
 
 def _name_funcs(project_id: int, sums: Mapping[int, FuncSums]) -> list[FunctionRow]:
@@ -125,6 +149,16 @@ def _name_funcs(project_id: int, sums: Mapping[int, FuncSums]) -> list[FunctionR
             [project_id, ids],
         )
         return [FunctionRow(*facts, **asdict(sums[facts[0]])) for facts in cursor]
+
+
+def load_keys(project_id: int, func_ids: Sequence[int]) -> dict[int, FuncKey]:
+    """Returns the identities of funcs by id."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, uri, line, col, name FROM aggregate_func WHERE project_id = %s AND id = ANY(%s::int[])",
+            [project_id, list(func_ids)],
+        )
+        return {row[0]: FuncKey(*row[1:]) for row in cursor}
 
 
 def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from django.conf import settings
-
 from aggregate.selectors.categories import group_of, select_sites
-from aggregate.selectors.contributions import select_slice_views
+from aggregate.selectors.contributions import iter_slice_views
+from aggregate.selectors.fine import is_raw
 from aggregate.selectors.functions import FunctionRow, FunctionTable, select_functions, sort_rows
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.whole import merge_slice
 from profcore.calltree import CallTree
@@ -19,19 +19,27 @@ ALL: Final = 2**31 - 1
 
 
 def select_groups(
-    slice_: Slice, by: str, *, sort: str = "self_ms", limit: int, categories: Sequence[str] = ()
+    slice_: Slice,
+    by: str,
+    *,
+    sort: str = "self_ms",
+    limit: int,
+    categories: Sequence[str] = (),
+    reading: Reading | None = None,
 ) -> FunctionTable:
     """Returns a slice's sums and its groups, in the shape of funcs; `by` is one of `GROUPINGS`.
 
     Self and hidden are sums over the group's funcs. Total is counted once a sample however many of them are on its
     stack, so it is taken from the merged call tree. `views` is the number of views that ran any of them, from the
-    views' contributions; None in slices of traces or tags, and where there are more than `READ_MAX_VIEWS`.
+    views' contributions; None in slices of traces or tags, and where they are more than the reading may look at.
+    A fine slice is read once for each of the three.
     """
-    table = select_functions(slice_, limit=ALL, categories=categories)
+    reading = reading or Reading.at_once()
+    table = select_functions(slice_, limit=ALL, categories=categories, reading=reading)
     name_of = group_of(by, select_sites(slice_.project_id))
     group_of_func = {int(row.id): name_of(row.key) for row in table.functions}
-    totals = _total_by_group(merge_slice(slice_).tree, group_of_func)
-    views = _views_by_group(slice_, table, group_of_func)
+    totals = _total_by_group(merge_slice(slice_, reading).tree, group_of_func)
+    views = _views_by_group(slice_, table, group_of_func, reading)
     groups: dict[str, FunctionRow] = {}
     for row in table.functions:
         name = group_of_func[int(row.id)]
@@ -66,11 +74,15 @@ def _total_by_group(tree: CallTree, group_of_func: Mapping[int, str]) -> dict[st
     return {name: (sums.total_us.get(index, 0), sums.total_samples.get(index, 0)) for name, index in index_of.items()}
 
 
-def _views_by_group(slice_: Slice, table: FunctionTable, group_of_func: Mapping[int, str]) -> dict[str, int] | None:
-    if slice_.traces or slice_.tags or table.views > settings.READ_MAX_VIEWS:
+def _views_by_group(
+    slice_: Slice, table: FunctionTable, group_of_func: Mapping[int, str], reading: Reading
+) -> dict[str, int] | None:
+    if is_raw(slice_) or (reading.max_views is not None and table.views > reading.max_views):
         return None
     counts: dict[str, int] = {}
-    for view in select_slice_views(slice_):
-        for name in {group_of_func[func] for func in view.contribution.funcs_run() if func in group_of_func}:
-            counts[name] = counts.get(name, 0) + 1
+    for page in iter_slice_views(slice_, reading):
+        for view in page:
+            for name in {group_of_func[func] for func in view.contribution.funcs_run() if func in group_of_func}:
+                counts[name] = counts.get(name, 0) + 1
+        reading.on_traces(sum(view.traces for view in page))
     return counts

@@ -1,38 +1,58 @@
-"""A slice finer than its views: its raw traces, decoded and folded again, within bounds."""
+"""A slice finer than its views: its raw traces, decoded and folded again, batch by batch."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.contributions import SliceView
+from aggregate.selectors.contributions import FROM_VIEWS, SliceView, ViewKey, where_views
+from aggregate.selectors.reading import NARROW, Reading
 from aggregate.selectors.slices import Slice, SliceError
 from ingest.bodies import expand
 from ingest.limits import envelope_limits
 from profcore.blobs import Contribution
-from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.calltree import CallTreeBuilder
 from profcore.dimensions import is_truncating
-from profcore.fold import CellFold, contribution_of, fold_trace, map_tree
+from profcore.fold import ViewFold, contribution_of, fold_trace
 from profcore.funcs import FuncTable, func_digest
+from profcore.tags import has_tags
 from profcore.weights import TimeParts
-from profcore.wire import Envelope, decode_envelope
+from profcore.wire import decode_envelope
 
-NARROW: Final = "Narrow the slice, e.g. by from, page or view."
+NO_FUNC: Final = 0  # of a func without any time: the fold interns none, and nothing is booked to it
+# A folded trace of a view `w` (view_id, group_id), and its raw body `t` where that is kept.
+FROM_STORED: Final = """JOIN ingest_receipt r ON r.view_id = w.view_id AND r.group_id = w.group_id
+LEFT JOIN ingest_rawtrace t ON t.project_id = r.project_id AND t.view_id = r.view_id AND t.seq = r.seq
+     AND t.received_at = r.received_at
+WHERE r.project_id = %(project_id)s AND r.state = 1"""
+AMONG_TRACES: Final = """ AND (r.view_id, r.seq) IN (SELECT x.view_id, x.seq FROM ingest_rawtrace x
+    WHERE x.project_id = %(project_id)s AND x.trace_id = ANY(%(traces)s::uuid[]))"""
+
+
+class Sized(Protocol):
+    """Anything that says how long a trace's expanded body is."""
+
+    @property
+    def body_bytes(self) -> int: ...
+
+
+T = TypeVar("T", bound=Sized)
 
 
 @dataclass(slots=True)
 class RawSlice:
-    """What the raw traces of a slice fold to: over stored func ids, exact."""
+    """What the raw traces of some views fold to: over stored func ids, exact. `seqs` are the numbers of each view's."""
 
-    tree: CallTree
     time: TimeParts = field(default_factory=TimeParts)
-    contributions: dict[tuple[UUID, int], Contribution] = field(default_factory=dict)
+    contributions: dict[ViewKey, Contribution] = field(default_factory=dict)
+    times: dict[ViewKey, TimeParts] = field(default_factory=dict)
     traces: int = 0
-    intervals_us: list[int] = field(default_factory=list)
+    seqs: dict[ViewKey, set[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,106 +66,173 @@ class _Stored:
     interval_us: int
     end_reason: int
     body_bytes: int
+    has_body: bool
+
+    @property
+    def view_key(self) -> ViewKey:
+        return self.view_id, self.group_id
 
 
-def fold_raw(slice_: Slice, views: Sequence[SliceView]) -> RawSlice:
-    """Folds the raw traces of some views of a slice, those alone that are among its traces and carry its tags.
+class RawFolder:
+    """Folds the raw traces of views of one slice, those alone that are among its traces and carry its tags.
 
-    Three statements. Raises `SliceError` where they are more than `READ_MAX_RAW_TRACES` or `READ_MAX_RAW_BYTES`, or
-    where raw bodies have expired.
+    Holds one batch of bodies, the views that are not complete yet, and what it was told to sum up: the call tree over
+    its own func indexes, which `select_ids` maps to stored ids.
     """
-    stored = _select_stored(slice_, views)
-    _check_bounds(stored)
-    pages = {(view.view_id, view.group_id): view.page for view in views}
-    funcs = FuncTable()
-    builder = CallTreeBuilder()
-    folds: dict[int, CellFold[None]] = {}
-    intervals: list[int] = []
-    traces = 0
-    for receipt, (is_gzip, body) in _load_bodies(slice_.project_id, stored):
-        expanded = expand(body, max_bytes=settings.INGEST_MAX_EXPANDED_BYTES) if is_gzip else body
-        envelope = decode_envelope(expanded, envelope_limits())
-        if not _has_tags(envelope, slice_.tags):
-            continue
-        fold = fold_trace(envelope, page=pages[receipt.view_id, receipt.group_id], funcs=funcs)
+
+    def __init__(self, slice_: Slice, reading: Reading, *, with_tree: bool = True) -> None:
+        self.slice_ = slice_
+        self.reading = reading
+        self.funcs = FuncTable()
+        self.builder = CallTreeBuilder() if with_tree else None
+        self.intervals_us: Counter[int] = Counter()
+        self.seqs: dict[ViewKey, set[int]] = {}  # kept where all views are read at once
+        self.traces = 0
+
+    def fold(self, views: Sequence[SliceView]) -> Iterator[tuple[SliceView, ViewFold]]:
+        """Yields each of the views that has traces in the slice, once it is complete.
+
+        One statement, and one for each batch. Raises `SliceTooLarge` where they are more than the reading may look at,
+        `SliceError` where raw bodies have expired.
+        """
+        stored = self._select_stored(views)
+        self.reading.check_raw(len(stored), sum(receipt.body_bytes for receipt in stored))
+        check_kept(len(stored), sum(not receipt.has_body for receipt in stored))
+        view_of = {(view.view_id, view.group_id): view for view in views}
+        open_views: dict[ViewKey, ViewFold] = {}
+        for batch in split_traces(stored, self.reading.batch_traces):
+            for receipt, body in _load_bodies(self.slice_.project_id, batch):
+                self._add(open_views, receipt, body, view_of[receipt.view_key].page)
+            last = batch[-1].view_id  # receipts come in order of views: only the last one may go on
+            for key in [key for key in open_views if key[0] != last]:
+                yield view_of[key], open_views.pop(key)
+            if self.builder is not None:
+                self.reading.check_nodes(len(self.builder.tree))
+            self.reading.on_traces(len(batch))
+        for key, view in open_views.items():
+            yield view_of[key], view
+
+    def _add(self, open_views: dict[ViewKey, ViewFold], receipt: _Stored, body: bytes, page: str) -> None:
+        if not has_tags(body, self.slice_.tags):
+            return
+        fold = fold_trace(decode_envelope(body, envelope_limits()), page=page, funcs=self.funcs)
         # A view that came with two pages lies in two groups, and counts in each.
-        group = folds.setdefault(receipt.group_id, CellFold(None, tree=builder))
-        group.add(receipt.view_id, fold, is_truncated=is_truncating(receipt.end_reason))
-        intervals.append(receipt.interval_us)
-        traces += 1
-    id_of = _select_func_ids(slice_.project_id, funcs)
-    raw = RawSlice(map_tree(builder.tree, id_of), traces=traces, intervals_us=intervals)
-    for group_id, group in folds.items():
-        for view_id, view in group.views.items():
-            raw.time.add(view.parts)
-            raw.contributions[view_id, group_id] = contribution_of(view.sums, id_of)
+        view = open_views.setdefault(receipt.view_key, ViewFold())
+        view.add(fold, is_truncated=is_truncating(receipt.end_reason))
+        if self.builder is not None:
+            self.builder.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples, fold.stack_hidden_us)
+        self.intervals_us[receipt.interval_us] += 1
+        self.traces += 1
+        if self.reading.max_views is not None:
+            self.seqs.setdefault(receipt.view_key, set()).add(receipt.seq)
+
+    def _select_stored(self, views: Sequence[SliceView]) -> Sequence[_Stored]:
+        most = self.reading.max_raw_traces
+        among = AMONG_TRACES if self.slice_.traces else ""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""SELECT r.view_id, r.seq, r.group_id, r.received_at, r.interval_us, r.end_reason, r.body_bytes,
+                           t.view_id IS NOT NULL
+                    FROM unnest(%(views)s::uuid[], %(groups)s::int[]) AS w (view_id, group_id) {FROM_STORED} {among}
+                    ORDER BY r.view_id, r.seq LIMIT %(limit)s""",
+                {
+                    "project_id": self.slice_.project_id,
+                    "views": [view.view_id for view in views],
+                    "groups": [view.group_id for view in views],
+                    "limit": None if most is None else most + 1,
+                    **({"traces": list(self.slice_.traces)} if among else {}),
+                },
+            )
+            return [_Stored(*row) for row in cursor.fetchall()]
+
+    def select_ids(self) -> list[int]:
+        """Returns the stored id of each func index; `NO_FUNC` for funcs without any time. One statement."""
+        digests = [func_digest(self.slice_.project_id, key) for key in self.funcs.keys]
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT digest, id FROM aggregate_func WHERE project_id = %s AND digest = ANY(%s::bytea[])",
+                [self.slice_.project_id, digests],
+            )
+            id_of = {bytes(digest): func_id for digest, func_id in cursor}
+        return [id_of.get(digest, NO_FUNC) for digest in digests]
+
+
+def fold_raw(slice_: Slice, views: Sequence[SliceView], reading: Reading | None = None) -> RawSlice:
+    """Folds the raw traces of some views of a slice, and keeps what each view contributed. Raises as `RawFolder`."""
+    folder = RawFolder(slice_, reading or Reading.at_once(), with_tree=False)
+    done = list(folder.fold(views))
+    id_of = folder.select_ids()
+    raw = RawSlice(traces=folder.traces, seqs=folder.seqs)
+    for view, fold in done:
+        raw.time.add(fold.parts)
+        raw.times[view.view_id, view.group_id] = fold.parts
+        raw.contributions[view.view_id, view.group_id] = contribution_of(fold.sums, id_of)
     return raw
 
 
-def _select_stored(slice_: Slice, views: Sequence[SliceView]) -> Sequence[_Stored]:
+def count_raw(slice_: Slice) -> tuple[int, int]:
+    """Returns how many raw traces a reading of a slice looks at, and how many of them have expired.
+
+    Those of views that `func_over` passes over are counted too.
+    """
+    where, params = where_views(slice_)
+    among = AMONG_TRACES if slice_.traces else ""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT r.view_id, r.seq, r.group_id, r.received_at, r.interval_us, r.end_reason, r.body_bytes
-               FROM ingest_receipt r
-               JOIN unnest(%(views)s::uuid[], %(groups)s::int[]) AS w (view_id, group_id)
-                 ON r.view_id = w.view_id AND r.group_id = w.group_id
-               WHERE r.project_id = %(project_id)s AND r.state = 1
-                 AND (%(every)s OR (r.view_id, r.seq) IN (SELECT t.view_id, t.seq FROM ingest_rawtrace t
-                      WHERE t.project_id = %(project_id)s AND t.trace_id = ANY(%(traces)s::uuid[])))
-               ORDER BY r.view_id, r.seq LIMIT %(limit)s""",
-            {
-                "project_id": slice_.project_id,
-                "views": [view.view_id for view in views],
-                "groups": [view.group_id for view in views],
-                "every": not slice_.traces,
-                "traces": list(slice_.traces),
-                "limit": settings.READ_MAX_RAW_TRACES + 1,
-            },
+            f"""SELECT count(*), count(*) FILTER (WHERE t.view_id IS NULL)
+                FROM (SELECT v.view_id, v.group_id {FROM_VIEWS} WHERE {where}) AS w {FROM_STORED} {among}""",
+            params,
         )
-        return [_Stored(*row) for row in cursor.fetchall()]
+        row = cursor.fetchone()
+    return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
-def _check_bounds(stored: Sequence[_Stored]) -> None:
-    if len(stored) > settings.READ_MAX_RAW_TRACES:
-        raise SliceError("from", f"More than {settings.READ_MAX_RAW_TRACES} raw traces would be folded. {NARROW}")
-    if sum(receipt.body_bytes for receipt in stored) > settings.READ_MAX_RAW_BYTES:
-        raise SliceError("from", f"More than {settings.READ_MAX_RAW_BYTES} bytes of traces would be folded. {NARROW}")
+def check_kept(traces: int, gone: int) -> None:
+    """Raises `SliceError` where raw bodies have expired."""
+    if gone:
+        raise SliceError("from", f"The raw bodies of {gone} of {traces} traces have expired. {NARROW}")
 
 
-def _load_bodies(project_id: int, stored: Sequence[_Stored]) -> list[tuple[_Stored, tuple[bool, bytes]]]:
+def split_traces(traces: Sequence[T], most: int) -> Iterator[list[T]]:
+    """Yields traces in batches of at most `most`, and of `FOLD_BATCH_BYTES` where they are more than one."""
+    batch: list[T] = []
+    size = 0
+    for trace in traces:
+        if batch and (len(batch) >= most or size + trace.body_bytes > settings.FOLD_BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(trace)
+        size += trace.body_bytes
+    if batch:
+        yield batch
+
+
+def _load_bodies(project_id: int, batch: Sequence[_Stored]) -> Iterator[tuple[_Stored, bytes]]:
+    """Yields the traces of a batch with their expanded bodies, in their order; packed ones are expanded one by one."""
+    by_key = {(receipt.view_id, receipt.seq): receipt for receipt in batch}
+    bodies = dict(load_raw_bodies(project_id, [(r.view_id, r.seq, r.received_at) for r in batch]))
+    check_kept(len(batch), len(by_key.keys() - bodies.keys()))
+    for key, receipt in by_key.items():
+        yield receipt, expand_stored(*bodies.pop(key))
+
+
+def load_raw_bodies(
+    project_id: int, traces: Iterable[tuple[UUID, int, datetime]]
+) -> list[tuple[tuple[UUID, int], tuple[bool, bytes]]]:
+    """Returns ((view, number), (is it gzip, bytes)) of the traces whose bodies are kept. One statement."""
+    columns: Any = list(zip(*traces, strict=True)) or [(), (), ()]  # Any: columns of three types
+    views, seqs, received = map(list, columns)
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT t.view_id, t.seq, t.is_gzip, t.body FROM ingest_rawtrace t
                JOIN unnest(%s::uuid[], %s::int[], %s::timestamptz[]) AS c (view_id, seq, received_at)
                  ON (t.view_id, t.seq, t.received_at) = (c.view_id, c.seq, c.received_at)
-               WHERE t.project_id = %s""",
-            [
-                [receipt.view_id for receipt in stored],
-                [receipt.seq for receipt in stored],
-                [receipt.received_at for receipt in stored],
-                project_id,
-            ],
+               WHERE t.project_id = %s AND t.view_id = ANY(%s::uuid[])""",
+            [views, seqs, received, project_id, views],  # the key's own column: see aggregate.claims.TAKE
         )
-        bodies = {(view_id, seq): (is_gzip, bytes(body)) for view_id, seq, is_gzip, body in cursor}
-    if len(bodies) < len(stored):
-        gone = len(stored) - len(bodies)
-        raise SliceError("from", f"The raw bodies of {gone} of {len(stored)} traces have expired. {NARROW}")
-    return [(receipt, bodies[receipt.view_id, receipt.seq]) for receipt in stored]
+        return [((view_id, seq), (is_gzip, bytes(body))) for view_id, seq, is_gzip, body in cursor]
 
 
-def _has_tags(envelope: Envelope, wanted: Sequence[tuple[str, str]]) -> bool:
-    """Tells whether an envelope carries all tags. A list of tags has keys alone, whose values are empty."""
-    tags = envelope.tags if isinstance(envelope.tags, dict) else dict.fromkeys(envelope.tags or (), "")
-    return all(tags.get(key) == value for key, value in wanted)
-
-
-def _select_func_ids(project_id: int, funcs: FuncTable) -> list[int]:
-    """Returns the stored id of each func: a folded trace's are all interned."""
-    digests = [func_digest(project_id, key) for key in funcs.keys]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT digest, id FROM aggregate_func WHERE project_id = %s AND digest = ANY(%s::bytea[])",
-            [project_id, digests],
-        )
-        id_of = {bytes(digest): func_id for digest, func_id in cursor}
-    return [id_of[digest] for digest in digests]
+def expand_stored(is_gzip: bool, body: bytes) -> bytes:
+    """Returns a stored body as it was before it was packed."""
+    return expand(body, max_bytes=settings.INGEST_MAX_EXPANDED_BYTES) if is_gzip else body

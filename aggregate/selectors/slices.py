@@ -85,6 +85,11 @@ class Slice:
         return bool(self.views or self.traces or self.tags or self.func_over)
 
     @property
+    def tree_source(self) -> str:
+        """What its call tree is taken from: `cells` or `raw` traces."""
+        return "raw" if self.is_fine else "cells"
+
+    @property
     def from_at(self) -> datetime | None:
         """The earliest start, None when open."""
         starts = [start for start, _ in self.ranges]

@@ -1,48 +1,22 @@
 """Statistics of a slice from its views' contributions: summaries of one slice, the comparison of two."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from django.conf import settings
 from django.db import connection
 
+from aggregate.selectors.categories import group_of, select_sites
+from aggregate.selectors.functions import load_keys
+from aggregate.selectors.samples import select_marker_sample, select_view_sample
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
+from profcore.categories import NO_GROUP
 from profcore.funcs import FuncKey
 from profcore.identity import identity_of
 from profcore.stats.comparison import Comparison, compare
-from profcore.stats.summaries import Summary, summarise
-from profcore.stats.views import Measure, ViewFacts, ViewSample, choose_views, group_funcs, sample_of_blobs
-
-# The rate is that of the view's first receipt; where receipts have expired, every view was recorded as far as is known.
-SAMPLE_RATE = """coalesce((SELECT r.sample_rate FROM ingest_receipt r WHERE r.project_id = v.project_id
-    AND r.view_id = v.view_id AND r.group_id = v.group_id ORDER BY r.received_at, r.seq LIMIT 1), 1.0)"""
-
-
-def select_view_sample(slice_: Slice, *, most: int | None = None) -> ViewSample:
-    """Returns the views of a slice as a sample: all of them up to `most`, else the uniform sample by their ids' hashes.
-
-    `population` says of how many. Two or three statements.
-    """
-    most = settings.STATISTICS_MAX_VIEWS if most is None else most
-    where, params = where_slice(slice_)
-    views = f"{FROM_CELLS} JOIN aggregate_view v ON v.project_id = c.project_id AND v.cell_id = c.id WHERE {where}"
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT coalesce(sum(c.views), 0)::bigint {FROM_CELLS} WHERE {where}", params)
-        row = cursor.fetchone()
-        population = int(row[0]) if row else 0
-        if population > most:
-            cursor.execute(f"SELECT v.view_id {views}", params)
-            chosen = choose_views((view_id for (view_id,) in cursor), most)
-            views += " AND v.view_id = ANY(%(chosen)s::uuid[])"
-            params = {**params, "chosen": chosen}
-        cursor.execute(
-            f"SELECT v.contribution, v.js_us, v.hidden_us, c.device_class, {SAMPLE_RATE} {views} ORDER BY v.view_id",
-            params,
-        )
-        rows = cursor.fetchall()
-    facts = ViewFacts.of([r[1] for r in rows], [r[2] for r in rows], [r[3] for r in rows], [r[4] for r in rows])
-    return sample_of_blobs([bytes(r[0]) for r in rows], facts, population=max(population, len(rows)))
+from profcore.stats.summaries import FuncSummary, Summary, summarise
+from profcore.stats.views import Measure, group_funcs
+from profcore.weights import MARKERS
 
 
 def select_summary(slice_: Slice, *, measure: Measure = "self") -> Summary:
@@ -51,10 +25,42 @@ def select_summary(slice_: Slice, *, measure: Measure = "self") -> Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedFunc:
-    """What to show of an identity: the func of the head release, or of the base where it went."""
+class MarkerTable:
+    """What samples of a slice carried: exact µs by marker, and what a view with markers has of each."""
 
-    id: int
+    us: Mapping[str, int]
+    summary: Summary
+
+    def estimate(self, marker: str) -> FuncSummary | None:
+        """Returns a marker's estimates, None where it never came, or views are too few."""
+        return next((each for each in self.summary.functions if MARKERS[each.func_id] == marker), None)
+
+
+def select_markers(slice_: Slice) -> MarkerTable:
+    """Returns the time of a slice by marker, over the views that came with any. Three statements.
+
+    Browsers give markers to pages that are cross-origin isolated, or to none: their absence says nothing.
+    """
+    where, params = where_slice(slice_)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT m.n, sum(m.us)::bigint {FROM_CELLS}
+                CROSS JOIN LATERAL unnest(c.marker_us) WITH ORDINALITY AS m (us, n)
+                WHERE {where} AND c.marker_us IS NOT NULL GROUP BY m.n ORDER BY m.n""",
+            params,
+        )
+        sums = {MARKERS[number - 1]: us for number, us in cursor}
+    return MarkerTable(sums, summarise(select_marker_sample(slice_)))
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFunc:
+    """What to show of an identity: the func of the head release, or of the base where it went.
+
+    Of a group of funcs `id` and `key.name` are its name, and `key` has no place; but a file has its URI.
+    """
+
+    id: int | str
     key: FuncKey
 
 
@@ -66,30 +72,43 @@ class SliceComparison:
     funcs: Sequence[ComparedFunc]
 
 
-def compare_slices(base: Slice, head: Slice, *, measure: Measure = "self+hidden") -> SliceComparison:
-    """Compares two slices of one project by identity across releases (`profcore.identity`)."""
+def compare_slices(
+    base: Slice, head: Slice, *, measure: Measure = "self+hidden", group_by: str = "function"
+) -> SliceComparison:
+    """Compares two slices of one project by identity across releases (`profcore.identity`), or by group of funcs.
+
+    `group_by` is `function` or one of `GROUPINGS`; files are told apart without the content hash in their names.
+    Raises `NoTotalsError` for totals of groups.
+    """
     samples = [select_view_sample(slice_) for slice_ in (base, head)]
     wanted = np.unique(np.concatenate([sample.func_ids for sample in samples])).tolist()
-    keys = _load_keys(base.project_id, wanted)
-    index: dict[FuncKey, int] = {}
+    keys = load_keys(base.project_id, wanted)
+    show = _show_func if group_by == "function" else _show_group(base.project_id, group_by)
+    index: dict[FuncKey | str, int] = {}
     shown: list[ComparedFunc] = []
     grouped = []
     for sample in reversed(samples):  # the head's funcs are the ones to show
-        group_of = []
+        numbers = []
         for func_id in sample.func_ids.tolist():
-            identity = identity_of(keys[func_id])
+            identity, compared = show(func_id, keys[func_id])
             if identity not in index:
                 index[identity] = len(shown)
-                shown.append(ComparedFunc(func_id, keys[func_id]))
-            group_of.append(index[identity])
-        grouped.append(group_funcs(sample, group_of))
+                shown.append(compared)
+            numbers.append(index[identity])
+        grouped.append(group_funcs(sample, numbers))
     return SliceComparison(compare(grouped[1], grouped[0], measure=measure), shown)
 
 
-def _load_keys(project_id: int, func_ids: Sequence[int]) -> dict[int, FuncKey]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id, uri, line, col, name FROM aggregate_func WHERE project_id = %s AND id = ANY(%s::int[])",
-            [project_id, list(func_ids)],
-        )
-        return {row[0]: FuncKey(*row[1:]) for row in cursor}
+def _show_func(func_id: int, key: FuncKey) -> tuple[FuncKey | str, ComparedFunc]:
+    return identity_of(key), ComparedFunc(func_id, key)
+
+
+def _show_group(project_id: int, by: str) -> Callable[[int, FuncKey], tuple[FuncKey | str, ComparedFunc]]:
+    name_of = group_of(by, select_sites(project_id))
+
+    def show(_func_id: int, key: FuncKey) -> tuple[FuncKey | str, ComparedFunc]:
+        name = name_of(identity_of(key))
+        uri = name if by == "file" and name != NO_GROUP else None
+        return name, ComparedFunc(name, FuncKey(uri, None, None, name))
+
+    return show

@@ -11,7 +11,11 @@ from uuid import UUID
 from django.db import connection
 
 from aggregate.selectors.contributions import SliceView, select_slice_views
+from aggregate.selectors.fine import select_seen_views
+from aggregate.selectors.raw import expand_stored, load_raw_bodies, split_traces
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import Slice, where_receipts
+from profcore.tags import has_tags
 
 ViewOrder = Literal["typical", "worst", "random"]
 VIEW_ORDERS: Final = ("typical", "worst", "random")
@@ -74,6 +78,15 @@ class ViewTable:
     view_count: int
     median_us: float | None
     views: Sequence[ViewRow]
+    source: str = "contributions"  # or "raw"
+
+
+@dataclass(frozen=True, slots=True)
+class TracePage:
+    """Some traces, and after which of all (view, number) the next page begins; None on the last."""
+
+    traces: Sequence[TraceRow]
+    after: tuple[UUID, int] | None
 
 
 def select_traces(slice_: Slice, *, limit: int, after: tuple[UUID, int] | None = None) -> Sequence[TraceRow]:
@@ -94,6 +107,37 @@ def select_traces(slice_: Slice, *, limit: int, after: tuple[UUID, int] | None =
         where += " AND (r.view_id, r.seq) > (%(after_view)s, %(after_seq)s)"
         params |= {"after_view": after[0], "after_seq": after[1]}
     return _select_rows(where, {**params, "views": views, "traces": list(slice_.traces), "limit": limit})
+
+
+def select_trace_page(slice_: Slice, *, limit: int, after: tuple[UUID, int] | None = None) -> TracePage:
+    """Returns the same traces page by page; of a slice with tags, those whose raw bodies carry them.
+
+    To find these, a page looks at no more raw bodies than an answer may fold: it may be short, or empty, though more
+    follow. A trace whose body has expired carries no tag.
+    """
+    if not slice_.tags:
+        rows = select_traces(slice_, limit=limit + 1, after=after)
+        return _cut(rows, limit, len(rows) > limit)
+    reading = Reading.at_once()
+    found: list[TraceRow] = []
+    traces = size = 0
+    while rows := select_traces(slice_, limit=reading.batch_traces, after=after):
+        for batch in split_traces(rows, reading.batch_traces):
+            bodies = dict(load_raw_bodies(slice_.project_id, [(r.view_id, r.seq, r.received_at) for r in batch]))
+            for row in batch:
+                after = row.view_id, row.seq
+                stored = bodies.pop(after, None)
+                if stored is not None and has_tags(expand_stored(*stored), slice_.tags):
+                    found.append(row)
+                traces, size = traces + 1, size + row.body_bytes
+                if len(found) == limit or reading.is_beyond(traces, size):
+                    return TracePage(found, after)
+    return TracePage(found, None)
+
+
+def _cut(rows: Sequence[TraceRow], limit: int, is_more: bool) -> TracePage:
+    shown = rows[:limit]
+    return TracePage(shown, (shown[-1].view_id, shown[-1].seq) if is_more else None)
 
 
 def _select_rows(where: str, params: dict[str, Any]) -> Sequence[TraceRow]:  # Any: parameters of a statement
@@ -136,10 +180,12 @@ def select_views(slice_: Slice, *, func_id: int | None, order: ViewOrder, limit:
     """Returns views of a slice by what a func took in them, those alone that ran it; without one, by their JS time.
 
     *typical* are those nearest the median, *worst* those with the most, *random* those with the smallest hash of
-    their id: the same ones every time. Two statements.
+    their id: the same ones every time. Two statements; of `trace` and `tag`, whose views are summed from those traces
+    alone, four more.
     """
     rows = []
-    for view in select_slice_views(slice_, func_id=func_id):
+    seen = select_seen_views(slice_, func_id=func_id)
+    for view in seen.views:
         if func_id is None:
             rows.append(ViewRow(view, view.time.js_us, view.time.js_us, view.time.hidden_us, ()))
         elif (at := view.position_of(func_id)) is not None:
@@ -149,18 +195,22 @@ def select_views(slice_: Slice, *, func_id: int | None, order: ViewOrder, limit:
     middle = len(ordered) // 2
     median = (ordered[middle] + ordered[-middle - 1]) / 2 if ordered else None
     picked = sorted(rows, key=lambda row: _rank(row, order, median or 0.0))[:limit]
-    traces = _select_traces_of(slice_.project_id, [row.view for row in picked])
+    traces = _select_traces_of(slice_.project_id, picked)
     views = [
         ViewRow(
             row.view,
             row.self_us,
             row.total_us,
             row.hidden_us,
-            traces.get((row.view.view_id, row.view.release, row.view.page), ()),
+            [
+                trace
+                for trace in traces.get((row.view.view_id, row.view.release, row.view.page), ())
+                if seen.seqs is None or trace.seq in seen.seqs[row.view.view_id, row.view.group_id]
+            ],
         )
         for row in picked
     ]
-    return ViewTable(len(rows), median, views)
+    return ViewTable(len(rows), median, views, seen.source)
 
 
 def _rank(row: ViewRow, order: ViewOrder, median_us: float) -> tuple[float | bytes, bytes]:
@@ -170,12 +220,12 @@ def _rank(row: ViewRow, order: ViewOrder, median_us: float) -> tuple[float | byt
     return (abs(row.self_us - median_us) if order == "typical" else -row.self_us), digest
 
 
-def _select_traces_of(project_id: int, views: Sequence[SliceView]) -> dict[tuple[UUID, str, str], list[TraceRow]]:
+def _select_traces_of(project_id: int, rows: Sequence[ViewRow]) -> dict[tuple[UUID, str, str], list[TraceRow]]:
     traces: dict[tuple[UUID, str, str], list[TraceRow]] = {}
-    if views:
+    if rows:
         where = "r.project_id = %(project_id)s AND r.view_id = ANY(%(views)s::uuid[])"
         for row in _select_rows(
-            where, {"project_id": project_id, "views": [view.view_id for view in views], "limit": 100_000}
+            where, {"project_id": project_id, "views": [row.view.view_id for row in rows], "limit": 100_000}
         ):
             traces.setdefault((row.view_id, row.release, row.page), []).append(row)
     return traces

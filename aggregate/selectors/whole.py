@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from statistics import mode
 from typing import Any, Final
 
 from django.db import connection
 
 from aggregate.models import Cell
-from aggregate.selectors.contributions import SliceView, select_slice_views
-from aggregate.selectors.raw import fold_raw
+from aggregate.selectors.contributions import SliceView, iter_slice_views
+from aggregate.selectors.raw import RawFolder
+from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.blobs import decode_call_tree
 from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.fold import map_tree
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
 BUCKETS: Final = {Cell.Grain.HOUR: timedelta(hours=1), Cell.Grain.DAY: timedelta(days=1)}
@@ -44,23 +45,29 @@ class Whole:
         return self.builder.tree
 
 
-def merge_slice(slice_: Slice) -> Whole:
-    """Returns a slice's sums and merged call tree. One statement from cells, four from raw traces.
+def merge_slice(slice_: Slice, reading: Reading | None = None) -> Whole:
+    """Returns a slice's sums and merged call tree. One statement from cells, four from raw traces read at once.
 
-    Raises `SliceError` where a fine slice has too many views or raw traces.
+    Raises `SliceError` where a fine slice has too many views or raw traces for the reading (by default, at once).
     """
-    return _merge_raw(slice_) if slice_.is_fine else _merge_cells(slice_)
+    return _merge_raw(slice_, reading or Reading.at_once()) if slice_.is_fine else _merge_cells(slice_)
 
 
-def _merge_raw(slice_: Slice) -> Whole:
-    views = select_slice_views(slice_)
-    raw = fold_raw(slice_, views)
-    whole = Whole(source="raw", time=raw.time, views=len(raw.contributions), traces=raw.traces)
-    whole.builder.add_tree(raw.tree)
-    whole.interval_us = mode(raw.intervals_us) if raw.intervals_us else None
-    for view in views:
-        if (view.view_id, view.group_id) in raw.contributions:
-            _add_place(whole, view)
+def _merge_raw(slice_: Slice, reading: Reading) -> Whole:
+    folder = RawFolder(slice_, reading)
+    whole = Whole(source="raw")
+    seen: set[int] = set()
+    for views in iter_slice_views(slice_, reading):
+        for view, fold in folder.fold(views):
+            whole.views += 1
+            whole.time.add(fold.parts)
+            if view.cell_id not in seen:
+                seen.add(view.cell_id)
+                _add_place(whole, view)
+    whole.traces = folder.traces
+    assert folder.builder is not None
+    whole.builder.tree = map_tree(folder.builder.tree, folder.select_ids())  # not added to: it may be large
+    whole.interval_us = next((us for us, _ in folder.intervals_us.most_common(1)), None)
     return whole
 
 

@@ -41,11 +41,15 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Ratios:
-    """`R` by func and stratum, with its variance and third cumulant: arrays of shape (funcs, strata)."""
+    """`R` by func and stratum, with its variance and third cumulant: arrays of shape (funcs, strata).
+
+    `kurtosis` is that of one view's influence: 3 for normal ones.
+    """
 
     value: Floats
     variance: Floats
     third: Floats
+    kurtosis: Floats
 
 
 def clip_weights(weight: FloatColumn) -> tuple[FloatColumn, int]:
@@ -99,10 +103,16 @@ def estimate_ratios(rows: Rows, *, denominator: FloatColumn, stratum: IntColumn,
         expected = np.where(np.isfinite(ratio), ratio, 0.0).reshape(-1)[key] * wy[view]
         residual = weight[view] * value - expected
         squares = by_row(residual**2 - expected**2) + ratio**2 * by_view(wy**2)
-        cubes = by_row(residual**3 + expected**3) - ratio**3 * by_view(wy**3)
+        cubes = by_row(_cube(residual) + _cube(expected)) - _cube(ratio) * by_view(_cube(wy))
         variance = np.maximum(squares, 0.0) / total**2 * (count / (count - 1))
+        fourths = by_row(residual**2 * residual**2 - expected**2 * expected**2) + ratio**2 * ratio**2 * by_view(wy**4)
+        kurtosis = np.where(squares > 0, count * fourths / np.where(squares > 0, squares, 1.0) ** 2, 3.0)
         third = np.where(count > 2, cubes / total**3 * (count**2 / np.maximum((count - 1) * (count - 2), 1)), 0.0)
-    return Ratios(ratio, np.where(count > 1, variance, np.nan), third)
+    return Ratios(ratio, np.where(count > 1, variance, np.nan), third, kurtosis)
+
+
+def _cube(values: Floats) -> Floats:
+    return values * values * values  # numpy's power takes twenty times as long
 
 
 def skewed_interval(

@@ -43,7 +43,7 @@ def rank_test(rows: RankRows) -> tuple[Floats, Floats]:
     size = np.bincount(own, minlength=strata).astype(np.float64)
     scores = _scores(key, value, shape, size)
     # A score is counted from that of zero, so that views without a row need none.
-    sums = [_sum(key, scores**power, shape) for power in (1, 2, 3)]
+    sums = [_sum(key, power, shape) for power in (scores, scores * scores, scores * scores * scores)]
     mean = sums[0] / size
     second = sums[1] - size * mean**2
     third = sums[2] - 3 * mean * sums[1] + 2 * size * mean**3

@@ -1,5 +1,6 @@
 """One sample of views summarised: what each func costs a page view, with its uncertainty; zeros included."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,7 +53,7 @@ class Summary:
     """A sample's funcs by ms a view, most first; none with `is_too_few`: fewer than `MIN_VIEWS` effective views.
 
     `views` of `population` were looked at. `effective_views` is how many views of one weight are worth as much;
-    `clipped_views` had their weight cut.
+    `clipped_views` had their weight cut; `is_weighted` where sample rates differ.
     """
 
     measure: Measure
@@ -60,32 +61,67 @@ class Summary:
     population: int
     effective_views: float
     clipped_views: int
+    is_weighted: bool
     is_too_few: bool
     functions: tuple[FuncSummary, ...]
 
 
-def summarise(sample: ViewSample, measure: Measure = "self", *, min_views: int = MIN_VIEWS) -> Summary:
-    """Summarises every func with time by `measure`. Raises `NoTotalsError` where a grouping has no totals."""
+@dataclass(frozen=True, slots=True)
+class KnownSums:
+    """What is known of *all* views of a slice, beside a sample of them: exact sums by func id, by one measure.
+
+    Funcs that `func_us` does not name are left out of a summary. `whole_us` is what shares are shares of
+    (`ViewSample.view_us`).
+    """
+
+    func_us: Mapping[int, int]
+    whole_us: int
+
+
+def summarise(
+    sample: ViewSample, measure: Measure = "self", *, min_views: int = MIN_VIEWS, known: KnownSums | None = None
+) -> Summary:
+    """Summarises every func with time by `measure`. Raises `NoTotalsError` where a grouping has no totals.
+
+    With `known`, means and shares are those of all views of the slice, and their intervals are as narrow as so many
+    views make them: the sample tells the spread of one view. Where sample rates differ within the sample, it is put
+    aside: sums of what was recorded are not those of the field.
+    """
     weight, clipped = clip_weights(sample.weight)
     effective = effective_views(weight)
+    is_weighted = bool(weight.size) and float(weight.min()) < float(weight.max())
     is_too_few = effective < min_views
-    functions = () if is_too_few else tuple(_summarise_funcs(sample, measure, weight, effective))
-    return Summary(measure, sample.views, sample.population, effective, clipped, is_too_few, functions)
+    rows = _measured_rows(sample, measure, weight)
+    functions = () if is_too_few else tuple(_summarise_funcs(sample, rows, measure, None if is_weighted else known))
+    return Summary(
+        measure, sample.views, sample.population, effective, clipped, is_weighted, is_too_few, tuple(functions)
+    )
 
 
-def _summarise_funcs(sample: ViewSample, measure: Measure, weight: FloatColumn, effective: float) -> list[FuncSummary]:
+def _measured_rows(sample: ViewSample, measure: Measure, weight: FloatColumn) -> Rows:
     row_us = sample.row_us(measure)
     above = row_us > 0
-    funcs = sample.func_count
-    rows = Rows(sample.view[above], sample.func[above], row_us[above] / US_PER_MS, funcs, weight)
-    ran = np.bincount(rows.func, minlength=funcs)
-    means = _bounded(rows, np.ones_like(weight), effective, ran)
-    whole_ms = sample.view_us(measure) / US_PER_MS
-    shares = _bounded(rows, whole_ms, effective, ran) if whole_ms.any() else None
-    running = np.bincount(rows.func, weight[rows.view], minlength=funcs) / weight.sum()
+    return Rows(sample.view[above], sample.func[above], row_us[above] / US_PER_MS, sample.func_count, weight)
+
+
+def _summarise_funcs(sample: ViewSample, rows: Rows, measure: Measure, known: KnownSums | None) -> list[FuncSummary]:
+    effective = effective_views(rows.weight)
+    ran = np.bincount(rows.func, minlength=rows.func_count)
+    whole_us = sample.view_us(measure)
+    running = np.bincount(rows.func, rows.weight[rows.view], minlength=rows.func_count) / rows.weight.sum()
     ran_low, ran_high = wilson_interval(running, effective)
-    points = [_percentiles(rows, effective, point) for point in PERCENTILES]
+    exact_means = exact_shares = None
+    views_a_view = 1.0
     present = np.flatnonzero(ran)
+    if known is not None:
+        exact_us = np.array([known.func_us.get(func_id, 0) for func_id in sample.func_ids.tolist()], dtype=np.float64)
+        exact_means = exact_us / US_PER_MS / sample.population
+        exact_shares = exact_us / known.whole_us if known.whole_us else None
+        views_a_view = sample.population / sample.views
+        present = np.flatnonzero((ran > 0) & (exact_us > 0))
+    means = _bounded(rows, np.ones_like(rows.weight), ran, exact_means, views_a_view)
+    shares = _bounded(rows, whole_us / US_PER_MS, ran, exact_shares, views_a_view) if whole_us.any() else None
+    points = _percentiles(rows, effective)
     order = present[np.lexsort((sample.func_ids[present], -means[0][present]))]
     return [
         FuncSummary(
@@ -107,15 +143,28 @@ def _figure(columns: tuple[Floats, Floats, Floats], index: int) -> Figure:
     return Figure(float(value[index]), as_interval(low[index], high[index]))
 
 
-def _bounded(rows: Rows, denominator: FloatColumn, effective: float, ran: IntColumn) -> tuple[Floats, Floats, Floats]:
-    """Returns ratios with their bounds; time is never below zero, so no bound is."""
+def _bounded(
+    rows: Rows, denominator: FloatColumn, ran: IntColumn, exact: Floats | None, views_a_view: float
+) -> tuple[Floats, Floats, Floats]:
+    """Returns ratios with their bounds; time is never below zero, so no bound is.
+
+    `exact` takes the place of the estimates; each view stands for `views_a_view` of its kind.
+    """
     stratum = np.zeros(rows.weight.size, dtype=np.int64)
     ratios = estimate_ratios(rows, denominator=denominator, stratum=stratum, stratum_count=1)
     has_enough = ran >= MIN_RAN
-    estimate = ratios.value[:, 0]
-    low, high = skewed_interval(estimate, ratios.variance[:, 0], ratios.third[:, 0], max(effective - 1, 1.0))
+    estimate, variance, third = ratios.value[:, 0], ratios.variance[:, 0], ratios.third[:, 0]
+    views = effective_views(rows.weight)
+    degrees: Floats | float = max(views - 1, 1.0)
+    if exact is not None:
+        estimate = exact
+    if views_a_view > 1:
+        # The mean is known better than the spread: how well, its kurtosis tells (Satterthwaite's degrees of freedom).
+        degrees = np.clip(2 * views / np.maximum(ratios.kurtosis[:, 0] - 1, 1.0), MIN_RAN - 1.0, degrees)
+    variance, third = variance / views_a_view, third / views_a_view**2
+    low, high = skewed_interval(estimate, variance, third, degrees)
     # All views alike: no variance was seen, and the estimate is its own interval.
-    is_flat = ratios.variance[:, 0] == 0
+    is_flat = variance == 0
     low, high = np.where(is_flat, estimate, low), np.where(is_flat, estimate, high)
     return (
         estimate,
@@ -124,10 +173,10 @@ def _bounded(rows: Rows, denominator: FloatColumn, effective: float, ran: IntCol
     )
 
 
-def _percentiles(rows: Rows, effective: float, point: float) -> tuple[Floats, Floats, Floats]:
-    """Returns a percentile of each func with zeros included, and order statistics that bound it.
+def _percentiles(rows: Rows, effective: float) -> list[tuple[Floats, Floats, Floats]]:
+    """Returns `PERCENTILES` of each func with zeros included, and order statistics that bound them.
 
-    The percentile is the smallest value that at least `point` of the views do not exceed. The bounds are the values at
+    A percentile is the smallest value that at least so many of the views do not exceed. The bounds are the values at
     the ranks that a binomial count of views below the true percentile stays within in 95 % of samples; where
     the upper rank lies beyond the last view there is no bound (NaN).
     """
@@ -139,7 +188,6 @@ def _percentiles(rows: Rows, effective: float, point: float) -> tuple[Floats, Fl
     total = rows.weight.sum()
     count = max(round(effective), 1)
     tail = (1 - CONFIDENCE) / 2
-    ranks = [stats.binom.ppf(tail, count, point) / count, (stats.binom.ppf(1 - tail, count, point) + 1) / count]
     values = np.append(rows.value[order], np.nan)
 
     def at(share: float) -> Floats:
@@ -148,5 +196,9 @@ def _percentiles(rows: Rows, effective: float, point: float) -> tuple[Floats, Fl
         found = values[np.minimum(np.searchsorted(climbing, begin + inside - slack), values.size - 1)]
         return np.where(inside <= slack, 0.0, found)
 
-    high = at(ranks[1]) if ranks[1] <= 1 else np.full(rows.func_count, np.nan)
-    return at(point), at(float(ranks[0])), high
+    unknown = np.full(rows.func_count, np.nan)
+    points = []
+    for point in PERCENTILES:
+        low, high = (float(stats.binom.ppf(edge, count, point)) for edge in (tail, 1 - tail))
+        points.append((at(point), at(low / count), at((high + 1) / count) if high < count else unknown))
+    return points

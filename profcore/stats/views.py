@@ -6,14 +6,12 @@ them. Times are integer µs here; milliseconds appear in results only.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import Final, Literal
-from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 
-from profcore.blobs import Contribution, decode_contribution_columns
+from profcore.blobs import Contribution, decode_contributions
 
 IntColumn = npt.NDArray[np.int64]
 FloatColumn = npt.NDArray[np.float64]
@@ -111,32 +109,56 @@ class ViewSample:
 
 def sample_of(contributions: Iterable[Contribution], facts: ViewFacts, *, population: int | None = None) -> ViewSample:
     """Builds a sample from contributions, one a view and in the order of `facts`; empty ones count as views."""
+    given = list(contributions)
+    lengths = np.array([len(each.func) for each in given], dtype=np.int64)
     columns = [
-        [np.asarray(column, dtype=np.int64) for column in (c.func, c.self_us, c.total_us, c.hidden_us)]
-        for c in contributions
+        np.array([value for each in given for value in getattr(each, name)], dtype=np.int64)
+        for name in ("func", "self_us", "total_us", "hidden_us")
     ]
-    return _sample_of_columns(columns, facts, population)
+    return _sample_of_columns(lengths, columns, facts, population)
 
 
-def sample_of_blobs(blobs: Iterable[bytes], facts: ViewFacts, *, population: int | None = None) -> ViewSample:
+def sample_of_blobs(blobs: Sequence[bytes], facts: ViewFacts, *, population: int | None = None) -> ViewSample:
     """Builds a sample from stored contributions, in the order of `facts`. Raises `BlobError`."""
-    return _sample_of_columns([decode_contribution_columns(blob)[:4] for blob in blobs], facts, population)
+    lengths, columns = decode_contributions(blobs, column_count=4)
+    return _sample_of_columns(lengths, columns, facts, population)
 
 
-def _sample_of_columns(columns: Sequence[Sequence[IntColumn]], facts: ViewFacts, population: int | None) -> ViewSample:
-    if len(columns) != facts.js_us.size:
+def sample_of_table(table: Sequence[Sequence[int]], facts: ViewFacts) -> ViewSample:
+    """Builds a sample from a row of µs a view, one column for each of a few kinds of time: those are its funcs.
+
+    All of a row is self time, and what a share is a share of.
+    """
+    lengths = np.array([len(row) for row in table], dtype=np.int64)
+    values = np.array([value for row in table for value in row], dtype=np.int64)
+    kinds = np.array([number for row in table for number in range(len(row))], dtype=np.int64)
+    whole = np.array([sum(row) for row in table], dtype=np.int64)
+    return _sample_of_columns(
+        lengths, [kinds, values, values, np.zeros_like(values)], replace(facts, js_us=whole), None
+    )
+
+
+def _sample_of_columns(
+    lengths: IntColumn, columns: Sequence[IntColumn], facts: ViewFacts, population: int | None
+) -> ViewSample:
+    if lengths.size != facts.js_us.size:
         raise ValueError("as many contributions as views, please")
-    views = len(columns)
-    lengths = np.fromiter((row[0].size for row in columns), dtype=np.int64, count=views)
-    view = np.repeat(np.arange(views), lengths)
-    empty = np.zeros(0, dtype=np.int64)
-    func_id, self_us, total_us, hidden_us = (
-        np.concatenate([row[position] for row in columns]) if views else empty for position in range(4)
-    )
-    func_ids, func = np.unique(func_id, return_inverse=True)
+    view = np.repeat(np.arange(lengths.size), lengths)
+    func_id, self_us, total_us, hidden_us = columns
+    func_ids, func = _number(func_id)
     return ViewSample(
-        view, func, self_us, total_us, hidden_us, func_ids, facts, views if population is None else population
+        view, func, self_us, total_us, hidden_us, func_ids, facts, lengths.size if population is None else population
     )
+
+
+def _number(ids: IntColumn) -> tuple[IntColumn, IntColumn]:
+    """Returns the distinct ids, ascending, and where each id is among them. Dense ids need no sorting."""
+    top = int(ids.max()) + 1 if ids.size else 0
+    if top > 16 * ids.size + 1_000_000:
+        return np.unique(ids, return_inverse=True)
+    is_there = np.zeros(top, dtype=bool)
+    is_there[ids] = True
+    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[ids]
 
 
 def group_funcs(
@@ -223,17 +245,3 @@ def align(first: ViewSample, second: ViewSample) -> tuple[ViewSample, ViewSample
 
 def _over(sample: ViewSample, func_ids: IntColumn) -> ViewSample:
     return replace(sample, func=np.searchsorted(func_ids, sample.func_ids)[sample.func], func_ids=func_ids)
-
-
-def sample_key(view_id: UUID) -> int:
-    """Returns a view's place in the uniform order: a hash of 63 bits, equal on every machine and in every release.
-
-    The `k` views of smallest key are a uniform sample of any slice (ids are chosen by browsers, hashes are not), and
-    the k smallest of two slices' k smallest are those of their union.
-    """
-    return int.from_bytes(blake2b(view_id.bytes, digest_size=8, person=b"fieldflame view").digest(), "big") >> 1
-
-
-def choose_views(view_ids: Iterable[UUID], size: int) -> list[UUID]:
-    """Returns the uniform sample of at most `size` distinct views, in the order of their keys."""
-    return sorted(set(view_ids), key=lambda view_id: (sample_key(view_id), view_id))[:size]

@@ -6,22 +6,28 @@ import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.selectors import (
+    DIMENSIONS,
     FunctionTable,
     Slice,
     SliceError,
+    TracePage,
     select_call_tree,
     select_calls,
     select_census,
     select_functions,
     select_groups,
     select_slice_export,
+    select_trace_page,
     select_traces,
     select_views,
 )
+from aggregate.selectors.reading import Reading
 from ingest.models import Project
 from profcore.calltree import picture
+from profcore.formats.slice import SliceExport
 from tests.aggregate.posting import fold_all, post, rows
 from tests.builders import make_project
+from tests.corpus import corpus_envelopes
 from tests.envelopes import make_envelope, view_id_of
 
 pytestmark = pytest.mark.django_db
@@ -142,7 +148,7 @@ def test_a_census_breaks_one_funcs_sums_down_and_shows_where_it_took_none(shop: 
     def told(by: str) -> list[tuple[str, int, int, int]]:
         return [
             (row.value, row.views, row.func_views, row.self_us // 1000)
-            for row in select_census(Slice(shop.pk), func_id("B"), by)
+            for row in select_census(Slice(shop.pk), func_id("B"), by).rows
         ]
 
     assert told("release") == [("1.0.0", 2, 1, 20), ("2.0.0", 1, 1, 20)]
@@ -184,3 +190,107 @@ def test_statements_do_not_grow_with_the_slice(
         select_views(Slice(shop.pk), func_id=None, order="worst", limit=9)
     with django_assert_num_queries(1):
         select_traces(Slice(shop.pk), limit=9)
+
+
+def test_a_census_of_a_fine_slice_says_its_source_and_tells_the_same_as_the_cells(shop: Project) -> None:
+    views = tuple(UUID(view_id_of(word)) for word in "abc")
+    for by in DIMENSIONS:
+        for name in "ABC":
+            cells = select_census(Slice(shop.pk), func_id(name), by)
+            seen = select_census(Slice(shop.pk, views=views), func_id(name), by)
+            assert (cells.source, seen.source) == ("cells", "contributions")
+            assert seen.rows == cells.rows
+    tagged = select_census(Slice(shop.pk, tags=(("cache", "warm"),)), func_id("C"), "device")
+    assert (tagged.source, [(row.value, row.views, row.self_us) for row in tagged.rows]) == (
+        "raw",
+        [("mobile", 1, 10_000)],
+    )
+    costly = Slice(shop.pk, func_over=((func_id("A"), 20_000),))
+    assert [(row.value, row.self_us) for row in select_census(costly, func_id("B"), "release").rows] == [
+        ("1.0.0", 20_000)
+    ]
+
+
+def test_views_of_a_tag_or_a_trace_are_summed_from_those_traces_alone(shop: Project) -> None:
+    post(
+        "KEY-shop", make_envelope("c", "C\nC\nC", seq=1, page="/list", device={"mobile": True}, tags={"cache": "cold"})
+    )
+    fold_all()
+    whole = select_views(Slice(shop.pk), func_id=func_id("C"), order="worst", limit=9)
+    assert (whole.source, [(row.self_us, len(row.traces)) for row in whole.views]) == ("contributions", [(40_000, 2)])
+    for tag, self_us, seqs in (("warm", 10_000, [0]), ("cold", 30_000, [1])):
+        table = select_views(Slice(shop.pk, tags=(("cache", tag),)), func_id=func_id("C"), order="worst", limit=9)
+        assert (table.source, table.view_count) == ("raw", 1)
+        (row,) = table.views
+        assert (row.self_us, row.view.time.js_us, [trace.seq for trace in row.traces]) == (self_us, self_us, seqs)
+        (trace,) = row.traces
+        assert trace.trace_id is not None
+        by_id = select_views(Slice(shop.pk, traces=(trace.trace_id,)), func_id=None, order="typical", limit=9)
+        assert [(row.self_us, [trace.seq for trace in row.traces]) for row in by_id.views] == [(self_us, seqs)]
+    assert select_views(Slice(shop.pk, tags=(("cache", "x"),)), func_id=None, order="worst", limit=9).view_count == 0
+
+
+def test_traces_of_a_tag_come_page_by_page_within_bounds(shop: Project, settings: Settings) -> None:
+    tags = [{"n": str(n % 3)} for n in range(10)] + [["n"]]
+    post("KEY-shop", *(make_envelope(f"t{n}", "A", tags=each) for n, each in enumerate(tags)))
+    for bound in (1, 2, 3, 100):
+        settings.READ_MAX_RAW_TRACES, settings.JOB_BATCH_TRACES = bound, min(bound, 2)
+        for tag, count in ((("n", "0"), 4), (("n", "2"), 3), (("n", ""), 1), (("n", "3"), 0), (("cache", "warm"), 1)):
+            slice_ = Slice(shop.pk, tags=(tag,))
+            page = select_trace_page(slice_, limit=2)
+            found = list(page.traces)
+            pages = 1
+            while page.after is not None:
+                page = select_trace_page(slice_, limit=2, after=page.after)
+                found += page.traces
+                pages += 1
+            ids = [row.view_id for row in found]
+            assert (len(ids), len(set(ids))) == (count, count)
+            assert ids == sorted(ids)
+            assert pages >= 14 / bound
+    rows("DELETE FROM ingest_rawtrace RETURNING 1")
+    assert select_trace_page(Slice(shop.pk, tags=(("n", "0"),)), limit=2) == TracePage([], None)
+
+
+def test_a_trace_is_found_in_a_project_of_more_views_than_an_answer_may_look_at(
+    shop: Project, settings: Settings
+) -> None:
+    settings.READ_MAX_VIEWS = 1
+    (trace, *_) = select_traces(Slice(shop.pk), limit=1)
+    assert trace.trace_id is not None
+    assert select_functions(Slice(shop.pk, traces=(trace.trace_id,)), limit=9).traces == 1
+
+
+def test_any_paging_of_the_recorded_traces_tells_what_the_cells_tell(shop: Project, settings: Settings) -> None:
+    project = make_project("crunch")
+    envelopes = [envelope for app, envelope in corpus_envelopes() if app == "crunch"]
+    for envelope in envelopes:
+        post("KEY-crunch", {**envelope, "tags": {**envelope["tags"], "all": "1"}})
+    fold_all()
+    cells = select_functions(Slice(project.pk), limit=10_000)
+    tree = sorted_picture(select_slice_export(Slice(project.pk), project="Crunch"))
+    slice_ = Slice(project.pk, tags=(("all", "1"),))
+    settings.FOLD_BATCH_BYTES = 300_000
+    for page_views, batch in ((7, 3), (1_000, 50)):
+        settings.JOB_PAGE_VIEWS, settings.JOB_BATCH_TRACES = page_views, batch
+        looked: list[int] = []
+        reading = Reading.in_pages(looked.append)
+        raw = select_functions(slice_, limit=10_000, reading=reading)
+        assert (raw.source, raw.views, raw.traces, sum(looked)) == ("raw", cells.views, len(envelopes), len(envelopes))
+        assert (raw.time, raw.functions) == (cells.time, cells.functions)
+        assert max(looked) <= batch
+        assert sorted_picture(select_slice_export(slice_, project="Crunch", reading=reading)) == tree
+
+
+def test_frames_that_no_sample_shows_are_no_fault_of_a_raw_trace(shop: Project) -> None:
+    envelope = make_envelope("z", "A\nA B", tags={"odd": "1"})
+    envelope["trace"]["frames"].append({"name": "never seen", "resourceId": 0, "line": 9, "column": 9})
+    post("KEY-shop", envelope)
+    fold_all()
+    slice_ = Slice(shop.pk, tags=(("odd", "1"),))
+    assert sums(select_functions(slice_, limit=9)) == {"A": (10, 20, 1), "B": (10, 10, 1)}
+    assert len(select_call_tree(slice_, min_share=0, max_nodes=9).tree) == 2
+
+
+def sorted_picture(export: SliceExport) -> str:
+    return picture(export.tree, [f"{func.label} {func.uri}:{func.line}:{func.column}" for func in export.funcs])

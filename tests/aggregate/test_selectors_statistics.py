@@ -3,13 +3,18 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from aggregate.selectors import Asked, FunctionTable, select_estimated, select_functions
+from aggregate.selectors.samples import select_marker_sample, select_view_sample
 from aggregate.selectors.slices import Slice, SliceQuery, resolve_slice
-from aggregate.selectors.statistics import compare_slices, select_summary, select_view_sample
+from aggregate.selectors.statistics import compare_slices, select_summary
 from ingest.models import Project
 from ingest.services import create_project
-from profcore.stats.views import choose_views
+from profcore.sampling import choose_views, sample_key
+from profcore.stats.summaries import summarise
+from profcore.weights import MARKERS
 from tests.aggregate.posting import fold_all, post, rows
 from tests.envelopes import make_envelope
 
@@ -77,7 +82,46 @@ def test_of_many_views_the_sample_is_that_of_the_smallest_hashes(project: Projec
     assert (sample.views, sample.population) == (10, 30)
     chosen = choose_views([row[0] for row in rows("SELECT view_id FROM aggregate_view")], 10)
     js = dict(rows("SELECT view_id, js_us FROM aggregate_view"))
-    assert sample.facts.js_us.tolist() == [js[view_id] for view_id in sorted(chosen)]
+    assert sample.facts.js_us.tolist() == [js[view_id] for view_id in chosen]
+
+
+def test_the_database_has_the_keys_of_the_core(project: Project) -> None:
+    fold(*(view(f"v{n}", 0) for n in range(20)))
+    stored = rows("SELECT view_id, fieldflame_sample_key(view_id) FROM aggregate_view")
+    assert {view_id: sample_key(view_id) for view_id, _ in stored} == dict(stored)
+
+
+def test_a_sample_of_what_is_left_is_found_however_far_it_lies(project: Project, settings: Settings) -> None:
+    fold(*(view(f"v{n}", 1) for n in range(40)))
+    settings.STATISTICS_MAX_VIEWS = 4
+    kept = sorted((sample_key(row[0]), row[0]) for row in rows("SELECT view_id FROM aggregate_view"))[-3:]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM aggregate_view WHERE view_id <> ALL(%s::uuid[])", [[view_id for _, view_id in kept]]
+        )
+    sample = select_view_sample(sliced(project))
+    assert (sample.views, sample.population) == (3, 40)
+
+
+def test_markers_are_summed_up_over_the_views_that_came_with_them(project: Project) -> None:
+    marked = []
+    for number in range(30):
+        envelope = view(f"m{number}", 2)
+        for sample in envelope["trace"]["samples"][: number % 3]:
+            sample["marker"] = "gc"
+        for sample in envelope["trace"]["samples"][number % 3 :]:
+            sample["marker"] = "script"
+        marked.append(envelope)
+    fold(*marked, *(view(f"plain{n}", 1) for n in range(10)))
+    sample = select_marker_sample(sliced(project))
+    assert sample.views == 30
+    summary = summarise(sample)
+    by_marker = {MARKERS[each.func_id]: each for each in summary.functions}
+    assert set(by_marker) == {"gc", "script"}
+    assert by_marker["gc"].ms_per_view.value == pytest.approx(10.0)
+    assert by_marker["gc"].ran.value == pytest.approx(2 / 3)
+    assert by_marker["gc"].share is not None
+    assert by_marker["gc"].share.value == pytest.approx(0.2)
 
 
 def test_a_func_that_grew_comes_first_across_hashed_bundles(project: Project) -> None:
@@ -91,6 +135,17 @@ def test_a_func_that_grew_comes_first_across_hashed_bundles(project: Project) ->
     assert first.delta_ms == pytest.approx(60.0, abs=1.0)
     others = {answer.funcs[each.func_id].key.name: each.q for each in answer.comparison.functions[1:]}
     assert others["steady"] > 0.05
+
+
+def test_files_are_compared_without_their_content_hashes(project: Project) -> None:
+    fold(*(view(f"b{n}", n % 3, "1.0.0", "app-QK26TYEB") for n in range(40)))
+    fold(*(view(f"h{n}", 6 + n % 3, "1.1.0", "app-ALYJKYDD") for n in range(40)))
+    answer = compare_slices(sliced(project, "1.0.0"), sliced(project, "1.1.0"), group_by="file")
+    (found,) = answer.comparison.functions
+    shown = answer.funcs[found.func_id]
+    assert shown.id == shown.key.uri == "https://shop.example/app.js"
+    assert (found.status, found.is_increase) == ("changed", True)
+    assert found.delta_ms == pytest.approx(60.0, abs=1.0)
 
 
 def test_new_and_gone_funcs_are_tested_against_zeros(project: Project) -> None:
@@ -120,3 +175,127 @@ def test_a_comparison_asks_a_constant_number_of_queries(
     fold(*(view(f"v{n}", n % 3, f"1.{n % 2}.0") for n in range(60)))
     with django_assert_num_queries(5):
         compare_slices(sliced(project, "1.0.0"), sliced(project, "1.1.0"))
+
+
+def table_of(project: Project, **asked: Any) -> FunctionTable:
+    return select_estimated(sliced(project), Asked(**asked))
+
+
+def test_a_table_has_exact_means_with_intervals_around_them(project: Project, settings: Settings) -> None:
+    fold(*(view(f"v{n}", n % 7) for n in range(70)))
+    whole = table_of(project)
+    settings.TABLE_STATISTICS_MAX_VIEWS = 35
+    sampled = table_of(project)
+    for table, views in ((whole, 70), (sampled, 35)):
+        assert table.summary is not None
+        assert (table.summary.views, table.summary.population) == (views, 70)
+        slow = next(row for row in table.functions if row.name == "slow")
+        found = table.self_estimates[slow.id]
+        assert found.ms_per_view.value == table.self_ms_per_view(slow) == pytest.approx(30.0)
+        assert found.share is not None
+        assert found.share.value == table.self_share(slow)
+        assert found.ms_per_view.ci95 is not None
+        assert found.share.ci95 is not None
+        assert 20.0 < found.ms_per_view.ci95.low < 30.0 < found.ms_per_view.ci95.high < 40.0
+        assert found.share.ci95.low < found.share.value < found.share.ci95.high
+
+
+def test_intervals_from_a_sample_are_as_narrow_as_all_views_make_them(project: Project, settings: Settings) -> None:
+    fold(*(view(f"v{n}", n % 7) for n in range(140)))
+    widths = []
+    for most in (140, 35):
+        settings.TABLE_STATISTICS_MAX_VIEWS = most
+        table = table_of(project)
+        slow = next(row for row in table.functions if row.name == "slow")
+        interval = table.self_estimates[slow.id].ms_per_view.ci95
+        assert interval is not None
+        widths.append(interval.high - interval.low)
+    assert widths[1] == pytest.approx(widths[0], rel=0.25)  # by half the root of four, were it 35 views
+
+
+def test_groups_have_estimates_of_their_own_sums(project: Project) -> None:
+    fold(*(view(f"v{n}", n % 4) for n in range(40)))
+    table = table_of(project, group_by="file")
+    (row,) = table.functions
+    found = table.estimates[row.id]
+    # slow and steady are of one file: within a view their times go together
+    assert found.ms_per_view.value == pytest.approx((60 * 10 + 40 * 20) / 40)
+    assert (found.p50_ms.value, found.p95_ms.value) == (30.0, 50.0)
+    assert found.ran.value == 1.0
+
+
+def test_a_table_is_sorted_by_its_75th_percentile(project: Project) -> None:
+    # slow has the larger sum, in few views; steady the larger p75
+    fold(*(view(f"v{n}", 40 if n < 4 else 0) for n in range(40)))
+    assert next(row.name for row in table_of(project, sort="self_ms").functions) == "slow"
+    by_p75 = table_of(project, sort="p75_self_ms", limit=1)
+    assert [row.name for row in by_p75.functions] == ["steady"]
+    assert by_p75.function_count == 3
+
+
+def test_each_measure_has_its_own_estimates_beside_those_of_self(project: Project) -> None:
+    fold(*(view(f"v{n}", 1 + n % 3) for n in range(30)))
+    table = table_of(project, measure="total")
+    main = next(row for row in table.functions if row.name == "main")
+    assert main.id not in table.self_estimates
+    assert table.estimates[main.id].ms_per_view.value == pytest.approx(main.total_us / 1000 / 30)
+
+
+def test_where_sample_rates_differ_the_field_is_told_and_no_longer_the_recording(project: Project) -> None:
+    rare = [view(f"r{n}", 9, sampleRate=0.1) for n in range(30)]
+    fold(*rare, *(view(f"c{n}", 0) for n in range(60)))
+    table = table_of(project)
+    assert table.summary is not None
+    assert table.summary.is_weighted
+    slow = next(row for row in table.functions if row.name == "slow")
+    assert slow.self_us / 1000 / 90 == pytest.approx(30.0)
+    assert table.self_ms_per_view(slow) == pytest.approx(300 * 90 / 360)
+    assert table.self_share(slow) == pytest.approx(300 * 90 / (300 * 90 + 360 * 20))
+
+
+def test_where_contributions_have_expired_the_rest_speaks_for_itself(project: Project) -> None:
+    fold(*(view(f"v{n}", 4) for n in range(40)), *(view(f"w{n}", 0) for n in range(40)))
+    ran = [row[0] for row in rows("SELECT view_id FROM aggregate_view WHERE js_us > 20000")]
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM aggregate_view WHERE view_id = ANY(%s::uuid[])", [ran[:10]])
+    table = table_of(project)
+    assert table.summary is not None
+    assert (table.summary.views, table.summary.population) == (70, 80)
+    slow = next(row for row in table.functions if row.name == "slow")
+    assert table.self_ms_per_view(slow) == pytest.approx(20.0)
+    assert table.self_estimates[slow.id].ms_per_view.value == pytest.approx(30 * 40 / 70)
+
+
+def test_a_slice_finer_than_cells_has_estimates_of_its_views(project: Project) -> None:
+    fold(*(view(f"v{n}", n % 4) for n in range(60)))
+    slow = next(func_id for func_id, name in names(project).items() if name == "slow")
+    slice_ = resolve_slice(project.pk, SliceQuery(func_over=[f"{slow}:10"]))
+    table = select_estimated(slice_, Asked())
+    assert (table.views, table.source) == (30, "contributions")
+    found = table.self_estimates[slow]
+    assert (found.ms_per_view.value, found.p50_ms.value) == (25.0, 20.0)
+
+
+def test_a_slice_by_tags_has_estimates_of_what_its_traces_add(project: Project, settings: Settings) -> None:
+    fold(*(view(f"v{n}", n % 4, tags={"plan": "pro" if n % 2 else "free"}) for n in range(60)))
+    slice_ = resolve_slice(project.pk, SliceQuery(tag=["plan:pro"]))
+    slow = next(func_id for func_id, name in names(project).items() if name == "slow")
+    for most in (100, 20):
+        settings.TABLE_STATISTICS_MAX_VIEWS = most
+        table = select_estimated(slice_, Asked())
+        assert table.summary is not None
+        assert (table.source, table.summary.views, table.summary.population) == ("raw", min(most, 30), 30)
+        if most == 100:
+            assert table.self_estimates[slow].ms_per_view.value == pytest.approx(20.0)
+        else:
+            assert table.summary.is_too_few
+
+
+def test_the_sample_of_a_fine_slice_is_that_of_the_smallest_hashes(project: Project, settings: Settings) -> None:
+    fold(*(view(f"v{n}", 1 + n) for n in range(40)))
+    settings.TABLE_STATISTICS_MAX_VIEWS = 30
+    chosen = choose_views([row[0] for row in rows("SELECT view_id FROM aggregate_view")], 30)
+    js = dict(rows("SELECT view_id, js_us FROM aggregate_view"))
+    table = select_functions(resolve_slice(project.pk, SliceQuery(view=[str(view_id) for view_id in js])), limit=5)
+    assert table.sample is not None
+    assert table.sample.facts.js_us.tolist() == [js[view_id] for view_id in chosen]

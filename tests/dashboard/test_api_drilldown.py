@@ -8,8 +8,11 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from ingest.models import Project
+from ingest.services import create_token
+from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project, make_receipt
 from tests.dashboard.conftest import RAW_BODY, TRACE_ID, People
+from tests.envelopes import make_envelope, view_id_of
 
 API = "/api/v1/projects/shop/"
 
@@ -99,7 +102,7 @@ def test_hostile_references_are_404(client: Client, people: People, ref: str) ->
         ("calltree?max_nodes=0", "max_nodes"),
         ("traces?cursor=x", "cursor"),
         ("traces?limit=1001", "limit"),
-        ("traces?tag=a:b", "tag"),
+        ("traces?tag=a", "tag"),
         ("views?order=best", "order"),
         ("views?func=x", "func"),
         ("views?func=99999999999", "func"),
@@ -125,3 +128,40 @@ def test_answers_take_a_fixed_number_of_statements(
     ]:
         with django_assert_num_queries(count):
             assert client.get(API + address, headers=bearer).status_code == 200
+
+
+@pytest.mark.django_db
+def test_views_and_traces_take_tags_and_traces_and_a_census_any_slice(client: Client) -> None:
+    project = make_project("site")
+    post(
+        "KEY-site",
+        make_envelope("a", "A", tags={"cache": "warm"}),
+        make_envelope("b", "A\nA", tags={"cache": "cold"}),
+        make_envelope("c", "A\nA\nA", tags={"cache": "warm"}),
+    )
+    fold_all()
+    _, clear = create_token(project=project)
+
+    def told(address: str) -> dict[str, Any]:
+        response = client.get(f"/api/v1/projects/site/{address}", headers={"Authorization": f"Bearer {clear}"})
+        assert response.status_code == 200, response.content
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    warm = {view_id_of("a"), view_id_of("c")}
+    traces = told("traces?tag=cache:warm")
+    assert ({trace["view"] for trace in traces["traces"]}, traces["cursor"]) == (warm, None)
+    views = told("views?tag=cache:warm&order=worst")
+    assert (views["source"], [view["js_ms"] for view in views["views"]]) == ("raw", [30.0, 10.0])
+    one = told(f"views?trace={traces['traces'][0]['id']}")
+    assert [view["view"] for view in one["views"]] == [traces["traces"][0]["view"]]
+    assert told("views")["source"] == "contributions"
+    func = told("functions")["functions"][0]["id"]
+    for query, source, self_ms in (
+        ("", "cells", 60.0),
+        (f"&view={view_id_of('b')}", "contributions", 20.0),
+        ("&tag=cache:warm", "raw", 40.0),
+        (f"&func_over={func}:15", "contributions", 50.0),
+    ):
+        census = told(f"functions/{func}/census?by=page{query}")
+        assert (census["source"], [row["self_ms"] for row in census["census"]]) == (source, [self_ms])

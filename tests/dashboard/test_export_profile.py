@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
+from pytest_django import Settings
 
 from ingest.models import Project
+from ingest.services import create_token
+from tests.aggregate.posting import fold_all, post, rows
+from tests.builders import make_project
+from tests.envelopes import make_envelope, view_id_of
 
 pytestmark = pytest.mark.django_db
 
@@ -36,9 +42,38 @@ def test_without_a_file_it_goes_to_standard_output(shop: Project, capfdbinary: p
     [
         (("--project", "none"), "There is no project"),
         (("--project", "shop", "--from", "soon"), "--from: from must be"),
+        (("--project", "shop", "--tag", "warm"), "--tag: tag must be key:value"),
+        (("--project", "shop", "--func-over", "1"), "--func-over: func_over must be"),
         (("--project", "shop", "-o", "/no/such/folder/x.json"), "cannot be written"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(shop: Project, arguments: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(CommandError, match=sentence):
         export(*arguments)
+
+
+def test_a_fine_slice_of_any_size_is_what_the_api_answers(
+    client: Client, settings: Settings, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    project = make_project("site")
+    for n in range(5):
+        post("KEY-site", make_envelope(f"v{n}", "A\nA B" if n % 2 else "C", tags={"cache": "warm" if n else "cold"}))
+    fold_all()
+    _, clear = create_token(project=project)
+    trace = str(rows("SELECT trace_id FROM ingest_rawtrace WHERE view_id = %s::uuid", view_id_of("v1"))[0][0])
+    func = str(rows("SELECT id FROM aggregate_func WHERE name = 'A'")[0][0])
+    for name, value in [
+        ("tag", "cache:warm"),
+        ("view", view_id_of("v1")),
+        ("trace", trace),
+        ("func-over", f"{func}:5"),
+    ]:
+        settings.READ_MAX_VIEWS = settings.READ_MAX_RAW_TRACES = 100
+        params = {"format": "firefox", name.replace("-", "_"): value}
+        answer = client.get(
+            "/api/v1/projects/site/profile", params, headers={"Authorization": f"Bearer {clear}"}
+        ).getvalue()
+        settings.READ_MAX_VIEWS = settings.READ_MAX_RAW_TRACES = settings.JOB_BATCH_TRACES = 1
+        export("--project", "site", f"--{name}", value)
+        told, wanted = json.loads(capfdbinary.readouterr().out), json.loads(answer)
+        assert (told["shared"], told["threads"]) == (wanted["shared"], wanted["threads"])

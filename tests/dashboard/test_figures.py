@@ -5,7 +5,17 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from dashboard.templatetags.figures import ago, count, share, time_parts, us_as_time, visible
+from dashboard.templatetags.figures import (
+    ago,
+    count,
+    interval_as_share,
+    interval_as_time,
+    share,
+    time_parts,
+    us_as_time,
+    visible,
+)
+from profcore.stats.estimates import Figure, Interval
 from profcore.weights import TimeParts
 
 
@@ -70,3 +80,21 @@ def test_ago_is_in_the_largest_unit(seconds: int, text: str) -> None:
 
 def test_control_and_direction_characters_are_shown() -> None:
     assert visible("a\x07\x7f\u202eb\u2028é(idle)") == "a␇␡⟨U+202E⟩b⟨U+2028⟩é(idle)"
+
+
+@pytest.mark.parametrize(
+    ("figure", "text"),
+    [
+        (None, ""),
+        (Figure(1.0, None), ""),
+        (Figure(13.0, Interval(12.34, 14.5)), "12.3–14.5 ms"),
+        (Figure(13.0, Interval(9_000.0, 14_500.0)), "9 000.0 ms–14.5 s"),
+    ],
+)
+def test_an_interval_is_written_with_its_unit_once(figure: Figure | None, text: str) -> None:
+    assert interval_as_time(figure) == text.replace(" ", "\u202f")
+
+
+def test_an_interval_of_a_share_is_written_in_per_cent() -> None:
+    assert interval_as_share(Figure(0.2, Interval(0.1, 0.3))) == "10.0\u202f% to 30.0\u202f%"
+    assert interval_as_share(Figure(0.2, None)) == ""

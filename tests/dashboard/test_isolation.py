@@ -28,7 +28,12 @@ API_ADDRESSES = [
     API + "views",
     API + "traces",
     API + "traces/" + TRACE,
+    API + "markers",
+    API + "jobs",
 ]
+# Jobs are started and cancelled, and have tests of their own.
+JOB_ADDRESSES = [API + f"jobs/{TRACE}", API + f"jobs/{TRACE}/result"]
+READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith("jobs")]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
 PAGE_ADDRESSES = ["/projects/shop/", "/projects/shop/page/?page=/cart"]
 OPEN_ADDRESSES = {"home", "login", "logout", "projects", "api-schema", "api-docs", None}
@@ -37,7 +42,7 @@ OPEN_ADDRESSES = {"home", "login", "logout", "projects", "api-schema", "api-docs
 def test_every_address_that_names_a_project_is_tried_here() -> None:
     tried = {
         get_resolver().resolve(address.partition("?")[0]).url_name
-        for address in [*API_ADDRESSES, *PAGE_ADDRESSES, RAW_ADDRESS]
+        for address in [*API_ADDRESSES, *PAGE_ADDRESSES, *JOB_ADDRESSES, RAW_ADDRESS]
     }
     assert tried | OPEN_ADDRESSES == {pattern.name for pattern in urls.urlpatterns}
 
@@ -86,11 +91,11 @@ def test_raw_bodies_are_for_admins_and_tokens_made_for_it(
 def test_writing_is_refused_to_all_alike_and_never_with_403(people: People, who: str, method: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(getattr(people, who))
-    for address in API_ADDRESSES:
+    for address in READ_ONLY_ADDRESSES:
         assert getattr(client, method)(address).status_code == 405
 
 
-@pytest.mark.parametrize("address", API_ADDRESSES)
+@pytest.mark.parametrize("address", API_ADDRESSES + JOB_ADDRESSES)
 def test_without_credentials_the_api_answers_401(client: Client, shop: Project, address: str) -> None:
     for path in (address, address.replace("shop", "no-such-project")):
         response = client.get(path)

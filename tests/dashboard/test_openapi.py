@@ -7,6 +7,8 @@ from django.core.management import call_command
 from django.test import Client
 from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # comes with spectacular, without types
 
+from aggregate.jobs import start_job
+from ingest.models import Project
 from tests.dashboard.conftest import TRACE_ID
 
 ADDRESS = "/api/v1/schema"
@@ -27,7 +29,7 @@ def test_it_has_no_warnings_and_is_valid(tmp_path: Any) -> None:  # Any: pytest 
 def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
     prefix = "/api/v1/projects/{slug}/"
     names = {"status", "releases", "pages", "functions", "compare", "profile", "calltree", "views", "traces"}
-    names |= {"traces/{ref}", "traces/{ref}/raw"}
+    names |= {"traces/{ref}", "traces/{ref}/raw", "markers", "jobs", "jobs/{job_id}", "jobs/{job_id}/result"}
     names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees")}
     assert set(schema["paths"]) == {prefix + name for name in names}
 
@@ -39,6 +41,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "releases",
         "pages",
         "functions",
+        "markers",
         "calltree",
         "views",
         "traces",
@@ -46,13 +49,18 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "functions/{func_id}/census",
         "functions/{func_id}/callers",
         "functions/{func_id}/callees",
+        "jobs",
+        "jobs/{job_id}",
     ],
 )
-def test_answers_are_what_it_says_field_by_field(member: Client, schema: dict[str, Any], name: str) -> None:
+def test_answers_are_what_it_says_field_by_field(
+    member: Client, shop: Project, schema: dict[str, Any], name: str
+) -> None:
     responses = schema["paths"][f"/api/v1/projects/{{slug}}/{name}"]["get"]["responses"]
     shape = responses["200"]["content"]["application/json"]["schema"]
     document = _for_json_schema({**shape, "components": schema["components"]})
-    address = name.replace("{ref}", TRACE_ID).replace("{func_id}", "2")
+    job_id = start_job(shop.pk, kind="functions", params=[("page", "/cart")], link="").id
+    address = name.replace("{ref}", TRACE_ID).replace("{func_id}", "2").replace("{job_id}", str(job_id))
     response = member.get(f"/api/v1/projects/shop/{address}")
     assert response.status_code == 200
     answer = response.json()

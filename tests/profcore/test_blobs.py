@@ -16,6 +16,8 @@ from profcore.blobs import (
     Contribution,
     decode_call_tree,
     decode_contribution,
+    decode_contribution_list,
+    decode_contributions,
     encode_call_tree,
     encode_contribution,
 )
@@ -148,7 +150,6 @@ def test_a_version_of_tomorrow_is_not_guessed_at(version: int) -> None:
 def test_a_stored_contribution_of_version_1_is_read() -> None:
     blob = (DATA / "contribution-v1.blob").read_bytes()
     assert blob[:4] == b"FFc\1"
-    assert encode_contribution(CONTRIBUTION)[:4] == b"FFc\2"
     # what that version wrote of these columns; it knew no hidden time by func
     assert decode_contribution(blob) == Contribution(
         CONTRIBUTION.func,
@@ -161,11 +162,48 @@ def test_a_stored_contribution_of_version_1_is_read() -> None:
     )
 
 
+def test_a_stored_contribution_of_version_2_is_read() -> None:
+    blob = (DATA / "contribution-v2.blob").read_bytes()
+    assert blob[:4] == b"FFc\2"
+    assert decode_contribution(blob) == CONTRIBUTION
+
+
+def test_contributions_of_all_versions_are_read_together() -> None:
+    stored = [(DATA / f"contribution-v{version}.blob").read_bytes() for version in (2, 1)]
+    new = encode_contribution(CONTRIBUTION)
+    assert new[:4] == b"FFc\3"
+    found = decode_contribution_list([new, *stored, encode_contribution(Contribution()), new])
+    assert found[0] == found[1] == found[4] == CONTRIBUTION
+    assert found[2] == decode_contribution(stored[1])
+    assert found[3] == Contribution()
+    lengths, columns = decode_contributions([new, *stored], column_count=2)
+    assert lengths.tolist() == [3, 3, 3]
+    assert [column.tolist() for column in columns] == [CONTRIBUTION.func * 3, CONTRIBUTION.self_us * 3]
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_version_does_not_read_the_columns_of_another(version: int) -> None:
-    blob = bytearray(encode_contribution(CONTRIBUTION))
+    blob = bytearray((DATA / "contribution-v2.blob").read_bytes())
     blob[3] = version
     assert read_contribution_or_none(bytes(blob)) == (CONTRIBUTION if version == 2 else None)
+    new = bytearray(encode_contribution(CONTRIBUTION))
+    new[3] = version
+    assert read_contribution_or_none(bytes(new)) is None
+
+
+@PROPERTY
+@given(st.lists(contributions(), max_size=5))
+def test_contributions_read_at_once_are_those_read_one_by_one(given_: list[Contribution]) -> None:
+    blobs = [encode_contribution(each) for each in given_]
+    assert decode_contribution_list(blobs) == given_
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_damaged_contribution_is_noticed_among_others(at: int) -> None:
+    blobs = [encode_contribution(CONTRIBUTION) for _ in range(3)]
+    blobs[at] = crafted(KIND_CONTRIBUTION, zlib.decompress(blobs[at][4:])[:-1])
+    with pytest.raises(BlobError, match=r"numbers|cut short"):
+        decode_contribution_list(blobs)
 
 
 @pytest.mark.parametrize("bit", range(8))

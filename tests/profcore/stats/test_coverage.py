@@ -1,10 +1,12 @@
 """Simulations: 95 % intervals hold what they promise on skewed, zero-heavy data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from profcore.stats.comparison import compare
-from profcore.stats.summaries import MIN_VIEWS, summarise
+from profcore.stats.summaries import MIN_VIEWS, KnownSums, summarise
 from tests.profcore.stats.field import sample_of_ms, skewed_ms
 
 FUNCS = 1_500  # each is one experiment: the standard error of a coverage of 95 % is 0.56 %
@@ -24,6 +26,19 @@ def test_intervals_of_means_cover_93_to_97_percent(views: int, sigma: float, zer
     covered = [interval.low <= truth <= interval.high for interval in intervals if interval is not None]
     assert len(covered) > FUNCS / 3
     # Half a percent of slack on either side is the simulation's own error.
+    assert 0.925 <= np.mean(covered) <= 0.975
+
+
+def test_intervals_around_exact_means_cover_93_to_97_percent_from_a_sample_of_the_views() -> None:
+    covered = []
+    for seed in range(4):
+        ms = skewed_ms(np.random.default_rng(seed), (2_000, 500), sigma=1.0, zeros=0.4)
+        sums = {func: int(us) for func, us in enumerate((ms * 1_000).sum(0))}
+        sample = replace(sample_of_ms(ms[:400]), population=2_000)
+        summary = summarise(sample, known=KnownSums(sums, whole_us=sum(sums.values())))
+        intervals = [each.ms_per_view.ci95 for each in summary.functions]
+        covered += [interval.low <= 6.0 <= interval.high for interval in intervals if interval is not None]
+    assert len(covered) == 2_000
     assert 0.925 <= np.mean(covered) <= 0.975
 
 

@@ -3,12 +3,9 @@
 import subprocess
 import sys
 from pathlib import Path
-from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from profcore.blobs import Contribution, encode_contribution
 from profcore.stats.views import (
@@ -16,10 +13,8 @@ from profcore.stats.views import (
     ViewFacts,
     ViewSample,
     align,
-    choose_views,
     group_funcs,
     order_rows,
-    sample_key,
     sample_of,
     sample_of_blobs,
 )
@@ -100,25 +95,6 @@ def test_facts_of_unequal_length_and_impossible_rates_are_refused() -> None:
 def test_a_slice_without_views_makes_an_empty_sample() -> None:
     sample = sample_of([], ViewFacts.of([], [], []))
     assert (sample.views, sample.func_count) == (0, 0)
-
-
-@given(st.sets(st.uuids(), max_size=40), st.sets(st.uuids(), max_size=40), st.integers(0, 30))
-def test_uniform_samples_merge(first: set[UUID], second: set[UUID], size: int) -> None:
-    parts = choose_views(first, size) + choose_views(second, size)
-    assert choose_views(parts, size) == choose_views(first | second, size)
-
-
-def test_keys_of_views_never_change() -> None:
-    # Stored and compared across releases: another hash would mix two samples.
-    assert sample_key(UUID(int=1)) == 4361114307901750744
-    assert all(0 <= sample_key(UUID(int=number)) < 2**63 for number in range(1_000))
-
-
-def test_the_uniform_sample_is_uniform_over_ids_that_are_not() -> None:
-    ids = [UUID(int=number) for number in range(20_000)]
-    chosen = choose_views(ids, 2_000)
-    upper_half = sum(view_id.int >= 10_000 for view_id in chosen)
-    assert 900 < upper_half < 1_100
 
 
 def test_folding_does_not_load_scipy() -> None:

@@ -1,0 +1,112 @@
+"""How sure the numbers of a table are: intervals and percentiles of its rows, from a sample of the slice's views."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from django.conf import settings
+
+from aggregate.selectors.categories import group_of, select_sites
+from aggregate.selectors.functions import (
+    FUNCTION_SORTS,
+    FunctionRow,
+    FunctionTable,
+    load_keys,
+    select_functions,
+    sort_rows,
+)
+from aggregate.selectors.groups import ALL, select_groups
+from aggregate.selectors.reading import Reading
+from aggregate.selectors.samples import select_view_sample
+from aggregate.selectors.slices import Slice
+from profcore.stats.summaries import KnownSums, Summary, summarise
+from profcore.stats.views import Measure, ViewSample, group_funcs
+
+PERCENTILE_SORT: Final = "p75_self_ms"
+TABLE_SORTS: Final = (*FUNCTION_SORTS, PERCENTILE_SORT)
+# A row's exact sum by each measure; the slice's own part of time that its share is a share of is beside it.
+SUMS_OF_ROW: Final[Mapping[Measure, Callable[[FunctionRow], int]]] = {
+    "self": lambda row: row.self_us,
+    "total": lambda row: row.total_us,
+    "hidden": lambda row: row.hidden_us,
+    "self+hidden": lambda row: row.self_us + row.hidden_us,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a slice's table. `group_by` is `function` or one of `GROUPINGS`, `sort` one of `TABLE_SORTS`."""
+
+    group_by: str = "function"
+    sort: str = "self_ms"
+    limit: int = ALL
+    categories: Sequence[str] = ()
+    measure: Measure = "self"
+
+
+def select_estimated(slice_: Slice, asked: Asked, reading: Reading | None = None) -> FunctionTable:
+    """Returns a slice's funcs or groups with their exact sums, and with estimates by self and by `asked.measure`.
+
+    There are no estimates of single traces: parts of views are no sample of views. One statement more than the table
+    takes, two more for groups. Raises `NoTotalsError` for totals of groups.
+    """
+    by_percentile = asked.sort == PERCENTILE_SORT
+    sort, limit = ("self_ms", ALL) if by_percentile else (asked.sort, asked.limit)
+    if asked.group_by == "function":
+        table = select_functions(slice_, sort=sort, limit=limit, categories=asked.categories, reading=reading)
+    else:
+        table = select_groups(
+            slice_, asked.group_by, sort=sort, limit=limit, categories=asked.categories, reading=reading
+        )
+    if not slice_.traces:
+        sample = table.sample or select_view_sample(
+            slice_, most=settings.TABLE_STATISTICS_MAX_VIEWS, population=table.views
+        )
+        numbers = {row.id: row.id if isinstance(row.id, int) else at for at, row in enumerate(table.functions)}
+        if asked.group_by != "function":
+            sample = _group(slice_, asked.group_by, sample, numbers)
+        table = _with_estimates(table, sample, numbers, asked.measure)
+    return _sort_by_percentile(table, asked.limit) if by_percentile else table
+
+
+def _group(slice_: Slice, by: str, sample: ViewSample, numbers: Mapping[int | str, int]) -> ViewSample:
+    func_ids = sample.func_ids.tolist()
+    keys = load_keys(slice_.project_id, func_ids)
+    name_of = group_of(by, select_sites(slice_.project_id))
+    rest = len(numbers)  # funcs of no group in the table: beyond its limit, or of another category
+    return group_funcs(sample, [numbers.get(name_of(keys[func_id]), rest) for func_id in func_ids])
+
+
+def _with_estimates(
+    table: FunctionTable, sample: ViewSample, numbers: Mapping[int | str, int], measure: Measure
+) -> FunctionTable:
+    """`numbers` has the func id in the sample of each row's id."""
+    by_self = _summarise(table, sample, numbers, "self")
+    other = by_self if measure == "self" else _summarise(table, sample, numbers, measure)
+    ids = {number: row_id for row_id, number in numbers.items()}
+    return replace(
+        table,
+        summary=other,
+        self_estimates={ids[each.func_id]: each for each in by_self.functions if each.func_id in ids},
+        estimates={ids[each.func_id]: each for each in other.functions if each.func_id in ids},
+    )
+
+
+def _summarise(table: FunctionTable, sample: ViewSample, numbers: Mapping[int | str, int], measure: Measure) -> Summary:
+    time = table.time
+    whole_us = {"hidden": time.hidden_us, "self+hidden": time.js_us + time.hidden_us}.get(measure, time.js_us)
+    sums = {numbers[row.id]: SUMS_OF_ROW[measure](row) for row in table.functions}
+    # Where contributions have expired, those that are left are no sample of the slice: they speak for themselves.
+    is_whole = sample.views >= min(table.views, settings.TABLE_STATISTICS_MAX_VIEWS)
+    return summarise(sample, measure, known=KnownSums(sums, whole_us) if is_whole else None)
+
+
+def _sort_by_percentile(table: FunctionTable, limit: int) -> FunctionTable:
+    """Returns the table by p75 of self time, most first, those without a number last; cut at `limit`."""
+
+    def p75(row: FunctionRow) -> float:
+        found = table.self_estimates.get(row.id)
+        return found.p75_ms.value if found else -1.0
+
+    rows: Sequence[FunctionRow] = sorted(sort_rows(table.functions, "self_ms"), key=p75, reverse=True)
+    return replace(table, functions=rows[:limit])

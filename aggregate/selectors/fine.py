@@ -1,0 +1,147 @@
+"""The exact sums of a fine slice by func: from its views' contributions, or from raw traces where it names such."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+from django.conf import settings
+
+from aggregate.selectors.contributions import (
+    FuncSums,
+    SliceView,
+    ViewKey,
+    count_cell_traces,
+    count_traces,
+    iter_slice_views,
+    select_slice_views,
+    sum_contributions,
+    sum_times,
+)
+from aggregate.selectors.raw import RawFolder, check_kept, count_raw, fold_raw
+from aggregate.selectors.reading import Reading
+from aggregate.selectors.samples import ViewSampler
+from aggregate.selectors.slices import Slice
+from profcore.blobs import Contribution
+from profcore.fold import ViewFold, contribution_of
+from profcore.stats.views import ViewSample
+from profcore.weights import TimeParts
+
+VIEWS_PER_SUM = 200  # folded views that are summed up together: some MB
+
+
+@dataclass(slots=True)
+class FineSums:
+    """A fine slice's sums; those of funcs by stored id. `sample` has some of its views, or all."""
+
+    source: str
+    views: int = 0
+    traces: int = 0
+    time: TimeParts = field(default_factory=TimeParts)
+    funcs: dict[int, FuncSums] = field(default_factory=dict)
+    sample: ViewSample | None = None
+
+    def add_funcs(self, more: Mapping[int, FuncSums]) -> None:
+        """Adds the sums of other views."""
+        names = [each.name for each in fields(FuncSums)]
+        for func_id, sums in more.items():
+            known = self.funcs.get(func_id)
+            if known is None:
+                self.funcs[func_id] = sums
+            else:
+                self.funcs[func_id] = FuncSums(*(getattr(known, name) + getattr(sums, name) for name in names))
+
+
+def is_raw(slice_: Slice) -> bool:
+    """Tells whether views' contributions are too coarse for a slice: it names traces, or what only their bodies say."""
+    return bool(slice_.traces or slice_.tags)
+
+
+def sum_fine(slice_: Slice, reading: Reading) -> FineSums:
+    """Returns the sums of a fine slice. Raises `SliceError`."""
+    return _sum_raw(slice_, reading) if is_raw(slice_) else _sum_contributions(slice_, reading)
+
+
+def _sum_contributions(slice_: Slice, reading: Reading) -> FineSums:
+    fine = FineSums("contributions")
+    sampler = ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS)
+    for views in iter_slice_views(slice_, reading):
+        for view in views:
+            sampler.add(view, view.time, view.contribution)
+        traces = sum(view.traces for view in views)
+        fine.views += len(views)
+        fine.traces += traces
+        fine.time.add(sum_times(views))
+        fine.add_funcs(sum_contributions([view.contribution for view in views]))
+        reading.on_traces(traces)
+    fine.sample = sampler.sample()
+    return fine
+
+
+def _sum_raw(slice_: Slice, reading: Reading) -> FineSums:
+    fine = FineSums("raw")
+    sampler = ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS)
+    folder = RawFolder(slice_, reading, with_tree=False)
+    waiting: list[Contribution] = []
+    for views in iter_slice_views(slice_, reading):
+        for view, fold in folder.fold(views):
+            fine.views += 1
+            fine.time.add(fold.parts)
+            waiting.append(_by_index(folder, fold))
+            sampler.add(view, fold.parts, waiting[-1])
+            if len(waiting) >= VIEWS_PER_SUM:
+                fine.add_funcs(sum_contributions(waiting))
+                waiting.clear()
+    fine.add_funcs(sum_contributions(waiting))
+    fine.traces = folder.traces
+    id_of = folder.select_ids()
+    fine.funcs = {id_of[index]: sums for index, sums in fine.funcs.items()}
+    fine.sample = sampler.sample(id_of)
+    return fine
+
+
+def _by_index(folder: RawFolder, view: ViewFold) -> Contribution:
+    """Returns a view's contribution over the folder's func indexes: ids are asked for once, at the end."""
+    return contribution_of(view.sums, range(len(folder.funcs.keys)))
+
+
+def count_looks(slice_: Slice, *, with_tree: bool) -> int:
+    """Returns how many traces one pass over a slice looks at; those of its cells where they can tell.
+
+    `with_tree` says that a call tree is asked for, which contributions do not have. Raises `SliceError` where raw
+    bodies have expired, so that nobody waits for that; with `func_over` only the reading itself can tell.
+    """
+    if not slice_.is_fine:
+        return count_cell_traces(slice_)
+    if not with_tree and not is_raw(slice_):
+        return count_traces(slice_)
+    traces, gone = count_raw(slice_)
+    if not slice_.func_over:
+        check_kept(traces, gone)
+    return traces
+
+
+@dataclass(frozen=True, slots=True)
+class SeenViews:
+    """The views of a slice, with what of each is in the slice. `seqs` are the numbers of their traces in it, or None.
+
+    Where the slice names traces or tags, a view's times and contribution are those of its traces among them, and a view
+    without such is left out. `source` is `contributions` or `raw`.
+    """
+
+    source: str
+    views: Sequence[SliceView]
+    seqs: Mapping[ViewKey, Collection[int]] | None = None
+
+
+def select_seen_views(slice_: Slice, *, func_id: int | None = None) -> SeenViews:
+    """Returns the views of a slice, read at once. `func_id` as in `select_slice_views`. Raises `SliceError`."""
+    views = select_slice_views(slice_, func_id=func_id)
+    if not is_raw(slice_):
+        return SeenViews("contributions", views)
+    raw = fold_raw(slice_, views)
+    seen = [
+        replace(view, time=raw.times[key], contribution=raw.contributions[key], traces=len(raw.seqs[key]))
+        for view in views
+        for key in [(view.view_id, view.group_id)]
+        if key in raw.times
+    ]
+    return SeenViews("raw", seen, raw.seqs)

@@ -1,0 +1,103 @@
+"""Uniform samples of a slice's views, with what statistics need of each."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from heapq import heappush, heapreplace
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import connection
+
+from aggregate.selectors.contributions import SliceView
+from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
+from profcore.blobs import Contribution
+from profcore.sampling import LAST_KEY, bound_of_sample, sample_key
+from profcore.stats.views import ViewFacts, ViewSample, sample_of, sample_of_blobs, sample_of_table
+from profcore.weights import TimeParts
+
+FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0)"
+# Every view of the slice with a key below the bound, in the uniform order.
+SAMPLED: Final = f"""
+WITH c AS MATERIALIZED (SELECT c.project_id, c.id, c.device_class {FROM_CELLS} WHERE {{where}})
+SELECT {{columns}} FROM c JOIN aggregate_view v ON v.project_id = %(project_id)s AND v.cell_id = c.id
+     AND fieldflame_sample_key(v.view_id) <= %(below)s {{more}}
+ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id LIMIT %(most)s
+"""
+
+
+def select_view_sample(slice_: Slice, *, most: int | None = None, population: int | None = None) -> ViewSample:
+    """Returns the views of a slice as a sample: all of them up to `most`, else those first in the uniform order.
+
+    `population` is how many there are, where the caller knows; they are counted otherwise. One or two statements. In
+    order of sample key; views whose rows have expired are missing.
+    """
+    population, rows = _select_sampled(slice_, f"v.contribution, {FACTS}", most=most, population=population)
+    return sample_of_blobs([bytes(row[0]) for row in rows], _facts_of(rows), population=max(population, len(rows)))
+
+
+def select_marker_sample(slice_: Slice, *, most: int | None = None) -> ViewSample:
+    """Returns the views of a slice that came with markers, as a sample whose funcs are indexes of `MARKERS`.
+
+    A marker's self time is that of the samples which carried it; shares are of all marked time. How many such views the
+    slice has is not known without a look at all of them: `population` counts those of the sample.
+    """
+    _, rows = _select_sampled(slice_, f"v.marker_us, {FACTS}", most=most, more="AND v.marker_us IS NOT NULL")
+    return sample_of_table([row[0] for row in rows], _facts_of(rows))
+
+
+def _select_sampled(
+    slice_: Slice, columns: str, *, most: int | None, population: int | None = None, more: str = ""
+) -> tuple[int, list[tuple[Any, ...]]]:  # Any: rows as the driver types them
+    most = settings.STATISTICS_MAX_VIEWS if most is None else most
+    where, params = where_slice(slice_)
+    with connection.cursor() as cursor:
+        if population is None:
+            cursor.execute(f"SELECT coalesce(sum(c.views), 0)::bigint {FROM_CELLS} WHERE {where}", params)
+            row = cursor.fetchone()
+            population = int(row[0]) if row else 0
+        statement = SAMPLED.format(where=where, columns=columns, more=more)
+        below = bound_of_sample(most, population)
+        while True:
+            cursor.execute(statement, {**params, "below": below, "most": most})
+            rows = cursor.fetchall()
+            if below >= LAST_KEY or len(rows) >= most:
+                return population, rows
+            # Some rows have expired or are not of the wanted kind (or luck was bad): look further.
+            below = min(LAST_KEY, below * max(2, 2 * most // max(len(rows), 1)))
+
+
+def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewFacts:  # Any: as above
+    return ViewFacts.of([r[1] for r in rows], [r[2] for r in rows], [r[3] for r in rows], [r[4] for r in rows])
+
+
+class ViewSampler:
+    """Keeps, of views that pass by, those first in the uniform order: at most `size` at any time."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.seen = 0
+        self._heap: list[tuple[int, int, SliceView, TimeParts, Contribution]] = []  # the last in the order on top
+
+    def add(self, view: SliceView, time: TimeParts, contribution: Contribution) -> None:
+        """Looks at a view; `time` and `contribution` are what of it is in the slice."""
+        self.seen += 1
+        # Ties are broken by the order in which views come, which is that of their ids.
+        row = (-sample_key(view.view_id), -self.seen, view, time, contribution)
+        if len(self._heap) < self.size:
+            heappush(self._heap, row)
+        elif row > self._heap[0]:
+            heapreplace(self._heap, row)
+
+    def sample(self, id_of: Sequence[int] | None = None) -> ViewSample:
+        """Returns the sample of the views seen so far. `id_of` has the func ids of contributions over other numbers."""
+        rows = sorted(self._heap, reverse=True)
+        facts = ViewFacts.of(
+            [time.js_us for _, _, _, time, _ in rows],
+            [time.hidden_us for _, _, _, time, _ in rows],
+            [view.device for _, _, view, _, _ in rows],
+            [view.sample_rate for _, _, view, _, _ in rows],
+        )
+        contributions = (contribution for *_, contribution in rows)
+        if id_of is not None:
+            contributions = (replace(each, func=[id_of[func] for func in each.func]) for each in contributions)
+        return sample_of(contributions, facts, population=self.seen)

@@ -1,0 +1,50 @@
+"""Unsigned integers in as few bytes as they need (LEB128: seven bits a byte, lowest first), whole columns at once."""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+IntColumn = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+MAX_BYTES: Final = 9  # 63 bits: what a signed 64-bit integer holds above zero
+MORE: Final = 0x80  # set in every byte but a number's last
+
+
+def encode_varints(values: IntColumn) -> bytes:
+    """Returns the bytes of numbers from 0 to 2⁶³ - 1, one after the other."""
+    sizes = np.ones(values.size, dtype=np.int64)
+    for number in range(1, MAX_BYTES):
+        longer = values >= 1 << 7 * number
+        if not longer.any():
+            break
+        sizes += longer
+    starts = np.cumsum(sizes) - sizes
+    out = np.zeros(int(sizes.sum()), dtype=np.uint8)
+    for number in range(int(sizes.max(initial=0))):
+        has = sizes > number
+        low = values[has] >> 7 * number & 0x7F
+        out[starts[has] + number] = np.where(sizes[has] > number + 1, low | MORE, low)
+    return out.tobytes()
+
+
+def decode_varints(data: Bytes) -> tuple[IntColumn, IntColumn]:
+    """Returns the numbers in some bytes, and where each ends (the index after its last byte).
+
+    Raises `ValueError` where the last number is cut short, or one has more than 63 bits.
+    """
+    ends = np.flatnonzero(data < MORE) + 1
+    if data.size and (not ends.size or int(ends[-1]) != data.size):
+        raise ValueError("the last number is cut short")
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]]) if ends.size else ends
+    sizes = ends - starts
+    longest = int(sizes.max(initial=0))
+    if longest > MAX_BYTES:
+        raise ValueError("a number of more than 63 bits")
+    bits = (data & 0x7F).astype(np.int64)
+    values = bits[starts]
+    for number in range(1, longest):
+        has = sizes > number
+        values[has] |= bits[starts[has] + number] << 7 * number
+    return values, ends

@@ -1,0 +1,361 @@
+"""Jobs: queued, claimed, run page by page, cancelled, taken over, failed, expired; and bounded."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import OperationalError, connection
+from pytest_django import Settings
+
+from aggregate import jobs
+from aggregate.jobruns import JobLost, JobResult, JobRun, claim_job, cut_pieces, run_next_job
+from aggregate.jobs import (
+    TooManyJobs,
+    cancel_job,
+    expire_jobs,
+    has_result,
+    iter_result,
+    select_job,
+    select_jobs,
+    start_job,
+)
+from aggregate.models import Job, JobPiece
+from aggregate.retention import expire_all
+from aggregate.selectors import SliceError
+from ingest.models import Project
+from tests.aggregate.posting import end_session
+from tests.builders import make_project
+
+pytestmark = pytest.mark.django_db
+
+WORDS = [b"one ", b"two ", b"three"]
+
+
+@pytest.fixture(autouse=True)
+def woken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Publishes nothing; tells what would have been."""
+    told: list[str] = []
+    monkeypatch.setattr(jobs, "wake_worker", lambda task, _flag: told.append(task))
+    monkeypatch.setattr("aggregate.jobruns.clear_flag", lambda _flag: None)
+    return told
+
+
+@pytest.fixture
+def shop() -> Project:
+    return make_project()
+
+
+def start(project: Project, *params: tuple[str, str], kind: str = "functions") -> Job:
+    return start_job(project.pk, kind=kind, params=params, link="")
+
+
+def again(job: Job) -> Job:
+    """Returns the job as its row says now."""
+    found = select_job(job.project_id, job.id)
+    assert found is not None
+    return found
+
+
+def say_words(run: JobRun) -> JobResult:
+    run.expect(3)
+    for _ in WORDS:
+        run.advance(1)
+    return JobResult("text/plain", "words.txt", WORDS)
+
+
+def claimed() -> JobRun:
+    run = claim_job()
+    assert run is not None
+    return run
+
+
+def test_a_job_waits_runs_and_is_done_with_its_result(shop: Project) -> None:
+    job = start(shop, ("tag", "cache:warm"))
+    assert (job.state, again(job).params) == (Job.State.QUEUED, [["tag", "cache:warm"]])
+    seen: list[tuple[int, int, int | None]] = []
+
+    def look(run: JobRun) -> JobResult:
+        seen.append((again(job).state, again(job).done_traces, again(job).total_traces))
+        run.expect(3)
+        run.advance(2)
+        seen.append((again(job).state, again(job).done_traces, again(job).total_traces))
+        return say_words(run)
+
+    assert run_next_job(look)
+    assert seen == [(Job.State.RUNNING, 0, None), (Job.State.RUNNING, 2, 3)]
+    done = again(job)
+    assert (done.state, done.done_traces, done.total_traces, done.attempts) == (Job.State.DONE, 3, 3, 1)
+    assert (done.content_type, done.file_name, done.error_detail) == ("text/plain", "words.txt", None)
+    assert gzip.decompress(b"".join(iter_result(done))) == b"one two three"
+    assert None not in (done.started_at, done.finished_at, done.expires_at)
+    assert not run_next_job(say_words)
+
+
+def test_a_result_lies_in_pieces_of_bounded_size(shop: Project, settings: Settings) -> None:
+    settings.JOB_PIECE_BYTES = 10
+    job = start(shop)
+    run_next_job(say_words)
+    sizes = [len(body) for body in JobPiece.objects.order_by("number").values_list("body", flat=True)]
+    assert len(sizes) > 2
+    assert set(sizes[:-1]) == {10}
+    assert again(job).result_bytes == sum(sizes)
+    assert gzip.decompress(b"".join(iter_result(again(job)))) == b"one two three"
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 100])
+def test_pieces_are_cut_without_losing_a_byte(size: int) -> None:
+    pieces = list(cut_pieces([b"", b"abcdefg", b"h", b"", b"ij"], size))
+    assert b"".join(pieces) == b"abcdefghij"
+    assert all(len(piece) == size for piece in pieces[:-1])
+
+
+def test_an_equal_job_that_is_not_finished_is_given_again(shop: Project) -> None:
+    first = start(shop, ("tag", "a:b"))
+    assert start(shop, ("tag", "a:b")).id == first.id
+    assert start(shop, ("tag", "a:c")).id != first.id
+    assert start(shop, ("tag", "a:b"), kind="calltree").id != first.id
+    assert start(make_project("other"), ("tag", "a:b")).id != first.id
+    run_next_job(say_words)
+    assert start(shop, ("tag", "a:b")).id != first.id
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_is_told_when_the_job_is_committed_and_an_absent_broker_loses_nothing(
+    shop: Project, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    from ingest import wake
+
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    monkeypatch.setattr(wake, "_client", None)
+    monkeypatch.setattr(wake, "_paused_until", 0.0)
+    monkeypatch.setattr(jobs, "wake_worker", wake.wake_worker)
+    job = start(shop)
+    assert again(job).state == Job.State.QUEUED
+    assert run_next_job(say_words)
+    assert again(job).state == Job.State.DONE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_wake_up_names_the_task(shop: Project, woken: list[str]) -> None:
+    start(shop)
+    assert woken == ["dashboard.run_jobs"]
+
+
+def test_what_is_wrong_with_the_slice_fails_the_job_with_field_and_sentence(shop: Project) -> None:
+    job = start(shop)
+
+    def refuse(_: JobRun) -> JobResult:
+        raise SliceError("from", "The raw bodies have expired.")
+
+    assert run_next_job(refuse)
+    failed = again(job)
+    assert (failed.state, failed.error_field, failed.error_detail) == (
+        Job.State.FAILED,
+        "from",
+        "The raw bodies have expired.",
+    )
+    assert failed.expires_at is not None
+
+
+def test_a_fault_of_ours_fails_the_job_and_leaves_no_piece(
+    shop: Project, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.JOB_PIECE_BYTES = 5
+    job = start(shop)
+
+    def pieces() -> Iterator[bytes]:
+        yield bytes(range(256)) * 1000
+        assert JobPiece.objects.exists()
+        raise ZeroDivisionError
+
+    assert run_next_job(lambda _: JobResult("text/plain", "x", pieces()))
+    assert again(job).state == Job.State.FAILED
+    assert again(job).error_field is None
+    assert "ZeroDivisionError" in str(again(job).error_detail)
+    assert not JobPiece.objects.exists()
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_result_that_is_too_large_fails_the_job(shop: Project, settings: Settings) -> None:
+    settings.JOB_PIECE_BYTES = 8
+    settings.JOB_MAX_RESULT_BYTES = 20
+    job = start(shop)
+    run_next_job(say_words)
+    assert (again(job).state, again(job).error_field, again(job).result_bytes) == (Job.State.FAILED, "from", 0)
+    assert "more than 20 bytes" in str(again(job).error_detail)
+    assert not JobPiece.objects.exists()
+
+
+def test_a_fault_of_the_database_gives_the_job_back(shop: Project) -> None:
+    job = start(shop)
+
+    def fail(_: JobRun) -> JobResult:
+        raise OperationalError("gone")
+
+    with pytest.raises(OperationalError):
+        run_next_job(fail)
+    assert (again(job).state, again(job).attempts) == (Job.State.QUEUED, 1)
+    assert run_next_job(say_words)
+    assert (again(job).state, again(job).attempts) == (Job.State.DONE, 2)
+
+
+def test_a_cancelled_job_stops_at_its_next_batch(shop: Project) -> None:
+    job = start(shop)
+    steps: list[int] = []
+
+    def work(run: JobRun) -> JobResult:
+        for step in range(5):
+            steps.append(step)
+            if step == 2:
+                cancel_job(job.project_id, job.id)
+            run.advance(1)
+        return say_words(run)
+
+    assert run_next_job(work)
+    assert steps == [0, 1, 2]
+    assert again(job).state == Job.State.CANCELLED
+    assert not has_result(again(job), datetime.now(UTC))
+
+
+def test_a_job_cancelled_while_its_result_is_stored_leaves_no_piece(shop: Project, settings: Settings) -> None:
+    settings.JOB_PIECE_BYTES = 8
+    job = start(shop)
+
+    def pieces() -> Iterator[bytes]:
+        yield bytes(range(256)) * 1000
+        assert JobPiece.objects.exists()
+        cancel_job(job.project_id, job.id)
+        yield bytes(range(255, -1, -1)) * 1000
+
+    assert run_next_job(lambda _: JobResult("text/plain", "x", pieces()))
+    assert again(job).state == Job.State.CANCELLED
+    assert not JobPiece.objects.exists()
+
+
+def test_a_waiting_job_that_is_cancelled_never_runs_and_a_done_one_loses_its_result(shop: Project) -> None:
+    waiting = start(shop)
+    cancel_job(shop.pk, waiting.id)
+    assert not run_next_job(say_words)
+    done = start(shop)
+    run_next_job(say_words)
+    cancel_job(shop.pk, done.id)
+    assert (again(done).state, again(done).result_bytes, JobPiece.objects.count()) == (Job.State.CANCELLED, 0, 0)
+
+
+def test_one_runs_at_once_and_projects_take_turns(shop: Project, settings: Settings) -> None:
+    first, second = start(shop, ("tag", "a:1")), start(shop, ("tag", "a:2"))
+    other = start(make_project("other"))
+    run = claimed()
+    assert run.job.id == first.id
+    assert claim_job() is None
+    settings.JOBS_AT_ONCE = 2
+    assert claimed().job.id == other.id  # `second` came earlier, but its project has had a turn
+    run.store(say_words(run))
+    assert claimed().job.id == second.id
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_killed_workers_job_is_taken_over_and_begins_anew(shop: Project, settings: Settings) -> None:
+    settings.JOB_PIECE_BYTES = 8
+    job = start(shop)
+    lost = claimed()
+    lost.expect(3)
+    lost.advance(1)
+    with pytest.raises(RuntimeError):
+        lost.store(JobResult("text/plain", "x", _break_off()))
+    assert JobPiece.objects.exists()
+    assert claim_job() is None  # its session lives
+    end_session()
+    run = claimed()
+    assert (run.job.id, run.job.attempts, again(job).done_traces) == (job.id, 2, 0)
+    assert not JobPiece.objects.exists()
+    with pytest.raises(JobLost):
+        lost.advance(1)
+    with pytest.raises(JobLost):
+        lost.store(say_words(run))
+    with pytest.raises(JobLost):
+        lost.fail(None, "late")
+    run.store(say_words(run))
+    assert gzip.decompress(b"".join(iter_result(again(job)))) == b"one two three"
+
+
+def _break_off() -> Iterator[bytes]:
+    yield bytes(range(256)) * 1000
+    raise RuntimeError
+
+
+def test_a_job_whose_lease_ran_out_is_taken_over(shop: Project) -> None:
+    lost = claimed() if start(shop) else None
+    assert lost is not None
+    Job.objects.update(claimed_until=datetime.now(UTC) - timedelta(seconds=1))
+    assert claimed().job.attempts == 2
+    with pytest.raises(JobLost):
+        lost.advance(1)
+
+
+def test_a_job_that_ends_its_worker_again_and_again_fails(shop: Project, settings: Settings) -> None:
+    settings.JOB_ATTEMPTS = 3
+    job = start(shop)
+    for attempt in (1, 2, 3):
+        assert claimed().job.attempts == attempt
+        Job.objects.update(claimed_until=datetime.now(UTC) - timedelta(seconds=1))
+    assert claim_job() is None
+    assert again(job).state == Job.State.FAILED
+    assert "begun 3 times" in str(again(job).error_detail)
+
+
+def test_a_project_may_have_so_many_unfinished_jobs_and_so_many_results(shop: Project, settings: Settings) -> None:
+    settings.JOBS_MAX_UNFINISHED = 2
+    start(shop, ("tag", "a:1"))
+    start(shop, ("tag", "a:2"))
+    with pytest.raises(TooManyJobs, match="2 jobs"):
+        start(shop, ("tag", "a:3"))
+    start(make_project("other"))
+    while run_next_job(say_words):
+        pass
+    settings.JOBS_MAX_KEPT_BYTES = 10
+    with pytest.raises(TooManyJobs, match="results take"):
+        start(shop)
+    for job in select_jobs(shop.pk):
+        cancel_job(shop.pk, job.id)
+    start(shop)
+
+
+def test_results_expire_and_some_days_later_jobs_are_forgotten(shop: Project, settings: Settings) -> None:
+    settings.JOB_KEEP_HOURS = 2
+    done, waiting = start(shop, ("tag", "a:1")), start(shop, ("tag", "a:2"))
+    run_next_job(say_words)
+    now = datetime.now(UTC)
+    assert expire_jobs(now + timedelta(hours=1)) == 0
+    assert has_result(again(done), now + timedelta(hours=1))
+    assert not has_result(again(done), now + timedelta(hours=3))
+    assert expire_jobs(now + timedelta(hours=3)) == 0
+    assert (again(done).state, again(done).result_bytes, JobPiece.objects.count()) == (Job.State.DONE, 0, 0)
+    assert expire_all(now + timedelta(days=8)).jobs == 1
+    assert [job.id for job in select_jobs(shop.pk)] == [waiting.id]
+
+
+def test_a_result_deleted_while_it_is_read_does_not_look_whole(shop: Project, settings: Settings) -> None:
+    settings.JOB_PIECE_BYTES = 10
+    job = start(shop)
+    run_next_job(say_words)
+    reading = iter_result(again(job))
+    next(reading)
+    cancel_job(shop.pk, job.id)
+    with pytest.raises(RuntimeError, match="deleted while it was read"):
+        list(reading)
+
+
+def test_a_jobs_params_come_back_as_they_were(shop: Project) -> None:
+    params = [("tag", 'a:"ü\\\u2028'), ("page", "/x?%00"), ("tag", "b:c")]
+    assert again(start(shop, *params)).params == json.loads(json.dumps(params))
+
+
+def test_the_workers_session_is_noted(shop: Project) -> None:
+    start(shop)
+    run = claimed()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        assert cursor.fetchone() == (run.job.claim_pid,)

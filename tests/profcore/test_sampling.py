@@ -1,0 +1,38 @@
+"""Uniform samples of views are the same everywhere, merge, and are uniform."""
+
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profcore.sampling import LAST_KEY, bound_of_sample, choose_views, sample_key
+
+
+@given(st.sets(st.uuids(), max_size=40), st.sets(st.uuids(), max_size=40), st.integers(0, 30))
+def test_uniform_samples_merge(first: set[UUID], second: set[UUID], size: int) -> None:
+    parts = choose_views(first, size) + choose_views(second, size)
+    assert choose_views(parts, size) == choose_views(first | second, size)
+
+
+def test_keys_of_views_never_change() -> None:
+    # An index is built on them, and samples are compared across releases: another hash would mix two samples.
+    assert sample_key(UUID(int=1)) == 8952255631054521211
+    assert all(0 <= sample_key(UUID(int=number)) <= LAST_KEY for number in range(1_000))
+
+
+def test_the_uniform_sample_is_uniform_over_ids_that_are_not() -> None:
+    ids = [UUID(int=number) for number in range(20_000)]
+    chosen = choose_views(ids, 2_000)
+    upper_half = sum(view_id.int >= 10_000 for view_id in chosen)
+    assert 900 < upper_half < 1_100
+
+
+def test_enough_views_lie_up_to_the_bound_of_a_sample_and_not_many_more() -> None:
+    for block in range(20):
+        keys = [sample_key(UUID(int=number)) for number in range(block * 10_000, (block + 1) * 10_000)]
+        below = sum(key <= bound_of_sample(500, 10_000) for key in keys)
+        assert 500 <= below < 900
+
+
+def test_where_all_views_are_wanted_no_key_is_beyond_the_bound() -> None:
+    assert bound_of_sample(500, 500) == bound_of_sample(3, 4) == LAST_KEY
