@@ -34,6 +34,14 @@ def get_visible_project(reader: Reader, slug: str) -> Project:
     return project
 
 
+def may_administer(reader: Reader, project: Project) -> bool:
+    """Tells whether a person administers a project: its admins, and of one without members the superusers."""
+    roles = dict(Membership.objects.filter(project=project).values_list("user_id", "role"))
+    if not roles:
+        return bool(getattr(reader, "is_superuser", False))
+    return reader.pk is not None and roles.get(reader.pk) == Membership.Role.ADMIN
+
+
 def may_read_raw(reader: Reader, project: Project) -> bool:
     """Tells whether a reader of a project may read raw bodies: its admins, its owners by command line, and some tokens.
 
@@ -41,7 +49,4 @@ def may_read_raw(reader: Reader, project: Project) -> bool:
     """
     if isinstance(reader, ApiToken):
         return reader.may_read_raw
-    roles = dict(Membership.objects.filter(project=project).values_list("user_id", "role"))
-    if not roles:
-        return bool(getattr(reader, "is_superuser", False))
-    return reader.pk is not None and roles.get(reader.pk) == Membership.Role.ADMIN
+    return may_administer(reader, project)

@@ -33,6 +33,14 @@ from profcore.formats.importers.shapes import FileError
 STATEMENT_TRACES: Final = 100  # of one statement, as the door's batches
 STATEMENT_BYTES: Final = 8 * 2**20  # packed
 Identity = tuple[UUID, int]
+# What people call the fields that a file may not say.
+WORDS: Final = {
+    "release": "release",
+    "page": "page",
+    "timeOrigin": "time",
+    "sampleInterval": "sampling interval",
+    "viewId": "page view",
+}
 
 
 @dataclass(slots=True)
@@ -44,6 +52,11 @@ class InputReport:
     missing: tuple[str, ...]
     notes: tuple[str, ...]
     traces: int = 0
+
+    @property
+    def missing_words(self) -> str:
+        """What the inputs do not say, for people."""
+        return ", ".join(WORDS[name] for name in self.missing)
 
 
 @dataclass(slots=True)

@@ -180,7 +180,7 @@ def test_pages_take_a_fixed_number_of_statements(
         make_hotspot(cell, make_func(shop, f"f{number}"), self_us=5, total_us=5)
     with django_assert_num_queries(4):  # session, user, projects, their summaries
         member.get("/projects/")
-    with django_assert_num_queries(6):  # session, user, project, status, releases, pages
+    with django_assert_num_queries(7):  # session, user, project, status, releases, its people, pages
         member.get("/projects/shop/")
     with django_assert_num_queries(8):  # session, user, project, functions, sites, sample, releases, status
         member.get(PAGE)

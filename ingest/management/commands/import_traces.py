@@ -3,7 +3,7 @@
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -13,15 +13,6 @@ from ingest.importing import FileReport, import_file
 from ingest.models import Project
 from profcore.formats.importers.registry import IMPORTERS
 from profcore.formats.importers.shapes import FileError
-
-# What people call the fields that a file may not say.
-WORDS: Final = {
-    "release": "release",
-    "page": "page",
-    "timeOrigin": "time",
-    "sampleInterval": "sampling interval",
-    "viewId": "page view",
-}
 
 
 class Command(BaseCommand):
@@ -81,7 +72,7 @@ def describe(report: FileReport, *, dry_run: bool) -> list[str]:
     for found in report.inputs:
         lines.append(f"  {_traces(found.traces)} from {found.title} ({found.place})")
         if found.missing:
-            lines.append(f"    not said there: {', '.join(WORDS[name] for name in found.missing)}")
+            lines.append(f"    not said there: {found.missing_words}")
         lines += [f"    {note}" for note in found.notes]
     if report.clamped:
         days = settings.VIEW_START_MAX_AGE_DAYS
