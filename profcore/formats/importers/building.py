@@ -2,24 +2,28 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.shapes import ImportLimits
 from profcore.funcs import UNSTORABLE, repair_text
 from profcore.weights import GAP_CAP_TICKS, to_us
-from profcore.wire import MAX_INTERVAL_MS, MAX_POSITION, Frame, Sample, Stack, Trace
+from profcore.wire import MAX_INTERVAL_MS, MAX_POSITION, Frame, Mark, Sample, Stack, Trace
 
 DEFAULT_INTERVAL_MS: Final = 10.0  # what the snippet asks for: for traces without two different times
 
 
 class Span(NamedTuple):
-    """A stretch of time with one stack, or none: what a weighted sample, or the time between two events, says."""
+    """A stretch of time with one stack, or none: what a weighted sample, or the time between two events, says.
+
+    `is_hidden` is for time that the file knows to be busy, and without a stack.
+    """
 
     stack: int | None
     marker: str | None
     duration_us: float
+    is_hidden: bool = False
 
 
 class TraceBuilder:
@@ -33,6 +37,7 @@ class TraceBuilder:
         self._frames: dict[tuple[str, int | None, int | None, int | None], int] = {}
         self._stacks: dict[tuple[int | None, int], int] = {}
         self.samples: list[Sample] = []
+        self.marks: list[Mark] = []
 
     def frame(self, name: str, uri: str | None = None, line: int | None = None, column: int | None = None) -> int:
         """Returns the id of a function: its 1-based position of its definition or None."""
@@ -55,36 +60,47 @@ class TraceBuilder:
         """Adds a sample at a time."""
         self.samples.append(Sample(time_ms, stack, marker))
 
-    def spans(self, spans: Sequence[Span], interval_ms: float | None, path: str) -> float:
+    def spans(
+        self, spans: Sequence[Span], interval_ms: float | None, path: str, starts_us: Sequence[float] | None = None
+    ) -> float:
         """Adds samples whose gaps are the spans' durations, to the µs; returns the interval they hold for, ms.
 
         A gap counts up to `GAP_CAP_TICKS` intervals, so a longer span becomes several samples; the last sample weighs
         one interval, so it stands that long before the end, or is closed by a sample without a stack. `interval_ms`
-        is what the file states, else the median duration; it is raised where the samples would be too many.
+        is what the file states, else the median duration; it is raised where the samples would be too many. Spans lie
+        end to end, or begin at `starts_us`, ascending. Hidden ones are covered by long tasks in `marks`.
         """
-        while spans and not spans[-1].duration_us > 0:  # the last one would weigh an interval
-            spans = spans[:-1]
         durations = [span.duration_us for span in spans if span.duration_us > 0]
         total = sum(durations)
         if not total <= self.limits.envelope.timestamp_ms * 1000:
             raise TraceError(Reason.OUT_OF_RANGE, path, "The durations add up to more than a trace may last.")
         stated = median_gap_ms(durations) if interval_ms is None else interval_ms
         interval = self._fit_interval(max(1, to_us(min(stated, MAX_INTERVAL_MS))), total, len(spans), path)
-        cap = GAP_CAP_TICKS * interval
-        begun, elapsed = 0, 0.0
-        for index, (stack, marker, duration) in enumerate(spans):
-            elapsed += duration
-            ends = math.floor(elapsed + 0.5)
-            is_last = index == len(spans) - 1
-            last_at = ends - interval if is_last and ends - begun >= interval else ends
-            for at in range(begun, max(last_at, begun + 1), cap):
-                self.sample(at / 1000, stack, marker)
-            if is_last and last_at == ends:
-                self.sample(ends / 1000, None)
-            elif is_last and last_at > begun:
-                self.sample(last_at / 1000, stack, marker)
-            begun = ends
+        placed = _end_to_end(spans) if starts_us is None else _place(spans, starts_us)
+        for index, (begins, ends, span) in enumerate(placed):
+            following = placed[index + 1][0] if index + 1 < len(placed) else None
+            self._add_span(span, begins, ends, following, interval)
         return interval / 1000
+
+    def _add_span(self, span: Span, begins: int, ends: int, following: int | None, interval: int) -> None:
+        """Adds one span's samples. `following` is where the next one begins, None behind the last."""
+        if span.is_hidden:
+            self._mark_busy(begins, ends)
+        cap = GAP_CAP_TICKS * interval
+        is_last = following is None
+        last_at = ends - interval if is_last and ends - begins >= interval else ends
+        at = begins
+        for at in range(begins, max(last_at, begins + 1), cap):
+            self.sample(at / 1000, span.stack, span.marker)
+        if is_last and begins < last_at < ends:
+            self.sample(last_at / 1000, span.stack, span.marker)
+        elif (is_last and last_at == ends) or (following is not None and following > ends and ends - at != cap):
+            self.sample(ends / 1000, None)
+
+    def _mark_busy(self, begins: int, ends: int) -> None:
+        if self.marks and to_us(self.marks[-1].start + self.marks[-1].duration) == begins:
+            begins = to_us(self.marks.pop().start)
+        self.marks.append(Mark("longtask", begins / 1000, (ends - begins) / 1000))
 
     def _fit_interval(self, interval_us: int, total_us: float, count: int, path: str) -> int:
         room = self.limits.envelope.samples - count - 2
@@ -100,6 +116,24 @@ class TraceBuilder:
             [Stack(frame, parent) for parent, frame in self._stacks],
             self.samples,
         )
+
+
+def _end_to_end(spans: Sequence[Span]) -> list[tuple[int, int, Span]]:
+    """Returns where spans begin and end, in whole µs, from 0 on; those at the end that last no time are left out."""
+    count = len(spans)
+    while count and not spans[count - 1].duration_us > 0:  # the last one would weigh an interval
+        count -= 1
+    ends = [0, *(math.floor(end + 0.5) for end in accumulate(span.duration_us for span in spans[:count]))]
+    return list(zip(ends, ends[1:], spans, strict=False))
+
+
+def _place(spans: Sequence[Span], starts_us: Sequence[float]) -> list[tuple[int, int, Span]]:
+    """Returns where spans begin and end on their clock; those without a stack that last no time are left out."""
+    placed = []
+    for span, start in zip(spans, starts_us, strict=True):
+        if span.duration_us > 0 or span.stack is not None:
+            placed.append((math.floor(start + 0.5), math.floor(start + span.duration_us + 0.5), span))
+    return placed
 
 
 def part_of(trace: Trace, samples: Sequence[Sample]) -> Trace:

@@ -20,6 +20,7 @@ from profcore.wire import MAX_INTERVAL_MS, Mark
 OLDEST_VERSION: Final = 30  # weights had another name before
 NEWEST_VERSION: Final = 70  # from 71 on, flags replace nulls and booleans
 MAX_THREADS: Final = 1_000
+MAX_CLOCK_US: Final = 1e15  # thirty years: what is further off is no clock
 OURS: Final = "Fieldflame"
 NOTE_NATIVE: Final = "Threads without JavaScript were left out, as native frames were."
 NOTE_SPLIT: Final = "Samples longer than ten intervals became several: times are kept, counts of samples are not."
@@ -115,9 +116,9 @@ def _read(source: Source) -> Iterator[Found]:
 
 def _convert(file: _File, thread: Thread, source: Source, path: str, is_ours: bool) -> Found | None:
     builder = TraceBuilder(source.limits)
+    draft = Draft(builder.build())
     names = [category.name for category in file.meta.categories]
     reader = StackReader(thread, file.shared, names, builder, path)
-    draft = Draft(builder.build())
     marks, notes = _add_samples(thread.samples, reader, builder=builder, meta=file.meta, draft=draft, path=path)
     draft.trace = builder.build()
     if not draft.trace.frames and not is_ours:
@@ -155,14 +156,13 @@ def _add_samples(
     places = [reader.place(stack, f"{path}.stack[{index}]") for index, stack in enumerate(samples.stack)]
     if weights is not None and samples.weightType == "tracing-ms":
         _check_weights(weights, len(places), path)
-        spans = [Span(place.stack, place.marker, weight * 1000) for place, weight in zip(places, weights, strict=True)]
-        draft.sampleInterval = builder.spans(spans, interval, path)
-        at, marks = 0.0, []
-        for place, weight in zip(places, weights, strict=True):
-            if place.is_hidden and weight > 0:
-                marks.append(Mark("longtask", at, weight))
-            at += weight
-        return marks, [NOTE_SPLIT] if len(builder.samples) > len(spans) + 1 else []
+        spans = [
+            Span(place.stack, place.marker, weight * 1000, place.is_hidden)
+            for place, weight in zip(places, weights, strict=True)
+        ]
+        starts = _starts(samples, weights, path)
+        draft.sampleInterval = builder.spans(spans, interval, path, starts)
+        return builder.marks, [NOTE_SPLIT] if len(builder.samples) > len(spans) + 1 else []
     if samples.weightType == "bytes" or (weights is not None and any(weight != 1 for weight in weights)):
         raise invalid(f"{path}.weightType", "The weights of its samples are no times.")
     times = _times(samples, len(places), path)
@@ -170,6 +170,18 @@ def _add_samples(
         builder.sample(time, place.stack, place.marker)
     draft.sampleInterval = interval
     return [], []
+
+
+def _starts(samples: Samples, weights: list[float], path: str) -> list[float] | None:
+    """Returns where weighted samples begin, µs, if their times are a clock: none may last into the next one."""
+    if samples.time is None and samples.timeDeltas is None:
+        return None
+    times = [time * 1000 for time in _times(samples, len(weights), path)]
+    ends = (time + weight * 1000 for time, weight in zip(times, weights, strict=True))
+    is_clock = all(-MAX_CLOCK_US < time < MAX_CLOCK_US for time in times) and all(
+        end < following + 1 for end, following in zip(ends, times[1:], strict=False)
+    )
+    return times if is_clock else None
 
 
 def _check_weights(weights: list[float], count: int, path: str) -> None:

@@ -20,7 +20,9 @@ MARKER_OF_CATEGORY: Final = {
     "Graphics": "paint",
     "Paint": "paint",
 }
-HIDDEN: Final = "Hidden"  # of our own exports: busy, and no stack to show
+# Of our own exports: busy, and no stack to show; and the cost of measuring, with its pseudo func.
+HIDDEN: Final = "Hidden"
+RECORDING: Final = ("Recording", "(profiler)")
 IDLE: Final = "Idle"
 T = TypeVar("T")
 
@@ -82,6 +84,7 @@ class _Row(NamedTuple):
     stack: int | None
     category: str | None
     depth: int
+    is_hidden: bool = False
 
 
 NO_PLACE: Final = Place(None, None, False)
@@ -113,10 +116,10 @@ class StackReader:
         except (IndexError, _Negative):
             raise dangling(path, "stacks, or its stack leads nowhere") from None
         marker = MARKER_OF_CATEGORY.get(row.category or "")
+        if row.is_hidden:
+            return Place(None, marker, True)
         if row.stack is not None:
             return Place(row.stack, marker, False)
-        if row.category == HIDDEN:
-            return Place(None, None, True)
         return Place(None, marker or (None if row.category == IDLE else "other"), False)
 
     def _row(self, stack: int) -> _Row:
@@ -151,9 +154,12 @@ class StackReader:
             limit = self._builder.limits.envelope.depth
             raise TraceError(Reason.TOO_DEEP, f"{self._path}.stackTable", f"A stack is deeper than {limit} frames.")
         is_js, is_label = _at(self._funcs.isJS, func), _at(self._funcs.relevantForJS, func)
+        if not is_js and (category, _at(self._strings, _at(self._funcs.name, func))) == RECORDING:
+            return _Row(self._builder.stack(None, self._builder.frame("Profiler")), category, 1)
         if not is_js and (not is_label or category in MARKER_OF_CATEGORY):
-            self.has_native = self.has_native or category != HIDDEN
-            return _Row(above.stack, category, above.depth + 1)
+            is_hidden = above.is_hidden or category == HIDDEN
+            self.has_native = self.has_native or not is_hidden
+            return _Row(above.stack, category, above.depth + 1, is_hidden)
         return _Row(self._builder.stack(above.stack, self._frame(func)), category, above.depth + 1)
 
     def _frame(self, func: int) -> int:

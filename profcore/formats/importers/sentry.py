@@ -7,7 +7,6 @@ of other platforms are not of pages and are refused.
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -16,6 +15,7 @@ import msgspec
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import TraceBuilder, dangling, invalid, storable_text
 from profcore.formats.importers.completing import is_known_time
+from profcore.formats.importers.ours import read_time
 from profcore.formats.importers.shapes import Draft, Found, Importer, Source, decode, read_fields
 from profcore.wire import Trace
 
@@ -214,11 +214,7 @@ def _transaction_times(samples: Sequence[Sample], path: str) -> list[float]:
 def _start_of(profile: Profile) -> float | None:
     if isinstance(profile.timestamp, float):
         return profile.timestamp * 1000
-    try:
-        at = datetime.fromisoformat(profile.timestamp or "")
-        return at.timestamp() * 1000 if at.tzinfo is not None else None
-    except (ValueError, OverflowError):
-        return None
+    return read_time(profile.timestamp)
 
 
 def _hex_uuid(text: str | None) -> UUID | None:

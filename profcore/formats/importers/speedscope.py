@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 
 from profcore.errors import Reason, TraceError
-from profcore.formats.importers.building import Span, TraceBuilder, dangling, invalid, name_of_label
+from profcore.formats.importers.building import Span, TraceBuilder, dangling, invalid, name_of_label, part_of
+from profcore.formats.importers.ours import HIDDEN, Facts, fill
 from profcore.formats.importers.shapes import Draft, Found, Importer, Source, decode
 
 SCHEMA: Final = b"speedscope.app/file-format-schema.json"
@@ -36,6 +37,7 @@ class _Shared(msgspec.Struct, gc=False):
 class _File(msgspec.Struct, gc=False):
     shared: _Shared
     profiles: list[msgspec.Raw]
+    fieldflame: Facts | None = None
 
 
 class _Kind(msgspec.Struct, gc=False):
@@ -96,11 +98,24 @@ def _read(source: Source) -> Iterator[Found]:
             spans = _evented_spans(evented, frames, builder, US_OF_UNIT[kind.unit], path)
         else:
             raise invalid(f"{path}.type", "The profile is neither sampled nor evented.")
-        interval = builder.spans(spans, None, path)
+        facts = file.fieldflame
+        if facts is not None:
+            spans = _hide(spans, builder)
+        interval = builder.spans(spans, None if facts is None else facts.interval_ms, path)
         notes = [NOTE_SPLIT] if len(builder.samples) > len(spans) + 1 else []
         if has_lines:
             notes.append(NOTE_LINES)
-        yield Found(Draft(builder.build(), sampleInterval=interval), tuple(notes))
+        draft = Draft(builder.build(), sampleInterval=interval, marks=builder.marks)
+        if facts is not None:
+            draft.trace = part_of(draft.trace, draft.trace.samples)  # without the pseudo func
+            fill(draft, facts)
+        yield Found(draft, tuple(notes))
+
+
+def _hide(spans: Sequence[Span], builder: TraceBuilder) -> list[Span]:
+    """Returns the spans of an export of ours: those of its pseudo func have no stack, and are known to be busy."""
+    hidden = builder.stack(None, builder.frame(HIDDEN))
+    return [Span(None, None, span.duration_us, is_hidden=True) if span.stack == hidden else span for span in spans]
 
 
 class _Frames:

@@ -7,14 +7,14 @@ more are the long tasks of their thread. The page is the outermost frame's of th
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from profcore.errors import Reason, TraceError
+from profcore.formats.importers.ours import Facts, fill, read_time
 from profcore.formats.importers.shapes import Draft, Found, Importer, Source, decode, decode_bulky
-from profcore.formats.importers.v8 import Node, add_samples, make_builder, notes_of, read_nodes
+from profcore.formats.importers.v8 import Node, add_samples, add_spans, make_builder, notes_of, read_nodes
 from profcore.wire import Mark
 
 LONG_TASK_US: Final = 50_000  # what browsers call a long task
@@ -40,7 +40,7 @@ class _File(msgspec.Struct, gc=False):
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _Metadata(msgspec.Struct, gc=False):
+class _Metadata(Facts, gc=False):
     startTime: str | float | None = None
 
 
@@ -117,10 +117,9 @@ def _read(source: Source) -> Iterator[Found]:
     if not any(profile.samples for profile in best.values()):
         raise TraceError(Reason.UNSUPPORTED_MEDIA, path, "The trace holds no CPU profile with samples.")
     urls = _find_urls(events, source, path)
-    started_at = _start_of(metadata)
     for profile in best.values():
         if profile.samples:
-            found = _convert(profile, events, started_at, urls.get(str(profile.thread[0])), source)
+            found = _convert(profile, events, metadata, urls.get(str(profile.thread[0])), source)
             yield found if len(best) == len(profiles) else replace(found, notes=(*found.notes, NOTE_SEVERAL))
 
 
@@ -163,11 +162,15 @@ def _find_urls(events: Sequence[Event], source: Source, path: str) -> dict[str, 
     return urls
 
 
-def _convert(
-    profile: _Profile, events: Sequence[Event], started_at: float | None, url: str | None, source: Source
-) -> Found:
+def _convert(profile: _Profile, events: Sequence[Event], metadata: _Metadata, url: str | None, source: Source) -> Found:
     builder = make_builder(source.limits)
-    places = read_nodes(profile.nodes, builder, profile.path)
+    is_ours = metadata.origin_us is not None
+    places = read_nodes(profile.nodes, builder, profile.path, is_ours=is_ours)
+    if is_ours:
+        interval = add_spans(builder, places, profile.samples, profile.deltas, metadata, path=profile.path)
+        draft = Draft(builder.build(), sampleInterval=interval, marks=builder.marks)
+        fill(draft, metadata)
+        return Found(draft)
     add_samples(builder, places, profile.samples, profile.deltas, profile.path)
     marks = []
     if profile.start_us is not None:
@@ -176,18 +179,9 @@ def _convert(
             for event in events
             if event.name == "RunTask" and event.dur >= LONG_TASK_US and (event.pid, event.tid) == profile.thread
         ]
-    return Found(Draft(builder.build(), timeOrigin=started_at, url=url, marks=marks), notes_of(places, profile.samples))
-
-
-def _start_of(metadata: _Metadata) -> float | None:
-    """Returns when the recording began, epoch ms, where the file tells it."""
-    if not isinstance(metadata.startTime, str):
-        return None
-    try:
-        at = datetime.fromisoformat(metadata.startTime)
-        return at.timestamp() * 1000 if at.tzinfo is not None else None
-    except (ValueError, OverflowError):
-        return None
+    started_at = read_time(metadata.startTime) if isinstance(metadata.startTime, str) else None
+    draft = Draft(builder.build(), timeOrigin=started_at, url=url, marks=marks)
+    return Found(draft, notes_of(places, profile.samples))
 
 
 TRACE_EVENTS: Final = Importer("trace-events", "Chrome's trace events", _can_read, _read)

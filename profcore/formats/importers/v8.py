@@ -5,12 +5,13 @@ Positions are 0-based and say where a function is defined; -1 is none. Directly 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from profcore.errors import Reason, TraceError
-from profcore.formats.importers.building import TraceBuilder, dangling, invalid
+from profcore.formats.importers.building import Span, TraceBuilder, dangling, invalid, name_of_label
+from profcore.formats.importers.ours import HIDDEN, PAGE_SUFFIX, Facts
 from profcore.formats.importers.shapes import ImportLimits
 
 ROOT: Final = "(root)"
@@ -36,11 +37,22 @@ class Node(msgspec.Struct, gc=False):
     parent: int | None = None
 
 
-Place = tuple[int | None, str | None]  # a stack of ours and a marker
+class Place(NamedTuple):
+    """Where a node's samples go: a stack of ours, a marker, and whether it is busy time of our own exports."""
+
+    stack: int | None
+    marker: str | None = None
+    is_hidden: bool = False
 
 
-def read_nodes(nodes: Sequence[Node], builder: TraceBuilder, path: str) -> dict[int, Place]:
-    """Returns where each node's samples go. Raises `TraceError` for ids that name nothing, twins and cycles."""
+NO_PLACE: Final = Place(None, "a function")
+
+
+def read_nodes(nodes: Sequence[Node], builder: TraceBuilder, path: str, *, is_ours: bool = False) -> dict[int, Place]:
+    """Returns where each node's samples go; `is_ours` for our own exports.
+
+    Raises `TraceError` for ids that name nothing, twins and cycles.
+    """
     by_id = {node.id: node for node in nodes}
     if len(by_id) != len(nodes):
         raise invalid(path, "Two nodes have the same id.")
@@ -54,8 +66,12 @@ def read_nodes(nodes: Sequence[Node], builder: TraceBuilder, path: str) -> dict[
         node_id, above, depth = pending.pop()
         if depth > builder.limits.envelope.depth:
             raise TraceError(Reason.TOO_DEEP, path, f"The calls are more than {builder.limits.envelope.depth} deep.")
-        places[node_id] = _place(by_id[node_id].callFrame, above, depth, builder)
-        pending.extend((callee, places[node_id][0], depth + 1) for callee in callees.get(node_id, ()))
+        frame = by_id[node_id].callFrame
+        places[node_id] = place = _place(frame, depth, is_ours=is_ours)
+        if place is NO_PLACE:
+            stack = builder.stack(above, _add_frame(frame, builder, is_ours=is_ours))
+            places[node_id] = place = Place(stack)
+        pending.extend((callee, place.stack, depth + 1) for callee in callees.get(node_id, ()))
     if len(places) != len(nodes):
         raise invalid(path, "Some nodes call each other in a circle.")
     return places
@@ -75,14 +91,26 @@ def _parents(nodes: Sequence[Node], by_id: Mapping[int, Node], path: str) -> dic
     return parent_of
 
 
-def _place(frame: CallFrame, above: int | None, depth: int, builder: TraceBuilder) -> Place:
-    is_own = not frame.url and frame.lineNumber < 0  # V8's; a page's function of such a name has a place
-    if is_own and depth == 0 and frame.functionName == ROOT:
-        return None, None
-    if is_own and depth <= 1 and frame.functionName in MARKER_OF:
-        return None, MARKER_OF[frame.functionName]
-    position = (frame.lineNumber + 1, frame.columnNumber + 1) if frame.lineNumber >= 0 else (None, None)
-    return builder.stack(above, builder.frame(frame.functionName, frame.url, *position)), None
+def _place(frame: CallFrame, depth: int, *, is_ours: bool) -> Place:
+    """Returns where V8's own nodes and ours go, `NO_PLACE` for a function."""
+    if frame.url or frame.lineNumber >= 0:  # a page's function of such a name has a place
+        return NO_PLACE
+    if depth == 0 and frame.functionName == ROOT:
+        return Place(None)
+    if depth <= 1 and frame.functionName in MARKER_OF:
+        return Place(None, MARKER_OF[frame.functionName])
+    if depth <= 1 and is_ours and frame.functionName == HIDDEN:
+        return Place(None, None, is_hidden=True)
+    return NO_PLACE
+
+
+def _add_frame(frame: CallFrame, builder: TraceBuilder, *, is_ours: bool) -> int:
+    line = frame.lineNumber + 1 if frame.lineNumber >= 0 else None
+    column = frame.columnNumber + 1 if frame.lineNumber >= 0 else None
+    name = frame.functionName
+    if is_ours:
+        name = name_of_label(name.removesuffix(PAGE_SUFFIX), line, column)
+    return builder.frame(name, frame.url, line, column)
 
 
 def add_samples(
@@ -96,12 +124,35 @@ def add_samples(
         at_us += delta
         if node not in places:
             raise dangling(f"{path}[{index}]", "nodes")
-        builder.sample(at_us / 1000, *places[node])
+        builder.sample(at_us / 1000, places[node].stack, places[node].marker)
+
+
+def add_spans(
+    builder: TraceBuilder,
+    places: Mapping[int, Place],
+    samples: Sequence[int],
+    deltas_us: Sequence[float],
+    facts: Facts,
+    *,
+    path: str,
+) -> float:
+    """Adds the samples of an export of ours, whose deltas are durations; returns the interval they hold for, ms."""
+    if len(samples) != len(deltas_us):
+        raise invalid(path, f"There are {len(samples)} samples, but {len(deltas_us)} time deltas.")
+    spans = []
+    for index, (node, duration) in enumerate(zip(samples, [*deltas_us[1:], 0.0], strict=True)):
+        if node not in places:
+            raise dangling(f"{path}[{index}]", "nodes")
+        if duration < 0:
+            raise TraceError(Reason.OUT_OF_RANGE, f"{path}[{index}]", "A sample lasts less than no time.")
+        place = places[node]
+        spans.append(Span(place.stack, place.marker, duration, place.is_hidden))
+    return builder.spans(spans, facts.interval_ms, path)
 
 
 def notes_of(places: Mapping[int, Place], samples: Sequence[int]) -> tuple[str, ...]:
     """Returns what is lost of such a profile."""
-    return (NOTE_PROGRAM,) if any(places[node] == (None, "other") for node in samples) else ()
+    return (NOTE_PROGRAM,) if any(places[node] == Place(None, "other") for node in samples) else ()
 
 
 def make_builder(limits: ImportLimits) -> TraceBuilder:

@@ -6,22 +6,18 @@ import pytest
 
 from profcore.errors import Reason
 from profcore.fold import fold_trace
-from profcore.formats.firefox.writer import write_profile
 from profcore.formats.importers.shapes import FileError
 from profcore.funcs import FuncTable
 from profcore.wire import Mark
 from tests.profcore.formats.importers.reading import (
     PLACES,
     lines,
-    oracle_self_us,
     places,
     read,
     read_envelope,
     sample,
     sample_json,
-    self_us_by_func,
 )
-from tests.proof.recorded import expected_groups, export_group, groups
 
 LINES = [
     "0 main",
@@ -169,20 +165,3 @@ def test_hidden_time_of_our_own_exports_stays_hidden() -> None:
     parts = fold_trace(envelope, page="/", funcs=FuncTable()).parts
     assert envelope.marks == [Mark("longtask", 40, 250)]
     assert (parts.js_us, parts.hidden_us, parts.idle_us, parts.unobserved_us) == (60_000, 250_000, 0, 0)
-
-
-@pytest.mark.parametrize("group", groups()[::4], ids=" ".join)
-def test_our_export_of_recorded_traces_comes_back_with_the_same_self_time_of_every_func(
-    group: tuple[str, str, str],
-) -> None:
-    expected = expected_groups()[group]
-    (imported,) = read(b"".join(write_profile(export_group(group))))
-
-    envelope = imported.completed.envelope
-    funcs = FuncTable()
-    fold = fold_trace(envelope, page="/", funcs=funcs)
-    time_us = expected["time_us"]
-    assert (fold.parts.js_us, fold.parts.hidden_us) == (time_us["js"], time_us["hidden"])
-    assert (fold.parts.idle_us, fold.parts.unobserved_us) == (time_us["idle"], 0)
-    assert self_us_by_func(fold, funcs) == oracle_self_us(expected)
-    assert (envelope.release, envelope.page) == (group[1], group[2])
