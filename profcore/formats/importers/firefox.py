@@ -70,6 +70,7 @@ class Thread(Tables, gc=False):
     """A thread; before version 60 it has tables of its own."""
 
     samples: Samples = msgspec.field(default_factory=Samples)
+    processName: str = ""
 
 
 class _File(msgspec.Struct, gc=False):
@@ -128,8 +129,9 @@ def _convert(file: _File, thread: Thread, source: Source, path: str, is_ours: bo
     draft.marks = marks
     if is_ours:
         draft.release = file.meta.appBuildID
-        pages = _ours(file.meta).get("Pages", "")
-        draft.page = pages if pages and ", " not in pages else None
+        # A slice names its pages, a view is a process of its page's name.
+        pages = _ours(file.meta).get("Pages") or thread.processName
+        draft.page = pages if pages.startswith("/") and ", " not in pages else None
     if reader.has_native:
         notes.append(NOTE_NATIVE)
     return Found(draft, tuple(notes))

@@ -28,8 +28,8 @@ def fill(draft: Draft, facts: Facts) -> None:
     """Adds to a draft what facts say of one release, one page and one time."""
     draft.release = facts.releases[0] if len(facts.releases) == 1 else None
     draft.page = facts.pages[0] if len(facts.pages) == 1 else None
-    begins = facts.begins if isinstance(facts.begins, str) else None
-    draft.timeOrigin = read_time(begins)
+    begins = [facts.begins] if isinstance(facts.begins, str) else facts.begins or []
+    draft.timeOrigin = read_time(begins[0]) if len(begins) == 1 else None
 
 
 def read_time(text: str | None) -> float | None:
