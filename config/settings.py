@@ -186,7 +186,7 @@ VIEW_START_MAX_AGE_DAYS = read_int("FIELDFLAME_VIEW_START_MAX_AGE_DAYS", 7)  # o
 
 # --- Imports: what a person brings in by hand, within bounds -------------------------------------------------------------
 IMPORT_MAX_FILE_BYTES = read_int("FIELDFLAME_IMPORT_MAX_FILE_BYTES", 50 * 2**20)  # ten times a post: it is a person's
-# One profile, unpacked: DevTools' recordings of half a minute have 50 to 100 MB; decoding takes up to six times as much.
+# One profile, unpacked: DevTools' recordings of half a minute have 50 to 100 MB; reading 94 MB took 340 MB.
 IMPORT_MAX_INPUT_BYTES = read_int("FIELDFLAME_IMPORT_MAX_INPUT_BYTES", 100 * 2**20)
 IMPORT_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_IMPORT_MAX_EXPANDED_BYTES", 400 * 2**20)  # all of a file's inputs
 IMPORT_MAX_NESTING = read_int("FIELDFLAME_IMPORT_MAX_NESTING", 4)  # a zip of .json.gz with arrays of lines has three

@@ -4,13 +4,15 @@ import gzip
 import json
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from pytest_django import Settings
 
 from ingest.models import Project
+from ingest.services import Arrival, store_arrivals
 from tests.aggregate.posting import fold_all
 from tests.corpus import corpus_envelopes
 from tests.envelopes import make_envelope
@@ -142,6 +144,32 @@ def test_a_project_without_room_for_more_pages_takes_nothing(door: Door, setting
     file = write(tmp_path / "f.json", json.dumps([make_envelope("a"), make_envelope("b", page="/other")]).encode())
 
     assert "too_many_pages" in run(file)[1]
+    assert door.receipts() == []
+
+
+def test_a_project_whose_queue_is_full_takes_nothing(door: Door, settings: Settings) -> None:
+    settings.INGEST_MAX_PENDING = 0
+
+    assert "too_many_pending" in run(SAMPLES / "trace.json")[1]
+    assert door.receipts() == []
+
+
+def test_a_database_that_fails_halfway_keeps_nothing(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def store_and_fail(**words: Any) -> list[Arrival]:  # Any: what the real one takes
+        calls.append(len(words["arrivals"]))
+        if len(calls) == 2:
+            raise OperationalError("the server closed the connection")
+        return store_arrivals(**words)
+
+    monkeypatch.setattr("ingest.importing.store_arrivals", store_and_fail)
+    file = write(tmp_path / "many.ndjson", ndjson(*(make_envelope("a", seq=seq) for seq in range(150))))
+    with pytest.raises(OperationalError):
+        run(file)
+    assert calls == [100, 50]
     assert door.receipts() == []
 
 

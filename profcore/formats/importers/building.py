@@ -46,8 +46,12 @@ class TraceBuilder:
         return self._frames.setdefault(key, len(self._frames))
 
     def stack(self, parent: int | None, frame: int) -> int:
-        """Returns the id of a call path: `frame` called from the path `parent`."""
-        return self._stacks.setdefault((parent, frame), len(self._stacks))
+        """Returns the id of a call path, `frame` called from `parent`. Raises `TraceError` where they are too many."""
+        found = self._stacks.setdefault((parent, frame), len(self._stacks))
+        if found >= self.limits.envelope.stacks:
+            detail = f"The profile has more than {self.limits.envelope.stacks} call paths."
+            raise TraceError(Reason.TOO_MANY, "$", detail)
+        return found
 
     def path(self, frames: Iterable[int]) -> int | None:
         """Returns the id of a whole call path, root first; None for an empty one."""
@@ -75,7 +79,7 @@ class TraceBuilder:
         if not total <= self.limits.envelope.timestamp_ms * 1000:
             raise TraceError(Reason.OUT_OF_RANGE, path, "The durations add up to more than a trace may last.")
         stated = median_gap_ms(durations) if interval_ms is None else interval_ms
-        interval = self._fit_interval(max(1, to_us(min(stated, MAX_INTERVAL_MS))), total, len(spans), path)
+        interval = self._fit_interval(to_us(max(0.001, min(stated, MAX_INTERVAL_MS))), total, len(spans), path)
         placed = _end_to_end(spans) if starts_us is None else _place(spans, starts_us)
         for index, (begins, ends, span) in enumerate(placed):
             following = placed[index + 1][0] if index + 1 < len(placed) else None

@@ -77,7 +77,7 @@ def _wrapper(source: Source) -> str | None:
     """Returns the name under which the trace lies in an object around it."""
     fields = source.fields
     for name in WRAPPERS:
-        if name in fields and read_fields(bytes(fields[name]), source.limits).keys() >= TABLES:
+        if name in fields and read_fields(fields[name]).keys() >= TABLES:
             return name
     return None
 

@@ -60,7 +60,7 @@ _wrapped_decoder = msgspec.json.Decoder(_Wrapped)
 def _can_read(source: Source) -> bool:
     fields = source.fields
     if "trace" in fields:
-        fields = read_fields(bytes(fields["trace"]), source.limits)
+        fields = read_fields(fields["trace"])
     if not fields.keys() >= TABLES or "resources" in fields:
         return False
     frames = bytes(fields["frames"])

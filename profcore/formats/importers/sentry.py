@@ -93,7 +93,7 @@ def _is_profile(source: Source) -> bool:
     fields = source.fields
     if not fields.keys() >= PROFILE_FIELDS:
         return False
-    return {"samples", "stacks", "frames"} <= read_fields(bytes(fields["profile"]), source.limits).keys()
+    return {"samples", "stacks", "frames"} <= read_fields(fields["profile"]).keys()
 
 
 def _is_envelope(source: Source) -> bool:
@@ -102,9 +102,9 @@ def _is_envelope(source: Source) -> bool:
         return False
     lines = LINE.finditer(source.body)
     header, item = next(lines).group(), next(lines, None)
-    if item is None or not read_fields(header, source.limits).keys() & {"event_id", "sent_at", "dsn", "sdk"}:
+    if item is None or not read_fields(header).keys() & {"event_id", "sent_at", "dsn", "sdk"}:
         return False
-    fields = read_fields(item.group(), source.limits)
+    fields = read_fields(item.group())
     return "type" in fields and "profile" not in fields
 
 

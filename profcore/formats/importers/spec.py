@@ -31,18 +31,18 @@ _timed_decoder = msgspec.json.Decoder(_Timed)
 
 def _is_envelope(source: Source) -> bool:
     fields = source.fields
-    return fields.keys() >= ENVELOPE_FIELDS and _is_trace_in(fields["trace"], source)
+    return fields.keys() >= ENVELOPE_FIELDS and _is_trace_in(fields["trace"])
 
 
 def _is_trace(source: Source) -> bool:
     fields = source.fields
     if "trace" in fields:
-        return not fields.keys() >= ENVELOPE_FIELDS and _is_trace_in(fields["trace"], source)
+        return not fields.keys() >= ENVELOPE_FIELDS and _is_trace_in(fields["trace"])
     return fields.keys() >= TABLES and "clocksOrigin" not in fields
 
 
-def _is_trace_in(trace: msgspec.Raw, source: Source) -> bool:
-    tables = read_fields(bytes(trace), source.limits)
+def _is_trace_in(trace: msgspec.Raw) -> bool:
+    tables = read_fields(trace)
     return tables.keys() >= TABLES and "clocksOrigin" not in tables
 
 

@@ -47,6 +47,15 @@ def test_facts_of_several_releases_name_none() -> None:
     assert imported.completed.missing == ("release", "timeOrigin", "page", "viewId")
 
 
+@pytest.mark.parametrize("interval_ms", [-1e308, 0, 1e308, 5e-324])
+def test_an_interval_that_is_none_harms_no_weight(interval_ms: float) -> None:
+    export = sample_json("export.cpuprofile")
+    export["fieldflame"]["interval_ms"] = interval_ms
+
+    parts = fold_trace(read_envelope(export), page="/", funcs=FuncTable()).parts
+    assert (parts.js_us, parts.hidden_us, parts.unobserved_us) == (3_500_500, 800_000, 0)
+
+
 def test_the_same_words_of_another_writer_are_functions() -> None:
     export = sample_json("export.cpuprofile")
     del export["fieldflame"]
