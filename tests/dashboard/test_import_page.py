@@ -59,7 +59,7 @@ def test_files_come_in_and_the_page_tells_what_came(owner: Client, shop: Project
     assert "1 from a .cpuprofile; not said there: release, time, page, sampling interval, page view." in text
     assert "datadog.json: 2 traces came in." in text
     assert count(shop) == 3
-    assert "2 traces came in, 2 of them there already." in text_of(send(owner, upload("datadog.json")))
+    assert "datadog.json: 2 traces there already." in text_of(send(owner, upload("datadog.json")))
     assert count(shop) == 3
 
 
