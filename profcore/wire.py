@@ -15,7 +15,7 @@ import msgspec
 from profcore.errors import Reason, TraceError
 
 
-class Frame(msgspec.Struct, gc=False):
+class Frame(msgspec.Struct, gc=False, omit_defaults=True):
     """A wire frame: a function by its definition. Positions are 1-based; a native frame has a name alone."""
 
     name: str
@@ -24,14 +24,14 @@ class Frame(msgspec.Struct, gc=False):
     column: int | None = None
 
 
-class Stack(msgspec.Struct, gc=False):
+class Stack(msgspec.Struct, gc=False, omit_defaults=True):
     """A node of the prefix tree; `parentId` is the caller's stack and smaller than the node's own index."""
 
     frameId: int
     parentId: int | None = None
 
 
-class Sample(msgspec.Struct, gc=False):
+class Sample(msgspec.Struct, gc=False, omit_defaults=True):
     """One observation: ms since the time origin, and a stack or none. Times may repeat, step back and be negative."""
 
     timestamp: float
@@ -48,7 +48,7 @@ class Trace(msgspec.Struct, gc=False):
     samples: list[Sample]
 
 
-class Device(msgspec.Struct, gc=False):
+class Device(msgspec.Struct, gc=False, omit_defaults=True):
     """Facts the client tells of its device: GiB, logical cores, mobile or not."""
 
     memory: float | None = None
@@ -56,7 +56,7 @@ class Device(msgspec.Struct, gc=False):
     mobile: bool | None = None
 
 
-class Mark(msgspec.Struct, gc=False):
+class Mark(msgspec.Struct, gc=False, omit_defaults=True):
     """A timed fact of the page, ms since the time origin; type `longtask` says when the main thread was busy."""
 
     type: str

@@ -35,6 +35,12 @@ def test_a_bare_trace_comes_in_as_it_is() -> None:
     assert places(envelope) == PLACES
 
 
+def test_a_bare_trace_is_kept_in_the_shape_the_api_gives_it() -> None:
+    (imported,) = read(sample("trace.json"))
+
+    assert msgspec.json.decode(imported.completed.body)["trace"] == sample_json("trace.json")
+
+
 def test_what_a_bare_trace_does_not_say_is_filled_and_named() -> None:
     (imported,) = read(sample("trace.json"))
 
