@@ -184,6 +184,17 @@ INGEST_LARGE_BODY_BYTES = read_int(
 )  # expanded; larger ones decode one at a time
 VIEW_START_MAX_AGE_DAYS = read_int("FIELDFLAME_VIEW_START_MAX_AGE_DAYS", 7)  # older starts are clamped
 
+# --- Imports: what a person brings in by hand, within bounds -------------------------------------------------------------
+IMPORT_MAX_FILE_BYTES = read_int("FIELDFLAME_IMPORT_MAX_FILE_BYTES", 50 * 2**20)  # ten times a post: it is a person's
+# One profile, unpacked: DevTools' recordings of half a minute have 50 to 100 MB; reading 94 MB took 340 MB.
+IMPORT_MAX_INPUT_BYTES = read_int("FIELDFLAME_IMPORT_MAX_INPUT_BYTES", 100 * 2**20)
+IMPORT_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_IMPORT_MAX_EXPANDED_BYTES", 400 * 2**20)  # all of a file's inputs
+IMPORT_MAX_NESTING = read_int("FIELDFLAME_IMPORT_MAX_NESTING", 4)  # a zip of .json.gz with arrays of lines has three
+IMPORT_MAX_MEMBERS = read_int("FIELDFLAME_IMPORT_MAX_MEMBERS", 10_000)  # inputs of a file: all are one transaction
+IMPORT_MAX_TRACES = read_int("FIELDFLAME_IMPORT_MAX_TRACES", 10_000)  # and its traces, 5 kB each in memory, packed
+# JSON values of one profile, by its commas and brackets; up to 100 bytes each.
+IMPORT_MAX_VALUES = read_int("FIELDFLAME_IMPORT_MAX_VALUES", 4_000_000)
+
 # --- The fold ---------------------------------------------------------------------------------------------------------
 FOLD_BATCH_TRACES = read_int("FIELDFLAME_FOLD_BATCH_TRACES", 200, low=1)
 FOLD_BATCH_BYTES = read_int("FIELDFLAME_FOLD_BATCH_BYTES", 8 * 2**20, low=1)  # expanded; keeps a worker under 300 MB

@@ -4,7 +4,18 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path, re_path
 from django.views.generic import RedirectView
 
-from dashboard import api, comparing, drilldown, jobs, markers, overview, project_settings, sharing, views
+from dashboard import (
+    api,
+    comparing,
+    drilldown,
+    importing,
+    jobs,
+    markers,
+    overview,
+    project_settings,
+    sharing,
+    views,
+)
 
 PROJECT_API = "api/v1/projects/<slug:slug>/"
 
@@ -15,6 +26,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/", views.show_projects, name="projects"),
     path("projects/<slug:slug>/", views.show_project, name="project"),
     path("projects/<slug:slug>/page/", views.show_page, name="page"),
+    path("projects/<slug:slug>/import/", importing.show_import, name="import"),
     path(PROJECT_API + "status", api.StatusView.as_view(), name="api-status"),
     path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),
     path(PROJECT_API + "pages", api.PagesView.as_view(), name="api-pages"),

@@ -31,7 +31,7 @@ from aggregate.selectors import (
     select_status,
 )
 from aggregate.selectors.slices import SLICE_FIELDS
-from dashboard.access import get_visible_project, visible_projects
+from dashboard.access import get_visible_project, may_administer, visible_projects
 from dashboard.onboarding import build_onboarding
 from dashboard.params import ParamError, read_choice, read_count, read_slice_query
 from ingest.models import Project
@@ -83,6 +83,7 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
     slice_ = read_page_slice(request, project)
     releases = select_releases(project.pk)
     context: dict[str, object] = {"project": project, "status": status, "slice": slice_, "releases": releases}
+    context["may_import"] = may_administer(request.user, project)
     if not releases:
         base_url = request.build_absolute_uri("/").rstrip("/")
         context["onboarding"] = build_onboarding(project, base_url, timezone.now())

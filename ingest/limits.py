@@ -1,9 +1,10 @@
-"""The door's limits as one value, from the settings that name them."""
+"""The limits of the door and of imports, each as one value, from the settings that name them."""
 
 from functools import cache
 
 from django.conf import settings
 
+from profcore.formats.importers.shapes import ImportLimits
 from profcore.wire import Limits
 
 
@@ -24,4 +25,19 @@ def envelope_limits() -> Limits:
         tags=settings.INGEST_MAX_TAGS,
         values=settings.INGEST_MAX_VALUES,
         timestamp_ms=float(settings.INGEST_MAX_TIMESTAMP_MS),
+    )
+
+
+def import_limits() -> ImportLimits:
+    """Returns the limits of one imported file."""
+    return ImportLimits(
+        file_bytes=settings.IMPORT_MAX_FILE_BYTES,
+        input_bytes=settings.IMPORT_MAX_INPUT_BYTES,
+        expanded_bytes=settings.IMPORT_MAX_EXPANDED_BYTES,
+        nesting=settings.IMPORT_MAX_NESTING,
+        members=settings.IMPORT_MAX_MEMBERS,
+        traces=settings.IMPORT_MAX_TRACES,
+        values=settings.IMPORT_MAX_VALUES,
+        trace_bytes=settings.INGEST_MAX_EXPANDED_BYTES,
+        envelope=envelope_limits(),
     )

@@ -15,7 +15,7 @@ import msgspec
 from profcore.errors import Reason, TraceError
 
 
-class Frame(msgspec.Struct, gc=False):
+class Frame(msgspec.Struct, gc=False, omit_defaults=True):
     """A wire frame: a function by its definition. Positions are 1-based; a native frame has a name alone."""
 
     name: str
@@ -24,14 +24,14 @@ class Frame(msgspec.Struct, gc=False):
     column: int | None = None
 
 
-class Stack(msgspec.Struct, gc=False):
+class Stack(msgspec.Struct, gc=False, omit_defaults=True):
     """A node of the prefix tree; `parentId` is the caller's stack and smaller than the node's own index."""
 
     frameId: int
     parentId: int | None = None
 
 
-class Sample(msgspec.Struct, gc=False):
+class Sample(msgspec.Struct, gc=False, omit_defaults=True):
     """One observation: ms since the time origin, and a stack or none. Times may repeat, step back and be negative."""
 
     timestamp: float
@@ -48,7 +48,7 @@ class Trace(msgspec.Struct, gc=False):
     samples: list[Sample]
 
 
-class Device(msgspec.Struct, gc=False):
+class Device(msgspec.Struct, gc=False, omit_defaults=True):
     """Facts the client tells of its device: GiB, logical cores, mobile or not."""
 
     memory: float | None = None
@@ -56,7 +56,7 @@ class Device(msgspec.Struct, gc=False):
     mobile: bool | None = None
 
 
-class Mark(msgspec.Struct, gc=False):
+class Mark(msgspec.Struct, gc=False, omit_defaults=True):
     """A timed fact of the page, ms since the time origin; type `longtask` says when the main thread was busy."""
 
     type: str
@@ -145,7 +145,7 @@ def decode_envelope(body: bytes | msgspec.Raw, limits: Limits) -> Envelope:
     try:
         envelope = _envelope_decoder.decode(body)
     except UNREADABLE as error:
-        raise _explain(error) from None
+        raise explain(error) from None
     check_envelope(envelope, limits)
     check_trace(envelope.trace, limits)
     return envelope
@@ -174,7 +174,7 @@ def split_array(body: bytes, most: int) -> list[msgspec.Raw]:
         if isinstance(error, msgspec.ValidationError) and "of at most length" in str(error):
             detail = f"The body has more than {most} envelopes."
             raise TraceError(Reason.TOO_MANY_ENVELOPES, "$", detail) from None
-        raise _explain(error) from None
+        raise explain(error) from None
 
 
 def read_trace_id(body: bytes | msgspec.Raw) -> str | None:
@@ -186,7 +186,7 @@ def read_trace_id(body: bytes | msgspec.Raw) -> str | None:
     return trace_id[:MAX_SHORT_CHARS] if trace_id else None
 
 
-def _explain(error: Exception) -> TraceError:
+def explain(error: Exception) -> TraceError:
     """Returns what was wrong with a JSON body, in the words of the contract."""
     if isinstance(error, msgspec.ValidationError):
         return _explain_validation(str(error))

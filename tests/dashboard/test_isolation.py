@@ -38,13 +38,14 @@ JOB_ADDRESSES = [API + f"jobs/{TRACE}", API + f"jobs/{TRACE}/result"]
 READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith("jobs")]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
 PAGE_ADDRESSES = ["/projects/shop/", "/projects/shop/page/?page=/cart"]
+ADMIN_ADDRESSES = ["/projects/shop/import/"]
 OPEN_ADDRESSES = {"api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None}
 
 
 def test_every_address_that_names_a_project_is_tried_here() -> None:
     tried = {
         get_resolver().resolve(address.partition("?")[0]).url_name
-        for address in [*API_ADDRESSES, *PAGE_ADDRESSES, *JOB_ADDRESSES, RAW_ADDRESS]
+        for address in [*API_ADDRESSES, *PAGE_ADDRESSES, *ADMIN_ADDRESSES, *JOB_ADDRESSES, RAW_ADDRESS]
     }
     assert tried | OPEN_ADDRESSES == {pattern.name for pattern in urls.urlpatterns}
 
@@ -56,7 +57,14 @@ def test_owner_and_member_see_their_project(client: Client, people: People, who:
     assert client.get(address).status_code == 200
 
 
-@pytest.mark.parametrize("address", API_ADDRESSES + PAGE_ADDRESSES)
+@pytest.mark.parametrize("address", ADMIN_ADDRESSES)
+def test_the_owner_administers_and_the_member_does_not(client: Client, people: People, address: str) -> None:
+    for who, status in ((people.owner, 200), (people.member, 403)):
+        client.force_login(who)
+        assert client.get(address).status_code == status
+
+
+@pytest.mark.parametrize("address", API_ADDRESSES + PAGE_ADDRESSES + ADMIN_ADDRESSES)
 def test_a_stranger_is_answered_as_if_the_project_did_not_exist(client: Client, people: People, address: str) -> None:
     client.force_login(people.stranger)
     theirs, nobodys = client.get(address), client.get(address.replace("shop", "no-such-project"))
@@ -107,7 +115,7 @@ def test_without_credentials_the_api_answers_401(client: Client, shop: Project, 
         assert response["Content-Type"] == "application/json"
 
 
-@pytest.mark.parametrize("address", [*PAGE_ADDRESSES, "/projects/", "/projects/no-such-project/"])
+@pytest.mark.parametrize("address", [*PAGE_ADDRESSES, *ADMIN_ADDRESSES, "/projects/", "/projects/no-such-project/"])
 def test_without_a_login_pages_lead_to_it(client: Client, shop: Project, address: str) -> None:
     response = client.get(address)
     assert response.status_code == 302

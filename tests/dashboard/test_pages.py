@@ -195,8 +195,8 @@ def test_pages_take_a_fixed_number_of_statements(
         make_hotspot(cell, make_func(shop, f"f{number}"), self_us=5, total_us=5)
     with django_assert_num_queries(4):  # session, user, projects, their summaries
         member.get("/projects/")
-    # session, user, project, status, releases, pages, arrivals, overviews by day and release
-    with django_assert_num_queries(9):
+    # session, user, project, status, releases, its people, pages, arrivals, overviews by day and release
+    with django_assert_num_queries(10):
         member.get("/projects/shop/")
     # session, user, project, functions, sites, sample, releases, status, arrivals
     with django_assert_num_queries(9):

@@ -17,8 +17,10 @@ from threading import Thread
 
 import pytest
 from django.conf import settings
+from django.urls import reverse
 
 from config.up.running import find_free_port
+from dashboard.importing import FORM_BYTES
 from ingest.answers import STATUS_OF_REASON
 from ingest.bodies import BodyTooLarge
 from ingest.middleware import DOOR_PATH
@@ -201,6 +203,12 @@ def test_the_largest_body_that_the_contract_allows_passes(proxy: Proxy, upstream
     assert len(upstream.asked[0][3]) == settings.INGEST_MAX_BODY_BYTES
 
 
+def test_an_import_may_be_larger_than_other_forms(proxy: Proxy, upstream: Upstream) -> None:
+    assert ask(proxy, "POST", "/projects/shop/import/", b"x" * 8 * MIB).status == 202
+    assert len(upstream.asked[0][3]) == 8 * MIB
+    assert ask(proxy, "POST", "/projects/shop/", b"x" * 2 * MIB).status == 413
+
+
 def test_what_the_app_refuses_itself_is_not_replaced(proxy: Proxy) -> None:
     answer = ask(proxy, "POST", DOOR, b"too many envelopes")
     assert answer.status == 413
@@ -276,3 +284,10 @@ def test_the_limit_of_the_proxy_is_that_of_the_door() -> None:
     text = (NGINX / "fieldflame" / "locations.conf").read_text(encoding="utf-8")
     [door] = re.findall(r"location = (\S+) \{\n\s+client_max_body_size (\d+)m;", text)
     assert door == (DOOR_PATH, str(settings.INGEST_MAX_BODY_BYTES // MIB))
+
+
+def test_the_limit_of_the_proxy_for_imports_is_that_of_the_page() -> None:
+    text = (NGINX / "fieldflame" / "locations.conf").read_text(encoding="utf-8")
+    [(pattern, limit)] = re.findall(r"location ~ (\S+) \{\n\s+client_max_body_size (\d+)m;", text)
+    assert re.match(pattern, reverse("import", args=["shop"]))
+    assert int(limit) * MIB == settings.IMPORT_MAX_FILE_BYTES + FORM_BYTES

@@ -1,0 +1,84 @@
+"""`import_traces FILE… --project SLUG`: brings in foreign profiles, each file as a whole or not at all."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from ingest.importing import FileReport, import_file
+from ingest.models import Project
+from profcore.formats.importers.registry import IMPORTERS
+from profcore.formats.importers.shapes import FileError
+
+
+class Command(BaseCommand):
+    help = (
+        "Import profiles into a project: "
+        + ", ".join(importer.title for importer in IMPORTERS)
+        + "; several of them in a zip, a JSON array or NDJSON, gzip or not. A file comes in whole or not at all; what "
+        "is there already changes nothing. The exit code is 1 where a file did not come in."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+        parser.add_argument("--project", required=True, metavar="SLUG", help="the project")
+        parser.add_argument("--release", help="the release of traces whose file names none")
+        parser.add_argument("--page", help="the page (its route) of traces whose file names none")
+        parser.add_argument("--dry-run", action="store_true", help="read and check everything, store nothing")
+
+    def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
+        project = Project.objects.filter(slug=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no project {options['project']!r}.")
+        failed = 0
+        for path in options["files"]:
+            try:
+                report = self.import_path(project, path, options)
+            except FileError as error:
+                failed += 1
+                self.stderr.write(f"{error} [{error.reason}]")
+            except OSError as error:
+                failed += 1
+                self.stderr.write(f"{path} cannot be read: {error.strerror}.")
+            else:
+                self.stdout.write("\n".join(describe(report, dry_run=options["dry_run"])))
+        if failed:
+            raise CommandError(f"{failed} of {len(options['files'])} files did not come in.")
+
+    def import_path(self, project: Project, path: Path, options: dict[str, Any]) -> FileReport:
+        with path.open("rb") as file:
+            body = file.read(settings.IMPORT_MAX_FILE_BYTES + 1)  # one byte more is refused by the limit's own sentence
+        with tqdm(desc=path.name, unit=" traces", file=sys.stderr, disable=None, mininterval=0.5) as bar:
+            return import_file(
+                project=project,
+                name=path.name,
+                body=body,
+                release=options["release"],
+                page=options["page"],
+                now=datetime.now(UTC),
+                dry_run=options["dry_run"],
+                show=bar.update,
+            )
+
+
+def describe(report: FileReport, *, dry_run: bool) -> list[str]:
+    """Returns what came of a file, a line each."""
+    known = f", {report.known} of them there already" if report.known else ""
+    lines = [f"{report.name}: {_traces(report.traces)}{' could come in' if dry_run else ''}{known}"]
+    for found in report.inputs:
+        lines.append(f"  {_traces(found.traces)} from {found.title} ({found.place})")
+        if found.missing:
+            lines.append(f"    not said there: {found.missing_words}")
+        lines += [f"    {note}" for note in found.notes]
+    if report.clamped:
+        days = settings.VIEW_START_MAX_AGE_DAYS
+        lines.append(f"  {_traces(report.clamped)} from before the last {days} days: counted as {days} days old")
+    return lines
+
+
+def _traces(count: int) -> str:
+    return f"{count} trace" if count == 1 else f"{count} traces"

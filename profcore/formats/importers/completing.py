@@ -1,0 +1,119 @@
+"""From a found trace to an envelope: what its file leaves open is filled from what the importing person says."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+from uuid import UUID, uuid5
+
+import msgspec
+
+from profcore.errors import Reason, TraceError
+from profcore.formats.importers.building import measure_interval_ms
+from profcore.formats.importers.shapes import Draft, Found, ImportLimits
+from profcore.wire import MAX_EPOCH_MS, MIN_EPOCH_MS, Envelope, check_trace, decode_envelope
+
+# Ids of imported views and traces derive from what was imported: the same file gives the same ids for ever.
+NAMESPACE: Final = UUID("5b0c7d1e-8a52-5d34-b7a1-3f0e6c9d2a48")
+_encoder = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What the importing person says of traces whose file does not. `at_ms` is epoch ms: when it was, or now."""
+
+    release: str | None
+    page: str | None
+    at_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A trace ready to be stored: its envelope, the envelope's bytes, and the fields the file did not say."""
+
+    envelope: Envelope
+    body: bytes
+    missing: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def complete(
+    found: Found, *, digest: bytes, index: int, format_name: str, defaults: Defaults, limits: ImportLimits
+) -> Completed:
+    """Returns a found trace as an envelope that passed the door's checks.
+
+    `digest` is of the input's bytes (`digest_of`), `index` the trace's place in it. Raises `TraceError` where release
+    or page are said by nobody, and for what the door would refuse.
+    """
+    if found.body is not None:
+        return Completed(_check(found.body, limits), found.body, (), found.notes)
+    draft = found.draft
+    _need(draft.release or defaults.release, "$.release", "release")
+    _need(draft.page or draft.url or defaults.page, "$.page", "page")
+    try:
+        check_trace(draft.trace, limits.envelope)
+        facts = _fill(draft, digest, index, defaults)
+        facts.setdefault("tags", {"imported": format_name})
+        body = _encode(Envelope(**facts))
+        return Completed(_check(body, limits), body, _missing(draft), found.notes)
+    except TraceError as error:
+        raise TraceError(error.reason, error.path, f"In the envelope made of it: {error.detail}") from None
+
+
+def _missing(draft: Draft) -> tuple[str, ...]:
+    is_said = {
+        "release": draft.release,
+        "timeOrigin": draft.timeOrigin is not None,
+        "page": draft.page or draft.url,
+        "sampleInterval": draft.sampleInterval is not None,
+        "viewId": draft.viewId is not None,
+    }
+    return tuple(name for name, said in is_said.items() if not said)
+
+
+def _fill(draft: Draft, digest: bytes, index: int, defaults: Defaults) -> dict[str, Any]:  # Any: an envelope's fields
+    facts = {name: value for name, value in msgspec.structs.asdict(draft).items() if value is not None}
+    facts["release"] = draft.release or defaults.release
+    facts.setdefault("timeOrigin", defaults.at_ms)
+    if not draft.page and not draft.url:
+        facts["page"] = defaults.page
+    if draft.sampleInterval is None:
+        facts["sampleInterval"] = measure_interval_ms(draft.trace.samples)
+    if draft.viewId is None:
+        facts["viewId"] = uuid5(NAMESPACE, f"{digest.hex()}:{index}")
+    if draft.seq is None:
+        facts["seq"] = 0 if draft.viewId is None else _seq_of(digest, index)
+    return facts
+
+
+def _check(body: bytes, limits: ImportLimits) -> Envelope:
+    if len(body) > limits.trace_bytes:
+        raise TraceError(Reason.TOO_LARGE, "$", f"As an envelope, the trace has more than {limits.trace_bytes} bytes.")
+    return decode_envelope(body, limits.envelope)
+
+
+def digest_of(body: bytes) -> bytes:
+    """Returns the digest of an input from which ids derive."""
+    return blake2b(body, digest_size=16).digest()
+
+
+def is_known_time(epoch_ms: float) -> bool:
+    """Tells whether a time is one the door takes; a clock further off says nothing."""
+    return MIN_EPOCH_MS <= epoch_ms <= MAX_EPOCH_MS
+
+
+def _need(value: str | None, path: str, what: str) -> None:
+    if not value:
+        detail = f"The file names no {what}, and none was given for it."
+        raise TraceError(Reason.MISSING_PAGE if what == "page" else Reason.MISSING_FIELD, path, detail)
+
+
+def _seq_of(digest: bytes, index: int) -> int:
+    """Returns a sequence number for a trace of a known view: it only has to be its own, not in order."""
+    return int.from_bytes(blake2b(digest + index.to_bytes(4, "big"), digest_size=4).digest(), "big") >> 1
+
+
+def _encode(envelope: Envelope) -> bytes:
+    """Encodes an envelope as senders do: without what it leaves out."""
+    return _encoder.encode(
+        {name: value for name, value in msgspec.structs.asdict(envelope).items() if value is not None}
+    )

@@ -1,0 +1,168 @@
+"""Containers: gzip, zlib, zip, a JSON array, NDJSON. Each yields further inputs, within the file's budget.
+
+Names inside a zip are for people only: nothing is ever written under them.
+"""
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Final
+
+from profcore.errors import Reason, TraceError
+from profcore.formats.importers.shapes import Budget, Container, Source
+from profcore.wire import split_array
+
+GZIP_MAGIC: Final = b"\x1f\x8b"
+ZIP_MAGIC: Final = b"PK\x03\x04"
+ZIP_ENTRY: Final = b"PK\x01\x02"  # begins each entry of a zip's directory
+GZIP_OR_ZLIB: Final = 47  # zlib's code for "either header"
+ZLIB_METHODS: Final = frozenset({0x78, 0x68, 0x58, 0x48, 0x38})  # deflate with a window of 8 to 32 KiB
+CHUNK_BYTES: Final = 64 * 1024
+MAX_MEMBERS: Final = 10_000  # of a gzip; writers of blocks of 64 KiB need 6,400 for what an input may have
+LINE: Final = re.compile(rb"[^ \t\r\n][^\n]*")
+# What file managers put into archives beside the files.
+LITTER: Final = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$)")
+CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+MAX_SHOWN_CHARS: Final = 120
+# What `zipfile` raises for damaged or hostile archives, one way or another.
+ZIP_ERRORS: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OSError,
+)
+
+
+def show_name(name: str) -> str:
+    """Returns a member's or file's name as people may see it: short, on one line, in one direction."""
+    name = CONTROL.sub("\ufffd", name)
+    return name if len(name) <= MAX_SHOWN_CHARS else name[: MAX_SHOWN_CHARS - 1] + "…"
+
+
+def is_packed(source: Source) -> bool:
+    """Tells gzip by its magic, and zlib by its two bytes, which are a multiple of 31."""
+    body = source.body
+    if body[:2] == GZIP_MAGIC:
+        return True
+    return len(body) > 2 and body[0] in ZLIB_METHODS and (body[0] * 256 + body[1]) % 31 == 0
+
+
+def open_packed(source: Source, budget: Budget) -> Iterator[Source]:
+    """Yields what a gzip (of one or more members) or a zlib stream holds."""
+    body = inflate(source.body, budget.room())
+    budget.take(len(body))
+    yield Source(source.place, body, source.limits)
+
+
+def inflate(body: bytes, most: int) -> bytes:
+    """Expands gzip or zlib. Raises `TraceError` as soon as it passes `most` bytes, and where it is damaged."""
+    view, parts, size, offset = memoryview(body), list[bytes](), 0, 0
+    for _ in range(MAX_MEMBERS):
+        inflater = zlib.decompressobj(GZIP_OR_ZLIB)
+        while not inflater.eof:
+            chunk = view[offset : offset + CHUNK_BYTES]
+            if not chunk:
+                raise TraceError(Reason.INVALID_GZIP, "$", "The compressed bytes end too early.")
+            try:
+                part = inflater.decompress(chunk, most - size + 1)
+            except zlib.error as error:
+                raise TraceError(Reason.INVALID_GZIP, "$", f"The compressed bytes are damaged: {error}.") from None
+            size += len(part)
+            if size > most:
+                raise TraceError(Reason.TOO_LARGE, "$", f"Unpacked, it has more than {most} bytes.")
+            parts.append(part)
+            offset += len(chunk) - len(inflater.unused_data)
+        if offset == len(body):
+            return b"".join(parts)
+    raise TraceError(Reason.INVALID_GZIP, "$", f"It has more than {MAX_MEMBERS} compressed members.")
+
+
+def is_zip(source: Source) -> bool:
+    """Tells a zip by its first bytes; one that starts otherwise (self-extracting) is none of ours."""
+    return source.body[:4] == ZIP_MAGIC
+
+
+def open_zip(source: Source, budget: Budget) -> Iterator[Source]:
+    """Yields a zip's files in the order of its directory, but for what file managers add. Deflated or stored only."""
+    if source.body.count(ZIP_ENTRY) > source.limits.members:  # before `zipfile` makes an object of each
+        raise TraceError(Reason.TOO_MANY, "$", f"The archive holds more than {source.limits.members} files.")
+    with _zip_errors():
+        archive = zipfile.ZipFile(BytesIO(source.body))
+    for entry in archive.infolist():
+        if entry.is_dir() or LITTER.search(entry.filename):
+            continue
+        place = f"{source.place} › {show_name(entry.filename)}"
+        with _zip_errors(entry.filename):
+            body = _read_entry(archive, entry, budget.room())
+        budget.take(len(body))
+        yield Source(place, body, source.limits)
+
+
+def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:
+    if entry.flag_bits & 1:
+        raise TraceError(Reason.INVALID_VALUE, "$", f"{show_name(entry.filename)} is encrypted.")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        detail = f"{show_name(entry.filename)} is packed by a method that is not taken (deflate is)."
+        raise TraceError(Reason.INVALID_VALUE, "$", detail)
+    with archive.open(entry) as member:
+        body = member.read(most + 1)
+    if len(body) > most:
+        raise TraceError(Reason.TOO_LARGE, "$", f"Unpacked, {show_name(entry.filename)} has more than {most} bytes.")
+    return body
+
+
+@contextmanager
+def _zip_errors(member: str = "") -> Iterator[None]:
+    """Turns what `zipfile` raises for damaged archives into a `TraceError`."""
+    try:
+        yield
+    except ZIP_ERRORS as error:
+        what = f"{show_name(member)} in the archive" if member else "The archive"
+        raise TraceError(Reason.INVALID_VALUE, "$", f"{what} is damaged: {show_name(str(error))}.") from None
+
+
+def is_array(source: Source) -> bool:
+    """Tells a JSON array."""
+    return source.start == b"["
+
+
+def open_array(source: Source, budget: Budget) -> Iterator[Source]:
+    """Yields the elements of a JSON array, each in its own bytes."""
+    for index, element in enumerate(split_array(source.body, source.limits.members)):
+        body = bytes(element)
+        budget.take(len(body))
+        yield Source(f"{source.place} › $[{index}]", body, source.limits)
+
+
+def is_lines(source: Source) -> bool:
+    """Tells NDJSON: several lines, of which the first is a whole JSON object and the next begins another value."""
+    if source.start != b"{":
+        return False
+    lines = LINE.finditer(source.body)
+    first, second = next(lines).group().rstrip(), next(lines, None)
+    return second is not None and first.endswith(b"}") and second.group()[:1] in b"{["
+
+
+def open_lines(source: Source, budget: Budget) -> Iterator[Source]:
+    """Yields the lines that hold something."""
+    line, counted_to = 1, 0
+    for match in LINE.finditer(source.body):
+        line += source.body.count(b"\n", counted_to, match.start())
+        counted_to = match.start()
+        body = match.group().rstrip()
+        budget.take(len(body))
+        yield Source(f"{source.place} › line {line}", body, source.limits)
+
+
+PACKED: Final = Container("gzip", is_packed, open_packed)
+ZIP: Final = Container("zip", is_zip, open_zip)
+ARRAY: Final = Container("JSON array", is_array, open_array)
+LINES: Final = Container("NDJSON", is_lines, open_lines)

@@ -1,0 +1,92 @@
+"""The API's first proposal (its explainer and draft of 2019): frames with `category` and `uri`, no table of resources.
+
+A stack names its caller by `stackId` in the explainer and by `parentId` in the draft. A sample without `stackId` saw no
+stack. `line` and `column` are 1-based and say where the function is defined, as they do today.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from profcore.errors import Reason, TraceError
+from profcore.formats.importers.building import TraceBuilder, dangling, storable_text
+from profcore.formats.importers.shapes import Draft, Found, Importer, Source, read_fields
+
+TABLES: Final = frozenset({"frames", "stacks", "samples"})
+
+
+class DraftFrame(msgspec.Struct, gc=False):
+    """A frame; `name` is null for a script's top level. Of categories, the proposal had `js` alone."""
+
+    uri: str | None = None
+    name: str | None = None
+    category: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+class DraftStack(msgspec.Struct, gc=False):
+    """A node of the prefix tree."""
+
+    frameId: int
+    parentId: int | None = None
+    stackId: int | None = None
+
+
+class DraftSample(msgspec.Struct, gc=False):
+    """One observation, ms since the time origin."""
+
+    timestamp: float
+    stackId: int | None = None
+
+
+class DraftTrace(msgspec.Struct, gc=False):
+    """What `profiler.stop()` was to return."""
+
+    frames: list[DraftFrame]
+    stacks: list[DraftStack]
+    samples: list[DraftSample]
+
+
+class _Wrapped(msgspec.Struct):
+    trace: DraftTrace
+
+
+_decoder = msgspec.json.Decoder(DraftTrace)
+_wrapped_decoder = msgspec.json.Decoder(_Wrapped)
+
+
+def _can_read(source: Source) -> bool:
+    fields = source.fields
+    if "trace" in fields:
+        fields = read_fields(fields["trace"])
+    if not fields.keys() >= TABLES or "resources" in fields:
+        return False
+    frames = bytes(fields["frames"])
+    return b'"uri"' in frames or b'"category"' in frames
+
+
+def _read(source: Source) -> Iterator[Found]:
+    is_wrapped = "trace" in source.fields
+    trace = source.decode(_wrapped_decoder).trace if is_wrapped else source.decode(_decoder)
+    path = "$.trace" if is_wrapped else "$"
+    builder = TraceBuilder(source.limits, storable_text)
+    frames = [builder.frame(frame.name or "", frame.uri, frame.line, frame.column) for frame in trace.frames]
+    stacks: list[int] = []
+    for index, stack in enumerate(trace.stacks):
+        if not 0 <= stack.frameId < len(frames):
+            raise dangling(f"{path}.stacks[{index}].frameId", "frames")
+        caller = stack.parentId if stack.parentId is not None else stack.stackId
+        if caller is not None and not 0 <= caller < index:
+            detail = "A stack's caller comes before it."
+            raise TraceError(Reason.PARENT_ORDER, f"{path}.stacks[{index}]", detail)
+        stacks.append(builder.stack(None if caller is None else stacks[caller], frames[stack.frameId]))
+    for index, sample in enumerate(trace.samples):
+        if sample.stackId is not None and not 0 <= sample.stackId < len(stacks):
+            raise dangling(f"{path}.samples[{index}].stackId", "stacks")
+        builder.sample(sample.timestamp, None if sample.stackId is None else stacks[sample.stackId])
+    yield Found(Draft(builder.build()))
+
+
+EXPLAINER: Final = Importer("explainer", "the API's first proposal", _can_read, _read)

@@ -1,0 +1,105 @@
+"""The formats that can be imported, and the containers they may lie in. A new format is a module and a line here."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from profcore.errors import Reason, TraceError
+from profcore.formats.importers import (
+    cpuprofile,
+    datadog,
+    explainer,
+    firefox,
+    sentry,
+    spec,
+    speedscope,
+    trace_events,
+)
+from profcore.formats.importers.completing import Completed, Defaults, complete, digest_of
+from profcore.formats.importers.containers import ARRAY, LINES, PACKED, ZIP
+from profcore.formats.importers.shapes import Budget, Container, FileError, Importer, ImportLimits, Source, check_json
+
+IMPORTERS: Final[tuple[Importer, ...]] = (
+    spec.ENVELOPE,
+    spec.TRACE,
+    explainer.EXPLAINER,
+    datadog.DATADOG,
+    sentry.SENTRY,
+    cpuprofile.CPUPROFILE,
+    trace_events.TRACE_EVENTS,
+    firefox.FIREFOX,
+    speedscope.SPEEDSCOPE,
+)
+# Asked after the formats: some of those are arrays or lines themselves.
+CONTAINERS: Final[tuple[Container, ...]] = (PACKED, ZIP, ARRAY, LINES)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """One trace of a file: its place there, the format it came in, and the envelope made of it."""
+
+    place: str
+    importer: Importer
+    completed: Completed
+
+
+def read_file(name: str, body: bytes, defaults: Defaults, limits: ImportLimits) -> Iterator[Imported]:
+    """Yields every trace of a file, in its order. Raises `FileError` at the first fault, and nothing else.
+
+    `name` is for people; it may be anything. The same bytes with the same defaults give the same traces.
+    """
+    if len(body) > limits.file_bytes:
+        detail = f"The file has {len(body)} bytes; at most {limits.file_bytes} are taken."
+        raise FileError(name, TraceError(Reason.TOO_LARGE, "$", detail))
+    source = Source(name, body, limits)
+    for count, imported in enumerate(_read(source, Budget(limits), limits.nesting, defaults)):
+        if count >= limits.traces:
+            detail = f"The file has more than {limits.traces} traces."
+            raise FileError(imported.place, TraceError(Reason.TOO_MANY, "$", detail))
+        yield imported
+
+
+def find_importer(source: Source) -> Importer | None:
+    """Returns the format an input is in, or None."""
+    return next((importer for importer in IMPORTERS if importer.can_read(source)), None)
+
+
+def _read(source: Source, budget: Budget, nesting: int, defaults: Defaults) -> Iterator[Imported]:
+    try:
+        importer = find_importer(source)
+        if importer is not None:
+            yield from _read_one(source, importer, defaults)
+            return
+        container = next((container for container in CONTAINERS if container.can_open(source)), None)
+        if container is None:
+            raise _unknown(source)
+        if nesting == 0:
+            detail = f"Containers lie in each other more than {source.limits.nesting} deep."
+            raise TraceError(Reason.TOO_NESTED, "$", detail)
+        for inner in container.open(source, budget):
+            yield from _read(inner, budget, nesting - 1, defaults)
+    except TraceError as error:
+        raise FileError(source.place, error) from None
+
+
+def _read_one(source: Source, importer: Importer, defaults: Defaults) -> Iterator[Imported]:
+    digest = digest_of(source.body)
+    for index, found in enumerate(importer.read(source)):
+        completed = complete(
+            found,
+            digest=digest,
+            index=index,
+            format_name=importer.name,
+            defaults=defaults,
+            limits=source.limits,
+        )
+        yield Imported(source.place, importer, completed)
+
+
+def _unknown(source: Source) -> TraceError:
+    if not source.start:
+        return TraceError(Reason.EMPTY_BODY, "$", "It is empty.")
+    if source.start in b"{[":
+        check_json(source)
+    titles = ", ".join(importer.title for importer in IMPORTERS)
+    return TraceError(Reason.UNSUPPORTED_MEDIA, "$", f"This is in no format that can be read: {titles}.")

@@ -1,0 +1,224 @@
+"""Sentry's browser profiles: chunks (sample format 2), transaction profiles (format 1), and envelopes around them.
+
+Stacks are lists of frames, leaf first. A profiler's session (`profiler_id`) is taken for a page view: it lasts as long
+as the document at most. The browser SDK hands on the API's positions, which are where functions are defined; profiles
+of other platforms are not of pages and are refused.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from profcore.errors import Reason, TraceError
+from profcore.formats.importers.building import TraceBuilder, dangling, invalid, storable_text
+from profcore.formats.importers.completing import is_known_time
+from profcore.formats.importers.ours import read_time
+from profcore.formats.importers.shapes import Draft, Found, Importer, Source, decode, read_fields
+from profcore.wire import Trace
+
+PROFILE_FIELDS: Final = frozenset({"profile", "platform", "version"})
+PROFILE_ITEMS: Final = frozenset({"profile", "profile_chunk"})
+LINE: Final = re.compile(rb"[^\n]+")
+NOTE_IDLE: Final = "The SDK books idle samples to its first stack (stack_id 0): what that stack shows may be idle time."
+
+
+class Frame(msgspec.Struct, gc=False):
+    """A frame: 1-based position of the definition, as the API gave it."""
+
+    function: str | None = None
+    abs_path: str | None = None
+    lineno: int | None = None
+    colno: int | None = None
+
+
+class Sample(msgspec.Struct, gc=False):
+    """One observation: epoch seconds in format 2, ns since the start, as text, in format 1."""
+
+    stack_id: int
+    thread_id: str | int = "0"
+    timestamp: float | None = None
+    elapsed_since_start_ns: str | int | None = None
+
+
+class Tables(msgspec.Struct, gc=False):
+    """`profile`: samples, stacks as lists of frames with the leaf first, frames."""
+
+    samples: list[Sample]
+    stacks: list[list[int]]
+    frames: list[Frame]
+
+
+class Transaction(msgspec.Struct, gc=False):
+    """What a profile of format 1 was taken for."""
+
+    name: str | None = None
+
+
+class Runtime(msgspec.Struct, gc=False):
+    """In format 1, `version` is the user agent."""
+
+    version: str | None = None
+
+
+class Profile(msgspec.Struct, gc=False):
+    """A chunk or a transaction's profile."""
+
+    profile: Tables
+    platform: str
+    version: str
+    release: str | None = None
+    profiler_id: str | None = None
+    event_id: str | None = None
+    timestamp: str | float | None = None
+    transactions: list[Transaction] = []
+    transaction: Transaction | None = None
+    runtime: Runtime | None = None
+
+
+class ItemHeader(msgspec.Struct, gc=False):
+    """The line before an item of an envelope; without `length` the item ends with its line."""
+
+    type: str
+    length: int | None = None
+
+
+_profile_decoder = msgspec.json.Decoder(Profile)
+_item_decoder = msgspec.json.Decoder(ItemHeader)
+
+
+def _is_profile(source: Source) -> bool:
+    fields = source.fields
+    if not fields.keys() >= PROFILE_FIELDS:
+        return False
+    return {"samples", "stacks", "frames"} <= read_fields(fields["profile"]).keys()
+
+
+def _is_envelope(source: Source) -> bool:
+    """Tells a Sentry envelope: a line with its header, then one with an item's."""
+    if source.start != b"{":
+        return False
+    lines = LINE.finditer(source.body)
+    header, item = next(lines).group(), next(lines, None)
+    if item is None or not read_fields(header).keys() & {"event_id", "sent_at", "dsn", "sdk"}:
+        return False
+    fields = read_fields(item.group())
+    return "type" in fields and "profile" not in fields
+
+
+def _can_read(source: Source) -> bool:
+    return _is_profile(source) or _is_envelope(source)
+
+
+def _read(source: Source) -> Iterator[Found]:
+    if _is_profile(source):
+        yield _convert(source.decode(_profile_decoder), source)
+        return
+    count = 0
+    for number, body in _profile_items(source):
+        count += 1
+        profile = decode(body, _profile_decoder, source.limits, f"$[{number}]")
+        yield _convert(profile, source, f"$[{number}]")
+    if not count:
+        raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", "The Sentry envelope holds no profile.")
+
+
+def _profile_items(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Yields the profiles of an envelope, each with its item's number."""
+    body = source.body
+    offset = body.find(b"\n") + 1
+    for number in range(source.limits.members):
+        while body[offset : offset + 1] in (b"\n", b"\r"):
+            offset += 1
+        end = body.find(b"\n", offset)
+        if offset >= len(body) or offset == 0:
+            return
+        header = decode(body[offset : end if end >= 0 else len(body)], _item_decoder, source.limits, f"$[{number}]")
+        start = end + 1 if end >= 0 else len(body)
+        if header.length is None:
+            stop = body.find(b"\n", start)
+            stop = len(body) if stop < 0 else stop
+        else:
+            stop = start + header.length
+            if not start <= stop <= len(body):
+                raise invalid(f"$[{number}]", "The item is longer than the file.")
+        if header.type in PROFILE_ITEMS:
+            yield number, body[start:stop]
+        offset = stop
+    raise TraceError(Reason.TOO_MANY, "$", f"The envelope has more than {source.limits.members} items.")
+
+
+def _convert(profile: Profile, source: Source, path: str = "$") -> Found:
+    if profile.platform != "javascript":
+        detail = (
+            f"Profiles of browsers are read (platform javascript), not of {storable_text(profile.platform)[:40]!r}."
+        )
+        raise TraceError(Reason.UNSUPPORTED_MEDIA, f"{path}.platform", detail)
+    tables = profile.profile
+    is_chunk = profile.version == "2"
+    times = _chunk_times(tables.samples, path) if is_chunk else _transaction_times(tables.samples, path)
+    origin = times[0] if is_chunk and times else _start_of(profile)
+    shown = [time - times[0] for time in times] if is_chunk else times
+    named = profile.transactions[0] if profile.transactions else profile.transaction
+    draft = Draft(
+        _build(tables, shown, source, path),
+        viewId=_hex_uuid(profile.profiler_id if is_chunk else profile.event_id),
+        release=profile.release or None,
+        timeOrigin=origin if origin is not None and is_known_time(origin) else None,
+        page=(named.name or None) if named is not None and not is_chunk else None,
+        userAgent=profile.runtime.version if profile.runtime is not None else None,
+    )
+    return Found(draft, (NOTE_IDLE,) if is_chunk else ())
+
+
+def _build(tables: Tables, times: Sequence[float], source: Source, path: str) -> Trace:
+    builder = TraceBuilder(source.limits, storable_text)
+    frames = [builder.frame(frame.function or "", frame.abs_path, frame.lineno, frame.colno) for frame in tables.frames]
+    stacks: list[int | None] = []
+    for index, stack in enumerate(tables.stacks):
+        if any(not 0 <= frame < len(frames) for frame in stack):
+            raise dangling(f"{path}.profile.stacks[{index}]", "frames")
+        stacks.append(builder.path(frames[frame] for frame in reversed(stack)))
+    for index, (sample, time) in enumerate(zip(tables.samples, times, strict=True)):
+        if not 0 <= sample.stack_id < len(stacks):
+            raise dangling(f"{path}.profile.samples[{index}].stack_id", "stacks")
+        builder.sample(time, stacks[sample.stack_id])
+    return builder.build()
+
+
+def _chunk_times(samples: Sequence[Sample], path: str) -> list[float]:
+    """Returns epoch ms."""
+    times = []
+    for index, sample in enumerate(samples):
+        if sample.timestamp is None:
+            raise TraceError(Reason.MISSING_FIELD, f"{path}.profile.samples[{index}].timestamp", "It has no time.")
+        times.append(sample.timestamp * 1000)
+    return times
+
+
+def _transaction_times(samples: Sequence[Sample], path: str) -> list[float]:
+    """Returns ms since the profile's start."""
+    times = []
+    for index, sample in enumerate(samples):
+        elapsed = sample.elapsed_since_start_ns
+        if elapsed is None or (isinstance(elapsed, str) and not re.fullmatch(r"-?[0-9]{1,18}", elapsed)):
+            raise invalid(f"{path}.profile.samples[{index}].elapsed_since_start_ns", "It is no number of ns.")
+        if not -(10**18) < int(elapsed) < 10**18:
+            raise TraceError(Reason.OUT_OF_RANGE, f"{path}.profile.samples[{index}]", "The time is out of range.")
+        times.append(int(elapsed) / 1e6)
+    return times
+
+
+def _start_of(profile: Profile) -> float | None:
+    if isinstance(profile.timestamp, float):
+        return profile.timestamp * 1000
+    return read_time(profile.timestamp)
+
+
+def _hex_uuid(text: str | None) -> UUID | None:
+    return UUID(text) if text is not None and re.fullmatch("[0-9a-fA-F]{32}", text) else None
+
+
+SENTRY: Final = Importer("sentry", "Sentry's profile chunks", _can_read, _read)

@@ -1,0 +1,220 @@
+"""What importers read and give: an input with its place, the traces found in it, and the limits of both."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from profcore.errors import Reason, TraceError
+from profcore.wire import UNREADABLE, Device, Limits, Mark, Trace, explain
+
+WHITESPACE: Final = b" \t\r\n"
+_NO_FIELDS: Final[Mapping[str, msgspec.Raw]] = MappingProxyType({})
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportLimits:
+    """Bounds of one file; the settings named `IMPORT_MAX_…` hold their numbers and reasons.
+
+    `input_bytes` bounds one profile, `expanded_bytes` all that comes out of a file's containers together, `members`
+    what its containers hold together, `nesting` containers within containers, `values` the JSON values of one profile,
+    `trace_bytes` the envelope that is made of a trace.
+    """
+
+    file_bytes: int = 50 * 2**20
+    input_bytes: int = 100 * 2**20
+    expanded_bytes: int = 400 * 2**20
+    nesting: int = 4
+    members: int = 10_000
+    traces: int = 10_000
+    values: int = 4_000_000
+    trace_bytes: int = 50 * 2**20
+    envelope: Limits = field(default_factory=Limits)
+
+
+class FileError(Exception):
+    """A file cannot be imported: the place in it (`upload.zip › lab.cpuprofile`), a JSON path there, a sentence."""
+
+    def __init__(self, place: str, error: TraceError) -> None:
+        super().__init__(f"{place}: {error.detail} (at {error.path})")
+        self.place = place
+        self.reason = error.reason
+        self.path = error.path
+        self.detail = error.detail
+
+
+class Source:
+    """One input: some bytes, and its place for people. What several importers ask about is read once."""
+
+    def __init__(self, place: str, body: bytes, limits: ImportLimits) -> None:
+        self.place = place
+        self.body = body
+        self.limits = limits
+
+    @cached_property
+    def start(self) -> bytes:
+        """The first byte that is no white space, b"" for an empty input."""
+        return self.body[:64].lstrip(WHITESPACE)[:1] or self.body.lstrip(WHITESPACE)[:1]
+
+    @cached_property
+    def fields(self) -> Mapping[str, msgspec.Raw]:
+        """Those of `FIELDS` that a JSON object has, unread; none for anything else."""
+        return read_fields(self.body) if self.start == b"{" else _NO_FIELDS
+
+    @cached_property
+    def first_fields(self) -> Mapping[str, msgspec.Raw]:
+        """The same of the first element of a JSON array."""
+        if self.start != b"[":
+            return _NO_FIELDS
+        try:
+            first = _first_decoder.decode(self.body).first
+        except UNREADABLE:
+            return _NO_FIELDS
+        return read_fields(first)
+
+    def decode(self, decoder: "msgspec.json.Decoder[T]") -> T:
+        """Decodes the body. Raises `TraceError` with a JSON path."""
+        return decode(self.body, decoder, self.limits)
+
+
+class _First(msgspec.Struct, array_like=True):
+    first: msgspec.Raw = msgspec.Raw(b"")
+
+
+_first_decoder = msgspec.json.Decoder(_First)
+_raw_decoder = msgspec.json.Decoder(msgspec.Raw)
+_ABSENT: Final = msgspec.Raw(b"")
+# The fields by which formats are told. Others are passed over, so that an object of millions of them costs nothing.
+FIELDS: Final = (
+    *("viewId", "seq", "release", "timeOrigin", "sampleInterval", "trace", "timing"),
+    *("resources", "frames", "stacks", "samples", "clocksOrigin", "wall-time.json", "event"),
+    *("profile", "platform", "version", "event_id", "sent_at", "dsn", "sdk", "type"),
+    *("nodes", "timeDeltas", "traceEvents", "ph", "pid", "meta", "threads", "$schema", "shared", "profiles"),
+)
+_Fields = msgspec.defstruct(
+    "_Fields",
+    [(f"f{index}", msgspec.Raw, _ABSENT) for index in range(len(FIELDS))],
+    rename={f"f{index}": name for index, name in enumerate(FIELDS)},
+)
+_fields_decoder = msgspec.json.Decoder(_Fields)
+
+
+def read_fields(body: bytes | msgspec.Raw) -> Mapping[str, msgspec.Raw]:
+    """Returns those of `FIELDS` that an object has, unread; none for what is no object."""
+    try:
+        values = msgspec.structs.astuple(_fields_decoder.decode(body))
+    except UNREADABLE:
+        return _NO_FIELDS
+    return {name: value for name, value in zip(FIELDS, values, strict=True) if value is not _ABSENT}
+
+
+def decode(body: bytes | msgspec.Raw, decoder: "msgspec.json.Decoder[T]", limits: ImportLimits, path: str = "$") -> T:
+    """Decodes JSON into typed values, its values bounded by its commas and braces.
+
+    `path` is where the bytes stand in their input. Raises `TraceError`, and nothing else.
+    """
+    body = bytes(body)
+    if body.count(b",") + body.count(b"{") + body.count(b"[") > limits.values:
+        raise TraceError(Reason.TOO_MANY, path, f"The JSON has more than {limits.values} values.")
+    return _decode(body, decoder, path)
+
+
+def check_json(source: Source) -> None:
+    """Raises `TraceError` where an input is no JSON."""
+    _decode(source.body, _raw_decoder, "$")
+
+
+def decode_bulky(source: Source, decoder: "msgspec.json.Decoder[T]") -> T:
+    """Decodes an input of many objects of which little is kept: only objects are bounded, by their braces."""
+    if source.body.count(b"{") > source.limits.values:
+        raise TraceError(Reason.TOO_MANY, "$", f"The JSON has more than {source.limits.values} objects.")
+    return _decode(source.body, decoder, "$")
+
+
+def _decode(body: bytes, decoder: "msgspec.json.Decoder[T]", path: str) -> T:
+    try:
+        return decoder.decode(body)
+    except UNREADABLE as error:
+        found = explain(error)
+        raise TraceError(found.reason, path + found.path[1:], found.detail) from None
+
+
+class Draft(msgspec.Struct, gc=False):
+    """A trace and what its file says of it: the fields of an envelope, all but the trace optional."""
+
+    trace: Trace
+    viewId: UUID | None = None
+    seq: int | None = None
+    release: str | None = None
+    timeOrigin: float | None = None
+    sampleInterval: float | None = None
+    page: str | None = None
+    url: str | None = None
+    traceId: UUID | None = None
+    viewStart: float | None = None
+    requestedInterval: float | None = None
+    sampleRate: float = 1.0
+    reason: str | None = None
+    userAgent: str | None = None
+    isolated: bool | None = None
+    device: Device | None = None
+    marks: list[Mark] = []
+    tags: dict[str, str] | list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One trace of an input. `body` is an envelope as it came, kept verbatim; `notes` say what was lost."""
+
+    draft: Draft
+    notes: tuple[str, ...] = ()
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """One format: `can_read` tells it by its shape, `read` gives its traces or raises `TraceError` with a JSON path."""
+
+    name: str
+    title: str
+    can_read: Callable[[Source], bool]
+    read: Callable[[Source], Iterator[Found]]
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One kind of container: `open` yields further inputs; `Budget` bounds what they are together."""
+
+    name: str
+    can_open: Callable[[Source], bool]
+    open: Callable[[Source, "Budget"], Iterator[Source]]
+
+
+class Budget:
+    """What a file's containers may still give, all together."""
+
+    def __init__(self, limits: ImportLimits) -> None:
+        self.limits = limits
+        self._bytes = limits.expanded_bytes
+        self._members = limits.members
+
+    def room(self) -> int:
+        """Returns how many bytes the next input may have."""
+        return min(self._bytes, self.limits.input_bytes)
+
+    def take(self, size: int) -> None:
+        """Takes one input of `size` bytes. Raises `TraceError` where that is too much."""
+        if size > self.limits.input_bytes:
+            raise TraceError(Reason.TOO_LARGE, "$", f"It has more than {self.limits.input_bytes} bytes.")
+        self._bytes -= size
+        if self._bytes < 0:
+            detail = f"Unpacked, the file has more than {self.limits.expanded_bytes} bytes."
+            raise TraceError(Reason.TOO_LARGE, "$", detail)
+        self._members -= 1
+        if self._members < 0:
+            raise TraceError(Reason.TOO_MANY, "$", f"The file holds more than {self.limits.members} inputs.")

@@ -1,0 +1,216 @@
+"""`import_traces`: whole files or nothing, by the door's own way."""
+
+import gzip
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import OperationalError, connection
+from pytest_django import Settings
+
+from ingest.models import Project
+from ingest.services import Arrival, store_arrivals
+from tests.aggregate.posting import fold_all
+from tests.corpus import corpus_envelopes
+from tests.envelopes import make_envelope
+from tests.ingest.door import Door, ndjson
+
+SAMPLES = Path(__file__).parents[1] / "data" / "imports"
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wakes no worker: there is none."""
+    monkeypatch.setattr("ingest.importing.wake_worker", lambda: False)
+
+
+def run(*words: object, release: str | None = "1.0.0", page: str | None = "/cart") -> tuple[str, str]:
+    out, err = StringIO(), StringIO()
+    given = [word for name, value in (("--release", release), ("--page", page)) if value for word in (name, value)]
+    try:
+        call_command("import_traces", *map(str, words), "--project", "shop", *given, stdout=out, stderr=err)
+    except CommandError as error:
+        return out.getvalue(), f"{err.getvalue()}{error}"
+    return out.getvalue(), err.getvalue()
+
+
+def write(path: Path, body: bytes) -> Path:
+    path.write_bytes(body)
+    return path
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.iterdir()), ids=lambda path: path.name)
+def test_every_sample_comes_in_and_is_folded(door: Door, path: Path) -> None:
+    out, err = run(path)
+
+    assert err == ""
+    traces = int(out.split(": ")[1].split(" ")[0])
+    assert len(door.receipts()) == traces > 0
+    fold_all()
+    assert {state for (state,) in door.receipts("state")} == {1}
+    assert door.rows("SELECT count(*) FROM aggregate_func WHERE project_id = %(project)s")[0][0] > 0
+
+
+def test_the_report_tells_format_place_and_what_is_missing(door: Door) -> None:
+    out, _ = run(SAMPLES / "lab.cpuprofile", SAMPLES / "envelope.json")
+
+    assert out.splitlines() == [
+        "lab.cpuprofile: 1 trace",
+        "  1 trace from a .cpuprofile (lab.cpuprofile)",
+        "    not said there: release, time, page, sampling interval, page view",
+        "    Time in (program) came in without a stack: it counts as idle where no long task covers it.",
+        "envelope.json: 1 trace",
+        "  1 trace from Fieldflame's envelope (envelope.json)",
+    ]
+
+
+def test_importing_again_changes_nothing_packed_or_not(door: Door, tmp_path: Path) -> None:
+    first = SAMPLES / "speedscope.json"
+    run(first)
+    before = door.receipts("view_id::text, seq, received_at"), door.bodies()
+
+    out, _ = run(write(tmp_path / "again.gz", gzip.compress(first.read_bytes())), release="other", page="/other")
+    assert out.splitlines()[0] == "again.gz: 2 traces, 2 of them there already"
+    assert (door.receipts("view_id::text, seq, received_at"), door.bodies()) == before
+
+
+def test_an_envelope_is_stored_as_it_came(door: Door) -> None:
+    run(SAMPLES / "envelope.json", release=None, page=None)
+
+    assert door.bodies() == [(SAMPLES / "envelope.json").read_bytes()]
+    assert door.pages() == ["/cart"]
+
+
+def test_a_posted_trace_that_is_imported_too_is_known(door: Door, tmp_path: Path) -> None:
+    envelopes = [make_envelope("a", seq=seq) for seq in range(3)]
+    door.post(envelopes[0])
+
+    out, _ = run(write(tmp_path / "traces.ndjson", ndjson(*envelopes)))
+    assert out.splitlines()[0] == "traces.ndjson: 3 traces, 1 of them there already"
+    assert len(door.receipts()) == 3
+
+
+def test_a_fault_anywhere_keeps_the_whole_file_out_and_the_other_files_in(door: Door, tmp_path: Path) -> None:
+    bad = write(tmp_path / "bad.ndjson", ndjson(make_envelope("a"), make_envelope("b"), make_envelope("c", seq=-1)))
+
+    out, err = run(bad, SAMPLES / "trace.json", tmp_path / "absent")
+    assert err.splitlines() == [
+        "bad.ndjson › line 3: -1 does not lie between 0 and 2147483647. (at $.seq) [out_of_range]",
+        f"{tmp_path}/absent cannot be read: No such file or directory.",
+        "2 of 3 files did not come in.",
+    ]
+    assert out.startswith("trace.json: 1 trace\n")
+    assert len(door.receipts()) == 1
+
+
+def test_a_dry_run_stores_nothing_and_tells_the_same(door: Door) -> None:
+    out, _ = run(SAMPLES / "trace.json", "--dry-run")
+
+    assert out.startswith("trace.json: 1 trace could come in\n")
+    assert door.receipts() == []
+    assert door.pages() == []
+
+
+@pytest.mark.parametrize(
+    ("release", "page", "path"), [(None, "/cart", "$.release"), ("1.0.0", None, "$.page"), (None, None, "$.release")]
+)
+def test_what_nobody_says_is_asked_for(door: Door, release: str | None, page: str | None, path: str) -> None:
+    _, err = run(SAMPLES / "trace.json", release=release, page=page)
+
+    assert f"(at {path})" in err
+    assert "none was given" in err
+    assert door.receipts() == []
+
+
+def test_a_quota_takes_the_whole_file_or_nothing_of_it_and_known_traces_cost_nothing(
+    door: Door, tmp_path: Path
+) -> None:
+    Project.objects.filter(pk=door.project_id).update(max_traces_per_day=4)
+    two = write(tmp_path / "two.json", json.dumps([make_envelope("a"), make_envelope("b")]).encode())
+    three = write(tmp_path / "three.json", json.dumps([make_envelope(word) for word in "cde"]).encode())
+
+    assert run(two)[1] == ""
+    assert run(two)[1] == ""
+    assert "quota_exceeded" in run(three)[1]
+    assert len(door.receipts()) == 2
+    assert door.rows("SELECT traces FROM ingest_daycount WHERE project_id = %(project)s") == [(2,)]
+
+
+def test_a_project_without_room_for_more_pages_takes_nothing(door: Door, settings: Settings, tmp_path: Path) -> None:
+    settings.INGEST_MAX_GROUPS = 1
+    file = write(tmp_path / "f.json", json.dumps([make_envelope("a"), make_envelope("b", page="/other")]).encode())
+
+    assert "too_many_pages" in run(file)[1]
+    assert door.receipts() == []
+
+
+def test_a_project_whose_queue_is_full_takes_nothing(door: Door, settings: Settings) -> None:
+    settings.INGEST_MAX_PENDING = 0
+
+    assert "too_many_pending" in run(SAMPLES / "trace.json")[1]
+    assert door.receipts() == []
+
+
+def test_a_database_that_fails_halfway_keeps_nothing(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def store_and_fail(**words: Any) -> list[Arrival]:  # Any: what the real one takes
+        calls.append(len(words["arrivals"]))
+        if len(calls) == 2:
+            raise OperationalError("the server closed the connection")
+        return store_arrivals(**words)
+
+    monkeypatch.setattr("ingest.importing.store_arrivals", store_and_fail)
+    file = write(tmp_path / "many.ndjson", ndjson(*(make_envelope("a", seq=seq) for seq in range(150))))
+    with pytest.raises(OperationalError):
+        run(file)
+    assert calls == [100, 50]
+    assert door.receipts() == []
+
+
+def test_a_missing_partition_is_made(door: Door) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'ingest_rawtrace'::regclass")
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"DROP TABLE {name}")
+
+    assert run(SAMPLES / "trace.json")[1] == ""
+    assert len(door.bodies()) == 1
+
+
+def test_traces_from_long_ago_are_told(door: Door, tmp_path: Path) -> None:
+    old = make_envelope("a", timeOrigin=1_500_000_000_000, viewStart=1_500_000_000_000)
+
+    out, _ = run(write(tmp_path / "old.json", json.dumps(old).encode()))
+    assert out.splitlines()[-1] == "  1 trace from before the last 7 days: counted as 7 days old"
+
+
+def test_the_importing_persons_browser_is_nobodys(door: Door) -> None:
+    run(SAMPLES / "trace.json")
+
+    assert door.receipts("browser, device_class, isolated, sample_rate") == [(0, 0, None, 1.0)]
+
+
+def test_a_file_beyond_its_limit_is_refused_by_name(door: Door, settings: Settings, tmp_path: Path) -> None:
+    settings.IMPORT_MAX_FILE_BYTES = 100
+
+    _, err = run(write(tmp_path / "big.json", b" " * 101))
+    assert "big.json: The file has 101 bytes; at most 100 are taken." in err
+
+
+def test_the_recorded_corpus_comes_in_as_one_file(door: Door, tmp_path: Path) -> None:
+    lines = [json.dumps(envelope, separators=(",", ":")).encode() for _, envelope in list(corpus_envelopes())[:120]]
+    file = write(tmp_path / "corpus.ndjson.gz", gzip.compress(b"\n".join(lines)))
+
+    out, err = run(file, release=None, page=None)
+    assert err == ""
+    assert out.splitlines()[:2] == [
+        "corpus.ndjson.gz: 120 traces",
+        "  120 traces from Fieldflame's envelope (corpus.ndjson.gz › line 1)",
+    ]
+    assert sorted(door.bodies()) == sorted(lines)

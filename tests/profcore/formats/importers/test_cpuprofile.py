@@ -1,0 +1,94 @@
+""".cpuprofile: 0-based positions, V8's own nodes, deltas in µs."""
+
+from typing import Any
+
+import pytest
+
+from profcore.errors import Reason
+from profcore.formats.importers.shapes import FileError
+from profcore.funcs import read_func_keys
+from tests.profcore.formats.importers.reading import PLACES, lines, places, read, read_envelope, sample, sample_json
+
+
+def test_v8s_own_nodes_become_markers_and_positions_one_based() -> None:
+    envelope = read_envelope(sample("lab.cpuprofile"))
+
+    assert lines(envelope) == [
+        "0 main",
+        "10 main render",
+        "20 main render price",
+        "30 main render price",
+        "40 -",
+        "50 main render setTimeout",
+        "60 - [gc]",
+        "70 - [other]",
+        "80 -",
+    ]
+    assert places(envelope) == PLACES
+
+
+def test_the_file_tells_neither_time_nor_page() -> None:
+    (imported,) = read(sample("lab.cpuprofile"))
+
+    assert imported.completed.missing == ("release", "timeOrigin", "page", "sampleInterval", "viewId")
+
+
+def test_a_pages_own_function_may_be_called_idle() -> None:
+    profile = sample_json("lab.cpuprofile")
+    profile["nodes"][4]["callFrame"]["functionName"] = "(idle)"
+    profile["nodes"][7]["callFrame"]["functionName"] = "(program)"
+
+    shown = lines(read_envelope(profile))
+    assert shown[0] == "0 (idle)"
+    assert shown[5] == "50 (idle) render (program)"
+
+
+def test_a_name_that_looks_misread_stays_as_the_file_has_it() -> None:
+    profile = sample_json("lab.cpuprofile")
+    for index, name in ((4, "Ã©"), (5, "é"), (6, "日本"), (7, "a\0b")):
+        profile["nodes"][index]["callFrame"]["functionName"] = name
+
+    keys = read_func_keys(read_envelope(profile).trace, page_url=None, page="/")
+    assert sorted(key.name for key in keys) == sorted(["Ã©", "é", "日本", "a\ufffdb"])
+
+
+def test_samples_may_step_back_in_time() -> None:
+    profile = sample_json("lab.cpuprofile")
+    profile["timeDeltas"][2] = -3_000
+
+    assert lines(read_envelope(profile))[2] == "7 main render price"
+
+
+def _broken(change: str) -> Any:
+    profile = sample_json("lab.cpuprofile")
+    nodes = profile["nodes"]
+    if change == "child":
+        nodes[0]["children"] = [99]
+    elif change == "twin":
+        nodes[1]["id"] = 3
+    elif change == "cycle":
+        nodes[0]["children"], nodes[6]["children"] = [2, 3, 4], [5]
+    elif change == "callers":
+        nodes[1]["children"] = [6]
+    elif change == "sample":
+        profile["samples"][1] = 99
+    elif change == "deltas":
+        profile["timeDeltas"].pop()
+    return profile
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "path"),
+    [
+        ("child", Reason.DANGLING_ID, "$.nodes[0]"),
+        ("twin", Reason.INVALID_VALUE, "$.nodes"),
+        ("cycle", Reason.INVALID_VALUE, "$.nodes"),
+        ("callers", Reason.INVALID_VALUE, "$.nodes[4]"),
+        ("sample", Reason.DANGLING_ID, "$.samples[1]"),
+        ("deltas", Reason.INVALID_VALUE, "$.samples"),
+    ],
+)
+def test_a_fault_is_named_by_its_path(change: str, reason: Reason, path: str) -> None:
+    with pytest.raises(FileError) as caught:
+        read(_broken(change))
+    assert (caught.value.reason, caught.value.path) == (reason, path)

@@ -1,0 +1,67 @@
+"""Chrome's trace events: profiles in chunks, long tasks, the page, the time."""
+
+import pytest
+
+from profcore.formats.importers.shapes import FileError
+from profcore.wire import Mark
+from tests.profcore.formats.importers.reading import PLACES, lines, places, read, read_envelope, sample, sample_json
+
+
+def test_the_chunks_of_a_profile_are_put_together() -> None:
+    envelope = read_envelope(sample("trace-events.json"))
+
+    assert lines(envelope) == lines(read_envelope(sample("lab.cpuprofile")))
+    assert places(envelope) == PLACES
+
+
+def test_the_trace_tells_its_time_its_page_and_its_long_tasks() -> None:
+    envelope = read_envelope(sample("trace-events.json"))
+
+    assert (envelope.timeOrigin, envelope.url) == (1_795_256_990_000, "https://shop.example/cart?coupon=1")
+    assert envelope.marks == [Mark("longtask", 0, 72)]
+
+
+def test_an_array_of_events_in_any_order_is_read_too() -> None:
+    file = sample_json("trace-events.json")
+
+    assert lines(read_envelope(file["traceEvents"][::-1])) == lines(read_envelope(file))
+
+
+def test_one_event_may_hold_the_whole_profile() -> None:
+    profile = sample_json("lab.cpuprofile")
+    event = {"name": "CpuProfile", "ph": "I", "pid": 1, "tid": 1, "ts": 5, "args": {"data": {"cpuProfile": profile}}}
+
+    assert lines(read_envelope([event])) == lines(read_envelope(sample("lab.cpuprofile")))
+
+
+def test_of_two_profiles_of_a_thread_the_one_with_more_samples_is_read() -> None:
+    events = sample_json("trace-events.json")["traceEvents"]
+    events.append({**events[2], "id": "0x2"})
+    events.append({**events[3], "id": "0x2"})
+
+    (imported,) = read(events)
+    assert len(imported.completed.envelope.trace.samples) == 9
+    assert any("Several profiles" in note for note in imported.completed.notes)
+
+
+def test_two_threads_are_two_views() -> None:
+    events = sample_json("trace-events.json")["traceEvents"]
+    events += [{**event, "pid": 13} for event in events[2:4]]
+
+    first, second = read(events)
+    assert first.completed.envelope.viewId != second.completed.envelope.viewId
+    assert (first.completed.envelope.url is None, second.completed.envelope.url) == (False, None)
+
+
+def test_a_trace_without_a_profile_says_so() -> None:
+    with pytest.raises(FileError, match="no CPU profile"):
+        read([{"ph": "X", "pid": 1, "tid": 1, "ts": 0, "name": "RunTask"}])
+
+
+def test_a_fault_is_named_by_the_event_it_is_in() -> None:
+    file = sample_json("trace-events.json")
+    file["traceEvents"][3]["args"]["data"]["cpuProfile"]["samples"][0] = "x"
+
+    with pytest.raises(FileError) as caught:
+        read(file)
+    assert caught.value.path == "$.traceEvents[3].args.data.cpuProfile.samples[0]"
