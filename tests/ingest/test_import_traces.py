@@ -213,7 +213,7 @@ def test_traces_from_long_ago_are_told(door: Door, tmp_path: Path) -> None:
 def test_the_importing_persons_browser_is_nobodys(door: Door) -> None:
     run(SAMPLES / "trace.json")
 
-    assert door.receipts("browser, device_class, isolated, sample_rate") == [(0, 0, None, 1.0)]
+    assert door.receipts("browser, device_class, isolated, sample_rate") == [(0, 0, None, None)]
 
 
 def test_a_file_beyond_its_limit_is_refused_by_name(door: Door, settings: Settings, tmp_path: Path) -> None:
