@@ -1,0 +1,79 @@
+"""How jobs read: without an answer's bounds, in pages, telling how far they have come; and what ends them."""
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from aggregate.jobruns import JobRun
+from dashboard.preparing import run_jobs
+from ingest.models import Project
+from tests.aggregate.posting import rows
+from tests.dashboard.jobs import API, JOBS, body_of, start
+
+pytestmark = pytest.mark.usefixtures("no_broker")
+
+
+def test_what_is_too_large_for_an_answer_says_how_to_get_it_and_a_job_does_it(
+    client: Client, site: Project, token: dict[str, str], settings: Settings
+) -> None:
+    expected = body_of(client.get(API + "functions?tag=cache:warm", headers=token))
+    for name in ("READ_MAX_VIEWS", "READ_MAX_RAW_TRACES", "READ_MAX_RAW_BYTES"):
+        setattr(settings, name, 1)
+        for address, kind in [
+            ("functions?tag=cache:warm", "functions"),
+            ("calltree?tag=cache:warm", "calltree"),
+            ("profile?format=firefox&tag=cache:warm", "profile"),
+        ]:
+            refused = client.get(API + address, headers=token)
+            assert refused.status_code == 400
+            assert f'POST {JOBS} with {{"kind": "{kind}"' in refused.json()["detail"]
+        setattr(settings, name, 10**9)
+    for name in ("READ_MAX_VIEWS", "READ_MAX_RAW_TRACES", "READ_MAX_RAW_BYTES"):
+        setattr(settings, name, 1)
+    job = start(client, token, "functions", tag="cache:warm")
+    run_jobs()
+    assert body_of(client.get(f"{job['url']}/result", headers=token)) == expected
+
+
+def test_expired_bodies_fail_the_job_with_the_field(client: Client, site: Project, token: dict[str, str]) -> None:
+    rows("DELETE FROM ingest_rawtrace WHERE seq = 1 RETURNING 1")
+    job = start(client, token, "calltree", tag=["cache:warm"])
+    run_jobs()
+    failed = client.get(job["url"], headers=token).json()
+    assert failed["state"] == "failed"
+    assert failed["error"]["field"] == "from"
+    assert "The raw bodies of 3 of 15 traces have expired" in failed["error"]["detail"]
+    gone = client.get(f"{job['url']}/result", headers=token)
+    assert (gone.status_code, "have expired" in gone.json()["detail"]) == (410, True)
+
+
+def test_a_tree_too_large_to_hold_fails_the_job_with_what_to_do(
+    client: Client, site: Project, token: dict[str, str], settings: Settings
+) -> None:
+    settings.JOB_MAX_NODES = 2
+    wide = start(client, token, "calltree", tag="cache:warm")
+    narrow = start(client, token, "functions", tag="cache:warm")
+    run_jobs()
+    failed = client.get(wide["url"], headers=token).json()
+    assert (failed["state"], failed["error"]["field"]) == ("failed", "from")
+    assert "more than 2 call nodes. Narrow the slice" in failed["error"]["detail"]
+    assert client.get(narrow["url"], headers=token).json()["state"] == "done"  # it needs no tree
+
+
+def test_a_job_is_cancelled_while_it_reads(
+    client: Client, site: Project, token: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = start(client, token, "profile", format="firefox", tag="cache:warm")
+    steps: list[int] = []
+    advance = JobRun.advance
+
+    def cancel_at_the_third(run: JobRun, traces: int) -> None:
+        steps.append(traces)
+        if len(steps) == 3:
+            assert client.delete(job["url"], headers=token).status_code == 204
+        advance(run, traces)
+
+    monkeypatch.setattr(JobRun, "advance", cancel_at_the_third)
+    run_jobs()
+    assert len(steps) == 3
+    assert client.get(job["url"], headers=token).json()["state"] == "cancelled"
