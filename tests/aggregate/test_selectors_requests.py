@@ -119,11 +119,11 @@ def test_several_views_are_in_order_of_their_start(shop: Project) -> None:
     assert len(views) == 3
 
 
-def test_a_clock_takes_five_statements_whatever_the_traces(
+def test_a_clock_takes_three_statements_whatever_the_traces(
     shop: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     request = resolve(view_of(shop, "a", "b", "c"))
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(3):
         select_export(request, project="Shop")
 
 

@@ -1,13 +1,16 @@
 """`profile` beyond a slice's sums: views on their clocks, segments, differences."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.http import StreamingHttpResponse
 from django.test import Client
 from pytest_django import Settings
 
+from dashboard.preparing import run_jobs
 from ingest.models import Membership
+from profcore.formats.registry import EXPORTERS
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.dashboard.conftest import People
@@ -67,6 +70,31 @@ def test_the_table_is_of_all_functions_whatever_the_size_guard(tea: Client, sett
     assert isinstance(pruned, StreamingHttpResponse)
     assert rows.getvalue().count(b"function,") == 2
     assert b"(pruned)" in pruned.getvalue()
+
+
+@pytest.mark.parametrize("name", [name for name, each in EXPORTERS.items() if "timeline" in each.kinds])
+def test_a_view_whose_frames_have_no_time_comes_on_its_clock_in_every_format(
+    tea: Client, no_broker: None, name: str
+) -> None:
+    envelope = make_envelope("odd", "A\nA B")
+    envelope["trace"]["frames"][1] = {"name": "Profiler"}  # its own time counts as unobserved
+    envelope["trace"]["frames"].append({"name": "neverSeen", "resourceId": 0, "line": 77, "column": 7})
+    add(envelope)
+    params = {"format": name, "view": view_id_of("odd")}
+    answer = tea.get("/api/v1/projects/tea/profile", params)
+    assert isinstance(answer, StreamingHttpResponse), answer.content
+    body = answer.getvalue()
+    for told in READERS.values():
+        if told.exporter == name:
+            sums = {key.label.split()[0]: us for key, us in told.read(body).self_us.items()}  # collapsed adds the place
+            assert sums.pop("A") == 10_000
+            assert sums.keys() <= {"(profiler)"}
+    link = tea.post("/api/v1/projects/tea/links", {"params": params}, content_type="application/json").json()
+    assert Client().get(urlsplit(link["url"]).path).status_code == 200
+    asked = {"kind": "profile", "params": params}
+    job = tea.post("/api/v1/projects/tea/jobs", asked, content_type="application/json").json()
+    run_jobs()
+    assert tea.get(job["url"]).json()["error"] is None
 
 
 def add(*envelopes: dict[str, Any]) -> None:
