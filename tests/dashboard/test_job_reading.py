@@ -77,3 +77,49 @@ def test_a_job_is_cancelled_while_it_reads(
     run_jobs()
     assert len(steps) == 3
     assert client.get(job["url"], headers=token).json()["state"] == "cancelled"
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many traces jobs say they have looked at, each time they say so."""
+    counts: list[int] = []
+    advance = JobRun.advance
+
+    def note(run: JobRun, traces: int) -> None:
+        counts.append(traces)
+        advance(run, traces)
+
+    monkeypatch.setattr(JobRun, "advance", note)
+    return counts
+
+
+@pytest.mark.parametrize("kind", ["calltree", "profile"])
+def test_a_job_over_cells_tells_its_progress_and_so_renews_its_lease(
+    client: Client, site: Project, token: dict[str, str], told: list[int], kind: str
+) -> None:
+    job = start(client, token, kind, **({"format": "firefox"} if kind == "profile" else {}))
+    run_jobs()
+    done = client.get(job["url"], headers=token).json()
+    assert len(told) == rows("SELECT count(*) FROM aggregate_cell")[0][0] > 1  # each has more traces than a batch
+    assert sum(told) == done["done_traces"] == done["total_traces"] == 15
+
+
+def test_small_cells_are_told_of_together(
+    client: Client, site: Project, token: dict[str, str], told: list[int], settings: Settings
+) -> None:
+    settings.JOB_BATCH_TRACES = 1_000
+    start(client, token, "calltree")
+    run_jobs()
+    assert told == [15]
+
+
+def test_a_tree_of_cells_too_large_to_hold_fails_the_job_and_no_answer(
+    client: Client, site: Project, token: dict[str, str], settings: Settings
+) -> None:
+    settings.JOB_MAX_NODES = 2
+    job = start(client, token, "calltree")
+    run_jobs()
+    failed = client.get(job["url"], headers=token).json()
+    assert (failed["state"], failed["error"]["field"]) == ("failed", "from")
+    assert "more than 2 call nodes. Narrow the slice" in failed["error"]["detail"]
+    assert client.get(f"{API}calltree", headers=token).status_code == 200
