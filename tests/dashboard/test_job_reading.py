@@ -5,10 +5,12 @@ from django.test import Client
 from pytest_django import Settings
 
 from aggregate.jobruns import JobRun
+from aggregate.models import Job
 from dashboard.preparing import run_jobs
 from ingest.models import Project
-from tests.aggregate.posting import rows
+from tests.aggregate.posting import fold_all, post, rows
 from tests.dashboard.jobs import API, JOBS, body_of, start
+from tests.envelopes import make_envelope
 
 pytestmark = pytest.mark.usefixtures("no_broker")
 
@@ -123,3 +125,31 @@ def test_a_tree_of_cells_too_large_to_hold_fails_the_job_and_no_answer(
     assert (failed["state"], failed["error"]["field"]) == ("failed", "from")
     assert "more than 2 call nodes. Narrow the slice" in failed["error"]["detail"]
     assert client.get(f"{API}calltree", headers=token).status_code == 200
+
+
+@pytest.mark.parametrize("fine", [{}, {"tag": "side:yes"}])
+def test_a_differences_total_is_of_its_two_releases(
+    client: Client, site: Project, token: dict[str, str], told: list[int], fine: dict[str, str]
+) -> None:
+    for release in ("2.0.0", "3.0.0", "4.0.0"):
+        post("KEY-site", make_envelope(f"of {release}", "A", release=release, tags={"side": "yes"}))
+    fold_all()
+    job = start(client, token, "profile", format="firefox", base_release="2.0.0", head_release="3.0.0", **fine)
+    run_jobs()
+    done = client.get(job["url"], headers=token).json()
+    assert done["done_traces"] == done["total_traces"] == sum(told) == 2
+
+
+def test_bodies_that_expired_in_other_releases_do_not_end_a_difference(
+    client: Client, site: Project, token: dict[str, str]
+) -> None:
+    for release in ("2.0.0", "3.0.0"):
+        post("KEY-site", make_envelope(f"of {release}", "A", release=release, tags={"side": "yes"}))
+    fold_all()
+    rows("DELETE FROM ingest_rawtrace WHERE seq = 1 RETURNING 1")
+    for base, state in (("2.0.0", "done"), ("1.0.0", "failed")):
+        sides = {"base_release": base, "head_release": "3.0.0"}
+        job = start(client, token, "profile", format="firefox", tag="side:yes", **sides)
+        run_jobs()
+        assert client.get(job["url"], headers=token).json()["state"] == state
+    assert Job.objects.filter(error_field="from").count() == 1
