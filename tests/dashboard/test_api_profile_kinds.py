@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from dashboard.preparing import run_jobs
-from ingest.models import Membership
+from ingest.models import IngestKey, Membership
 from profcore.formats.registry import EXPORTERS
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
@@ -143,6 +143,17 @@ def test_a_views_etag_changes_with_its_own_traces_alone(tea: Client) -> None:
     assert tea.get(address, headers={"If-None-Match": etag}).status_code == 304
     add(make_envelope("a", seq=1))
     assert tea.get(address, headers={"If-None-Match": etag}).status_code == 200
+
+
+def test_the_etag_changes_with_the_projects_own_origins(tea: Client) -> None:
+    # A key with any origin has its sites remembered for some seconds: only named ones change at once.
+    IngestKey.objects.update(origins=["https://other.example"])
+    for query in ("", f"&view={VIEW}"):
+        etag = tea.get(ADDRESS + query)["ETag"]
+        assert tea.get(ADDRESS + query, headers={"If-None-Match": etag}).status_code == 304
+        IngestKey.objects.update(origins=["https://shop.example"])
+        assert tea.get(ADDRESS + query, headers={"If-None-Match": etag}).status_code == 200
+        IngestKey.objects.update(origins=["https://other.example"])
 
 
 def test_segments_are_tracks_below_the_whole(tea: Client) -> None:
