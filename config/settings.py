@@ -188,10 +188,13 @@ VIEW_START_MAX_AGE_DAYS = read_int("FIELDFLAME_VIEW_START_MAX_AGE_DAYS", 7)  # o
 IMPORT_MAX_FILE_BYTES = read_int("FIELDFLAME_IMPORT_MAX_FILE_BYTES", 50 * 2**20)  # ten times a post: it is a person's
 # One profile, unpacked: DevTools' recordings of half a minute have 50 to 100 MB; reading 94 MB took 340 MB.
 IMPORT_MAX_INPUT_BYTES = read_int("FIELDFLAME_IMPORT_MAX_INPUT_BYTES", 100 * 2**20)
-IMPORT_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_IMPORT_MAX_EXPANDED_BYTES", 400 * 2**20)  # all of a file's inputs
+# All that comes out of a file's containers; and, counted apart, all the envelopes made of it.
+IMPORT_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_IMPORT_MAX_EXPANDED_BYTES", 400 * 2**20)
 IMPORT_MAX_NESTING = read_int("FIELDFLAME_IMPORT_MAX_NESTING", 4)  # a zip of .json.gz with arrays of lines has three
 IMPORT_MAX_MEMBERS = read_int("FIELDFLAME_IMPORT_MAX_MEMBERS", 10_000)  # inputs of a file: all are one transaction
 IMPORT_MAX_TRACES = read_int("FIELDFLAME_IMPORT_MAX_TRACES", 10_000)  # and its traces, 5 kB each in memory, packed
+# Of all its traces: a profile of 142 bytes became 200,000 samples. Ten million take 7 s of a processor to make.
+IMPORT_MAX_SAMPLES = read_int("FIELDFLAME_IMPORT_MAX_SAMPLES", 10_000_000)
 # JSON values of one profile, by its commas and brackets; up to 100 bytes each.
 IMPORT_MAX_VALUES = read_int("FIELDFLAME_IMPORT_MAX_VALUES", 4_000_000)
 

@@ -22,6 +22,9 @@ class StatisticsShape(Shape):
     is_weighted = serializers.BooleanField(
         help_text="Sample rates differ: a view stands for 1 / its rate, in every number a view and every share."
     )
+    is_complete = serializers.BooleanField(
+        help_text="False where contributions of some views have expired: means and shares are then of those left too."
+    )
     clipped_views = serializers.IntegerField(help_text="Views whose weight was cut, so that none decides alone.")
     is_too_few = serializers.BooleanField()
 
@@ -50,6 +53,7 @@ def encode_statistics(summary: Summary) -> Json:
         "population": summary.population,
         "effective_views": summary.effective_views,
         "is_weighted": summary.is_weighted,
+        "is_complete": summary.is_complete,
         "clipped_views": summary.clipped_views,
         "is_too_few": summary.is_too_few,
     }

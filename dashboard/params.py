@@ -8,17 +8,21 @@ from django.http import QueryDict
 
 from aggregate.selectors import ExportQuery, SliceQuery
 from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
+from profcore.funcs import UNSTORABLE
 
 SHARE: Final = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,12})?")
 
 
 class ParamError(ValueError):
-    """A parameter is unknown or has no usable value: its name and a sentence."""
+    """A parameter is unknown or has no usable value: its name and a sentence.
+
+    Both may quote what was sent, and JSON may hold lone surrogates, which no answer can: they become U+FFFD.
+    """
 
     def __init__(self, field: str, detail: str) -> None:
-        super().__init__(detail)
-        self.field = field
-        self.detail = detail
+        self.field = UNSTORABLE.sub("\ufffd", field)
+        self.detail = UNSTORABLE.sub("\ufffd", detail)
+        super().__init__(self.detail)
 
 
 def check_known(params: QueryDict, known: Collection[str]) -> None:

@@ -96,7 +96,10 @@ FunctionShape = define_shape(
         ),
         "self_share": serializers.FloatField(allow_null=True, help_text="self / JS time of the slice, 0 to 1."),
         "self_share_ci95": interval_field(),
-        "self_ms_per_view": serializers.FloatField(help_text="Over all page views of the slice."),
+        "self_ms_per_view": serializers.FloatField(
+            allow_null=True,
+            help_text="Over all page views of the slice; null where sample rates differ and nothing more is known.",
+        ),
         "self_ms_per_view_ci95": interval_field(),
         "p75_self_ms_per_view": serializers.FloatField(allow_null=True, help_text="Zeros included."),
         "estimates": EstimatesShape(allow_null=True, help_text="By `measure`; null where nothing is known of it."),

@@ -158,11 +158,12 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
         raise _refused(name, Reason.TOO_MANY_PAGES, detail)
     create_partitions(now.date(), 1)  # what the door does after a failed statement would end a transaction
     with transaction.atomic():
+        for batch in _batches(arrivals):
+            store_arrivals(key=key, arrivals=batch, header_agent="", received_at=now)
+        # Last, for the day's row stays locked until the commit, and every post of the project waits for it.
         if take_quota(key, len(arrivals), now) < len(arrivals):
             detail = f"The project may take {quota_of(key)} traces a day (UTC), with no room for {len(arrivals)} more."
             raise _refused(name, Reason.QUOTA_EXCEEDED, detail)
-        for batch in _batches(arrivals):
-            store_arrivals(key=key, arrivals=batch, header_agent="", received_at=now)
     wake_worker()
 
 

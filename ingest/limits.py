@@ -37,6 +37,7 @@ def import_limits() -> ImportLimits:
         nesting=settings.IMPORT_MAX_NESTING,
         members=settings.IMPORT_MAX_MEMBERS,
         traces=settings.IMPORT_MAX_TRACES,
+        samples=settings.IMPORT_MAX_SAMPLES,
         values=settings.IMPORT_MAX_VALUES,
         trace_bytes=settings.INGEST_MAX_EXPANDED_BYTES,
         envelope=envelope_limits(),

@@ -9,7 +9,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from aggregate.bench.fill import RELEASES, fill
-from aggregate.selectors import select_functions, select_overview, select_pages, select_status
+from aggregate.selectors import Asked, select_estimated, select_functions, select_overview, select_pages, select_status
 from aggregate.selectors.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics import compare_slices, select_summary
 from ingest.services import create_project
@@ -42,6 +42,12 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
             sliced([LAST_RELEASE], [TOP_PAGE]), limit=100
         ),
         "top functions of the busiest page, all releases": lambda: select_functions(sliced(page=[TOP_PAGE]), limit=100),
+        "the same of one release, with intervals and percentiles": lambda: select_estimated(
+            sliced([LAST_RELEASE], [TOP_PAGE]), Asked(limit=100)
+        ),
+        "the same of all releases, with intervals and percentiles": lambda: select_estimated(
+            sliced(page=[TOP_PAGE]), Asked(limit=100)
+        ),
         "pages of one release": lambda: select_pages(sliced([LAST_RELEASE])),
         "pages of all releases": lambda: select_pages(sliced()),
         "compare the last two releases on it": lambda: compare_slices(

@@ -96,9 +96,7 @@ def _summarise(table: FunctionTable, sample: ViewSample, numbers: Mapping[int | 
     time = table.time
     whole_us = {"hidden": time.hidden_us, "self+hidden": time.js_us + time.hidden_us}.get(measure, time.js_us)
     sums = {numbers[row.id]: SUMS_OF_ROW[measure](row) for row in table.functions}
-    # Where contributions have expired, those that are left are no sample of the slice: they speak for themselves.
-    is_whole = sample.views >= min(table.views, settings.TABLE_STATISTICS_MAX_VIEWS)
-    return summarise(sample, measure, known=KnownSums(sums, whole_us) if is_whole else None)
+    return summarise(sample, measure, known=KnownSums(sums, whole_us))
 
 
 def _sort_by_percentile(table: FunctionTable, limit: int) -> FunctionTable:

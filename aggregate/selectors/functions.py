@@ -83,19 +83,20 @@ class FunctionTable:
 
     def self_share(self, row: FunctionRow) -> float | None:
         """Returns a func's part of the JS time: of the field's, where sample rates differ. None where there is none."""
-        found = self.weighted(row)
-        if found is not None:
-            return found.share.value if found.share else None
+        if self.summary is not None and self.summary.is_weighted:
+            found = self.self_estimates.get(row.id)
+            return found.share.value if found and found.share else None
         return row.self_us / self.time.js_us if self.time.js_us else None
 
-    def self_ms_per_view(self, row: FunctionRow) -> float:
-        """Returns a func's self time over all views, ms: the field's views, where sample rates differ."""
-        found = self.weighted(row)
-        return row.self_us / 1000 / self.views if found is None else found.ms_per_view.value
+    def self_ms_per_view(self, row: FunctionRow) -> float | None:
+        """Returns a func's self time over all views, ms: the field's views, where sample rates differ.
 
-    def weighted(self, row: FunctionRow) -> FuncSummary | None:
-        """Returns what is known of a func where some views stand for more than others, else None."""
-        return self.self_estimates.get(row.id) if self.summary is not None and self.summary.is_weighted else None
+        None where they differ and the sample has nothing of the func, or too few views: what was recorded says little.
+        """
+        if self.summary is not None and self.summary.is_weighted:
+            found = self.self_estimates.get(row.id)
+            return found.ms_per_view.value if found else None
+        return row.self_us / 1000 / self.views
 
 
 def select_functions(

@@ -16,10 +16,15 @@ from profcore.stats.views import ViewFacts, ViewSample, sample_of, sample_of_blo
 from profcore.weights import TimeParts
 
 FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0)"
-# Every view of the slice with a key below the bound, in the uniform order.
+# Every view of the slice with a key below the bound, in the uniform order. Views expire by the start of their cell:
+# where the oldest cell has some, all have.
 SAMPLED: Final = f"""
-WITH c AS MATERIALIZED (SELECT c.project_id, c.id, c.device_class {FROM_CELLS} WHERE {{where}})
-SELECT {{columns}} FROM c JOIN aggregate_view v ON v.project_id = %(project_id)s AND v.cell_id = c.id
+WITH c AS MATERIALIZED (
+    SELECT c.project_id, c.id, c.device_class, c.bucket_at, c.views {FROM_CELLS} WHERE {{where}}),
+oldest AS (SELECT c.id FROM c WHERE c.views > 0 ORDER BY c.bucket_at, c.id LIMIT 1)
+SELECT {{columns}}, EXISTS (SELECT FROM aggregate_view o WHERE o.project_id = %(project_id)s
+                            AND o.cell_id = (SELECT id FROM oldest)) AS is_complete
+FROM c JOIN aggregate_view v ON v.project_id = %(project_id)s AND v.cell_id = c.id
      AND fieldflame_sample_key(v.view_id) <= %(below)s {{more}}
 ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id LIMIT %(most)s
 """
@@ -31,8 +36,11 @@ def select_view_sample(slice_: Slice, *, most: int | None = None, population: in
     `population` is how many there are, where the caller knows; they are counted otherwise. One or two statements. In
     order of sample key; views whose rows have expired are missing.
     """
+    most = settings.STATISTICS_MAX_VIEWS if most is None else most
     population, rows = _select_sampled(slice_, f"v.contribution, {FACTS}", most=most, population=population)
-    return sample_of_blobs([bytes(row[0]) for row in rows], _facts_of(rows), population=max(population, len(rows)))
+    sample = sample_of_blobs([bytes(row[0]) for row in rows], _facts_of(rows), population=max(population, len(rows)))
+    is_complete = len(rows) >= min(population, most) and (not rows or rows[0][-1])
+    return replace(sample, is_complete=is_complete)
 
 
 def select_marker_sample(slice_: Slice, *, most: int | None = None) -> ViewSample:

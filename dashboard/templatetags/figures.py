@@ -9,7 +9,7 @@ from typing import Final
 from django import template
 from django.utils import timezone
 
-from aggregate.selectors import OverviewRow
+from aggregate.selectors import FunctionRow, FunctionTable, OverviewRow
 from profcore.stats.estimates import Figure
 from profcore.weights import TimeParts
 
@@ -92,6 +92,18 @@ def interval_as_share(figure: Figure | str | None) -> str:
     if not isinstance(figure, Figure) or figure.ci95 is None:
         return ""
     return f"{share(figure.ci95.low)} to {share(figure.ci95.high)}"
+
+
+@register.filter
+def share_in(row: FunctionRow, table: FunctionTable) -> float | None:
+    """Returns a func's share of its table's JS time."""
+    return table.self_share(row)
+
+
+@register.filter
+def per_view_in(row: FunctionRow, table: FunctionTable) -> float | None:
+    """Returns a func's self time over all page views of its table, ms."""
+    return table.self_ms_per_view(row)
 
 
 @register.filter

@@ -53,7 +53,8 @@ class Summary:
     """A sample's funcs by ms a view, most first; none with `is_too_few`: fewer than `MIN_VIEWS` effective views.
 
     `views` of `population` were looked at. `effective_views` is how many views of one weight are worth as much;
-    `clipped_views` had their weight cut; `is_weighted` where sample rates differ.
+    `clipped_views` had their weight cut; `is_weighted` where sample rates differ, not `is_complete` where they
+    are of what has not expired alone.
     """
 
     measure: Measure
@@ -62,6 +63,7 @@ class Summary:
     effective_views: float
     clipped_views: int
     is_weighted: bool
+    is_complete: bool
     is_too_few: bool
     functions: tuple[FuncSummary, ...]
 
@@ -84,17 +86,27 @@ def summarise(
     """Summarises every func with time by `measure`. Raises `NoTotalsError` where a grouping has no totals.
 
     With `known`, means and shares are those of all views of the slice, and their intervals are as narrow as so many
-    views make them: the sample tells the spread of one view. Where sample rates differ within the sample, it is put
-    aside: sums of what was recorded are not those of the field.
+    views make them: the sample tells the spread of one view. It is put aside where sample rates differ within the
+    sample (sums of what was recorded are not those of the field), and where contributions have expired.
     """
     weight, clipped = clip_weights(sample.weight)
     effective = effective_views(weight)
     is_weighted = bool(weight.size) and float(weight.min()) < float(weight.max())
     is_too_few = effective < min_views
     rows = _measured_rows(sample, measure, weight)
-    functions = () if is_too_few else tuple(_summarise_funcs(sample, rows, measure, None if is_weighted else known))
+    if is_weighted or not sample.is_complete:
+        known = None
+    functions = () if is_too_few else tuple(_summarise_funcs(sample, rows, measure, known))
     return Summary(
-        measure, sample.views, sample.population, effective, clipped, is_weighted, is_too_few, tuple(functions)
+        measure,
+        sample.views,
+        sample.population,
+        effective,
+        clipped,
+        is_weighted,
+        sample.is_complete,
+        is_too_few,
+        functions,
     )
 
 

@@ -60,7 +60,8 @@ class ViewSample:
 
     Rows (`view`, `func` and the µs columns) hold what is above zero: at most one row a (view, func). `func` is an index
     into `func_ids`, `view` one into `facts`. `population` is the number of views in the slice, of which these are a
-    uniform sample, or all. `has_totals` is False where funcs were grouped without totals being given.
+    uniform sample, or all. `has_totals` is False where funcs were grouped without totals being given, `is_complete`
+    where contributions have expired: these are a sample of what is left, and not of the slice.
     """
 
     view: IntColumn
@@ -72,6 +73,7 @@ class ViewSample:
     facts: ViewFacts
     population: int
     has_totals: bool = True
+    is_complete: bool = True
 
     @property
     def views(self) -> int:

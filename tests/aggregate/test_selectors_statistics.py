@@ -1,5 +1,6 @@
 """Statistics of slices, from what the fold stored."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -299,3 +300,22 @@ def test_the_sample_of_a_fine_slice_is_that_of_the_smallest_hashes(project: Proj
     table = select_functions(resolve_slice(project.pk, SliceQuery(view=[str(view_id) for view_id in js])), limit=5)
     assert table.sample is not None
     assert table.sample.facts.js_us.tolist() == [js[view_id] for view_id in chosen]
+
+
+def test_a_sample_says_when_the_oldest_views_have_expired(project: Project, settings: Settings) -> None:
+    now = datetime.now(UTC)
+    for name, start in (("old", now - timedelta(days=3)), ("new", now)):
+        fold(*(view(f"{name}{n}", 1 + n % 3, viewStart=start.timestamp() * 1000) for n in range(60)))
+    settings.TABLE_STATISTICS_MAX_VIEWS = 40
+    before = table_of(project)
+    assert before.summary is not None
+    assert before.summary.is_complete
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """DELETE FROM aggregate_view v USING aggregate_cell c WHERE c.id = v.cell_id AND c.bucket_at = (
+               SELECT min(bucket_at) FROM aggregate_cell)"""
+        )
+    after = table_of(project)
+    assert after.summary is not None
+    # the sample is as large as before, and of the newer half alone
+    assert (after.summary.views, after.summary.population, after.summary.is_complete) == (40, 120, False)

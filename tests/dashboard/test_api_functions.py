@@ -51,6 +51,7 @@ def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
             "population": 1,
             "effective_views": 0.0,
             "is_weighted": False,
+            "is_complete": False,
             "clipped_views": 0,
             "is_too_few": True,
         },

@@ -56,6 +56,7 @@ def test_an_admin_changes_some_and_gives_others_back(client: Client, people: Peo
         ({"max_traces_per_day": True}, "max_traces_per_day"),
         ({"max_traces_per_day": -1}, "max_traces_per_day"),
         ({"slug": "mine"}, "slug"),
+        ({"a\ud800": 1}, "a\ufffd"),
         ([], "$"),
     ],
 )

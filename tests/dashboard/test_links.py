@@ -135,6 +135,8 @@ def test_a_link_takes_no_parameters_from_its_address(member: Client) -> None:
         ({"params": {"format": "firefox"}, "expires_in_s": True}, "expires_in_s"),
         ({"params": {"format": "firefox"}, "expires_in_s": "3600"}, "expires_in_s"),
         ({"params": {"format": "firefox"}, "forever": 1}, "forever"),
+        ({"\ud800": 1}, "\ufffd"),
+        ({"params": {"\ud800": None}}, "\ufffd"),
         ([], "params"),
     ],
 )

@@ -139,6 +139,26 @@ def test_a_quota_takes_the_whole_file_or_nothing_of_it_and_known_traces_cost_not
     assert door.rows("SELECT traces FROM ingest_daycount WHERE project_id = %(project)s") == [(2,)]
 
 
+def test_the_days_quota_is_not_held_while_traces_are_stored(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its row would make every post of the project wait for the whole file."""
+    Project.objects.filter(pk=door.project_id).update(max_traces_per_day=150)
+    taken = "SELECT traces FROM ingest_daycount WHERE project_id = %(project)s"
+    seen: list[list[tuple[Any, ...]]] = []  # Any: rows
+
+    def look_and_store(**words: Any) -> list[Arrival]:  # Any: what the real one takes
+        seen.append(door.rows(taken))
+        return store_arrivals(**words)
+
+    monkeypatch.setattr("ingest.importing.store_arrivals", look_and_store)
+    file = write(tmp_path / "many.ndjson", ndjson(*(make_envelope("a", seq=seq) for seq in range(150))))
+
+    assert run(file)[1] == ""
+    assert seen == [[], []]
+    assert door.rows(taken) == [(150,)]
+
+
 def test_a_project_without_room_for_more_pages_takes_nothing(door: Door, settings: Settings, tmp_path: Path) -> None:
     settings.INGEST_MAX_GROUPS = 1
     file = write(tmp_path / "f.json", json.dumps([make_envelope("a"), make_envelope("b", page="/other")]).encode())

@@ -11,6 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from aggregate.bench.core import bench_core
 from aggregate.bench.corpus import read_corpus
 from aggregate.bench.end_to_end import bench_end_to_end
+from aggregate.bench.exports import as_json, bench_exports, measure_export
+from aggregate.bench.exports import describe as describe_exports
 from aggregate.bench.heavy import make_heavy_envelope
 from aggregate.bench.hidden import compare_with_facts, describe, measure_hidden
 from aggregate.bench.queries import bench_queries
@@ -36,7 +38,11 @@ class Command(BaseCommand):
         parser.add_argument("--rounds", type=int, default=5, help="core, queries: rounds (default: %(default)s)")
         parser.add_argument("--traces", type=int, default=3000, help="end-to-end: how many (default: %(default)s)")
         parser.add_argument("--senders", type=int, default=8, help="end-to-end: connections (default: %(default)s)")
-        parser.add_argument("--views", type=int, default=10_000, help="queries: how many (default: %(default)s)")
+        parser.add_argument("--project", default="", help="export-here: which project")
+        parser.add_argument("--format", default="firefox", help="export-here: which format")
+        parser.add_argument(
+            "--views", type=int, default=10_000, help="queries, exports: how many (default: %(default)s)"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["corpus"].exists():
@@ -105,9 +111,26 @@ class Command(BaseCommand):
         for result in results:
             self.stdout.write(f"  {result.question:50} p50 {result.p50_ms:8.1f} ms   p95 {result.p95_ms:8.1f} ms")
 
+    def show_exports(self, options: dict[str, Any]) -> None:
+        """Runs in a stack of its own."""
+        with run_stack() as stack:
+            words = ["--views", str(options["views"]), "--corpus", str(options["corpus"])]
+            self.stdout.write(stack.manage("bench", "exports-here", *words))
+
+    def show_exports_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given."""
+        self.stdout.write(describe_exports(list(bench_exports(options["corpus"], options["views"]))))
+
+    def show_export_here(self, options: dict[str, Any]) -> None:
+        """Exports one project in this process, and tells it as JSON."""
+        self.stdout.write(as_json(measure_export(options["project"], options["format"])))
+
     parts: dict[str, Callable[["Command", dict[str, Any]], None]] = {
         "core": show_core,
         "end-to-end": show_end_to_end,
+        "export-here": show_export_here,
+        "exports": show_exports,
+        "exports-here": show_exports_here,
         "hidden": show_hidden,
         "queries": show_queries,
         "queries-here": show_queries_here,

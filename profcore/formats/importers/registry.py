@@ -43,6 +43,28 @@ class Imported:
     completed: Completed
 
 
+class _Made:
+    """What was made of a file so far: a few bytes may become thousands of samples, so its size does not bound it."""
+
+    def __init__(self, limits: ImportLimits) -> None:
+        self._limits = limits
+        self._traces = self._samples = self._bytes = 0
+
+    def add(self, completed: Completed) -> None:
+        """Counts one trace. Raises `TraceError` where they are too many, or too large together."""
+        limits = self._limits
+        self._traces += 1
+        self._samples += len(completed.envelope.trace.samples)
+        self._bytes += len(completed.body)
+        if self._traces > limits.traces:
+            raise TraceError(Reason.TOO_MANY, "$", f"The file has more than {limits.traces} traces.")
+        if self._samples > limits.samples:
+            raise TraceError(Reason.TOO_MANY, "$", f"The file's traces have more than {limits.samples} samples.")
+        if self._bytes > limits.expanded_bytes:
+            detail = f"As envelopes, the file's traces have more than {limits.expanded_bytes} bytes."
+            raise TraceError(Reason.TOO_LARGE, "$", detail)
+
+
 def read_file(name: str, body: bytes, defaults: Defaults, limits: ImportLimits) -> Iterator[Imported]:
     """Yields every trace of a file, in its order. Raises `FileError` at the first fault, and nothing else.
 
@@ -51,11 +73,12 @@ def read_file(name: str, body: bytes, defaults: Defaults, limits: ImportLimits) 
     if len(body) > limits.file_bytes:
         detail = f"The file has {len(body)} bytes; at most {limits.file_bytes} are taken."
         raise FileError(name, TraceError(Reason.TOO_LARGE, "$", detail))
-    source = Source(name, body, limits)
-    for count, imported in enumerate(_read(source, Budget(limits), limits.nesting, defaults)):
-        if count >= limits.traces:
-            detail = f"The file has more than {limits.traces} traces."
-            raise FileError(imported.place, TraceError(Reason.TOO_MANY, "$", detail))
+    made = _Made(limits)
+    for imported in _read(Source(name, body, limits), Budget(limits), limits.nesting, defaults):
+        try:
+            made.add(imported.completed)
+        except TraceError as error:
+            raise FileError(imported.place, error) from None
         yield imported
 
 

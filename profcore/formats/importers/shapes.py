@@ -21,9 +21,10 @@ T = TypeVar("T")
 class ImportLimits:
     """Bounds of one file; the settings named `IMPORT_MAX_…` hold their numbers and reasons.
 
-    `input_bytes` bounds one profile, `expanded_bytes` all that comes out of a file's containers together, `members`
-    what its containers hold together, `nesting` containers within containers, `values` the JSON values of one profile,
-    `trace_bytes` the envelope that is made of a trace.
+    `input_bytes` bounds one profile, `expanded_bytes` all that comes out of a file's containers together, and all the
+    envelopes made of it together, `members` what its containers hold together, `nesting` containers within containers,
+    `values` the JSON values of one profile, `trace_bytes` the envelope that is made of a trace, `samples` those of all
+    its traces together: a profile's longest samples become many.
     """
 
     file_bytes: int = 50 * 2**20
@@ -32,6 +33,7 @@ class ImportLimits:
     nesting: int = 4
     members: int = 10_000
     traces: int = 10_000
+    samples: int = 10_000_000
     values: int = 4_000_000
     trace_bytes: int = 50 * 2**20
     envelope: Limits = field(default_factory=Limits)

@@ -117,9 +117,11 @@ def _read(source: Source) -> Iterator[Found]:
     if not any(profile.samples for profile in best.values()):
         raise TraceError(Reason.UNSUPPORTED_MEDIA, path, "The trace holds no CPU profile with samples.")
     urls = _find_urls(events, source, path)
+    long_tasks = _find_long_tasks(events)
     for profile in best.values():
         if profile.samples:
-            found = _convert(profile, events, metadata, urls.get(str(profile.thread[0])), source)
+            tasks = long_tasks.get(profile.thread, [])
+            found = _convert(profile, tasks, metadata, urls.get(str(profile.thread[0])), source)
             yield found if len(best) == len(profiles) else replace(found, notes=(*found.notes, NOTE_SEVERAL))
 
 
@@ -162,7 +164,17 @@ def _find_urls(events: Sequence[Event], source: Source, path: str) -> dict[str, 
     return urls
 
 
-def _convert(profile: _Profile, events: Sequence[Event], metadata: _Metadata, url: str | None, source: Source) -> Found:
+def _find_long_tasks(events: Sequence[Event]) -> dict[Thread, list[Event]]:
+    """Returns the long tasks of each thread, in their order: a file may hold thousands of threads."""
+    tasks: dict[Thread, list[Event]] = {}
+    for event in events:
+        if event.name == "RunTask" and event.dur >= LONG_TASK_US:
+            tasks.setdefault((event.pid, event.tid), []).append(event)
+    return tasks
+
+
+def _convert(profile: _Profile, tasks: Sequence[Event], metadata: _Metadata, url: str | None, source: Source) -> Found:
+    """Returns a profile as a trace; `tasks` are the long ones of its thread."""
     builder = make_builder(source.limits)
     is_ours = metadata.origin_us is not None
     places = read_nodes(profile.nodes, builder, profile.path, is_ours=is_ours)
@@ -174,11 +186,7 @@ def _convert(profile: _Profile, events: Sequence[Event], metadata: _Metadata, ur
     add_samples(builder, places, profile.samples, profile.deltas, profile.path)
     marks = []
     if profile.start_us is not None:
-        marks = [
-            Mark("longtask", (event.ts - profile.start_us) / 1000, event.dur / 1000)
-            for event in events
-            if event.name == "RunTask" and event.dur >= LONG_TASK_US and (event.pid, event.tid) == profile.thread
-        ]
+        marks = [Mark("longtask", (task.ts - profile.start_us) / 1000, task.dur / 1000) for task in tasks]
     started_at = read_time(metadata.startTime) if isinstance(metadata.startTime, str) else None
     draft = Draft(builder.build(), timeOrigin=started_at, url=url, marks=marks)
     return Found(draft, notes_of(places, profile.samples))

@@ -7,14 +7,15 @@ import struct
 import warnings
 import zipfile
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from profcore.errors import Reason
-from profcore.formats.importers.registry import IMPORTERS
+from profcore.formats.importers.registry import IMPORTERS, Imported, read_file
 from profcore.formats.importers.shapes import FileError, ImportLimits, Source
-from tests.profcore.formats.importers.reading import SAMPLES, read, sample
+from tests.profcore.formats.importers.reading import DEFAULTS, SAMPLES, read, sample
 
 TRACE = sample("trace.json")
 LINE = json.dumps(json.loads(TRACE)).encode()
@@ -136,6 +137,36 @@ def test_bombs_are_refused_by_a_named_limit(body: bytes, reason: Reason) -> None
     with pytest.raises(FileError) as caught:
         read(body, limits=SMALL)
     assert caught.value.reason == reason
+
+
+def make_long_profiles(count: int, weight_us: float) -> bytes:
+    """Returns a speedscope file of profiles whose last sample is so long that it becomes thousands."""
+    profile = {"type": "sampled", "unit": "microseconds", "samples": [[0]] * 4, "weights": [1, 1, 1, weight_us]}
+    return json.dumps({"shared": {"frames": [{"name": "f"}]}, "profiles": [profile] * count}).encode()
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason", "sentence"),
+    [
+        (replace(SMALL, samples=6_000), Reason.TOO_MANY, "more than 6000 samples"),
+        (replace(SMALL, expanded_bytes=2**17), Reason.TOO_LARGE, "more than 131072 bytes"),
+    ],
+)
+def test_what_is_made_of_a_small_file_is_bounded_in_all(limits: ImportLimits, reason: Reason, sentence: str) -> None:
+    seen: list[Imported] = []
+    with pytest.raises(FileError, match=sentence) as caught:
+        seen.extend(read_file("file", make_long_profiles(9, 20_000.0), DEFAULTS, limits))
+    assert caught.value.reason == reason
+    assert 0 < len(seen) < 9
+    assert sum(len(imported.completed.envelope.trace.samples) for imported in seen) <= limits.samples
+
+
+def test_what_is_made_may_reach_the_bounds() -> None:
+    made = [imported.completed for imported in read(make_long_profiles(9, 20_000.0), limits=SMALL)]
+    samples = sum(len(one.envelope.trace.samples) for one in made)
+    limits = replace(SMALL, samples=samples, expanded_bytes=sum(len(one.body) for one in made))
+
+    assert len(read(make_long_profiles(9, 20_000.0), limits=limits)) == 9
 
 
 def test_overlapping_members_count_each_time() -> None:

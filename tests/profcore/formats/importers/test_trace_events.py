@@ -1,10 +1,24 @@
 """Chrome's trace events: profiles in chunks, long tasks, the page, the time."""
 
+import json
+from collections.abc import Iterator
+
 import pytest
 
-from profcore.formats.importers.shapes import FileError
+from profcore.formats.importers import trace_events
+from profcore.formats.importers.shapes import FileError, Source
+from profcore.formats.importers.trace_events import Event
 from profcore.wire import Mark
-from tests.profcore.formats.importers.reading import PLACES, lines, places, read, read_envelope, sample, sample_json
+from tests.profcore.formats.importers.reading import (
+    LIMITS,
+    PLACES,
+    lines,
+    places,
+    read,
+    read_envelope,
+    sample,
+    sample_json,
+)
 
 
 def test_the_chunks_of_a_profile_are_put_together() -> None:
@@ -51,6 +65,41 @@ def test_two_threads_are_two_views() -> None:
     first, second = read(events)
     assert first.completed.envelope.viewId != second.completed.envelope.viewId
     assert (first.completed.envelope.url is None, second.completed.envelope.url) == (False, None)
+
+
+def test_each_thread_has_its_own_long_tasks() -> None:
+    events = sample_json("trace-events.json")["traceEvents"]
+    (task,) = (event for event in events if event["name"] == "RunTask" and event["dur"] >= 50_000)
+    events += [{**event, "pid": 13} for event in events[2:4]]
+    events += [{**task, "pid": 13, "dur": 60_000}, {**task, "pid": 13, "tid": 99}]
+
+    marks = [imported.completed.envelope.marks for imported in read(events)]
+    assert marks == [[Mark("longtask", 0, 72)], [Mark("longtask", 0, 60)]]
+
+
+class Counting(list[Event]):
+    """Events that count how often they are gone through."""
+
+    passes = 0
+
+    def __iter__(self) -> Iterator[Event]:
+        self.passes += 1
+        return super().__iter__()
+
+
+def test_many_profiles_go_through_the_events_no_more_often_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = []
+    read_events = trace_events._read_events
+    for more in (0, 7):
+        events = sample_json("trace-events.json")["traceEvents"]
+        events += [{**event, "pid": 100 + pid} for pid in range(more) for event in events[2:4]]
+        source = Source("file", json.dumps(events).encode(), LIMITS)
+        decoded, *others = read_events(source)
+        counting = Counting(decoded)
+        monkeypatch.setattr(trace_events, "_read_events", lambda _, given=(counting, *others): given)
+        assert len(list(trace_events.TRACE_EVENTS.read(source))) == 1 + more
+        passes.append(counting.passes)
+    assert passes[0] == passes[1] > 0
 
 
 def test_a_trace_without_a_profile_says_so() -> None:
