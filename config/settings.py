@@ -232,7 +232,7 @@ INGEST_MAX_TRACES_PER_DAY = read_int("FIELDFLAME_MAX_TRACES_PER_DAY", 0)  # of a
 # once, with FOLD_BATCH_BYTES.
 JOB_BATCH_TRACES = read_int("FIELDFLAME_JOB_BATCH_TRACES", 200, low=1)
 JOB_PAGE_VIEWS = 2_000  # views looked up at once: some 20 MB with their contributions decoded
-# Call nodes of a tree merged from raw traces, some 300 bytes each and as much again to write it in a format: 300 MB.
+# Call nodes of a tree merged from raw traces or cells, some 300 bytes each and as much again to write it in a format: 300 MB.
 JOB_MAX_NODES = read_int("FIELDFLAME_JOB_MAX_NODES", 300_000, low=1)
 JOB_ATTEMPTS = 5  # times a job is begun; restarts of workers are innocent, but one that kills them must end
 JOB_LEASE_S = read_int("FIELDFLAME_JOB_LEASE_S", 300, low=1)  # renewed after each batch and each piece of the result

@@ -192,7 +192,7 @@ class FunctionsView(ProjectView):
 
 class ProfileView(ProjectView):
     known_params = KINDS["profile"].known
-    job_kind = "profile"
+    job_kind: str | None = "profile"
 
     @extend_schema(
         operation_id="profile",

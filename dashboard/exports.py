@@ -9,7 +9,7 @@ from typing import Final
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.cache import get_conditional_response, patch_vary_headers
 
-from aggregate.selectors import ExportRequest, Slice, fingerprint_export, select_export
+from aggregate.selectors import ExportRequest, Slice, fingerprint_export, select_export, select_sites
 from ingest.models import Project
 from profcore.formats.registry import Exporter
 from profcore.formats.streaming import gzip_stream
@@ -61,9 +61,12 @@ def accepts_gzip(request: HttpRequest) -> bool:
 
 
 def make_etag(project: Project, asked: ExportRequest, exporter: Exporter, link: str, coding: str) -> str:
-    """Returns the weak ETag of one representation of an export."""
+    """Returns the weak ETag of one representation of an export.
+
+    The project's sites are part of it: they decide which functions are first-party.
+    """
     what = (asked.kind, asked.query, asked.segment, fingerprint_export(asked))
-    facts = (EXPORT_VERSION, exporter.name, coding, project.name, link, what)
+    facts = (EXPORT_VERSION, exporter.name, coding, project.name, link, what, sorted(select_sites(project.pk)))
     return f'W/"{hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()}"'
 
 

@@ -37,7 +37,7 @@ def answer_job(run: JobRun) -> JobResult:
     except ParamError as error:  # taken by an older version
         raise SliceError(error.field, error.detail) from error
     with_tree, passes = question.passes
-    run.expect(passes * count_looks(slice_, with_tree=with_tree))
+    run.expect(passes * sum(count_looks(each, with_tree=with_tree) for each in question.slices(slice_)))
     return question.write(job.project, slice_, job.link, run.reading())
 
 

@@ -3,7 +3,7 @@
 The read API's views answer them at once, within the bounds of a request; jobs without these, page by page.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol, cast
@@ -54,6 +54,10 @@ class Question(Protocol):
         """Whether a fine slice's raw traces are read whatever it names, and how often its traces are looked at."""
         ...
 
+    def slices(self, slice_: Slice) -> Sequence[Slice]:
+        """Returns the slices that are read to answer. Raises `SliceError` where question and slice contradict."""
+        ...
+
     def check(self, slice_: Slice) -> None:
         """Raises `SliceError` where the question and the slice contradict each other."""
         ...
@@ -87,6 +91,9 @@ class FunctionsQuestion:
     def answer(self, slice_: Slice, reading: Reading | None = None) -> Json:
         return encode_functions(slice_, select_estimated(slice_, self.asked, reading), select_arrivals(slice_))
 
+    def slices(self, slice_: Slice) -> Sequence[Slice]:
+        return [slice_]
+
     def check(self, slice_: Slice) -> None:
         """Any slice will do."""
 
@@ -113,6 +120,9 @@ class CallTreeQuestion:
     def answer(self, slice_: Slice, reading: Reading | None = None) -> Json:
         tree = select_call_tree(slice_, min_share=self.min_share, max_nodes=self.max_nodes, reading=reading)
         return encode_call_tree(slice_, tree)
+
+    def slices(self, slice_: Slice) -> Sequence[Slice]:
+        return [slice_]
 
     def check(self, slice_: Slice) -> None:
         """Any slice will do."""
@@ -142,6 +152,9 @@ class ProfileQuestion:
     def ask(self, slice_: Slice) -> ExportRequest:
         """Returns what is to be exported of a slice. Raises `SliceError`."""
         return resolve_export(slice_, self.exporter, self.how)
+
+    def slices(self, slice_: Slice) -> Sequence[Slice]:
+        return self.ask(slice_).slices
 
     def check(self, slice_: Slice) -> None:
         self.ask(slice_)

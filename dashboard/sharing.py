@@ -86,6 +86,7 @@ class SharedProfileView(ProfileView):
 
     authentication_classes = []
     permission_classes = []
+    job_kind = None  # only readers of the project start jobs
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
         """Finds the project and the parameters in the link, and nowhere else."""

@@ -5,7 +5,7 @@ Every question goes through a project. Sums are µs and samples, exact; names of
 
 from aggregate.selectors.arrivals import Arrivals, select_arrivals
 from aggregate.selectors.calls import Calls, PrunedTree, select_call_tree, select_calls, select_func
-from aggregate.selectors.categories import GROUPINGS
+from aggregate.selectors.categories import GROUPINGS, select_sites
 from aggregate.selectors.census import DIMENSIONS, Census, CensusRow, select_census
 from aggregate.selectors.estimates import TABLE_SORTS, Asked, select_estimated
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
@@ -87,6 +87,7 @@ __all__ = [
     "select_project_summaries",
     "select_raw_body",
     "select_releases",
+    "select_sites",
     "select_slice_export",
     "select_status",
     "select_trace",

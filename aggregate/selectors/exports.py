@@ -18,7 +18,7 @@ from profcore.categories import categorize
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.formats.pruning import prune_export
 from profcore.formats.slice import ExportFunc, SliceExport
-from profcore.funcs import FuncKey, func_digest
+from profcore.funcs import FuncKey
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DEFAULT_INTERVAL_US: Final = 10_000  # what the snippet asks for; only a slice without any trace has no other
@@ -115,29 +115,28 @@ def _select_export_funcs(project_id: int, func_ids: Sequence[int]) -> Sequence[E
             [project_id, list(func_ids)],
         )
         rows = cursor.fetchall()
-    sites = select_sites(project_id) if rows else frozenset()
-    funcs = [
-        ExportFunc(label_func(name, uri, line, column), name, uri, line, column, categorize(key, sites))
-        for name, uri, line, column in rows
-        for key in [FuncKey(uri, line, column, name)]
-    ]
-    if len(funcs) != len(func_ids):
-        raise RuntimeError(f"a call tree names {len(func_ids)} funcs, {len(funcs)} were found")
-    return funcs
+    if len(rows) != len(func_ids):
+        raise RuntimeError(f"a call tree names {len(func_ids)} funcs, {len(rows)} were found")
+    return make_export_funcs(project_id, [FuncKey(uri, line, column, name) for name, uri, line, column in rows])
 
 
-def select_funcs_of(project_id: int, keys: Sequence[FuncKey]) -> Sequence[ExportFunc]:
-    """Returns the stored funcs of some keys, in their order: those of folded traces are all there."""
-    digests = [func_digest(project_id, key) for key in keys]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT digest, id FROM aggregate_func WHERE project_id = %s AND digest = ANY(%s::bytea[])",
-            [project_id, digests],
+def make_export_funcs(project_id: int, keys: Sequence[FuncKey]) -> Sequence[ExportFunc]:
+    """Returns funcs as exporters want them, in the order of their keys; these need not be stored.
+
+    Frames without any time are not: none of the fold's sums names them, but raw traces do. One statement at most.
+    """
+    sites = select_sites(project_id) if keys else frozenset()
+    return [
+        ExportFunc(
+            label_func(key.name, key.uri, key.line, key.column),
+            key.name,
+            key.uri,
+            key.line,
+            key.column,
+            categorize(key, sites),
         )
-        id_of = {bytes(digest): func_id for digest, func_id in cursor}
-    func_ids = sorted(id_of.values())
-    by_id = dict(zip(func_ids, _select_export_funcs(project_id, func_ids), strict=True))
-    return [by_id[id_of[digest]] for digest in digests]
+        for key in keys
+    ]
 
 
 def _select_interval_us(project_id: int, cell_ids: Sequence[int]) -> int:

@@ -19,8 +19,8 @@ class Reading:
     """The bounds of one reading; None is no bound. The slice's sums do not depend on it.
 
     With `max_views`, all views are read at once and more are refused; without, they come in pages of `page_views`. Raw
-    bodies come in batches of `batch_traces` and `FOLD_BATCH_BYTES`. `on_traces` is told after each page or batch how
-    many more traces were looked at; what it raises ends the reading.
+    bodies come in batches of `batch_traces` and `FOLD_BATCH_BYTES`. `on_traces` is told after each page or batch, and
+    after the cells of so many traces, how many more traces were looked at; what it raises ends the reading.
     """
 
     max_views: int | None = None

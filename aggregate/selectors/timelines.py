@@ -10,7 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.exports import select_funcs_of
+from aggregate.selectors.exports import make_export_funcs
 from aggregate.selectors.slices import Slice, SliceError, where_receipts
 from ingest.bodies import expand
 from ingest.limits import envelope_limits
@@ -43,7 +43,7 @@ def select_timeline_export(
 ) -> TimelineExport:
     """Returns the views that a slice names, by `views` or `traces`, on their clocks, in order of start.
 
-    Of `traces`, those alone are on it. A view that came with two pages is there for each. Five statements. Raises
+    Of `traces`, those alone are on it. A view that came with two pages is there for each. Three statements. Raises
     `SliceError` where nothing is found, where there are more than `EXPORT_MAX_VIEWS`, `READ_MAX_RAW_TRACES` or
     `READ_MAX_RAW_BYTES`, or where raw bodies have expired.
     """
@@ -59,7 +59,7 @@ def select_timeline_export(
     return TimelineExport(
         project,
         slice_.query(),
-        select_funcs_of(slice_.project_id, funcs.keys),
+        make_export_funcs(slice_.project_id, funcs.keys),
         views,
         link=link,
         engine_leaves=engine_leaves,

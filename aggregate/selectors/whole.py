@@ -48,9 +48,11 @@ class Whole:
 def merge_slice(slice_: Slice, reading: Reading | None = None) -> Whole:
     """Returns a slice's sums and merged call tree. One statement from cells, four from raw traces read at once.
 
-    Raises `SliceError` where a fine slice has too many views or raw traces for the reading (by default, at once).
+    Raises `SliceError` where a fine slice has too many views or raw traces for the reading (by default, at once), or
+    the tree grows larger than it may hold.
     """
-    return _merge_raw(slice_, reading or Reading.at_once()) if slice_.is_fine else _merge_cells(slice_)
+    reading = reading or Reading.at_once()
+    return _merge_raw(slice_, reading) if slice_.is_fine else _merge_cells(slice_, reading)
 
 
 def _merge_raw(slice_: Slice, reading: Reading) -> Whole:
@@ -81,10 +83,13 @@ def _add_place(whole: Whole, view: SliceView) -> None:
     whole.ends.append(view.bucket_at + BUCKETS[Cell.Grain(view.grain)])
 
 
-def _merge_cells(slice_: Slice) -> Whole:
+def _merge_cells(slice_: Slice, reading: Reading) -> Whole:
     where, params = where_slice(slice_)
     whole = Whole()
     last_cell: int | None = None
+    waiting = (
+        0  # traces that the reading was not told of: a write for each small cell would take longer than merging it
+    )
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT c.id, t.blob, g.release, g.page, c.browser, c.device_class, c.bucket_at, c.grain, c.views,
@@ -96,14 +101,21 @@ def _merge_cells(slice_: Slice) -> Whole:
         )
         for cell_id, blob, *facts in cursor:
             if cell_id != last_cell:
+                if waiting >= reading.batch_traces:
+                    reading.on_traces(waiting)
+                    waiting = 0
                 last_cell = cell_id
-                _add_cell(whole, cell_id, facts)
+                waiting += _add_cell(whole, cell_id, facts)
             if blob is not None:
                 whole.builder.add_tree(decode_call_tree(bytes(blob)))
+                reading.check_nodes(len(whole.builder.tree))
+    if waiting:
+        reading.on_traces(waiting)
     return whole
 
 
-def _add_cell(whole: Whole, cell_id: int, facts: Sequence[Any]) -> None:  # Any: a row as the driver types it
+def _add_cell(whole: Whole, cell_id: int, facts: Sequence[Any]) -> int:  # Any: a row as the driver types it
+    """Adds a cell but for its tree. Returns how many traces it holds."""
     release, page, browser, device, bucket_at, grain, views, traces, *parts = facts
     whole.cell_ids.append(cell_id)
     whole.releases.add(release)
@@ -115,3 +127,4 @@ def _add_cell(whole: Whole, cell_id: int, facts: Sequence[Any]) -> None:  # Any:
     whole.views += views
     whole.traces += traces
     whole.time.add(TimeParts(*parts))
+    return int(traces)

@@ -1,4 +1,4 @@
-"""Jobs: queued, claimed, run page by page, cancelled, taken over, failed, expired; and bounded."""
+"""Jobs: queued, run page by page, cancelled, failed, expired; and bounded."""
 
 import gzip
 import json
@@ -6,31 +6,27 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from pytest_django import Settings
 
 from aggregate import jobs
-from aggregate.jobruns import JobLost, JobResult, JobRun, claim_job, cut_pieces, run_next_job
+from aggregate.jobruns import JobResult, JobRun, cut_pieces, run_next_job
 from aggregate.jobs import (
     TooManyJobs,
     cancel_job,
     expire_jobs,
     has_result,
     iter_result,
-    select_job,
     select_jobs,
-    start_job,
 )
 from aggregate.models import Job, JobPiece
 from aggregate.retention import expire_all
 from aggregate.selectors import SliceError
 from ingest.models import Project
-from tests.aggregate.posting import end_session
+from tests.aggregate.running_jobs import again, say_words, start
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db
-
-WORDS = [b"one ", b"two ", b"three"]
 
 
 @pytest.fixture(autouse=True)
@@ -45,30 +41,6 @@ def woken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def shop() -> Project:
     return make_project()
-
-
-def start(project: Project, *params: tuple[str, str], kind: str = "functions") -> Job:
-    return start_job(project.pk, kind=kind, params=params, link="")
-
-
-def again(job: Job) -> Job:
-    """Returns the job as its row says now."""
-    found = select_job(job.project_id, job.id)
-    assert found is not None
-    return found
-
-
-def say_words(run: JobRun) -> JobResult:
-    run.expect(3)
-    for _ in WORDS:
-        run.advance(1)
-    return JobResult("text/plain", "words.txt", WORDS)
-
-
-def claimed() -> JobRun:
-    run = claim_job()
-    assert run is not None
-    return run
 
 
 def test_a_job_waits_runs_and_is_done_with_its_result(shop: Project) -> None:
@@ -244,68 +216,6 @@ def test_a_waiting_job_that_is_cancelled_never_runs_and_a_done_one_loses_its_res
     assert (again(done).state, again(done).result_bytes, JobPiece.objects.count()) == (Job.State.CANCELLED, 0, 0)
 
 
-def test_one_runs_at_once_and_projects_take_turns(shop: Project, settings: Settings) -> None:
-    first, second = start(shop, ("tag", "a:1")), start(shop, ("tag", "a:2"))
-    other = start(make_project("other"))
-    run = claimed()
-    assert run.job.id == first.id
-    assert claim_job() is None
-    settings.JOBS_AT_ONCE = 2
-    assert claimed().job.id == other.id  # `second` came earlier, but its project has had a turn
-    run.store(say_words(run))
-    assert claimed().job.id == second.id
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_killed_workers_job_is_taken_over_and_begins_anew(shop: Project, settings: Settings) -> None:
-    settings.JOB_PIECE_BYTES = 8
-    job = start(shop)
-    lost = claimed()
-    lost.expect(3)
-    lost.advance(1)
-    with pytest.raises(RuntimeError):
-        lost.store(JobResult("text/plain", "x", _break_off()))
-    assert JobPiece.objects.exists()
-    assert claim_job() is None  # its session lives
-    end_session()
-    run = claimed()
-    assert (run.job.id, run.job.attempts, again(job).done_traces) == (job.id, 2, 0)
-    assert not JobPiece.objects.exists()
-    with pytest.raises(JobLost):
-        lost.advance(1)
-    with pytest.raises(JobLost):
-        lost.store(say_words(run))
-    with pytest.raises(JobLost):
-        lost.fail(None, "late")
-    run.store(say_words(run))
-    assert gzip.decompress(b"".join(iter_result(again(job)))) == b"one two three"
-
-
-def _break_off() -> Iterator[bytes]:
-    yield bytes(range(256)) * 1000
-    raise RuntimeError
-
-
-def test_a_job_whose_lease_ran_out_is_taken_over(shop: Project) -> None:
-    lost = claimed() if start(shop) else None
-    assert lost is not None
-    Job.objects.update(claimed_until=datetime.now(UTC) - timedelta(hours=1))
-    assert claimed().job.attempts == 2
-    with pytest.raises(JobLost):
-        lost.advance(1)
-
-
-def test_a_job_that_ends_its_worker_again_and_again_fails(shop: Project, settings: Settings) -> None:
-    settings.JOB_ATTEMPTS = 3
-    job = start(shop)
-    for attempt in (1, 2, 3):
-        assert claimed().job.attempts == attempt
-        Job.objects.update(claimed_until=datetime.now(UTC) - timedelta(hours=1))
-    assert claim_job() is None
-    assert again(job).state == Job.State.FAILED
-    assert "begun 3 times" in str(again(job).error_detail)
-
-
 def test_a_project_may_have_so_many_unfinished_jobs_and_so_many_results(shop: Project, settings: Settings) -> None:
     settings.JOBS_MAX_UNFINISHED = 2
     start(shop, ("tag", "a:1"))
@@ -351,11 +261,3 @@ def test_a_result_deleted_while_it_is_read_does_not_look_whole(shop: Project, se
 def test_a_jobs_params_come_back_as_they_were(shop: Project) -> None:
     params = [("tag", 'a:"ü\\\u2028'), ("page", "/x?%00"), ("tag", "b:c")]
     assert again(start(shop, *params)).params == json.loads(json.dumps(params))
-
-
-def test_the_workers_session_is_noted(shop: Project) -> None:
-    start(shop)
-    run = claimed()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        assert cursor.fetchone() == (run.job.claim_pid,)

@@ -1,4 +1,4 @@
-"""Three people, a project with one page, and static files without a manifest."""
+"""Three people, a project with one page, one with twelve views, and static files without a manifest."""
 
 import gzip
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from pytest_django import Settings
 
 from ingest.models import Membership, Project
 from ingest.services import create_token
+from tests.aggregate.posting import fold_all, post
 from tests.builders import (
     make_call_tree,
     make_cell,
@@ -19,6 +20,7 @@ from tests.builders import (
     make_raw_trace,
     make_receipt,
 )
+from tests.envelopes import make_envelope
 
 TRACE_ID = "0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11"
 RAW_BODY = b'{"url": "https://shop.example/cart?token=secret"}'
@@ -82,4 +84,35 @@ def member(client: Client, people: People) -> Client:
 def bearer(shop: Project) -> dict[str, str]:
     """The headers of a token of the shop."""
     _, clear = create_token(project=shop)
+    return {"Authorization": f"Bearer {clear}"}
+
+
+@pytest.fixture
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs wake nobody: a test runs them itself."""
+    monkeypatch.setattr("aggregate.jobs.wake_worker", lambda *_: True)
+    monkeypatch.setattr("aggregate.jobruns.clear_flag", lambda _flag: None)
+
+
+@pytest.fixture
+def site(db: None, settings: Settings) -> Project:
+    """Twelve views of two pages, some of two traces, every other one tagged warm; read in many pages and batches."""
+    settings.JOB_PAGE_VIEWS = 5
+    settings.JOB_BATCH_TRACES = 2
+    project = make_project("site")
+    for n in range(12):
+        tags = {"cache": "warm" if n % 2 else "cold", "n": str(n)}
+        columns = "A\nA B\nA B A" if n % 3 else "C\n-\nA B"
+        page = f"/p{n % 2}"
+        post("KEY-site", make_envelope(f"v{n}", columns, page=page, tags=tags))
+        if n % 4 == 1:
+            post("KEY-site", make_envelope(f"v{n}", "D\nD A", seq=1, page=page, tags=tags))
+    fold_all()
+    return project
+
+
+@pytest.fixture
+def token(site: Project) -> dict[str, str]:
+    """The headers of a token of the site."""
+    _, clear = create_token(project=site)
     return {"Authorization": f"Bearer {clear}"}

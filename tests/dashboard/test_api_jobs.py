@@ -7,70 +7,20 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.http import QueryDict, StreamingHttpResponse
+from django.http import QueryDict
 from django.test import Client
 from pytest_django import Settings
 
-from aggregate import jobs
-from aggregate.jobruns import JobRun, claim_job
+from aggregate.jobruns import claim_job
 from aggregate.models import Job
 from dashboard.preparing import run_jobs
 from ingest.models import Project
-from ingest.services import create_token
 from profcore.formats.registry import EXPORTERS
-from tests.aggregate.posting import fold_all, post, rows
-from tests.builders import make_project
 from tests.dashboard.conftest import People
-from tests.envelopes import make_envelope, view_id_of
+from tests.dashboard.jobs import API, JOBS, body_of, func_id, start
+from tests.envelopes import view_id_of
 
-API = "/api/v1/projects/site/"
-JOBS = API + "jobs"
-
-
-@pytest.fixture(autouse=True)
-def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "wake_worker", lambda *_: True)
-    monkeypatch.setattr("aggregate.jobruns.clear_flag", lambda _flag: None)
-
-
-@pytest.fixture
-def site(db: None, settings: Settings) -> Project:
-    """Twelve views of two pages, some of two traces, every other one tagged warm; read in many pages and batches."""
-    settings.JOB_PAGE_VIEWS = 5
-    settings.JOB_BATCH_TRACES = 2
-    project = make_project("site")
-    for n in range(12):
-        tags = {"cache": "warm" if n % 2 else "cold", "n": str(n)}
-        columns = "A\nA B\nA B A" if n % 3 else "C\n-\nA B"
-        page = f"/p{n % 2}"
-        post("KEY-site", make_envelope(f"v{n}", columns, page=page, tags=tags))
-        if n % 4 == 1:
-            post("KEY-site", make_envelope(f"v{n}", "D\nD A", seq=1, page=page, tags=tags))
-    fold_all()
-    return project
-
-
-@pytest.fixture
-def token(site: Project) -> dict[str, str]:
-    _, clear = create_token(project=site)
-    return {"Authorization": f"Bearer {clear}"}
-
-
-def start(client: Client, token: dict[str, str], kind: str, **params: Any) -> dict[str, Any]:
-    response = client.post(JOBS, {"kind": kind, "params": params}, content_type="application/json", headers=token)
-    assert response.status_code == 202, response.content
-    job: dict[str, Any] = response.json()
-    assert response["Location"] == job["url"] == f"{JOBS}/{job['id']}"
-    return job
-
-
-def body_of(response: Any) -> bytes:  # Any: the test client's answers have no public type of their own
-    assert response.status_code == 200, response.content
-    return response.getvalue() if isinstance(response, StreamingHttpResponse) else response.content
-
-
-def func_id(name: str) -> int:
-    return int(rows("SELECT id FROM aggregate_func WHERE name = %s", name)[0][0])
+pytestmark = pytest.mark.usefixtures("no_broker")
 
 
 @pytest.mark.parametrize("kind", ["functions", "calltree", "profile"])
@@ -130,72 +80,6 @@ def test_groups_are_the_same_too(
     job = start(client, token, "functions", **params)
     run_jobs()
     assert body_of(client.get(f"{job['url']}/result", headers=token)) == expected
-
-
-def test_what_is_too_large_for_an_answer_says_how_to_get_it_and_a_job_does_it(
-    client: Client, site: Project, token: dict[str, str], settings: Settings
-) -> None:
-    expected = body_of(client.get(API + "functions?tag=cache:warm", headers=token))
-    for name in ("READ_MAX_VIEWS", "READ_MAX_RAW_TRACES", "READ_MAX_RAW_BYTES"):
-        setattr(settings, name, 1)
-        for address, kind in [
-            ("functions?tag=cache:warm", "functions"),
-            ("calltree?tag=cache:warm", "calltree"),
-            ("profile?format=firefox&tag=cache:warm", "profile"),
-        ]:
-            refused = client.get(API + address, headers=token)
-            assert refused.status_code == 400
-            assert f'POST {JOBS} with {{"kind": "{kind}"' in refused.json()["detail"]
-        setattr(settings, name, 10**9)
-    for name in ("READ_MAX_VIEWS", "READ_MAX_RAW_TRACES", "READ_MAX_RAW_BYTES"):
-        setattr(settings, name, 1)
-    job = start(client, token, "functions", tag="cache:warm")
-    run_jobs()
-    assert body_of(client.get(f"{job['url']}/result", headers=token)) == expected
-
-
-def test_expired_bodies_fail_the_job_with_the_field(client: Client, site: Project, token: dict[str, str]) -> None:
-    rows("DELETE FROM ingest_rawtrace WHERE seq = 1 RETURNING 1")
-    job = start(client, token, "calltree", tag=["cache:warm"])
-    run_jobs()
-    failed = client.get(job["url"], headers=token).json()
-    assert failed["state"] == "failed"
-    assert failed["error"]["field"] == "from"
-    assert "The raw bodies of 3 of 15 traces have expired" in failed["error"]["detail"]
-    gone = client.get(f"{job['url']}/result", headers=token)
-    assert (gone.status_code, "have expired" in gone.json()["detail"]) == (410, True)
-
-
-def test_a_tree_too_large_to_hold_fails_the_job_with_what_to_do(
-    client: Client, site: Project, token: dict[str, str], settings: Settings
-) -> None:
-    settings.JOB_MAX_NODES = 2
-    wide = start(client, token, "calltree", tag="cache:warm")
-    narrow = start(client, token, "functions", tag="cache:warm")
-    run_jobs()
-    failed = client.get(wide["url"], headers=token).json()
-    assert (failed["state"], failed["error"]["field"]) == ("failed", "from")
-    assert "more than 2 call nodes. Narrow the slice" in failed["error"]["detail"]
-    assert client.get(narrow["url"], headers=token).json()["state"] == "done"  # it needs no tree
-
-
-def test_a_job_is_cancelled_while_it_reads(
-    client: Client, site: Project, token: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = start(client, token, "profile", format="firefox", tag="cache:warm")
-    steps: list[int] = []
-    advance = JobRun.advance
-
-    def cancel_at_the_third(run: JobRun, traces: int) -> None:
-        steps.append(traces)
-        if len(steps) == 3:
-            assert client.delete(job["url"], headers=token).status_code == 204
-        advance(run, traces)
-
-    monkeypatch.setattr(JobRun, "advance", cancel_at_the_third)
-    run_jobs()
-    assert len(steps) == 3
-    assert client.get(job["url"], headers=token).json()["state"] == "cancelled"
 
 
 def test_a_result_is_409_until_it_is_there_and_410_once_it_is_gone(

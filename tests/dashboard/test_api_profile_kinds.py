@@ -1,13 +1,16 @@
 """`profile` beyond a slice's sums: views on their clocks, segments, differences."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.http import StreamingHttpResponse
 from django.test import Client
 from pytest_django import Settings
 
-from ingest.models import Membership
+from dashboard.preparing import run_jobs
+from ingest.models import IngestKey, Membership
+from profcore.formats.registry import EXPORTERS
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.dashboard.conftest import People
@@ -69,6 +72,31 @@ def test_the_table_is_of_all_functions_whatever_the_size_guard(tea: Client, sett
     assert b"(pruned)" in pruned.getvalue()
 
 
+@pytest.mark.parametrize("name", [name for name, each in EXPORTERS.items() if "timeline" in each.kinds])
+def test_a_view_whose_frames_have_no_time_comes_on_its_clock_in_every_format(
+    tea: Client, no_broker: None, name: str
+) -> None:
+    envelope = make_envelope("odd", "A\nA B")
+    envelope["trace"]["frames"][1] = {"name": "Profiler"}  # its own time counts as unobserved
+    envelope["trace"]["frames"].append({"name": "neverSeen", "resourceId": 0, "line": 77, "column": 7})
+    add(envelope)
+    params = {"format": name, "view": view_id_of("odd")}
+    answer = tea.get("/api/v1/projects/tea/profile", params)
+    assert isinstance(answer, StreamingHttpResponse), answer.content
+    body = answer.getvalue()
+    for told in READERS.values():
+        if told.exporter == name:
+            sums = {key.label.split()[0]: us for key, us in told.read(body).self_us.items()}  # collapsed adds the place
+            assert sums.pop("A") == 10_000
+            assert sums.keys() <= {"(profiler)"}
+    link = tea.post("/api/v1/projects/tea/links", {"params": params}, content_type="application/json").json()
+    assert Client().get(urlsplit(link["url"]).path).status_code == 200
+    asked = {"kind": "profile", "params": params}
+    job = tea.post("/api/v1/projects/tea/jobs", asked, content_type="application/json").json()
+    run_jobs()
+    assert tea.get(job["url"]).json()["error"] is None
+
+
 def add(*envelopes: dict[str, Any]) -> None:
     post("KEY-tea", *envelopes)
     fold_all()
@@ -115,6 +143,17 @@ def test_a_views_etag_changes_with_its_own_traces_alone(tea: Client) -> None:
     assert tea.get(address, headers={"If-None-Match": etag}).status_code == 304
     add(make_envelope("a", seq=1))
     assert tea.get(address, headers={"If-None-Match": etag}).status_code == 200
+
+
+def test_the_etag_changes_with_the_projects_own_origins(tea: Client) -> None:
+    # A key with any origin has its sites remembered for some seconds: only named ones change at once.
+    IngestKey.objects.update(origins=["https://other.example"])
+    for query in ("", f"&view={VIEW}"):
+        etag = tea.get(ADDRESS + query)["ETag"]
+        assert tea.get(ADDRESS + query, headers={"If-None-Match": etag}).status_code == 304
+        IngestKey.objects.update(origins=["https://shop.example"])
+        assert tea.get(ADDRESS + query, headers={"If-None-Match": etag}).status_code == 200
+        IngestKey.objects.update(origins=["https://other.example"])
 
 
 def test_segments_are_tracks_below_the_whole(tea: Client) -> None:

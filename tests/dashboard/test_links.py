@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from dashboard.links import sign_link
 from ingest.models import Project
-from tests.builders import make_cell, make_func, make_hotspot
+from tests.builders import make_cell, make_func, make_hotspot, make_receipt, make_view
 from tests.dashboard.conftest import People
 
 LINKS = "/api/v1/projects/shop/links"
@@ -81,6 +81,19 @@ def test_a_link_is_good_for_as_long_as_it_says(member: Client, settings: Setting
         told = make_link(member, {"format": "firefox"}, **more)
         left = datetime.fromisoformat(told["expires_at"]) - datetime.now(UTC)
         assert timedelta(seconds=seconds - 10) < left <= timedelta(seconds=seconds)
+
+
+def test_a_link_to_what_is_too_large_does_not_point_to_jobs(member: Client, shop: Project, settings: Settings) -> None:
+    params = {"format": "firefox", "tag": "cache:warm"}
+    link = make_link(member, params)
+    settings.READ_MAX_VIEWS = 0
+    make_view(make_cell(shop, page="/list"), make_receipt(shop, page="/list"))
+    own = member.get("/api/v1/projects/shop/profile", params)
+    shared = follow(link["url"])
+    assert (own.status_code, shared.status_code) == (400, 400)
+    assert "POST /api/v1/projects/shop/jobs" in own.json()["detail"]
+    assert "POST" not in shared.json()["detail"]
+    assert shared.json()["detail"]
 
 
 @pytest.mark.parametrize("cut", [slice(0, -1), slice(1, None), slice(0, 10)])

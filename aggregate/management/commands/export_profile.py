@@ -126,7 +126,7 @@ def read_export(project: Project, asked: ExportRequest) -> Export:
     total = sum(count_looks(slice_, with_tree=True) for slice_ in asked.slices)
     with tqdm(desc="Read", unit="trace", total=total, file=sys.stderr, disable=None, mininterval=0.5) as bar:
         export = select_export(asked, project=project.name, reading=Reading.in_pages(bar.update))
-        bar.update(max(0, total - bar.n))  # cells are read in one go
+        bar.update(max(0, total - bar.n))  # views on their clocks are read in one go
     return export
 
 

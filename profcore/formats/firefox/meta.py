@@ -59,8 +59,7 @@ def build_meta(
         initialVisibleThreads=visible,
         initialSelectedThreads=[0],
         extra=sections,
-        # The title shows the digits and dots at the end of `misc` as the version.
-        misc=None if one_release is None else "rv:" + one_release,
+        misc=_version_of(one_release),
         oscpu=_listed(browsers) + (f" ({_listed(devices)})" if devices else "") or None,
         appBuildID=one_release,
         sourceURL=_web_link(link),
@@ -74,6 +73,11 @@ def name_slice(export: SliceExport) -> str:
     if len(export.pages) > 1:
         return f"{len(export.pages)} pages"
     return export.pages[0] if export.pages else export.project
+
+
+def _version_of(release: str | None) -> str | None:
+    """Returns `misc`: the title shows the digits and dots at its end as the version."""
+    return None if release is None else "rv:" + release
 
 
 def _web_link(link: str | None) -> str | None:
