@@ -202,7 +202,9 @@ def test_other_methods_of_packing_are_refused(method: int) -> None:
         read(make_zip(("trace.json", TRACE), method=method))
 
 
-@pytest.mark.parametrize("body", [gzip.compress(TRACE, mtime=0)[:-9], gzip.compress(TRACE, mtime=0) + b"tail", b"\x1f\x8b\x08\0"])
+@pytest.mark.parametrize(
+    "body", [gzip.compress(TRACE, mtime=0)[:-9], gzip.compress(TRACE, mtime=0) + b"tail", b"\x1f\x8b\x08\0"]
+)
 def test_damaged_gzip_is_refused(body: bytes) -> None:
     with pytest.raises(FileError) as caught:
         read(body)
