@@ -54,3 +54,8 @@ def chromium() -> Iterator["Browser"]:
 
     with open_chromium() as browser:
         yield browser
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts slow tests first: one that begins last would keep the others' processes waiting for minutes."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

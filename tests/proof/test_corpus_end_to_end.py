@@ -80,6 +80,8 @@ def test_nothing_was_lost_refused_or_set_aside(folded: tuple[RunningStack, dict[
             "folded": traces,
             "rejected": 0,
             "refused": 0,
+            "dropped": 0,
+            "refused_by_reason": {},
             "oldest_pending_s": None,
         }
 
