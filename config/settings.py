@@ -255,8 +255,8 @@ CELERY_BEAT_SCHEDULE = {
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
 # Views whose contributions statistics look at: all of a slice up to so many, else a uniform sample. A comparison of
-# twice as many takes a third of a second; intervals narrow with the root of it.
-STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 3_000, low=1)
+# twice as many is meant to take less than half a second; intervals narrow with the root of it.
+STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 2_000, low=1)
 # The same for the intervals and percentiles in a table of functions. Means are of all views anyway; the sample tells how
 # much views differ, and a thousand are read in the time that the table itself takes. Of fewer than 400, intervals around
 # exact means of skewed times hold less than 93 % (docs/statistics.md).
