@@ -1,15 +1,14 @@
 """Reading a request's body within bounds: sent bytes and expanded bytes are both counted while streaming."""
 
 import threading
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
 from profcore.errors import Reason, TraceError
+from profcore.inflating import CutShort, Damaged, TooLong, TooManyMembers, inflate
 
 CHUNK_BYTES: Final = 256 * 1024
-INFLATE_BYTES: Final = 64 * 1024  # fed at once: what zlib leaves of it is copied for every member
 GZIP_MAGIC: Final = b"\x1f\x8b"
 GZIP_WINDOW: Final = 31  # zlib's code for "a gzip member"
 MAX_MEMBERS: Final = 1_000  # 5 MiB hold a quarter million empty members; writers of blocks of 64 KiB need 800
@@ -65,27 +64,17 @@ def is_gzip(body: bytes) -> bool:
 
 def expand(body: bytes, *, max_bytes: int) -> bytes:
     """Expands a gzip body of one or more members. Raises `BodyTooLarge`, or `TraceError` where it is damaged."""
-    view = memoryview(body)
-    parts: list[bytes] = []
-    size = offset = 0
-    for _ in range(MAX_MEMBERS):
-        inflater = zlib.decompressobj(GZIP_WINDOW)
-        while not inflater.eof:
-            chunk = view[offset : offset + INFLATE_BYTES]
-            if not chunk:
-                raise TraceError(Reason.INVALID_GZIP, "$", "The gzip body ends too early.")
-            try:
-                part = inflater.decompress(chunk, max_bytes - size + 1)
-            except zlib.error as error:
-                raise TraceError(Reason.INVALID_GZIP, "$", f"The gzip body is damaged: {error}.") from None
-            size += len(part)
-            if size > max_bytes:
-                raise BodyTooLarge("expanded", max_bytes)
-            parts.append(part)
-            offset += len(chunk) - len(inflater.unused_data)
-        if offset == len(body):
-            return parts[0] if len(parts) == 1 else b"".join(parts)
-    raise TraceError(Reason.INVALID_GZIP, "$", f"The gzip body has more than {MAX_MEMBERS} members.")
+    try:
+        return inflate(body, window=GZIP_WINDOW, max_bytes=max_bytes, max_members=MAX_MEMBERS)
+    except TooLong:
+        raise BodyTooLarge("expanded", max_bytes) from None
+    except CutShort:
+        detail = "The gzip body ends too early."
+    except Damaged as error:
+        detail = f"The gzip body is damaged: {error}."
+    except TooManyMembers:
+        detail = f"The gzip body has more than {MAX_MEMBERS} members."
+    raise TraceError(Reason.INVALID_GZIP, "$", detail)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Final
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.shapes import Budget, Container, Source
+from profcore.inflating import CutShort, Damaged, TooLong, TooManyMembers, inflate
 from profcore.wire import split_array
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -57,32 +58,24 @@ def is_packed(source: Source) -> bool:
 
 def open_packed(source: Source, budget: Budget) -> Iterator[Source]:
     """Yields what a gzip (of one or more members) or a zlib stream holds."""
-    body = inflate(source.body, budget.room())
+    body = expand(source.body, budget.room())
     budget.take(len(body))
     yield Source(source.place, body, source.limits)
 
 
-def inflate(body: bytes, most: int) -> bytes:
+def expand(body: bytes, most: int) -> bytes:
     """Expands gzip or zlib. Raises `TraceError` as soon as it passes `most` bytes, and where it is damaged."""
-    view, parts, size, offset = memoryview(body), list[bytes](), 0, 0
-    for _ in range(MAX_MEMBERS):
-        inflater = zlib.decompressobj(GZIP_OR_ZLIB)
-        while not inflater.eof:
-            chunk = view[offset : offset + CHUNK_BYTES]
-            if not chunk:
-                raise TraceError(Reason.INVALID_GZIP, "$", "The compressed bytes end too early.")
-            try:
-                part = inflater.decompress(chunk, most - size + 1)
-            except zlib.error as error:
-                raise TraceError(Reason.INVALID_GZIP, "$", f"The compressed bytes are damaged: {error}.") from None
-            size += len(part)
-            if size > most:
-                raise TraceError(Reason.TOO_LARGE, "$", f"Unpacked, it has more than {most} bytes.")
-            parts.append(part)
-            offset += len(chunk) - len(inflater.unused_data)
-        if offset == len(body):
-            return b"".join(parts)
-    raise TraceError(Reason.INVALID_GZIP, "$", f"It has more than {MAX_MEMBERS} compressed members.")
+    try:
+        return inflate(body, window=GZIP_OR_ZLIB, max_bytes=most, max_members=MAX_MEMBERS)
+    except TooLong:
+        raise TraceError(Reason.TOO_LARGE, "$", f"Unpacked, it has more than {most} bytes.") from None
+    except CutShort:
+        detail = "The compressed bytes end too early."
+    except Damaged as error:
+        detail = f"The compressed bytes are damaged: {error}."
+    except TooManyMembers:
+        detail = f"It has more than {MAX_MEMBERS} compressed members."
+    raise TraceError(Reason.INVALID_GZIP, "$", detail)
 
 
 def is_zip(source: Source) -> bool:
