@@ -196,3 +196,15 @@ def picture(tree: CallTree, names: Sequence[str] | Mapping[int, str]) -> str:
         lines.append(f"{'  ' * depth}- {names[tree.func[node]]} (total: {totals[node]}, self: {tree.self_us[node]})")
         pending.extend((child, depth + 1) for child in ordered(children.get(node, ())))
     return "\n".join(lines)
+
+
+def mark_paths(prefix: Sequence[int], stacks: Iterable[int]) -> list[bool]:
+    """Tells of each stack whether it is one of `stacks` or a caller of one; below 0 stands for none."""
+    used = [False] * len(prefix)
+    for stack in stacks:
+        if stack >= 0:
+            used[stack] = True
+    for stack in range(len(used) - 1, -1, -1):
+        if used[stack] and prefix[stack] >= 0:
+            used[prefix[stack]] = True
+    return used

@@ -1,6 +1,6 @@
 """Taking one call tree out of another: what was merged in, leaves again, and nodes left empty go with it."""
 
-from profcore.calltree import CallTree
+from profcore.calltree import CallTree, mark_paths
 
 
 class NotContained(ValueError):
@@ -29,10 +29,8 @@ def subtract_call_tree(whole: CallTree, part: CallTree) -> CallTree:
 
 
 def _prune(tree: CallTree, self_us: list[int], self_samples: list[int], hidden_us: list[int]) -> CallTree:
-    used = [any(sums) for sums in zip(self_us, self_samples, hidden_us, strict=True)]
-    for node in range(len(used) - 1, -1, -1):
-        if used[node] and tree.prefix[node] >= 0:
-            used[tree.prefix[node]] = True
+    rows = enumerate(zip(self_us, self_samples, hidden_us, strict=True))
+    used = mark_paths(tree.prefix, (node for node, sums in rows if any(sums)))
     pruned = CallTree()
     new_of = [-1] * len(used)
     for node, is_used in enumerate(used):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from profcore.calltree import mark_paths
 from profcore.dimensions import END_REASONS, classify_end_reason
 from profcore.formats.marks import LONG_TASK, TimelineMark, plain_mark
 from profcore.formats.observed import NO_MARKER, Observed, observe
@@ -179,13 +180,7 @@ class _Stacks:
 
     def add(self, seen: Observed) -> list[int]:
         """Adds the stacks that a trace's samples use, and returns where each is; those that none uses are -1."""
-        used = [False] * len(seen.func)
-        for stack in (*seen.stack, *seen.hidden_stack):
-            if stack >= 0:
-                used[stack] = True
-        for stack in range(len(used) - 1, -1, -1):
-            if used[stack] and seen.prefix[stack] >= 0:
-                used[seen.prefix[stack]] = True
+        used = mark_paths(seen.prefix, (*seen.stack, *seen.hidden_stack))
         place = [NO_STACK] * (len(used) + 1)  # the last is for the prefix of roots, -1
         for stack, is_used in enumerate(used):
             if is_used:

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
+from profcore.calltree import mark_paths
 from profcore.formats.firefox.markers import find_markers, write_markers
 from profcore.formats.firefox.meta import build_meta
 from profcore.formats.firefox.rows import FuncRows, Tables
@@ -107,14 +108,9 @@ class _Stacks:
 
     def _add_stacks(self, view: ViewTimeline, row_of: Sequence[int]) -> list[int]:
         """Adds the stacks that are shown: those of the profiler's own samples alone are not."""
-        used = [False] * len(view.func)
-        for kind, *stacks in zip(view.samples.kind, view.samples.stack, view.samples.hidden_stack, strict=True):
-            for stack in stacks:
-                if stack >= 0 and kind != KIND_PROFILER:
-                    used[stack] = True
-        for stack in range(len(used) - 1, -1, -1):
-            if used[stack] and view.prefix[stack] >= 0:
-                used[view.prefix[stack]] = True
+        samples = zip(view.samples.kind, view.samples.stack, view.samples.hidden_stack, strict=True)
+        shown = (stack for kind, *stacks in samples if kind != KIND_PROFILER for stack in stacks)
+        used = mark_paths(view.prefix, shown)
         place = [NO_STACK] * (len(used) + 1)  # the last is for the prefix of roots, -1
         for stack, is_used in enumerate(used):
             if is_used:
