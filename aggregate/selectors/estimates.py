@@ -6,12 +6,10 @@ from typing import Final
 
 from django.conf import settings
 
-from aggregate.selectors.categories import group_of, select_sites
 from aggregate.selectors.functions import (
     FUNCTION_SORTS,
     FunctionRow,
     FunctionTable,
-    load_keys,
     select_functions,
     sort_rows,
 )
@@ -48,7 +46,7 @@ def select_estimated(slice_: Slice, asked: Asked, reading: Reading | None = None
     """Returns a slice's funcs or groups with their exact sums, and with estimates by self and by `asked.measure`.
 
     There are no estimates of single traces: parts of views are no sample of views. One statement more than the table
-    takes, two more for groups. Raises `NoTotalsError` for totals of groups.
+    takes. Raises `NoTotalsError` for totals of groups.
     """
     by_percentile = asked.sort == PERCENTILE_SORT
     sort, limit = ("self_ms", ALL) if by_percentile else (asked.sort, asked.limit)
@@ -64,17 +62,11 @@ def select_estimated(slice_: Slice, asked: Asked, reading: Reading | None = None
         )
         numbers = {row.id: row.id if isinstance(row.id, int) else at for at, row in enumerate(table.functions)}
         if asked.group_by != "function":
-            sample = _group(slice_, asked.group_by, sample, numbers)
+            rest = len(numbers)  # funcs of no group in the table: beyond its limit, or of another category
+            names = (table.group_of_func.get(func_id, "") for func_id in sample.func_ids.tolist())
+            sample = group_funcs(sample, [numbers.get(name, rest) for name in names])
         table = _with_estimates(table, sample, numbers, asked.measure)
     return _sort_by_percentile(table, asked.limit) if by_percentile else table
-
-
-def _group(slice_: Slice, by: str, sample: ViewSample, numbers: Mapping[int | str, int]) -> ViewSample:
-    func_ids = sample.func_ids.tolist()
-    keys = load_keys(slice_.project_id, func_ids)
-    name_of = group_of(by, select_sites(slice_.project_id))
-    rest = len(numbers)  # funcs of no group in the table: beyond its limit, or of another category
-    return group_funcs(sample, [numbers.get(name_of(keys[func_id]), rest) for func_id in func_ids])
 
 
 def _with_estimates(

@@ -76,6 +76,7 @@ class FunctionTable:
     source: str = "cells"  # or "contributions", or "raw": what the sums were taken from
     sample: ViewSample | None = None  # of a fine slice: some of the views that were looked at, or all
     truncated_views: int = 0  # of `views`: recording ended before they did, so their sums are too low
+    group_of_func: Mapping[int, str] = field(default_factory=dict)  # of groups: which funcs are summed up in which
     # What a sample of the views says, where it was asked for: by the measure of `summary`, and by self; by row id.
     summary: Summary | None = None
     estimates: Mapping[int | str, FuncSummary] = field(default_factory=dict)

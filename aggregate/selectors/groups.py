@@ -55,7 +55,9 @@ def select_groups(
         for name, row in groups.items()
         for us, samples in [totals.get(name, (0, 0))]
     ]
-    return replace(table, function_count=len(rows), functions=sort_rows(rows, sort)[:limit])
+    return replace(
+        table, function_count=len(rows), functions=sort_rows(rows, sort)[:limit], group_of_func=group_of_func
+    )
 
 
 def _empty_row(name: str, by: str) -> FunctionRow:

@@ -225,6 +225,19 @@ def test_groups_have_estimates_of_their_own_sums(project: Project) -> None:
     assert found.ran.value == 1.0
 
 
+def test_groups_of_one_category_have_estimates_of_its_funcs_alone(project: Project) -> None:
+    envelopes = [view(f"v{n}", 1 + n % 3) for n in range(40)]
+    for envelope in envelopes:
+        envelope["trace"]["resources"].append("https://shop.example/node_modules/d3/a.js")
+        next(frame for frame in envelope["trace"]["frames"] if frame["name"] == "slow")["resourceId"] = 1
+    fold(*envelopes)
+    table = table_of(project, group_by="origin", categories=["library"])
+    (row,) = table.functions
+    # steady is of the same origin and of another category: its 20 ms are in no figure here
+    assert table.self_estimates[row.id].p50_ms.value == 20.0
+    assert table.self_estimates[row.id].p95_ms.value == 30.0
+
+
 def test_a_table_is_sorted_by_its_75th_percentile(project: Project) -> None:
     # slow has the larger sum, in few views; steady the larger p75
     fold(*(view(f"v{n}", 40 if n < 4 else 0) for n in range(40)))
