@@ -174,7 +174,7 @@ def test_an_original_position_goes_beside_the_generated_one() -> None:
         ("https://shop.example?x", "https://shop.example", "shop.example"),
         ("blob:https://shop.example", "https://shop.example", "shop.example"),
         ("wasm://wasm/0a1b2c", "wasm://wasm", "wasm"),
-        ("file:///home/page.html", "file://", None),
+        ("file:///docs/page.html", "file://", None),
         ("data:", "data:", None),
         ("chrome-extension:", "chrome-extension:", None),
         ("about:blank", "about:", None),
