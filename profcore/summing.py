@@ -55,7 +55,7 @@ class CallTreeSum:
 
     def _find_nodes(self, prefix: IntColumn, func: IntColumn) -> IntColumn:
         """Returns the node of each row; new ones are made."""
-        depth = _depths(prefix)
+        depth = sum_over_callers(prefix, (prefix >= 0).astype(np.int64))
         counts = np.bincount(depth)
         # Of small numbers NumPy sorts by radix, several times as fast.
         order = np.argsort(depth.astype(np.int16) if counts.size <= 1 << 15 else depth, kind="stable")
@@ -138,12 +138,15 @@ class _KeyTable:
         return (keys.view(np.uint64) * SPREAD >> self._shift).view(np.int64)
 
 
-def _depths(prefix: IntColumn) -> npt.NDArray[np.int32]:
-    """Returns how many callers each row has. Each step doubles how far up it looks: ten for 1,000 callers."""
+def sum_over_callers(prefix: IntColumn, values: IntColumn) -> IntColumn:
+    """Returns each row's value and those of all its callers added up; callers come before callees, a root's is -1.
+
+    Each step doubles how far up it looks: ten for 1,000 callers.
+    """
     above = np.append(prefix, -1)
-    above[above < 0] = prefix.size  # whose depth is 0, and which stays where it is
-    depth = (above < prefix.size).astype(np.int32)
-    while (more := depth.take(above)).any():
-        depth += more
+    above[above < 0] = prefix.size  # whose value is 0, and which stays where it is
+    sums = np.append(values, 0)
+    while bool((above < prefix.size).any()):
+        sums += sums.take(above)
         above = above.take(above)
-    return depth[:-1]
+    return sums[:-1]
