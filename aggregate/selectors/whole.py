@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import connection
+from psycopg.pq import Format
 
 from aggregate.models import Cell
 from aggregate.selectors.contributions import SliceView, iter_slice_views
@@ -93,6 +94,7 @@ def _merge_cells(slice_: Slice, reading: Reading) -> Whole:
         0  # traces that the reading was not told of: a write for each small cell would take longer than merging it
     )
     with connection.cursor() as cursor:
+        cursor.cursor.format = Format.BINARY  # as text a tree is twice as long, and takes five times as long to read
         cursor.execute(
             f"""SELECT t.node_count, t.blob, c.traces, c.id, g.release, g.page, c.browser, c.device_class, c.bucket_at,
                        c.grain, c.views, {PART_COLUMNS}
