@@ -13,9 +13,7 @@ class Command(BaseCommand):
     help = "Revoke a token of a project's read API, and with it the links it made; without one, list the live tokens."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "token", nargs="?", metavar="TOKEN", help="all of it, or its first part (ff_1a2b3c4d)"
-        )
+        parser.add_argument("token", nargs="?", metavar="TOKEN", help="all of it, or its first part (ff_1a2b3c4d)")
         parser.add_argument("--project", required=True, metavar="SLUG")
 
     def handle(self, *args: Any, **options: Any) -> None:
