@@ -62,7 +62,7 @@ def select_slice_export(
 
     Four statements whatever the size: cells with the pieces of their call trees (one moment), the funcs these name,
     the project's sites, and the usual sampling interval; a fine slice takes three more. Holds the merged tree in
-    memory, and one piece at a time.
+    memory, and of the cells' trees `TREE_BATCH_NODES` nodes; read at once, all of them packed.
     """
     whole = merge_slice(slice_, reading)
     tree, func_ids = _number_funcs(whole.tree)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from psycopg.pq import Format
 
 from aggregate.models import Cell
@@ -21,7 +22,7 @@ from profcore.summing import CallTreeSum
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
 BUCKETS: Final = {Cell.Grain.HOUR: timedelta(hours=1), Cell.Grain.DAY: timedelta(days=1)}
-CELLS_AT_ONCE: Final = 1_024
+CELLS_AT_ONCE: Final = 1_024  # fetched, and summed up but for their trees
 PART_COLUMNS: Final = ", ".join(f"c.{name}" for name in TIME_PART_NAMES)
 
 
@@ -93,8 +94,7 @@ def _merge_cells(slice_: Slice, reading: Reading) -> Whole:
     waiting = (
         0  # traces that the reading was not told of: a write for each small cell would take longer than merging it
     )
-    with connection.cursor() as cursor:
-        cursor.cursor.format = Format.BINARY  # as text a tree is twice as long, and takes five times as long to read
+    with _open_cursor(reading) as cursor:
         cursor.execute(
             f"""SELECT t.node_count, t.blob, c.traces, c.id, g.release, g.page, c.browser, c.device_class, c.bucket_at,
                        c.grain, c.views, {PART_COLUMNS}
@@ -122,6 +122,17 @@ def _merge_cells(slice_: Slice, reading: Reading) -> Whole:
     if waiting:
         reading.on_traces(waiting)
     return whole
+
+
+def _open_cursor(reading: Reading) -> CursorWrapper:
+    """Returns a cursor for trees. That of a reading in pages fetches as it goes; the server keeps the rest of its rows.
+
+    Rows all at once come a tenth of a second sooner, and take as much memory as the trees of the slice.
+    """
+    cursor = connection.chunked_cursor() if reading.max_views is None else connection.cursor()
+    cursor.cursor.format = Format.BINARY  # as text a tree is twice as long, and takes five times as long to read
+    cursor.cursor.itersize = CELLS_AT_ONCE
+    return cursor
 
 
 class _Trees:
