@@ -64,7 +64,10 @@ class CallTreeSum:
         start = 0
         for end in np.cumsum(counts).tolist():
             rows = order[start:end]
-            keys = (nodes[prefix[start:end]] + 1 << FUNC_BITS) | func[start:end]
+            keys = nodes.take(prefix[start:end])
+            keys += 1
+            keys <<= FUNC_BITS
+            keys |= func[start:end]
             found = self._index.find(keys)
             missing = np.flatnonzero(found < 0)
             if missing.size:
@@ -105,9 +108,10 @@ class _KeyTable:
     def find(self, keys: IntColumn) -> IntColumn:
         """Returns the number of each key, -1 where it has none."""
         slot = self._first_slots(keys)
-        seen = self._key[slot]
-        found = np.where(seen == keys, self._number[slot], -1)
-        rest = np.flatnonzero((seen != keys) & (seen != FREE))
+        seen, found = self._key.take(slot), self._number.take(slot)
+        rest = np.flatnonzero(seen != keys)
+        found[rest] = -1
+        rest = rest[seen[rest] != FREE]
         while rest.size:
             slot[rest] = at = slot[rest] + 1 & self._key.size - 1
             seen = self._key[at]
