@@ -217,6 +217,9 @@ MERGE_AFTER_HOURS = read_int(
     "FIELDFLAME_MERGE_AFTER_HOURS", 48, low=1
 )  # two days by the hour; then a 24th of the cells
 MERGE_BATCH_DAYS = 500  # group-days of one run of the task: some seconds; the next run goes on
+# Hours after an hour's start: nearly all of its traces have come, and later ones are written to the roll-up too.
+ROLL_UP_AFTER_HOURS = read_int("FIELDFLAME_ROLL_UP_AFTER_HOURS", 2, low=1)
+ROLL_UP_BATCH_DAYS = 500  # group-days of one run of the task, as above
 KEEP_RAW_DAYS = read_int("FIELDFLAME_KEEP_RAW_DAYS", 30, low=1)  # the bulk of the disk; refold and drill-down need it
 KEEP_VIEWS_DAYS = read_int("FIELDFLAME_KEEP_VIEWS_DAYS", 90, low=1)  # statistics need them: some 500 bytes a view
 KEEP_CELLS_DAYS = read_int("FIELDFLAME_KEEP_CELLS_DAYS", 400, low=1)  # a year and a month, to compare with last year
@@ -248,6 +251,7 @@ JOB_FORGET_DAYS = 7  # after its result, the job itself: until then its address 
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "aggregate.sweep", "schedule": FOLD_SWEEP_S, "options": {"expires": FOLD_SWEEP_S}},
     "partitions": {"task": "ingest.make_partitions", "schedule": 3600.0, "options": {"expires": 3600}},
+    "roll-up": {"task": "aggregate.roll_up_hours", "schedule": 300.0, "options": {"expires": 300}},
     "merge": {"task": "aggregate.merge_hours", "schedule": 600.0, "options": {"expires": 600}},
     "jobs": {"task": "dashboard.run_jobs", "schedule": JOB_SWEEP_S, "options": {"expires": JOB_SWEEP_S}},
     "expire": {"task": "aggregate.expire", "schedule": 3600.0, "options": {"expires": 3600}},

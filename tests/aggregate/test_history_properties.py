@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 
 from aggregate.batch import FoldedBatch, fold_claim
 from aggregate.claims import claim_batch, release_claim
+from aggregate.day_hotspots import roll_up_hours
 from aggregate.erasing import erase_view
 from aggregate.merging import merge_old_hours
 from aggregate.models import RefoldRun
@@ -159,6 +160,10 @@ class History(RuleBasedStateMachine):
     @rule()
     def leases_run_out(self) -> None:
         void_claims()
+
+    @rule()
+    def roll_up(self) -> None:
+        roll_up_hours(NOW)
 
     @rule()
     def merge(self) -> None:
