@@ -265,6 +265,8 @@ STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 2_000, low=1)
 # much views differ, and a thousand are read in the time that the table itself takes. Of fewer than 400, intervals around
 # exact means of skewed times hold less than 93 % (docs/statistics.md).
 TABLE_STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_TABLE_STATISTICS_MAX_VIEWS", 1_000, low=400)
+# Samples that a process keeps decoded, some 3 MB each: a page's table is asked again and again, sorted and grouped.
+DECODED_SAMPLES_KEPT = 6
 VIEWER_ORIGIN = read_str("FIELDFLAME_VIEWER_ORIGIN", "https://profiler.firefox.com")
 # Links to exports need no credentials: an hour is enough to open one, a month to answer a ticket with one.
 EXPORT_LINK_DEFAULT_S = read_int("FIELDFLAME_EXPORT_LINK_DEFAULT_S", 3_600, low=60)
