@@ -9,7 +9,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 from whitenoise.compress import Compressor
 
-from config.env import read_bool, read_database, read_int, read_list, read_path, read_str
+from config.env import make_broker_url, read_bool, read_database, read_int, read_list, read_path, read_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = read_path("FIELDFLAME_DATA", BASE_DIR / "var")
@@ -139,9 +139,7 @@ DATABASES["default"]["OPTIONS"] = {
 REDIS_URL = read_str("REDIS_URL", "redis://127.0.0.1:6379/0")
 
 # --- Celery ---------------------------------------------------------------------------------------------------------
-CELERY_BROKER_URL = (
-    REDIS_URL if not REDIS_URL.startswith("unix://") else "redis+socket://" + REDIS_URL[len("unix://") :]
-)
+CELERY_BROKER_URL = make_broker_url(REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False  # a wake-up carries no data: the sweep heals a lost one, redelivery would only add load
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

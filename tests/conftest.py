@@ -1,5 +1,6 @@
 """Fixtures for every test: process-wide memories emptied, the raw traces' partitions made."""
 
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -7,9 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tests.properties  # noqa: F401  # loads Hypothesis' profile before any property is made
+from tests.shares import DEFAULT_URL, share_out_valkey
 
 if TYPE_CHECKING:
+    from execnet import XSpec
     from playwright.sync_api import Browser
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(specs: list["XSpec"]) -> None:
+    """Gives each process what it must not share, before it starts."""
+    share_out_valkey(specs, os.environ.get("REDIS_URL", DEFAULT_URL))
 
 
 @pytest.fixture(autouse=True)
