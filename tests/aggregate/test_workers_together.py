@@ -1,4 +1,4 @@
-"""Four workers fold amid merges, refolds, expiries of views and raw traces, and an erasure: no deadlock, exact sums."""
+"""Four workers fold amid roll-ups, merges, refolds, expiries and an erasure: no deadlock, exact sums."""
 
 import threading
 import time
@@ -11,6 +11,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import Settings
 
+from aggregate.day_hotspots import roll_up_hours
 from aggregate.erasing import erase_view
 from aggregate.merging import merge_old_hours
 from aggregate.refolding import Scope, finish_run, list_cells, reset_cell, start_run
@@ -38,7 +39,7 @@ class Crowd:
         self.posted = threading.Event()
         self.others_ended = threading.Event()
         self.faults: list[BaseException] = []
-        self.merged = self.reset = self.expired_views = self.expired_raw_traces = 0
+        self.rolled = self.merged = self.reset = self.expired_views = self.expired_raw_traces = 0
 
     def run(self) -> None:
         """Runs all of them to their end; the test asks for faults."""
@@ -87,10 +88,16 @@ class Crowd:
                 return
 
     def merge(self) -> None:
-        def merge_once() -> None:
-            self.merged += merge_old_hours(NOW)
+        rounds = 0
 
-        self.repeat(merge_once, lambda: self.merged > 0, "hours are merged")
+        def merge_once() -> None:
+            nonlocal rounds
+            rounds += 1
+            self.rolled += roll_up_hours(NOW)
+            if rounds % 3 == 0:  # in between, folds and refolds meet hours that are rolled and not merged
+                self.merged += merge_old_hours(NOW)
+
+        self.repeat(merge_once, lambda: self.rolled > 0 and self.merged > 0, "hours are rolled up and merged")
 
     def refold(self) -> None:
         rounds = 0
@@ -159,6 +166,7 @@ def test_folds_merges_refolds_expiries_and_erasures_at_once_give_exact_sums(sett
     state = by_day()
     assert summed(state, 1) == summed(state, 3)
     assert summed(state, 2) == summed(state, 3)
+    assert crowd.rolled > 0
     assert crowd.merged > 0
     assert crowd.reset > 0
     assert crowd.expired_views > 0
