@@ -15,7 +15,7 @@ from tests.corpus import expected
 from tests.profile_reader import read_functions
 from tests.proof.corpus_stack import APPS, compare_with_oracle, corpus, database, post_until_accepted
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(60)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from config.up.running import RunningStack, run_stack
 from tests.proof.corpus_stack import corpus, database, post_until_accepted
 from tests.proof.test_kills import find_processes, kill, parent_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(50)
 
 LIMIT_S = 120.0
 KILLS = 2  # of each job: fewer than the attempts it has

@@ -13,7 +13,7 @@ import pytest
 from config.up.running import RunningStack, run_stack
 from tests.proof.corpus_stack import APPS, compare_with_oracle, corpus, database, post_until_accepted
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(90)
 
 WORKER_KILLS = 20
 LIMIT_S = 240.0
