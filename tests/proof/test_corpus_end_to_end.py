@@ -23,7 +23,7 @@ def folded() -> Iterator[tuple[RunningStack, dict[str, str]]]:
     """A running stack in which the whole corpus was posted and folded; with a token for each project."""
     with run_stack() as stack:
         tokens = {app: stack.create_project(app) for app in APPS}
-        with closing(http.client.HTTPConnection("127.0.0.1", stack.port, timeout=20)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", stack.port, timeout=120)) as connection:
             for app, body in corpus():
                 connection.request("POST", f"/ingest/v1/traces?key={app}", body)
                 answer = connection.getresponse()
