@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,5 +67,9 @@ def chromium() -> Iterator["Browser"]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts slow tests first: one that begins last would keep the others' processes waiting for minutes."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Puts the files that take longest first: one that begins last would keep the other processes waiting for it."""
+    seconds: dict[Path, float] = {}
+    for item in items:
+        for mark in item.iter_markers("slow"):
+            seconds[item.path] = max(seconds.get(item.path, 0), *mark.args)
+    items.sort(key=lambda item: -seconds.get(item.path, 0))

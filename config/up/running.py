@@ -18,8 +18,8 @@ from config.up.environment import read_environment
 from config.up.folder import DataFolder
 from config.up.parts import BASE_DIR, make_manage_command, read_endpoint
 
-START_LIMIT_S: Final = 120.0
-STOP_LIMIT_S: Final = 60.0
+START_LIMIT_S: Final = 300.0
+STOP_LIMIT_S: Final = 150.0  # more than all parts together are given to stop
 # What would point the stack at servers, folders and addresses of somebody else.
 FOREIGN_NAMES: Final = (
     *("DATABASE_URL", "REDIS_URL", "PROMETHEUS_MULTIPROC_DIR"),

@@ -32,7 +32,7 @@ from tests.aggregate.posting import fold_all, post, rows
 from tests.aggregate.sandbox import fresh_project
 from tests.properties import bounded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow(30)]
 
 # A plan of arrival: a permutation by random keys, re-posts, where posts and folds end, and how large a batch may be.
 plans = st.fixed_dictionaries(

@@ -36,7 +36,7 @@ from tests.aggregate.posting import fold_all, post, rows
 from tests.aggregate.sandbox import fresh_project, void_claims
 from tests.properties import bounded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow(15)]
 
 PENDING, FOLDED, REJECTED = 0, 1, 2
 places = st.integers(0, 4)

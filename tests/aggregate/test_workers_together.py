@@ -140,6 +140,7 @@ def make_envelopes() -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow(10)
 @pytest.mark.django_db(transaction=True)
 def test_folds_merges_refolds_expiries_and_erasures_at_once_give_exact_sums(settings: Settings) -> None:
     settings.FOLD_BATCH_TRACES = 7
