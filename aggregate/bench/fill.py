@@ -26,7 +26,7 @@ from aggregate.writes import HOTSPOT_SUMS
 from ingest.groups import allocate_ids, intern_groups
 from ingest.receipt_counts import count_settled
 from profcore.blobs import encode_call_tree, encode_contribution
-from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.calltree import CallTree, CallTreeBuilder, mark_paths
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.fold import FOLD_VERSION, contribution_of, fold_trace
 from profcore.funcs import FuncTable
@@ -234,8 +234,18 @@ def _tree_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dict[s
         self_us = (cell.counts @ cell.template.node_us).tolist()
         samples = (cell.counts @ cell.template.node_samples).tolist()
         hidden_us = (cell.counts @ cell.template.node_hidden_us).tolist()
-        blob = encode_call_tree(CallTree(tree.prefix, tree.func, self_us, samples, hidden_us))
-        yield {"project_id": project_id, "cell_id": cell.id, "id": 1, "node_count": len(tree), "blob": blob}
+        kept = _keep_used(CallTree(tree.prefix, tree.func, self_us, samples, hidden_us))
+        blob = encode_call_tree(kept)
+        yield {"project_id": project_id, "cell_id": cell.id, "id": 1, "node_count": len(kept), "blob": blob}
+
+
+def _keep_used(tree: CallTree) -> CallTree:
+    """Returns a tree without the paths that no view of the cell took: a fold makes no nodes of them."""
+    used = [node for node, sums in enumerate(zip(tree.self_samples, tree.hidden_us, strict=True)) if any(sums)]
+    kept = [node for node, is_kept in enumerate(mark_paths(tree.prefix, used)) if is_kept]
+    place = {node: index for index, node in enumerate(kept)} | {-1: -1}
+    columns = (tree.func, tree.self_us, tree.self_samples, tree.hidden_us)
+    return CallTree([place[tree.prefix[node]] for node in kept], *([each[node] for node in kept] for each in columns))
 
 
 def _view_rows(

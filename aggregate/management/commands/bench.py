@@ -17,6 +17,7 @@ from aggregate.bench.heavy import make_heavy_envelope
 from aggregate.bench.hidden import compare_with_facts, describe, measure_hidden
 from aggregate.bench.queries import bench_queries
 from aggregate.bench.sizes import bench_sizes
+from aggregate.bench.trees import bench_trees, describe_tree
 from config.up.running import run_stack
 
 CORPUS = Path(settings.BASE_DIR) / "tests" / "data" / "corpus.jsonl.gz"
@@ -40,6 +41,7 @@ class Command(BaseCommand):
         parser.add_argument("--senders", type=int, default=8, help="end-to-end: connections (default: %(default)s)")
         parser.add_argument("--project", default="", help="export-here: which project")
         parser.add_argument("--format", default="firefox", help="export-here: which format")
+        parser.add_argument("--nodes", type=int, default=500_000, help="trees: call nodes (default: %(default)s)")
         parser.add_argument(
             "--views", type=int, default=10_000, help="queries, exports: how many (default: %(default)s)"
         )
@@ -125,6 +127,11 @@ class Command(BaseCommand):
         """Exports one project in this process, and tells it as JSON."""
         self.stdout.write(as_json(measure_export(options["project"], options["format"])))
 
+    def show_trees(self, options: dict[str, Any]) -> None:
+        """Needs no database."""
+        for result in bench_trees(options["nodes"]):
+            self.stdout.write(describe_tree(result))
+
     parts: dict[str, Callable[["Command", dict[str, Any]], None]] = {
         "core": show_core,
         "end-to-end": show_end_to_end,
@@ -135,4 +142,5 @@ class Command(BaseCommand):
         "queries": show_queries,
         "queries-here": show_queries_here,
         "sizes": show_sizes,
+        "trees": show_trees,
     }
