@@ -123,6 +123,7 @@ def _empty_day(day: GroupDay, cell_id: int, device_class: int, browser: int) -> 
         group_id=day.group_id,
         bucket_at=day.day_at,
         grain=Cell.Grain.DAY,
+        is_rolled=True,
         device_class=device_class,
         browser=browser,
         fold_version=FOLD_VERSION,
@@ -151,7 +152,7 @@ def _move_rows(project_id: int, pairs: list[tuple[int, int]]) -> None:
             params,
         )
         cursor.execute(
-            f"""UPDATE aggregate_cell c SET merged_into = m.day, marker_us = NULL FROM {moved}
+            f"""UPDATE aggregate_cell c SET merged_into = m.day, is_rolled = true, marker_us = NULL FROM {moved}
                 WHERE c.id = m.hour AND c.project_id = %s""",
             params,
         )

@@ -61,6 +61,7 @@ class Cell(TimeParts):
     device_class = models.SmallIntegerField()
     browser = models.SmallIntegerField()
     merged_into = models.IntegerField(null=True)
+    is_rolled = models.BooleanField(default=False, db_default=False)  # its hotspots are in those of its day
     fold_version = models.SmallIntegerField()
     views = models.BigIntegerField()
     truncated_views = models.BigIntegerField(db_default=0)
@@ -76,6 +77,7 @@ class Cell(TimeParts):
             models.Index(
                 fields=["bucket_at"], name="cell_to_merge", condition=models.Q(grain=0, merged_into__isnull=True)
             ),
+            models.Index(fields=["bucket_at"], name="cell_to_roll", condition=models.Q(is_rolled=False)),
             models.Index(fields=["project", "bucket_at"], name="cell_by_bucket"),
         ]
 
@@ -101,7 +103,7 @@ class Hotspot(models.Model):
 
 
 class DayHotspot(models.Model):
-    """The roll-up of hotspots: one func's sums in all day cells of a group's UTC day. Made anew with them."""
+    """The roll-up of hotspots: one func's sums in all rolled cells of a group's UTC day. Changed with them."""
 
     pk = models.CompositePrimaryKey("project_id", "group_id", "day_at", "func_id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)

@@ -11,7 +11,7 @@ from django.db import Error, connection, transaction
 from aggregate.batch import CrashedAlone, FoldedBatch, Rejection, ViewKey, fold_claim, intern_batch_funcs
 from aggregate.calltrees import append_call_trees
 from aggregate.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
-from aggregate.day_hotspots import rebuild_day_hotspots
+from aggregate.day_hotspots import add_to_day_hotspots
 from aggregate.interning import CellKey, intern_cells, settle_cells
 from aggregate.locks import lock_groups
 from aggregate.stragglers import ViewsExpired, rebuild_views
@@ -149,7 +149,7 @@ def _write_effects(
         return
     add_to_cells(project_id, deltas)
     add_to_hotspots(project_id, deltas)
-    rebuild_day_hotspots(project_id, [cell_id for cell_id, _ in deltas])
+    add_to_day_hotspots(project_id, deltas)
     append_call_trees(project_id, trees)
     write_views(project_id, sorted(views, key=lambda view: (view.view_id, view.group_id)))
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from celery import shared_task
 from django.db import InterfaceError, OperationalError
 
+from aggregate.day_hotspots import roll_up_hours
 from aggregate.merging import merge_old_hours
 from aggregate.retention import expire_all
 from aggregate.services import BatchOutcome, fold_pending_batch
@@ -43,6 +44,12 @@ def sweep() -> None:
 def merge_hours() -> None:
     """Merges the hours of past days into days."""
     merge_old_hours(datetime.now(UTC))
+
+
+@shared_task(name="aggregate.roll_up_hours", ignore_result=True)
+def roll_up_hours_that_ended() -> None:
+    """Adds the hotspots of hours that are over to those of their day."""
+    roll_up_hours(datetime.now(UTC))
 
 
 @shared_task(name="aggregate.expire", ignore_result=True)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from profcore.calltree import CallTree
-from profcore.varints import decode_varints, encode_varints
+from profcore.varints import decode_varints, encode_varints, find_ends
 
 IntColumn = npt.NDArray[np.int64]
 
@@ -138,41 +138,53 @@ def _decode_fixed(blob: bytes) -> list[IntColumn]:
 
 def _decode_packed(blobs: Sequence[bytes], column_count: int) -> tuple[IntColumn, list[IntColumn]]:
     try:
-        lengths, table = _read_packed([_open(KIND_CONTRIBUTION, blob, (3,)) for blob in blobs])
+        lengths, columns = _read_packed([_open(KIND_CONTRIBUTION, blob, (3,)) for blob in blobs], column_count)
     except (zlib.error, IndexError, OverflowError, ValueError) as error:
         raise error if isinstance(error, BlobError) else BlobError(f"the blob is damaged: {error}") from error
-    return lengths, _split(table, lengths, column_count)
+    before = np.cumsum(lengths) - lengths
+    run = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(columns[0])])
+    columns[0] = run[1:] - np.repeat(run[before], lengths)
+    for whole, part in ((2, 1), (5, 4), (6, 3)):
+        if whole < column_count:
+            columns[whole] += columns[part]
+    return lengths, columns
 
 
-def _read_packed(bodies: Sequence[bytes]) -> tuple[IntColumn, IntColumn]:
-    """Reads bodies of version 3: the bits of all, and the numbers of all, as one long column each."""
-    rows, units, bits, values = [], [], [], []
-    for body in bodies:
-        (count, *own), at = _read_head(body)
-        cells = CONTRIBUTION_COLUMNS * count
-        end = at + (cells + 7) // 8
-        if end > len(body):
-            raise BlobError("it claims more rows than it has bits for")
-        rows.append(count)
-        units.append(own)
-        bits.append(np.unpackbits(np.frombuffer(body, dtype=np.uint8, count=end - at, offset=at), count=cells))
-        values.append(body[end:])
-    lengths = np.array(rows, dtype=np.int64)
-    above = np.concatenate(bits).astype(bool) if bits else np.zeros(0, dtype=bool)
-    numbers, ends = decode_varints(np.frombuffer(b"".join(values), dtype=np.uint8))
-    # Each blob has as many numbers as bits set, and ends where its last number does.
-    bits_before = np.concatenate([[0], np.cumsum(above)])[np.cumsum(lengths) * CONTRIBUTION_COLUMNS]
-    sizes = np.cumsum([len(each) for each in values], dtype=np.int64)
-    if not np.array_equal(np.concatenate([[0], ends])[np.minimum(bits_before, ends.size)], sizes):
+def _read_packed(bodies: Sequence[bytes], column_count: int) -> tuple[IntColumn, list[IntColumn]]:
+    """Reads the first columns of bodies of version 3, one body after the other in each."""
+    heads = [_read_head(body) for body in bodies]
+    rows = np.array([head[0][0] for head in heads], dtype=np.int64)
+    units = np.array([head[0][1:] for head in heads], dtype=np.int64).reshape(-1, CONTRIBUTION_COLUMNS)
+    bit_bytes = (CONTRIBUTION_COLUMNS * rows + 7) // 8
+    cuts = [(at, at + size) for (_, at), size in zip(heads, bit_bytes.tolist(), strict=True)]
+    if any(end > len(body) for body, (_, end) in zip(bodies, cuts, strict=True)):
+        raise BlobError("it claims more rows than it has bits for")
+    bits = b"".join([body[start:end] for body, (start, end) in zip(bodies, cuts, strict=True)])
+    data = np.frombuffer(b"".join([body[end:] for body, (_, end) in zip(bodies, cuts, strict=True)]), dtype=np.uint8)
+    above = np.flatnonzero(np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).view(np.bool_))
+    first_bit = 8 * (np.cumsum(bit_bytes) - bit_bytes)
+    first = np.searchsorted(above, first_bit)
+    counts = np.diff(first, append=above.size)
+    ends = find_ends(data)
+    sizes = np.array([len(body) - end for body, (_, end) in zip(bodies, cuts, strict=True)], dtype=np.int64)
+    # Each body has as many numbers as bits set, none of them behind its last cell, and ends where its last number does.
+    if ends.size != above.size or not np.array_equal(np.append(0, ends)[first + counts], np.cumsum(sizes)):
         raise BlobError("not as many numbers as bits")
-    if numbers.size != int(np.count_nonzero(above)):
-        raise BlobError("not as many numbers as bits")
-    unit = np.repeat(np.array(units, dtype=np.int64).reshape(-1), np.repeat(lengths, CONTRIBUTION_COLUMNS))[above]
+    # Of each body, the bits of each column are a run, and the wanted columns' numbers come first.
+    edges = np.searchsorted(above, first_bit[:, None] + rows[:, None] * np.arange(CONTRIBUTION_COLUMNS + 1))
+    if not np.array_equal(edges[:, -1] - first, counts):
+        raise BlobError("bits behind its last column")
+    runs = np.diff(edges[:, : column_count + 1]).reshape(-1)
+    skipped = edges[:, :column_count].reshape(-1) - (np.cumsum(runs) - runs)
+    wanted = np.arange(int(runs.sum())) + np.repeat(skipped, runs)
+    numbers, unit = decode_varints(data, ends, wanted), np.repeat(units[:, :column_count].reshape(-1), runs)
     if numbers.size and int(numbers.max()) * int(unit.max()) >= 1 << 63 and np.any(numbers > (2**63 - 1) // unit):
         raise BlobError("a number of more than 63 bits")
-    table = np.zeros(above.size, dtype=np.int64)
-    table[above] = numbers * unit
-    return lengths, table
+    total = int(rows.sum())
+    moved = (np.cumsum(rows) - rows - first_bit)[:, None] + (total - rows)[:, None] * np.arange(column_count)
+    table = np.zeros(column_count * total, dtype=np.int64)
+    table[above[wanted] + np.repeat(moved.reshape(-1), runs)] = numbers * unit
+    return rows, list(table.reshape(column_count, total))
 
 
 def _read_head(body: bytes) -> tuple[list[int], int]:
@@ -190,20 +202,6 @@ def _read_head(body: bytes) -> tuple[list[int], int]:
             if len(found) == 1 + CONTRIBUTION_COLUMNS:
                 return found, at + 1
     raise BlobError("cut short in its head")
-
-
-def _split(table: IntColumn, lengths: IntColumn, column_count: int) -> list[IntColumn]:
-    """Takes the columns out of bodies that follow each other, column after column in each of them."""
-    before = np.cumsum(lengths) - lengths
-    row = np.arange(int(lengths.sum())) + np.repeat(before * (CONTRIBUTION_COLUMNS - 1), lengths)
-    width = np.repeat(lengths, lengths)
-    columns = [table[row + number * width] for number in range(column_count)]
-    run = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(columns[0])])
-    columns[0] = run[1:] - np.repeat(run[before], lengths)
-    for whole, part in ((2, 1), (5, 4), (6, 3)):
-        if whole < column_count:
-            columns[whole] += columns[part]
-    return columns
 
 
 def encode_call_tree(tree: CallTree) -> bytes:

@@ -96,6 +96,7 @@ def make_cell(
         group_id=make_group(project, release, page).id,
         bucket_at=bucket_at,
         grain=grain,
+        is_rolled=grain == Cell.Grain.DAY,
         device_class=DEVICE_CLASSES.index(device),
         browser=BROWSERS.index(browser),
         merged_into=merged_into,

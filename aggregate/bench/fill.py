@@ -19,6 +19,7 @@ import numpy.typing as npt
 from django.db import connection, transaction
 
 from aggregate.bench.corpus import read_corpus
+from aggregate.day_hotspots import ADD_CELLS, roll_up_hours
 from aggregate.interning import intern_funcs
 from aggregate.models import Cell
 from aggregate.writes import HOTSPOT_SUMS
@@ -38,13 +39,6 @@ INSERT INTO aggregate_pageday (project_id, group_id, day_at, views, truncated_vi
 SELECT project_id, group_id, date_trunc('day', bucket_at, 'UTC'), sum(views), sum(truncated_views), sum(traces),
        {", ".join(f"sum({name})" for name in TIME_PART_NAMES)}
 FROM aggregate_cell WHERE project_id = %s GROUP BY 1, 2, 3
-"""
-
-ROLL_UP_HOTSPOTS: Final = f"""
-INSERT INTO aggregate_dayhotspot (project_id, group_id, day_at, func_id, {", ".join(HOTSPOT_SUMS)})
-SELECT c.project_id, c.group_id, c.bucket_at, h.func_id, {", ".join(f"sum(h.{name})" for name in HOTSPOT_SUMS)}
-FROM aggregate_cell c JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
-WHERE c.project_id = %s AND c.grain = 1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
 """
 
 Matrix = npt.NDArray[np.int64]
@@ -193,10 +187,11 @@ def fill(project_id: int, corpus: Path, views: int, now: datetime, tell: Callabl
         tell(len(rows))
     with connection.cursor() as cursor:
         cursor.execute(ROLL_UP, [project_id])
-        cursor.execute(ROLL_UP_HOTSPOTS, [project_id])
+        cursor.execute(ADD_CELLS.format(cells="c.project_id = %s AND c.is_rolled"), [project_id])
         cursor.execute(
             count_settled("(SELECT * FROM ingest_receipt WHERE project_id = %s) AS filled", sign=1), [project_id]
         )
+        roll_up_hours(now, limit=len(cells))
         cursor.execute("ANALYZE")
     return written
 
@@ -211,6 +206,7 @@ def _cell_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dict[s
             "group_id": cell.group_id,
             "bucket_at": cell.bucket_at,
             "grain": cell.grain,
+            "is_rolled": cell.grain == Cell.Grain.DAY,
             "device_class": cell.device,
             "browser": cell.browser,
             "fold_version": FOLD_VERSION,

@@ -78,12 +78,12 @@ def assert_rollup_is_exact() -> None:
 
 
 def assert_day_hotspots_are_exact() -> None:
-    """Compares the roll-up of hotspots with those of the cells that were merged into days."""
+    """Compares the roll-up of hotspots with those of the cells that are in it."""
     sums = ", ".join(f"sum(h.{name})" for name in HOTSPOT_SUMS)
     expected = rows(
-        f"""SELECT c.project_id, c.group_id, c.bucket_at, h.func_id, {sums}
+        f"""SELECT c.project_id, c.group_id, date_trunc('day', c.bucket_at, 'UTC'), h.func_id, {sums}
             FROM aggregate_cell c JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
-            WHERE c.grain = 1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
+            WHERE c.is_rolled GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
     )
     kept = f"SELECT project_id, group_id, day_at, func_id, {', '.join(HOTSPOT_SUMS)} FROM aggregate_dayhotspot"
     assert rows(f"{kept} ORDER BY 1, 2, 3, 4") == expected

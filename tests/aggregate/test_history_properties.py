@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 
 from aggregate.batch import FoldedBatch, fold_claim
 from aggregate.claims import claim_batch, release_claim
+from aggregate.day_hotspots import roll_up_hours
 from aggregate.erasing import erase_view
 from aggregate.merging import merge_old_hours
 from aggregate.models import RefoldRun
@@ -35,7 +36,7 @@ from tests.aggregate.posting import fold_all, post, rows
 from tests.aggregate.sandbox import fresh_project, void_claims
 from tests.properties import bounded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow(15)]
 
 PENDING, FOLDED, REJECTED = 0, 1, 2
 places = st.integers(0, 4)
@@ -159,6 +160,10 @@ class History(RuleBasedStateMachine):
     @rule()
     def leases_run_out(self) -> None:
         void_claims()
+
+    @rule()
+    def roll_up(self) -> None:
+        roll_up_hours(NOW)
 
     @rule()
     def merge(self) -> None:
