@@ -61,7 +61,7 @@ class Cell(TimeParts):
     device_class = models.SmallIntegerField()
     browser = models.SmallIntegerField()
     merged_into = models.IntegerField(null=True)
-    is_rolled = models.BooleanField(default=False, db_default=False)  # its hotspots are in those of its day
+    is_rolled = models.BooleanField(default=False, db_default=False)  # its hotspots and tree are in those of its day
     fold_version = models.SmallIntegerField()
     views = models.BigIntegerField()
     truncated_views = models.BigIntegerField(db_default=0)
@@ -154,6 +154,18 @@ class CallTreePiece(models.Model):
     pk = models.CompositePrimaryKey("project_id", "cell_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     cell_id = models.IntegerField()
+    id = models.IntegerField()
+    node_count = models.IntegerField()
+    blob = models.BinaryField()
+
+
+class DayTreePiece(models.Model):
+    """One blob of the roll-up of call trees: that of all rolled cells of a group's UTC day. As pieces of cells."""
+
+    pk = models.CompositePrimaryKey("project_id", "group_id", "day_at", "id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    group_id = models.IntegerField()
+    day_at = models.DateTimeField()
     id = models.IntegerField()
     node_count = models.IntegerField()
     blob = models.BinaryField()

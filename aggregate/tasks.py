@@ -7,9 +7,9 @@ from typing import Any, Final
 from celery import shared_task
 from django.db import InterfaceError, OperationalError
 
-from aggregate.day_hotspots import roll_up_hours
 from aggregate.merging import merge_old_hours
 from aggregate.retention import expire_all
+from aggregate.rolling import roll_up_hours
 from aggregate.services import BatchOutcome, fold_pending_batch
 from ingest.wake import clear_flag, wake_worker
 

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from django.db import connection, transaction
 
 from aggregate.bench.corpus import read_corpus
-from aggregate.day_hotspots import ADD_CELLS, roll_up_hours
 from aggregate.interning import intern_funcs
 from aggregate.models import Cell
+from aggregate.rolling import roll_up_hours
 from aggregate.writes import HOTSPOT_SUMS
 from ingest.groups import allocate_ids, intern_groups
 from ingest.receipt_counts import count_settled
@@ -187,7 +187,6 @@ def fill(project_id: int, corpus: Path, views: int, now: datetime, tell: Callabl
         tell(len(rows))
     with connection.cursor() as cursor:
         cursor.execute(ROLL_UP, [project_id])
-        cursor.execute(ADD_CELLS.format(cells="c.project_id = %s AND c.is_rolled"), [project_id])
         cursor.execute(
             count_settled("(SELECT * FROM ingest_receipt WHERE project_id = %s) AS filled", sign=1), [project_id]
         )
@@ -206,7 +205,6 @@ def _cell_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dict[s
             "group_id": cell.group_id,
             "bucket_at": cell.bucket_at,
             "grain": cell.grain,
-            "is_rolled": cell.grain == Cell.Grain.DAY,
             "device_class": cell.device,
             "browser": cell.browser,
             "fold_version": FOLD_VERSION,

@@ -23,6 +23,7 @@ TABLES = (
     "aggregate_cell",
     "aggregate_hotspot",
     "aggregate_dayhotspot",
+    "aggregate_daytreepiece",
     "aggregate_pageday",
     "aggregate_calltreepiece",
     "aggregate_view",
@@ -31,7 +32,7 @@ TRACES = 3_000  # at least so many a measurement, and so many cells, so that hal
 CELLS = 20
 ROLL_UP = """
 from datetime import UTC, datetime
-from aggregate.day_hotspots import roll_up_hours
+from aggregate.rolling import roll_up_hours
 while roll_up_hours(datetime.now(UTC)):
     pass
 """

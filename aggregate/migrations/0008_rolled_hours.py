@@ -1,10 +1,12 @@
-"""Cells know whether their hotspots are in the roll-up of their day; hours that are over come into it too."""
+"""The roll-up has hours that are over too, and call trees; cells know whether they are in it."""
 
 from django.db import migrations, models
 
-
-# Days are in it already; of hours that were merged nothing is left to roll up. Beat rolls the others.
-ROLL_DAYS = "UPDATE aggregate_cell SET is_rolled = true WHERE grain = 1 OR merged_into IS NOT NULL"
+# Beat rolls all cells, days too: then the roll-up has their call trees as well. Until then questions read the cells.
+BEGIN_ANEW = """
+DELETE FROM aggregate_dayhotspot;
+UPDATE aggregate_cell SET is_rolled = true WHERE merged_into IS NOT NULL;
+"""
 
 
 class Migration(migrations.Migration):
@@ -24,5 +26,5 @@ class Migration(migrations.Migration):
             model_name='cell',
             index=models.Index(condition=models.Q(('is_rolled', False)), fields=['bucket_at'], name='cell_to_roll'),
         ),
-        migrations.RunSQL(ROLL_DAYS, migrations.RunSQL.noop),
+        migrations.RunSQL(BEGIN_ANEW, migrations.RunSQL.noop),
     ]

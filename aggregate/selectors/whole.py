@@ -5,20 +5,18 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.conf import settings
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from psycopg.pq import Format
 
+from aggregate.calltrees import StoredTreeSum
 from aggregate.models import Cell
 from aggregate.selectors.contributions import SliceView, iter_slice_views
 from aggregate.selectors.raw import RawFolder
 from aggregate.selectors.reading import Reading
-from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
-from profcore.blobs import decode_call_trees
+from aggregate.selectors.slices import FROM_CELLS, Slice, where_rolled, where_slice
 from profcore.calltree import CallTree
 from profcore.fold import map_tree
-from profcore.summing import CallTreeSum
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
 BUCKETS: Final = {Cell.Grain.HOUR: timedelta(hours=1), Cell.Grain.DAY: timedelta(days=1)}
@@ -49,7 +47,7 @@ class Whole:
 
 
 def merge_slice(slice_: Slice, reading: Reading | None = None) -> Whole:
-    """Returns a slice's sums and merged call tree. One statement from cells, four from raw traces read at once.
+    """Returns a slice's sums and merged call tree. Two statements from cells, four from raw traces read at once.
 
     Raises `SliceError` where a fine slice has too many views or raw traces for the reading (by default, at once), or
     the tree grows larger than it may hold.
@@ -88,40 +86,53 @@ def _add_place(whole: Whole, view: SliceView) -> None:
 
 def _merge_cells(slice_: Slice, reading: Reading) -> Whole:
     where, params = where_slice(slice_)
-    whole, trees = Whole(), _Trees(reading)
-    cells: list[tuple[Any, ...]] = []  # rows as the driver types them, that are not in `whole` yet
-    last_cell: int | None = None
-    waiting = (
-        0  # traces that the reading was not told of: a write for each small cell would take longer than merging it
-    )
-    with _open_cursor(reading) as cursor:
+    whole = Whole()
+    with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT t.node_count, t.blob, c.traces, c.id, g.release, g.page, c.browser, c.device_class, c.bucket_at,
-                       c.grain, c.views, {PART_COLUMNS}
-                {FROM_CELLS}
-                LEFT JOIN aggregate_calltreepiece t ON t.project_id = c.project_id AND t.cell_id = c.id
-                WHERE {where} AND c.traces > 0 ORDER BY c.id, t.id""",
+            f"""SELECT c.traces, c.id, g.release, g.page, c.browser, c.device_class, c.bucket_at, c.grain, c.views,
+                       {PART_COLUMNS} {FROM_CELLS} WHERE {where} AND c.traces > 0 ORDER BY c.id""",
             params,
         )
-        for nodes, blob, *cell in cursor:
-            traces, cell_id, *_ = cell
-            if cell_id != last_cell:
-                if waiting >= reading.batch_traces:
-                    reading.on_traces(waiting)
-                    waiting = 0
-                if len(cells) == CELLS_AT_ONCE:
-                    _add_cells(whole, cells)
-                    cells.clear()
-                last_cell = cell_id
-                waiting += traces
-                cells.append(tuple(cell))
-            if blob is not None:
-                trees.add(blob, nodes)
-    _add_cells(whole, cells)
-    whole.tree = trees.sum()
-    if waiting:
-        reading.on_traces(waiting)
+        while cells := cursor.fetchmany(CELLS_AT_ONCE):
+            _add_cells(whole, cells)
+    trees = StoredTreeSum(reading.check_nodes)
+    told = waiting = 0  # traces that the reading was not told of: a write for each small cell would take long
+    with _open_cursor(reading) as cursor:
+        cursor.execute(_select_trees(slice_), params)
+        for blob, nodes, traces in cursor:
+            if waiting >= reading.batch_traces:
+                reading.on_traces(waiting)
+                told, waiting = told + waiting, 0
+            waiting += traces
+            trees.add(blob, nodes)
+    whole.tree = trees.tree()
+    if told < whole.traces:  # those without a stack are in no tree
+        reading.on_traces(whole.traces - told)
     return whole
+
+
+def _select_trees(slice_: Slice) -> str:
+    """Returns the statement for a slice's trees, each with the traces in it: days' where they can tell, else cells'."""
+    where, _ = where_slice(slice_)
+    rolled = where_rolled(slice_)
+    picked = f"SELECT c.* {FROM_CELLS} WHERE {where} AND c.traces > 0"
+    # Whatever a tree is of, its traces are told with its first piece.
+    first = "CASE WHEN lag(t.id) OVER (PARTITION BY {key} ORDER BY t.id) IS NULL THEN {traces} ELSE 0 END"
+    of_cells = f"""
+        SELECT t.blob, t.node_count, {first.format(key="t.cell_id", traces="p.traces")} AS traces, p.id AS key, t.id
+        FROM picked p JOIN aggregate_calltreepiece t ON t.project_id = %(project_id)s AND t.cell_id = p.id"""
+    if rolled is None:
+        return f"WITH picked AS ({picked}) SELECT blob, node_count, traces FROM ({of_cells}) AS t ORDER BY key, id"
+    of_days = f"""
+        SELECT t.blob, t.node_count, {first.format(key="t.group_id, t.day_at", traces="d.traces")}, d.key, t.id
+        FROM (SELECT p.group_id, date_trunc('day', p.bucket_at, 'UTC') AS day_at, sum(p.traces)::bigint AS traces,
+                     min(p.id) AS key
+              FROM picked p WHERE {rolled[1]} GROUP BY 1, 2) AS d
+        JOIN aggregate_daytreepiece t ON t.project_id = %(project_id)s AND t.group_id = d.group_id
+             AND t.day_at = d.day_at"""
+    return f"""WITH picked AS MATERIALIZED ({picked})
+        SELECT blob, node_count, traces FROM ({of_cells} WHERE NOT ({rolled[1]}) UNION ALL {of_days}) AS t
+        ORDER BY key, id"""
 
 
 def _open_cursor(reading: Reading) -> CursorWrapper:
@@ -133,34 +144,6 @@ def _open_cursor(reading: Reading) -> CursorWrapper:
     cursor.cursor.format = Format.BINARY  # as text a tree is twice as long, and takes five times as long to read
     cursor.cursor.itersize = CELLS_AT_ONCE
     return cursor
-
-
-class _Trees:
-    """The sum of cells' call trees. So many wait to be summed up together as have `TREE_BATCH_NODES` call nodes."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-        self._sum = CallTreeSum()
-        self._blobs: list[bytes] = []
-        self._nodes = 0
-
-    def add(self, blob: bytes, nodes: int) -> None:
-        """Adds a tree of so many nodes. Raises `SliceTooLarge` where the sum has grown beyond the reading's bound."""
-        if self._nodes + nodes > settings.TREE_BATCH_NODES:
-            self._add_waiting()
-        self._blobs.append(blob)
-        self._nodes += nodes
-
-    def sum(self) -> CallTree:
-        """Returns the sum. Raises `SliceTooLarge`."""
-        self._add_waiting()
-        return self._sum.tree()
-
-    def _add_waiting(self) -> None:
-        if self._blobs:
-            self._sum.add(decode_call_trees(self._blobs))
-            self._reading.check_nodes(self._sum.size)
-            self._blobs, self._nodes = [], 0
 
 
 def _add_cells(whole: Whole, cells: Sequence[tuple[Any, ...]]) -> None:  # Any: rows as the driver types them

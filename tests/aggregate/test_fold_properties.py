@@ -9,10 +9,10 @@ from django.test import override_settings
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from aggregate.day_hotspots import roll_up_hours
 from aggregate.erasing import delta_of, erase_view
 from aggregate.merging import merge_old_hours
 from aggregate.refolding import Outcome, Scope, finish_run, list_cells, reset_cell, start_run
+from aggregate.rolling import roll_up_hours
 from aggregate.writes import add_to_cells, add_to_hotspots, load_views, negate
 from tests.aggregate.aftermath import assert_rollup_is_exact
 from tests.aggregate.field import NOW, Json, casts, envelope_of, recordings, traffic

@@ -19,12 +19,12 @@ from hypothesis.stateful import (
 
 from aggregate.batch import FoldedBatch, fold_claim
 from aggregate.claims import claim_batch, release_claim
-from aggregate.day_hotspots import roll_up_hours
 from aggregate.erasing import erase_view
 from aggregate.merging import merge_old_hours
 from aggregate.models import RefoldRun
 from aggregate.refolding import Outcome, Scope, finish_run, list_cells, reset_cell, start_run
 from aggregate.retention import expire_all, midnight
+from aggregate.rolling import roll_up_hours
 from aggregate.services import ClaimLost, fold_pending_batch, write_batch
 from aggregate.stragglers import ViewsExpired
 from ingest.models import Project

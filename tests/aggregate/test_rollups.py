@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 from django.core.management import call_command
 
-from aggregate.day_hotspots import roll_up_hours
 from aggregate.erasing import erase_view
 from aggregate.merging import merge_old_hours
+from aggregate.rolling import roll_up_hours
 from aggregate.selectors import Overview, Slice, select_overview
 from aggregate.selectors.functions import select_functions
 from ingest.models import Group, Project

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggregate.day_hotspots import roll_up_hours
 from aggregate.merging import merge_old_hours, midnight_before
+from aggregate.rolling import roll_up_hours
 from aggregate.selectors import (
     DIMENSIONS,
     OVERVIEW_DIMENSIONS,

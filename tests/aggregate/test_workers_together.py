@@ -11,11 +11,11 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from aggregate.day_hotspots import roll_up_hours
 from aggregate.erasing import erase_view
 from aggregate.merging import merge_old_hours
 from aggregate.refolding import Scope, finish_run, list_cells, reset_cell, start_run
 from aggregate.retention import expire_all
+from aggregate.rolling import roll_up_hours
 from aggregate.services import BatchOutcome, fold_pending_batch
 from ingest.models import Project
 from ingest.services import create_project
