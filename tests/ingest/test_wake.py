@@ -12,7 +12,7 @@ from ingest import views, wake
 from tests.envelopes import make_envelope
 from tests.ingest.door import Door
 
-PATIENCE_S = 60.0
+PATIENCE_S = 60
 QUEUE = "celery"
 
 
@@ -23,6 +23,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(wake, "_paused_until", 0.0)
     monkeypatch.setattr(wake, "_client", None)
     monkeypatch.setattr(wake, "TIMEOUT_S", PATIENCE_S)
+    monkeypatch.setattr(wake, "FLAG_S", PATIENCE_S)
     monkeypatch.setattr("ingest.wake.current_app.send_task", lambda name, **_: names.append(name))
     wake.clear_flag()
     yield names
@@ -41,6 +42,7 @@ def test_the_flag_and_the_task_go_to_one_database(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(wake, "_paused_until", 0.0)
     monkeypatch.setattr(wake, "_client", None)
     monkeypatch.setattr(wake, "TIMEOUT_S", PATIENCE_S)
+    monkeypatch.setattr(wake, "FLAG_S", PATIENCE_S)
     client = wake.flag_client()
     client.delete(wake.FLAG, QUEUE)
     assert wake.wake_worker()
