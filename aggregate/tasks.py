@@ -10,6 +10,8 @@ from django.db import InterfaceError, OperationalError
 from aggregate.merging import merge_old_hours
 from aggregate.retention import expire_all
 from aggregate.services import BatchOutcome, fold_pending_batch
+from aggregate.sourcemaps.labelling import label_all
+from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from ingest.wake import clear_flag, wake_worker
 
 logger = logging.getLogger(__name__)
@@ -31,12 +33,20 @@ def fold_pending() -> None:
     clear_flag()  # before claiming: a trace that comes from now on announces itself
     while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
         wake_worker()
+        wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)  # there may be new funcs of scripts with maps
 
 
 @shared_task(name="aggregate.sweep", ignore_result=True)
 def sweep() -> None:
     """Finds what a lost wake-up left pending."""
     fold_pending()
+
+
+@shared_task(name=SYMBOLICATE_TASK, ignore_result=True, **RETRIES)
+def symbolicate() -> None:
+    """Labels the funcs of scripts with maps, new ones of either."""
+    clear_flag(SYMBOLICATE_FLAG)
+    label_all()
 
 
 @shared_task(name="aggregate.merge_hours", ignore_result=True)

@@ -57,7 +57,7 @@ def test_an_index_map_is_laid_out_flat() -> None:
                     "sources": [name],
                     "sourcesContent": [f"// {name}"],
                     "names": [f"of {name}"],
-                    "mappings": write_mappings(rows),
+                    "mappings": write_mappings(rows),  # type: ignore[arg-type]  # rows of unlike length
                 },
             }
             for line, column, rows, name in sections
