@@ -1,6 +1,7 @@
 """Labelling the funcs of one script: its map is read in a process of its own, and its labels are written at once."""
 
 import logging
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -34,13 +35,18 @@ class ScriptChanged(Exception):
     """The script was uploaded anew, deleted or taken over meanwhile; nothing was written."""
 
 
-def label_all(project_id: int | None = None) -> int:
-    """Labels until nothing waits, or others are at it; returns how many funcs were looked at."""
+def label_all(project_id: int | None = None, *, on_labelled: Callable[[int], object] = lambda _: None) -> int:
+    """Labels until nothing waits, or others are at it; returns how many funcs were looked at.
+
+    `on_labelled` is told after each script, or batch of one, how many that were.
+    """
     for project in projects_with_scripts() if project_id is None else [project_id]:
         scan_new_funcs(project)
     count = 0
     while claim := claim_script(project_id=project_id):
-        count += label_script(claim)
+        labelled = label_script(claim)
+        on_labelled(labelled)
+        count += labelled
     return count
 
 

@@ -119,3 +119,15 @@ def count_waiting(project_id: int) -> tuple[int, int]:
         )
         ((scripts, funcs),) = cursor.fetchall()
     return scripts, funcs
+
+
+def mark_all(project_id: int) -> None:
+    """Has all scripts with a map labelled anew, also those that were set aside. Their labels stay until then."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE aggregate_releasescript
+               SET pending_at = clock_timestamp(), labelled_func_id = 0, attempts = 0, claimed_until = NULL,
+                   failure = NULL
+               WHERE project_id = %s AND map_id IS NOT NULL""",
+            [project_id],
+        )

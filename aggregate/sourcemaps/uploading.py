@@ -105,7 +105,7 @@ def store_build(
     release: str,
     url_prefixes: Sequence[str],
     files: Sequence[BuildFile],
-    on_file: Callable[[str], None] = lambda _: None,
+    on_file: Callable[[str], object] = lambda _: None,
 ) -> UploadReport:
     """Stores the bundles and maps among some files, and their scripts under each prefix; wakes a worker.
 
@@ -150,7 +150,7 @@ def check_upload(project_id: int, release: str, url_prefixes: Sequence[str]) -> 
 
 
 def _store_files(
-    project_id: int, files: Sequence[BuildFile], report: UploadReport, on_file: Callable[[str], None]
+    project_id: int, files: Sequence[BuildFile], report: UploadReport, on_file: Callable[[str], object]
 ) -> _Stored:
     stored = _Stored()
     for file in files:

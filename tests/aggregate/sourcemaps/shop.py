@@ -29,7 +29,7 @@ def write_shop_map(source: str = SOURCE, *, line: int = 0, **fields: object) -> 
         (0, DOUBLE_AT - 1, 0, line, 22, 0),
         (0, ARROW_AT - 1, 0, line + 1, 18),
     ]
-    return write_map(segments, ["../src/list.js"], sourcesContent=[source], names=["double"], **fields)
+    return write_map(segments, ["../src/list.js"], **{"sourcesContent": [source], "names": ["double"], **fields})
 
 
 def files_of(contents: dict[str, bytes]) -> list[BuildFile]:
