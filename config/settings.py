@@ -246,7 +246,7 @@ JOB_KEEP_HOURS = read_int("FIELDFLAME_JOB_KEEP_HOURS", 24, low=1)  # a result; i
 JOB_FORGET_DAYS = 7  # after its result, the job itself: until then its address answers 410, then 404
 
 # --- Source maps: uploads, and the labels they give ------------------------------------------------------------------
-# A bundle or map; maps of 14 MB are common, of 50 MB rare. Checking one of 100 MB takes 1.3 GB, in a process of its own.
+# A bundle or map; maps of 14 MB are common, of 50 MB rare. The worst of 100 MB takes 2.6 GB, in a process of its own.
 SOURCE_MAP_MAX_FILE_BYTES = read_int("FIELDFLAME_SOURCE_MAP_MAX_FILE_BYTES", 128 * 2**20)
 SOURCE_MAP_MAX_UPLOAD_BYTES = read_int("FIELDFLAME_SOURCE_MAP_MAX_UPLOAD_BYTES", 256 * 2**20)  # one post, as sent
 SOURCE_MAP_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_SOURCE_MAP_MAX_EXPANDED_BYTES", 2**30)  # all files of an archive
