@@ -43,7 +43,8 @@ class ReleaseScript(models.Model):
 
     `is_shared`: the URL has a content hash, so that its labels also serve releases that have no script of that URL.
     The row is the queue entry of symbolication: it waits while `pending_at` is set. Funcs of its URL up to
-    `labelled_func_id` have their labels. `attempts` is the token of the worker that holds it until `claimed_until`.
+    `labelled_func_id` have their labels. `attempts` is the token of the worker that holds it until `claimed_until`;
+    `claim_*` name its database session, with which the claim ends.
     `failure` says why its map was set aside; another upload, or another bundle, clears it.
     """
 
@@ -61,6 +62,8 @@ class ReleaseScript(models.Model):
     labelled_func_id = models.IntegerField(default=0)
     pending_at = models.DateTimeField(null=True)
     attempts = models.IntegerField(default=0)
+    claim_pid = models.IntegerField(null=True)
+    claim_backend_start = models.DateTimeField(null=True)
     claimed_until = models.DateTimeField(null=True)
     failure = models.TextField(null=True)
 

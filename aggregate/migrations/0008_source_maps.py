@@ -75,6 +75,8 @@ class Migration(migrations.Migration):
                 ('labelled_func_id', models.IntegerField(default=0)),
                 ('pending_at', models.DateTimeField(null=True)),
                 ('attempts', models.IntegerField(default=0)),
+                ('claim_pid', models.IntegerField(null=True)),
+                ('claim_backend_start', models.DateTimeField(null=True)),
                 ('claimed_until', models.DateTimeField(null=True)),
                 ('failure', models.TextField(null=True)),
                 ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),

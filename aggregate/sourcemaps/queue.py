@@ -12,10 +12,35 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.label_models import FuncScan
+from aggregate.sourcemaps.locks import SCRIPTS_LOCK
 
 SYMBOLICATE_TASK: Final = "aggregate.symbolicate"
 SYMBOLICATE_FLAG: Final = "fieldflame:wake-symbolicate"
 LEASE_MARGIN_S: Final = 60  # behind the child's timeout: reading the map and writing labels
+MANY: Final = 10_000
+
+CLAIM: Final = """
+WITH live AS MATERIALIZED (SELECT pid, backend_start FROM pg_stat_activity WHERE datname = current_database()),
+waiting AS (
+    SELECT s.project_id, s.id, s.pending_at,
+           s.claimed_until >= clock_timestamp() AND EXISTS (
+               SELECT FROM live WHERE live.pid = s.claim_pid AND live.backend_start = s.claim_backend_start)
+               AS is_held,
+           row_number() OVER (PARTITION BY s.project_id ORDER BY s.pending_at, s.id) AS turn
+    FROM aggregate_releasescript s
+    WHERE s.pending_at IS NOT NULL AND (%(project)s::bigint IS NULL OR s.project_id = %(project)s)),
+next AS (
+    SELECT project_id, id FROM waiting WHERE is_held IS NOT TRUE
+      AND (SELECT count(*) FROM waiting WHERE is_held) < %(at_once)s
+    ORDER BY turn, pending_at, id LIMIT 1)
+UPDATE aggregate_releasescript s
+SET attempts = attempts + 1, claimed_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
+    claim_pid = pg_backend_pid(),
+    claim_backend_start = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())
+FROM next WHERE s.project_id = next.project_id AND s.id = next.id
+RETURNING s.project_id, s.id, s.release, s.uri, s.file, s.is_shared, s.bundle_id, s.map_id, s.labelled_func_id,
+    s.pending_at, s.attempts
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +97,19 @@ def projects_with_scripts() -> list[int]:
 
 
 def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
-    """Claims the script that waits longest; None where nothing waits, or enough are in work.
+    """Claims a script that waits, projects in turns; None where nothing waits, or enough are in work.
 
-    With `project_id` one of that project, however many others are in work. The attempt is counted before the work.
+    With `project_id` one of that project, however many others are in work. The attempt is counted before the work. A
+    claim ends with its database session, or when its lease runs out.
     """
-    lease_s = settings.SYMBOLICATE_TIMEOUT_S + LEASE_MARGIN_S
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """UPDATE aggregate_releasescript s
-               SET attempts = attempts + 1, claimed_until = clock_timestamp() + make_interval(secs => %s)
-               WHERE (s.project_id, s.id) = (
-                   SELECT w.project_id, w.id FROM aggregate_releasescript w
-                   WHERE w.pending_at IS NOT NULL AND (w.claimed_until IS NULL OR w.claimed_until < clock_timestamp())
-                     AND (%s::bigint IS NULL OR w.project_id = %s)
-                   ORDER BY w.pending_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-                 AND (%s::bigint IS NOT NULL OR %s > (
-                   SELECT count(*) FROM aggregate_releasescript b
-                   WHERE b.pending_at IS NOT NULL AND b.claimed_until >= clock_timestamp()))
-               RETURNING s.project_id, s.id, s.release, s.uri, s.file, s.is_shared, s.bundle_id, s.map_id,
-                   s.labelled_func_id, s.pending_at, s.attempts""",
-            [lease_s, project_id, project_id, project_id, settings.SYMBOLICATE_AT_ONCE],
-        )
+    limits = {
+        "lease_s": settings.SYMBOLICATE_TIMEOUT_S + LEASE_MARGIN_S,
+        "project": project_id,
+        "at_once": settings.SYMBOLICATE_AT_ONCE if project_id is None else MANY,
+    }
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCRIPTS_LOCK])  # or two would count each other's absence
+        cursor.execute(CLAIM, limits)
         row = cursor.fetchone()
     return None if row is None else ScriptClaim(*row)
 

@@ -204,6 +204,26 @@ def test_a_claim_holds_off_others_until_its_lease_ends(project: Project) -> None
     assert again.attempts == 2
 
 
+def test_a_claim_ends_with_its_database_session(project: Project) -> None:
+    intern(project.pk)
+    upload(project.pk)
+    assert claim_script() is not None
+    ReleaseScript.objects.update(claim_backend_start="2020-01-01T00:00:00Z")
+    again = claim_script()
+    assert again is not None
+    assert again.attempts == 2
+
+
+def test_projects_take_turns(project: Project, settings: pytest.FixtureRequest) -> None:
+    settings.SYMBOLICATE_AT_ONCE = 3  # type: ignore[attr-defined]  # pytest-django's fixture
+    other = Project.objects.create(slug="other", name="Other")
+    for release in ("1", "2", "3"):
+        upload(project.pk, release)
+    upload(other.pk)
+    claimed = [claim_script() for _ in range(4)]
+    assert [claim and claim.project_id for claim in claimed] == [project.pk, other.pk, project.pk, None]
+
+
 def test_so_many_maps_are_read_at_once_and_no_more(project: Project) -> None:
     intern(project.pk)
     upload(project.pk, "1.0.0")
