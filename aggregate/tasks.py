@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError
 from aggregate.merging import merge_old_hours
 from aggregate.retention import expire_all
 from aggregate.services import BatchOutcome, fold_pending_batch
-from aggregate.sourcemaps.labelling import label_all
+from aggregate.sourcemaps.labelling import label_in_turn
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from ingest.wake import clear_flag, wake_worker
 
@@ -46,7 +46,8 @@ def sweep() -> None:
 def symbolicate() -> None:
     """Labels the funcs of scripts with maps, new ones of either."""
     clear_flag(SYMBOLICATE_FLAG)
-    label_all()
+    if label_in_turn():
+        wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
 
 
 @shared_task(name="aggregate.merge_hours", ignore_result=True)

@@ -260,7 +260,8 @@ KEEP_SOURCE_MAPS_DAYS = read_int(
 SYMBOLICATE_TIMEOUT_S = read_int("FIELDFLAME_SYMBOLICATE_TIMEOUT_S", 120, low=1)
 SYMBOLICATE_MEMORY_BYTES = read_int("FIELDFLAME_SYMBOLICATE_MEMORY_BYTES", 3 * 2**30)
 SYMBOLICATE_BATCH_FUNCS = 20_000  # labels of one transaction: some 2 s, and 10 MB in a worker
-SYMBOLICATE_ATTEMPTS = 3  # times a map is begun in vain before it is set aside; restarts of workers are innocent
+SYMBOLICATE_ATTEMPTS = 3  # times a map may take its process with it before it is set aside
+SYMBOLICATE_TURN_S = 5  # of labelling before the folds that were announced meanwhile get their turn
 SYMBOLICATE_AT_ONCE = read_int("FIELDFLAME_SYMBOLICATE_AT_ONCE", 1, low=1)  # maps, of all workers: others go on folding
 SYMBOLICATE_SWEEP_S = read_int("FIELDFLAME_SYMBOLICATE_SWEEP_S", 10, low=1)
 

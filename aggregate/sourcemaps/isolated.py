@@ -103,7 +103,11 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (task.memory_bytes, task.memory_bytes))
     resource.setrlimit(resource.RLIMIT_CPU, (task.cpu_s, task.cpu_s + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    sys.stdout.buffer.write(msgspec.msgpack.encode(read_alone(task)))
+    try:
+        result = read_alone(task)
+    except MemoryError:
+        result = MapResult(refusal=("$", f"reading it takes more than {task.memory_bytes} bytes of memory."))
+    sys.stdout.buffer.write(msgspec.msgpack.encode(result))
 
 
 if __name__ == "__main__":

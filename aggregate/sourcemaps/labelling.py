@@ -1,12 +1,13 @@
 """Labelling the funcs of one script: its map is read in a process of its own, and its labels are written at once."""
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import Error, connection, transaction
 
 from aggregate.child import CrashedAlone, run_alone
 from aggregate.label_models import Artifact, Label
@@ -25,6 +26,7 @@ from ingest.groups import allocate_ids
 logger = logging.getLogger(__name__)
 
 ISOLATED_MODULE: Final = "aggregate.sourcemaps.isolated"
+MAX_BEGUN: Final = 20  # workers may be restarted in the midst of it: that says nothing of the map
 MAX_NAME_CHARS: Final = 1_024  # as browsers cut names
 
 # A func's id and its position, line and column from 1.
@@ -40,8 +42,7 @@ def label_all(project_id: int | None = None, *, on_labelled: Callable[[int], obj
 
     `on_labelled` is told after each script, or batch of one, how many that were.
     """
-    for project in projects_with_scripts() if project_id is None else [project_id]:
-        scan_new_funcs(project)
+    _scan(project_id)
     count = 0
     while claim := claim_script(project_id=project_id):
         labelled = label_script(claim)
@@ -50,9 +51,25 @@ def label_all(project_id: int | None = None, *, on_labelled: Callable[[int], obj
     return count
 
 
+def label_in_turn() -> bool:
+    """Labels for some seconds, so that a worker has time for folds as well; returns whether more may wait."""
+    ends_at = time.monotonic() + settings.SYMBOLICATE_TURN_S
+    _scan(None)
+    while claim := claim_script():
+        label_script(claim)
+        if time.monotonic() > ends_at:
+            return True
+    return False
+
+
+def _scan(project_id: int | None) -> None:
+    for project in projects_with_scripts() if project_id is None else [project_id]:
+        scan_new_funcs(project)
+
+
 def label_script(claim: ScriptClaim) -> int:
     """Labels the next funcs of a claimed script; returns how many. A map that cannot be used is set aside."""
-    if claim.attempts > settings.SYMBOLICATE_ATTEMPTS:
+    if claim.attempts > MAX_BEGUN:
         _set_aside(claim, f"It was begun {claim.attempts - 1} times, and no worker came back.")
         return 0
     try:
@@ -70,9 +87,19 @@ def label_script(claim: ScriptClaim) -> int:
         if claim.attempts >= settings.SYMBOLICATE_ATTEMPTS:
             _set_aside(claim, f"Reading the map crashed its process {claim.attempts} times: {crash}.")
         else:
-            release_claim(claim)
+            release_claim(claim, is_counted=True)
         return 0
+    except Exception:
+        _give_back(claim)
+        raise
     return len(funcs)
+
+
+def _give_back(claim: ScriptClaim) -> None:
+    try:
+        release_claim(claim, is_counted=False)
+    except Error:
+        logger.warning("A claim could not be given back; it is void with its session, or when its lease runs out.")
 
 
 def load_funcs(claim: ScriptClaim) -> list[FuncPlace]:

@@ -114,13 +114,13 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
     return None if row is None else ScriptClaim(*row)
 
 
-def release_claim(claim: ScriptClaim) -> None:
-    """Gives a claim back; the script goes on waiting, and its attempt stays counted."""
+def release_claim(claim: ScriptClaim, *, is_counted: bool) -> None:
+    """Gives a claim back; the script goes on waiting. `is_counted`: its attempt stays counted, as it was its fault."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """UPDATE aggregate_releasescript SET claimed_until = NULL
+            """UPDATE aggregate_releasescript SET claimed_until = NULL, attempts = attempts - %s
                WHERE project_id = %s AND id = %s AND attempts = %s""",
-            [claim.project_id, claim.script_id, claim.attempts],
+            [0 if is_counted else 1, claim.project_id, claim.script_id, claim.attempts],
         )
 
 

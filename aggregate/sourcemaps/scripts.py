@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Final
 from uuid import UUID
 
 from django.db import connection
@@ -11,6 +12,9 @@ from aggregate.label_models import Artifact, ReleaseScript
 from aggregate.sourcemaps.deleting import delete_labels, delete_unused_artifacts
 from aggregate.sourcemaps.locks import lock_scripts
 from ingest.groups import allocate_ids
+
+KEY: Final = ("project", "id")
+SAVE_BATCH: Final = 1_000
 
 
 class StoredMeanwhileDeleted(Exception):
@@ -104,11 +108,15 @@ def _upsert(project_id: int, release: str, rows: Sequence[ScriptRow], by_uri: di
             _wait_again(script, now)
         scripts.append(script)
     delete_labels(project_id, [script.id for script in scripts if script.map_id is None])
-    fresh = [script for script in scripts if script.uri not in by_uri]
-    ReleaseScript.objects.bulk_create(fresh)
-    for script in scripts:
-        if script.uri in by_uri:
-            script.save(force_update=True)
+    _save(scripts)
+
+
+def _save(scripts: Sequence[ReleaseScript]) -> None:
+    """Writes whole rows, new ones and others, in one statement for many."""
+    columns = [field.name for field in ReleaseScript._meta.concrete_fields if field.name not in KEY]
+    ReleaseScript.objects.bulk_create(
+        scripts, update_conflicts=True, unique_fields=KEY, update_fields=columns, batch_size=SAVE_BATCH
+    )
 
 
 def _wait_again(script: ReleaseScript, now: datetime) -> None:
@@ -122,10 +130,10 @@ def _wait_again(script: ReleaseScript, now: datetime) -> None:
 def _give_maps(project_id: int, rows: Sequence[ScriptRow]) -> None:
     """Gives maps to scripts of earlier uploads, of any release, that have their debug id and no map."""
     maps = {row.debug_id: row.map_id for row in rows if row.debug_id is not None and row.map_id is not None}
-    waiting = ReleaseScript.objects.filter(project_id=project_id, map_id=None, debug_id__in=list(maps))
+    waiting = list(ReleaseScript.objects.filter(project_id=project_id, map_id=None, debug_id__in=list(maps)))
     now = datetime.now(UTC)
     for script in waiting:
         assert script.debug_id is not None  # it was found by it
         script.map_id = maps[script.debug_id]
         _wait_again(script, now)
-        script.save(force_update=True)
+    _save(waiting)

@@ -1,11 +1,13 @@
 """Labels come whichever is first, map or funcs; they go with their map, and change with it. Nothing folded changes."""
 
 import pytest
+from django.db import OperationalError
+from pytest_django import Settings
 
 from aggregate.label_models import Artifact, Label, ReleaseScript, Source
 from aggregate.sourcemaps import labelling
 from aggregate.sourcemaps.deleting import delete_release
-from aggregate.sourcemaps.labelling import label_all, label_script
+from aggregate.sourcemaps.labelling import label_all, label_in_turn, label_script
 from aggregate.sourcemaps.queue import claim_script, count_waiting, scan_new_funcs
 from ingest.models import Project
 from tests.aggregate.sourcemaps.shop import (
@@ -133,8 +135,8 @@ def test_deleting_the_project_takes_all_away(project: Project) -> None:
     assert [model.objects.count() for model in (Artifact, Source, Label, ReleaseScript)] == [0, 0, 0, 0]
 
 
-def test_many_funcs_are_labelled_in_batches(project: Project, settings: pytest.FixtureRequest) -> None:
-    settings.SYMBOLICATE_BATCH_FUNCS = 2  # type: ignore[attr-defined]  # pytest-django's fixture
+def test_many_funcs_are_labelled_in_batches(project: Project, settings: Settings) -> None:
+    settings.SYMBOLICATE_BATCH_FUNCS = 2
     intern(project.pk)
     upload(project.pk)
     assert label_all() == 3
@@ -156,6 +158,51 @@ def test_a_map_that_crashes_its_process_is_set_aside_and_others_go_on(
     assert scripts["main.js"].pending_at is None
     assert scripts["other.js"].failure is None
     assert Label.objects.count() == 1
+
+
+def test_a_map_that_never_ends_is_set_aside(
+    project: Project, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.SYMBOLICATE_TIMEOUT_S = 1
+    settings.SYMBOLICATE_ATTEMPTS = 1
+    intern(project.pk)
+    upload(project.pk, files=files_of({"main.js": BUNDLE, "main.js.map": write_shop_map(file="hang")}))
+    monkeypatch.setattr(labelling, "ISOLATED_MODULE", "tests.poisoned.source_maps")
+    label_all()
+    assert "no answer within 1 s" in (ReleaseScript.objects.get().failure or "")
+
+
+def test_a_map_that_takes_too_much_memory_is_set_aside(project: Project, settings: Settings) -> None:
+    intern(project.pk)
+    padded = write_shop_map(padding="x" * 3_000_000)
+    upload(project.pk, files=files_of({"main.js": BUNDLE, "main.js.map": padded}))
+    settings.SYMBOLICATE_MEMORY_BYTES = 1
+    label_all()
+    assert ReleaseScript.objects.get().failure == "$: reading it takes more than 1 bytes of memory."
+
+
+def test_a_fault_of_the_database_is_not_the_maps(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    intern(project.pk)
+    upload(project.pk)
+
+    def fail(*_: object) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr(labelling, "_write", fail)
+    for _ in range(30):
+        with pytest.raises(OperationalError):
+            label_all()
+    monkeypatch.undo()
+    assert label_all() == 3
+
+
+def test_a_worker_labels_for_some_seconds_and_comes_back(project: Project, settings: Settings) -> None:
+    settings.SYMBOLICATE_TURN_S = 0
+    intern(project.pk)
+    upload(project.pk, "1")
+    upload(project.pk, "2")
+    assert [label_in_turn(), label_in_turn(), label_in_turn()] == [True, True, False]
+    assert Label.objects.count() == 6
 
 
 def test_a_map_that_is_set_aside_is_tried_again_with_the_next_upload(
@@ -214,8 +261,8 @@ def test_a_claim_ends_with_its_database_session(project: Project) -> None:
     assert again.attempts == 2
 
 
-def test_projects_take_turns(project: Project, settings: pytest.FixtureRequest) -> None:
-    settings.SYMBOLICATE_AT_ONCE = 3  # type: ignore[attr-defined]  # pytest-django's fixture
+def test_projects_take_turns(project: Project, settings: Settings) -> None:
+    settings.SYMBOLICATE_AT_ONCE = 3
     other = Project.objects.create(slug="other", name="Other")
     for release in ("1", "2", "3"):
         upload(project.pk, release)
