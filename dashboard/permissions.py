@@ -14,5 +14,5 @@ class HasCredentials(BasePermission):
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         if isinstance(request.auth, ApiToken):
-            return request.auth.scope in getattr(view, "token_scopes", (ApiToken.Scope.READ,))
+            return request.auth.scope in getattr(view, "token_scopes", ())
         return bool(request.user and request.user.is_authenticated)

@@ -86,7 +86,7 @@ NOT_ALLOWED: Final = OpenApiResponse(ErrorShape, "Only admins, and tokens made w
 
 
 class SourceMapsView(ProjectView):
-    token_scopes = (ApiToken.Scope.READ, ApiToken.Scope.SOURCEMAPS)
+    token_scopes: tuple[str, ...] = (ApiToken.Scope.READ, ApiToken.Scope.SOURCEMAPS)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
         self.known_params = KNOWN.get(request.method or "", ())

@@ -70,9 +70,7 @@ def read_alone(task: MapTask) -> MapResult:
         return MapResult(refusal=(error.path, error.detail))
     except (EOFError, OSError, zlib.error) as error:
         return MapResult(refusal=("$", f"the stored map cannot be expanded: {error}."))
-    bundle = None
-    if task.bundle is not None and task.positions and None in source_map.contents:
-        bundle = gzip.decompress(task.bundle)
+    bundle = gzip.decompress(task.bundle) if task.bundle is not None and task.positions else None
     labels = label_positions(source_map, task.positions, file=task.file, bundle=bundle)
     used = {label.source for label in labels if label is not None}
     return MapResult(

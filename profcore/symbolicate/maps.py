@@ -97,9 +97,13 @@ class SourceMap:
 
     def find_exactly(self, line: int, column: int) -> Place | None:
         """Returns where the segment that begins at a generated position comes from, None where none begins there."""
+        return self.find([(line, column)])[0] if self.segment_column(line, column) == column else None
+
+    def segment_column(self, line: int, column: int) -> int | None:
+        """Returns the column (from 1) at which the segment that a position belongs to begins, None where none does."""
         key = _key(line, column)
         at = int(np.searchsorted(self._keys, key, side="right")) - 1
-        return self._place(at) if at >= 0 and self._keys[at] == key else None
+        return int(self.segments.column[at]) + 1 if at >= 0 and self._keys[at] >> 32 == key >> 32 else None
 
     def _place(self, at: int) -> Place | None:
         columns = self.segments

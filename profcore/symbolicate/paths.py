@@ -9,6 +9,7 @@ from profcore.funcs import UNSTORABLE, resource_uri
 MAX_PATH_CHARS: Final = 1_000  # of a source's path; more is noise
 SCHEME: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?")  # two letters at least: C: is a drive
 DRIVE: Final = re.compile(r"^[A-Za-z]:(?=[\\/])")
+DEFAULT_PORTS: Final = {"https": ":443", "http": ":80"}
 PLACEHOLDER: Final = re.compile(r"^\[[a-z-]+\]$")  # turbopack's [project]
 HASH_TOKENS: Final = re.compile(r"[-.]([A-Za-z0-9_]{8,64})(?=\.)")
 HEX_HASH: Final = re.compile(r"(?=.*[0-9])(?=.*[a-f])[0-9a-f]{8,64}")
@@ -39,8 +40,14 @@ def source_path(name: str, file: str) -> str:
 
 
 def script_uri(prefix: str, file: str) -> str:
-    """Returns the URI under which funcs of a script are stored: a file's path in the build folder behind a URL."""
-    return resource_uri(prefix.rstrip("/") + "/" + quote(file, safe="/~!$&'()*+,;=:@"), None, "")
+    """Returns the URI under which funcs of a script are stored: a file's path in the build folder behind a URL.
+
+    As browsers have it: scheme and host in small letters, no default port, other letters of the path in UTF-8, escaped.
+    """
+    parts = urlsplit(prefix)
+    host = parts.netloc.lower().removesuffix(DEFAULT_PORTS.get(parts.scheme, ""))
+    path = parts.path.rstrip("/") + "/" + quote(file, safe="/~!$&'()*+,;=:@")
+    return resource_uri(f"{parts.scheme}://{host}{path}", None, "")
 
 
 def is_url_prefix(text: str) -> bool:

@@ -60,13 +60,14 @@ class Found:
 
     `key` is the text of the token that names it, with `get` or `set`. `name_at` is where that token stands (line and
     column from 1). Both are None where there is none. `is_property` tells that the token is a property's, which
-    bundlers leave as it is.
+    bundlers leave as it is. `begins_at` is where it begins: its first token, or the one that names it.
     """
 
     name: str | None
     key: str | None
     name_at: tuple[int, int] | None
     is_property: bool
+    begins_at: tuple[int, int]
     body_hash: bytes | None
 
 
@@ -115,7 +116,14 @@ class ScopeTree:
         at = None if token is None else self._position(token)
         is_property = token is not None and token.type not in ("identifier", "type_identifier")
         key = None if token is None else self._key(path[-1], token)
-        return Found(self._name(path, key), key, at, is_property, self._hash(path[-1], token))
+        return Found(
+            name=self._name(path, key),
+            key=key,
+            name_at=at,
+            is_property=is_property,
+            begins_at=min(filter(None, (self._position(path[-1]), at))),
+            body_hash=self._hash(path[-1], token),
+        )
 
     def _descend(self, offset: int) -> list[Node]:
         """Returns the nodes around a byte, the outermost first. A node finds its parent by a search from the root."""

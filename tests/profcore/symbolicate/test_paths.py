@@ -42,6 +42,8 @@ def test_a_path_is_bounded() -> None:
 
 def test_a_script_has_the_uri_that_its_funcs_have() -> None:
     assert script_uri("https://user:x@shop.example/a/", "b/c d.js") == "https://shop.example/a/b/c%20d.js"
+    assert script_uri("HTTPS://Shop.Example:443/A", "é.js") == "https://shop.example/A/%C3%A9.js"
+    assert script_uri("http://shop.example:8080", "b.js") == "http://shop.example:8080/b.js"
 
 
 @pytest.mark.parametrize(
