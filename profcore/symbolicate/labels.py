@@ -78,7 +78,10 @@ class _Generated:
         if segment_column is None or segment_column == column:
             return segment_column is not None
         found = self.find(position)
-        return found is not None and found.begins_at <= (line, segment_column)
+        if found is None or self._tree is None or found.begins_at[0] > line:
+            return False
+        # Some map `;` or `(` before it, and mean the function.
+        return found.begins_at <= (line, segment_column) or self._tree.is_bare(line, segment_column, found.begins_at[1])
 
     def name_and_body(self, position: tuple[int, int], place: Place) -> tuple[str | None, bytes | None]:
         """Returns what the bundle tells of a function whose source is not there."""

@@ -50,6 +50,7 @@ NAME_TOKENS: Final = frozenset(
 IDENTIFIERS: Final = frozenset({"identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"})
 SCRIPT_BLOCK: Final = re.compile(rb"<script\b[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
 NOT_LINE_END: Final = re.compile(rb"[^\r\n]")
+BARE: Final = re.compile(rb"[({\[;,!\s]*")
 BODY_MIN_TOKENS: Final = 12  # `() => null` and its like are everywhere the same
 HASH_BYTES: Final = 16
 
@@ -124,6 +125,11 @@ class ScopeTree:
             begins_at=min(filter(None, (self._position(path[-1]), at))),
             body_hash=self._hash(path[-1], token),
         )
+
+    def is_bare(self, line: int, start: int, end: int) -> bool:
+        """Tells whether nothing but opening brackets and separators stands between two columns of a line."""
+        first, last = self._offset(line, start), self._offset(line, end)
+        return first is not None and last is not None and BARE.fullmatch(self._content[first:last]) is not None
 
     def _descend(self, offset: int) -> list[Node]:
         """Returns the nodes around a byte, the outermost first. A node finds its parent by a search from the root."""

@@ -31,6 +31,12 @@ def test_a_segment_at_the_name_or_the_first_word_is_the_functions_own() -> None:
     assert names("f=async function(a){}", [(0, 0, 0, 0, 16)], [17]) == ["curried"]
 
 
+def test_a_segment_at_the_bracket_or_semicolon_before_a_function_is_its_own() -> None:
+    assert names("(async(a)=>1)()", [(0, 0, 0, 0, 16)], [2]) == ["curried"]
+    assert names("class A{;m(a){}}", [(0, 8, 0, 0, 16)], [11]) == ["curried"]
+    assert names("x(async(a)=>1)", [(0, 0, 0, 0, 16)], [3]) == [None]
+
+
 def test_without_the_bundle_a_segment_must_begin_at_the_function() -> None:
     assert names("f=a=>1", [(0, 2, 0, 0, 16)], [3], is_there=False) == ["curried"]
     assert names("function f(a){}", [(0, 0, 0, 0, 16)], [11], is_there=False) == [None]
