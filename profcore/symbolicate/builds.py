@@ -61,7 +61,7 @@ def is_bundle(path: str) -> bool:
 
 def is_map(path: str) -> bool:
     """Tells whether a file is the source map of a script."""
-    return path.lower().endswith(tuple(ending + MAP_ENDING for ending in BUNDLE_ENDINGS)) or path.endswith(".js.map")
+    return path.lower().endswith(tuple(ending + MAP_ENDING for ending in BUNDLE_ENDINGS))
 
 
 def clean_path(path: str) -> str | None:
