@@ -33,7 +33,6 @@ def fold_pending() -> None:
     clear_flag()  # before claiming: a trace that comes from now on announces itself
     while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
         wake_worker()
-        wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)  # there may be new funcs of scripts with maps
 
 
 @shared_task(name="aggregate.sweep", ignore_result=True)

@@ -4,11 +4,12 @@ import pytest
 from django.db import OperationalError
 from pytest_django import Settings
 
+from aggregate import interning
 from aggregate.label_models import Artifact, Label, ReleaseScript, Source
 from aggregate.sourcemaps import labelling
 from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.labelling import label_all, label_in_turn, label_script
-from aggregate.sourcemaps.queue import claim_script, count_waiting, scan_new_funcs
+from aggregate.sourcemaps.queue import SYMBOLICATE_TASK, claim_script, count_waiting, scan_new_funcs
 from ingest.models import Project
 from tests.aggregate.sourcemaps.shop import (
     ARROW,
@@ -61,6 +62,15 @@ def test_funcs_that_come_one_by_one_are_looked_at_once(project: Project) -> None
         assert label_all() == 1
     assert label_all() == 0
     assert picture(project.pk) == LABELS
+
+
+def test_new_funcs_wake_a_worker_and_known_ones_do_not(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: list[str] = []
+    monkeypatch.setattr(interning, "wake_worker", lambda task, _: woken.append(task))
+    intern(project.pk, DOUBLE)
+    interning.forget_interned()
+    intern(project.pk, DOUBLE)
+    assert woken == [SYMBOLICATE_TASK]
 
 
 def test_funcs_of_other_scripts_are_left_alone(project: Project) -> None:
