@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.label_models import FuncScan
-from aggregate.sourcemaps.locks import SCRIPTS_LOCK
+from aggregate.sourcemaps.locks import SCRIPTS_LOCK, lock_scripts
 
 SYMBOLICATE_TASK: Final = "aggregate.symbolicate"
 SYMBOLICATE_FLAG: Final = "fieldflame:wake-symbolicate"
@@ -63,8 +63,9 @@ class ScriptClaim:
 def scan_new_funcs(project_id: int) -> int:
     """Marks scripts with a map as pending that funcs interned since the last scan came from; returns how many."""
     with transaction.atomic(), connection.cursor() as cursor:
+        lock_scripts(project_id)
         FuncScan.objects.bulk_create([FuncScan(project_id=project_id)], ignore_conflicts=True)
-        cursor.execute("SELECT func_id FROM aggregate_funcscan WHERE project_id = %s FOR UPDATE", [project_id])
+        cursor.execute("SELECT func_id FROM aggregate_funcscan WHERE project_id = %s", [project_id])
         ((done,),) = cursor.fetchall()
         cursor.execute(
             "SELECT coalesce(max(next_id), 1) - 1 FROM ingest_counter WHERE project_id = %s AND kind = 'func'",
@@ -140,7 +141,8 @@ def count_waiting(project_id: int) -> tuple[int, int]:
 
 def mark_all(project_id: int) -> None:
     """Has all scripts with a map labelled anew, also those that were set aside. Their labels stay until then."""
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_scripts(project_id)
         cursor.execute(
             """UPDATE aggregate_releasescript
                SET pending_at = clock_timestamp(), labelled_func_id = 0, attempts = 0, claimed_until = NULL,

@@ -51,10 +51,11 @@ def write_scripts(project_id: int, release: str, rows: Sequence[ScriptRow]) -> s
             [project_id, release, uris, uris],
         )
         ids = dict(cursor.fetchall())
-    present = ReleaseScript.objects.filter(project_id=project_id, id__in=list(ids.values())).in_bulk(field_name="pk")
-    by_uri = {script.uri: script for script in present.values()}
+    # Locked: rows are written whole, and a worker's claim of one must not be undone.
+    present = ReleaseScript.objects.select_for_update().filter(project_id=project_id, id__in=list(ids.values()))
+    by_uri = {script.uri: script for script in present.order_by("id")}
     replaced = {
-        artifact_id for script in present.values() for artifact_id in (script.bundle_id, script.map_id) if artifact_id
+        artifact_id for script in by_uri.values() for artifact_id in (script.bundle_id, script.map_id) if artifact_id
     }
     found: set[str] = set()
     merged = []
@@ -130,7 +131,8 @@ def _wait_again(script: ReleaseScript, now: datetime) -> None:
 def _give_maps(project_id: int, rows: Sequence[ScriptRow]) -> None:
     """Gives maps to scripts of earlier uploads, of any release, that have their debug id and no map."""
     maps = {row.debug_id: row.map_id for row in rows if row.debug_id is not None and row.map_id is not None}
-    waiting = list(ReleaseScript.objects.filter(project_id=project_id, map_id=None, debug_id__in=list(maps)))
+    without = ReleaseScript.objects.filter(project_id=project_id, map_id=None, debug_id__in=list(maps))
+    waiting = list(without.select_for_update().order_by("id"))
     now = datetime.now(UTC)
     for script in waiting:
         assert script.debug_id is not None  # it was found by it

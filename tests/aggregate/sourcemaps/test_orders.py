@@ -8,9 +8,11 @@ import pytest
 from django.db import connection
 
 from aggregate.label_models import Artifact, Label, ReleaseScript, Source
+from aggregate.sourcemaps import scripts
 from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.labelling import label_all, label_script
 from aggregate.sourcemaps.queue import claim_script, scan_new_funcs
+from aggregate.sourcemaps.scripts import ScriptRow
 from ingest.models import Project
 from tests.aggregate.sourcemaps.shop import (
     ARROW,
@@ -119,3 +121,27 @@ def test_workers_uploads_and_deletions_at_once_leave_whole_labels() -> None:
     ReleaseScript.objects.update(claimed_until=None)
     label_all(project.pk)
     assert picture(project.pk) == expected({"1": 2, "2": 2}, {1, 11, 28})
+
+
+def test_funcs_that_come_while_the_same_is_uploaded_again_are_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = Project.objects.create(slug="shop", name="Shop")
+    upload(project.pk)
+    label_all(project.pk)
+    original = scripts._merge
+
+    def come() -> None:
+        intern(project.pk, DOUBLE)
+        scan_new_funcs(project.pk)
+        connection.close()
+
+    thread = threading.Thread(target=come)
+
+    def merge(row: ScriptRow, known: ReleaseScript | None) -> ScriptRow:
+        thread.start()
+        thread.join(1)  # it waits for the upload to end
+        return original(row, known)
+
+    monkeypatch.setattr(scripts, "_merge", merge)
+    upload(project.pk)
+    thread.join()
+    assert label_all(project.pk) == 1
