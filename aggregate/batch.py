@@ -1,8 +1,6 @@
 """A claimed batch, decoded and folded as plain values: what each view, cell and tree gets. No database lock is held."""
 
 import logging
-import subprocess
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +10,7 @@ import msgspec
 from django.conf import settings
 from django.db import connection
 
+from aggregate.child import run_alone
 from aggregate.claims import Claim, ClaimedTrace
 from aggregate.interning import CellKey, intern_funcs
 from aggregate.isolated import AloneTask, keys_of, result_decoder
@@ -28,10 +27,6 @@ logger = logging.getLogger(__name__)
 ISOLATED_MODULE = "aggregate.isolated"
 
 ViewKey = tuple[UUID, int]  # a view in one group
-
-
-class CrashedAlone(Exception):
-    """A trace, folded alone, took its process with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +110,8 @@ def _fold_here(funcs: FuncTable, body: bytes, page: str) -> TraceFold:
 
 def _fold_alone(funcs: FuncTable, body: bytes, page: str) -> TraceFold:
     task = AloneTask(body, page, envelope_limits(), settings.FOLD_ALONE_MEMORY_BYTES, settings.FOLD_ALONE_TIMEOUT_S)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", ISOLATED_MODULE],
-            input=msgspec.msgpack.encode(task),
-            capture_output=True,
-            cwd=settings.BASE_DIR,
-            timeout=settings.FOLD_ALONE_TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise CrashedAlone(f"no answer within {settings.FOLD_ALONE_TIMEOUT_S} s") from None
-    if done.returncode != 0:
-        raise CrashedAlone(f"exit status {done.returncode}")
-    result = result_decoder.decode(done.stdout)
+    done = run_alone(ISOLATED_MODULE, msgspec.msgpack.encode(task), timeout_s=settings.FOLD_ALONE_TIMEOUT_S)
+    result = result_decoder.decode(done)
     if result.refusal is not None:
         raise TraceError(*result.refusal)
     assert result.fold is not None

@@ -8,7 +8,9 @@ from typing import Final
 from django.db import connection, transaction
 
 from aggregate.models import Cell
+from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from ingest.groups import allocate_ids
+from ingest.wake import wake_worker
 from profcore.fold import FOLD_VERSION
 from profcore.funcs import FuncKey, func_digest
 
@@ -61,6 +63,7 @@ def _select_funcs(project_id: int, digests: list[bytes]) -> dict[bytes, int]:
 def _insert_funcs(project_id: int, digests: list[bytes], keys: dict[bytes, FuncKey]) -> None:
     ordered = [keys[digest] for digest in digests]
     with transaction.atomic(), connection.cursor() as cursor:
+        transaction.on_commit(_announce)
         ids = allocate_ids(project_id, "func", len(digests))
         cursor.execute(
             """INSERT INTO aggregate_func (project_id, id, digest, name, uri, line, col)
@@ -76,6 +79,11 @@ def _insert_funcs(project_id: int, digests: list[bytes], keys: dict[bytes, FuncK
                 [key.column for key in ordered],
             ],
         )
+
+
+def _announce() -> None:
+    """Tells a worker of new funcs: there may be source maps for them."""
+    wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
 
 
 def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:

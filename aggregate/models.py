@@ -2,7 +2,9 @@
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.functions import MD5
 
+from aggregate import label_models as _registers_itself  # noqa: F401
 from ingest.models import Project
 
 
@@ -23,6 +25,10 @@ class Func(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["project", "digest"], name="func_once")]
+        indexes = [
+            # The funcs of a script from some id on, for symbolication. A URI is too long for a B-tree.
+            models.Index("project", MD5("uri"), "id", name="func_by_uri", condition=models.Q(uri__isnull=False))
+        ]
 
 
 class TimeParts(models.Model):

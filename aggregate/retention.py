@@ -16,6 +16,7 @@ from django.db import OperationalError, connection, transaction
 from aggregate.jobs import expire_jobs
 from aggregate.locks import lock_groups, lock_raw_traces
 from aggregate.models import RefoldRun
+from aggregate.sourcemaps.deleting import expire_source_maps
 from ingest.models import Project
 from ingest.project_limits import limit_of
 from ingest.receipt_counts import count_settled
@@ -35,6 +36,7 @@ class Expired:
     refusals: int = 0
     jobs: int = 0
     refold_runs: int = 0
+    source_maps: int = 0
 
 
 def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -> Expired:
@@ -54,6 +56,9 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         cells_days = limit_of(project, "keep_cells_days").effective
         _expire_views(project.pk, midnight(now, views_days), expired)
         _expire_cells(project.pk, midnight(now, cells_days), expired)
+        expired.source_maps += expire_source_maps(
+            project.pk, now, keep_days=settings.KEEP_SOURCE_MAPS_DAYS, shared_days=cells_days
+        )
         # Receipts tell that a view was folded: without them a straggler would count its view twice.
         receipts_before = midnight(now, max(settings.KEEP_RECEIPTS_DAYS, views_days, cells_days))
         expired.receipts += _in_batches(partial(_delete_receipts, project.pk, receipts_before))

@@ -8,8 +8,9 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import Error, connection, transaction
 
-from aggregate.batch import CrashedAlone, FoldedBatch, Rejection, ViewKey, fold_claim, intern_batch_funcs
+from aggregate.batch import FoldedBatch, Rejection, ViewKey, fold_claim, intern_batch_funcs
 from aggregate.calltrees import append_call_trees
+from aggregate.child import CrashedAlone
 from aggregate.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
 from aggregate.interning import CellKey, intern_cells, settle_cells
 from aggregate.locks import lock_groups

@@ -11,6 +11,8 @@ from aggregate.merging import merge_old_hours
 from aggregate.retention import expire_all
 from aggregate.rolling import roll_up_hours
 from aggregate.services import BatchOutcome, fold_pending_batch
+from aggregate.sourcemaps.labelling import label_in_turn
+from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from ingest.wake import clear_flag, wake_worker
 
 logger = logging.getLogger(__name__)
@@ -38,6 +40,14 @@ def fold_pending() -> None:
 def sweep() -> None:
     """Finds what a lost wake-up left pending."""
     fold_pending()
+
+
+@shared_task(name=SYMBOLICATE_TASK, ignore_result=True, **RETRIES)
+def symbolicate() -> None:
+    """Labels the funcs of scripts with maps, new ones of either."""
+    clear_flag(SYMBOLICATE_FLAG)
+    if label_in_turn():
+        wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
 
 
 @shared_task(name="aggregate.merge_hours", ignore_result=True)

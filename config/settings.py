@@ -246,12 +246,37 @@ JOBS_MAX_KEPT_BYTES = read_int("FIELDFLAME_JOBS_MAX_KEPT_BYTES", 2**30)  # resul
 JOB_KEEP_HOURS = read_int("FIELDFLAME_JOB_KEEP_HOURS", 24, low=1)  # a result; it is as easily made again
 JOB_FORGET_DAYS = 7  # after its result, the job itself: until then its address answers 410, then 404
 
+# --- Source maps: uploads, and the labels they give ------------------------------------------------------------------
+# A bundle or map; maps of 14 MB are common, of 50 MB rare. The worst of 100 MB takes 2.6 GB, in a process of its own.
+SOURCE_MAP_MAX_FILE_BYTES = read_int("FIELDFLAME_SOURCE_MAP_MAX_FILE_BYTES", 128 * 2**20)
+SOURCE_MAP_MAX_UPLOAD_BYTES = read_int("FIELDFLAME_SOURCE_MAP_MAX_UPLOAD_BYTES", 256 * 2**20)  # one post, as sent
+SOURCE_MAP_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_SOURCE_MAP_MAX_EXPANDED_BYTES", 2**30)  # all files of an archive
+SOURCE_MAP_MAX_FILES = read_int("FIELDFLAME_SOURCE_MAP_MAX_FILES", 20_000)  # of an archive, of any kind
+SOURCE_MAPS_MAX_KEPT_BYTES = read_int("FIELDFLAME_SOURCE_MAPS_MAX_KEPT_BYTES", 10 * 2**30)  # of a project, packed
+SOURCE_MAP_CHECK_HERE_BYTES = 4 * 2**20  # larger maps are checked in a process of their own: ten times that in memory
+KEEP_SOURCE_MAPS_DAYS = read_int(
+    "FIELDFLAME_KEEP_SOURCE_MAPS_DAYS", 30, low=1
+)  # after the upload, where a release has no data (any more)
+# One map in its own process. 20,000 funcs of a 14 MB map take some 10 s; the memory is that of the largest map.
+SYMBOLICATE_TIMEOUT_S = read_int("FIELDFLAME_SYMBOLICATE_TIMEOUT_S", 120, low=1)
+SYMBOLICATE_MEMORY_BYTES = read_int("FIELDFLAME_SYMBOLICATE_MEMORY_BYTES", 3 * 2**30)
+SYMBOLICATE_BATCH_FUNCS = 20_000  # labels of one transaction: some 2 s, and 10 MB in a worker
+SYMBOLICATE_ATTEMPTS = 3  # times a map may take its process with it before it is set aside
+SYMBOLICATE_TURN_S = 5  # of labelling before the folds that were announced meanwhile get their turn
+SYMBOLICATE_AT_ONCE = read_int("FIELDFLAME_SYMBOLICATE_AT_ONCE", 1, low=1)  # maps, of all workers: others go on folding
+SYMBOLICATE_SWEEP_S = read_int("FIELDFLAME_SYMBOLICATE_SWEEP_S", 10, low=1)
+
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "aggregate.sweep", "schedule": FOLD_SWEEP_S, "options": {"expires": FOLD_SWEEP_S}},
     "partitions": {"task": "ingest.make_partitions", "schedule": 3600.0, "options": {"expires": 3600}},
     "roll-up": {"task": "aggregate.roll_up_hours", "schedule": 300.0, "options": {"expires": 300}},
     "merge": {"task": "aggregate.merge_hours", "schedule": 600.0, "options": {"expires": 600}},
     "jobs": {"task": "dashboard.run_jobs", "schedule": JOB_SWEEP_S, "options": {"expires": JOB_SWEEP_S}},
+    "symbolicate": {
+        "task": "aggregate.symbolicate",
+        "schedule": SYMBOLICATE_SWEEP_S,
+        "options": {"expires": SYMBOLICATE_SWEEP_S},
+    },
     "expire": {"task": "aggregate.expire", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 

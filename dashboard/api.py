@@ -46,7 +46,7 @@ from dashboard.serializers import (
     encode_releases,
     encode_status,
 )
-from ingest.models import Project
+from ingest.models import ApiToken, Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.formats.registry import FORMATS, RAW
 from profcore.formats.slice import FUNC_CATEGORIES, SEGMENTS
@@ -104,6 +104,7 @@ class ProjectView(APIView):
     authentication_classes = [TokenAuthentication, SessionAuthentication]
     permission_classes = [HasCredentials]
     content_negotiation_class = OneRenderer
+    token_scopes: tuple[str, ...] = (ApiToken.Scope.READ,)
     known_params: tuple[str, ...] = ()
     job_kind: str | None = None  # the kind of job that answers the same where a slice is too large
     project: Project

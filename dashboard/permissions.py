@@ -8,7 +8,11 @@ from ingest.models import ApiToken
 
 
 class HasCredentials(BasePermission):
-    """Lets in a live token or a logged-in user; others get 401."""
+    """Lets in a live token or a logged-in user; others get 401. A token gets in where its scope leads, else 403."""
+
+    message = "This token uploads source maps, and does nothing else."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        return isinstance(request.auth, ApiToken) or bool(request.user and request.user.is_authenticated)
+        if isinstance(request.auth, ApiToken):
+            return request.auth.scope in getattr(view, "token_scopes", ())
+        return bool(request.user and request.user.is_authenticated)

@@ -14,6 +14,7 @@ from dashboard import (
     overview,
     project_settings,
     sharing,
+    sourcemaps,
     views,
 )
 
@@ -47,6 +48,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "jobs", jobs.JobsView.as_view(), name="api-jobs"),
     path(PROJECT_API + "jobs/<uuid:job_id>", jobs.JobView.as_view(), name="api-job"),
     path(PROJECT_API + "jobs/<uuid:job_id>/result", jobs.JobResultView.as_view(), name="api-job-result"),
+    path(PROJECT_API + "sourcemaps", sourcemaps.SourceMapsView.as_view(), name="api-sourcemaps"),
     path(PROJECT_API + "links", sharing.LinksView.as_view(), name="api-links"),
     path("api/v1/shared/<str:token>/<str:file_name>", sharing.SharedProfileView.as_view(), name="shared-profile"),
     path("api/v1/schema", api.SchemaView.as_view(), name="api-schema"),

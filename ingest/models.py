@@ -66,12 +66,20 @@ class Membership(models.Model):
 
 
 class ApiToken(models.Model):
-    """A token of the read API: kept as a SHA-256, found by its prefix, shown once."""
+    """A token of the API: kept as a SHA-256, found by its prefix, shown once.
+
+    One of scope `sourcemaps` uploads source maps and does nothing else; others upload none.
+    """
+
+    class Scope(models.TextChoices):
+        READ = "read"
+        SOURCEMAPS = "sourcemaps"
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tokens")
     prefix = models.CharField(max_length=12, unique=True)
     digest = models.CharField(max_length=64)
     name = models.CharField(max_length=80, default="")
+    scope = models.CharField(max_length=12, choices=Scope.choices, default=Scope.READ, db_default=Scope.READ)
     may_read_raw = models.BooleanField(default=False, db_default=False)  # raw bodies have full URLs and texts
     created_at = models.DateTimeField(auto_now_add=True)
     revoked_at = models.DateTimeField(null=True, blank=True)

@@ -51,12 +51,18 @@ def create_project(
     return project, ingest_key
 
 
-def create_token(*, project: Project, name: str = "", may_read_raw: bool = False) -> tuple[ApiToken, str]:
-    """Creates a token of the read API; the clear text is returned once and kept nowhere."""
+def create_token(
+    *,
+    project: Project,
+    name: str = "",
+    may_read_raw: bool = False,
+    scope: ApiToken.Scope = ApiToken.Scope.READ,
+) -> tuple[ApiToken, str]:
+    """Creates a token of the API; the clear text is returned once and kept nowhere."""
     prefix = secrets.token_hex(TOKEN_PREFIX_CHARS // 2)
     clear = f"ff_{prefix}_{secrets.token_urlsafe(32)}"
     token = ApiToken.objects.create(
-        project=project, prefix=prefix, digest=digest_token(clear), name=name, may_read_raw=may_read_raw
+        project=project, prefix=prefix, digest=digest_token(clear), name=name, may_read_raw=may_read_raw, scope=scope
     )
     return token, clear
 

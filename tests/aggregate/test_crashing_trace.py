@@ -9,7 +9,8 @@ from django.conf import settings as django_settings
 from django.db import connection
 
 from aggregate import services
-from aggregate.batch import CrashedAlone, FoldedBatch
+from aggregate.batch import FoldedBatch
+from aggregate.child import CrashedAlone
 from aggregate.claims import Claim, claim_batch
 from ingest.services import create_project
 from tests.aggregate.posting import database_url, end_session, fold_all, post, rows

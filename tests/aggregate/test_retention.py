@@ -153,6 +153,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     import inspect
 
     from aggregate import retention
+    from aggregate.sourcemaps import deleting
 
     source = inspect.getsource(retention) + RefoldRun._meta.db_table
     lasting = {"aggregate_func", "ingest_group", "ingest_counter", "ingest_project", "ingest_ingestkey",
@@ -166,6 +167,10 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     }
     by_jobs = {"aggregate_job", "aggregate_jobpiece"}  # expire_jobs deletes them by their models
     assert "expire_jobs" in source
+    assert "expire_source_maps" in source
+    source += inspect.getsource(deleting)
+    # A mark a project, which goes with it.
+    lasting |= {"aggregate_funcscan"}
     assert {name for name in tables - lasting - by_jobs if name not in source} == set()
 
 

@@ -32,10 +32,11 @@ API_ADDRESSES = [
     API + "traces/" + TRACE,
     API + "markers",
     API + "jobs",
+    API + "sourcemaps",
 ]
 # Jobs are started and cancelled, and have tests of their own.
 JOB_ADDRESSES = [API + f"jobs/{TRACE}", API + f"jobs/{TRACE}/result"]
-READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith("jobs")]
+READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith(("jobs", "sourcemaps"))]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
 PAGE_ADDRESSES = ["/projects/shop/", "/projects/shop/page/?page=/cart"]
 ADMIN_ADDRESSES = ["/projects/shop/import/"]

@@ -37,6 +37,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "markers",
         "jobs",
         "links",
+        "sourcemaps",
         "jobs/{job_id}",
         "jobs/{job_id}/result",
     }
@@ -63,6 +64,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "functions/{func_id}/callers",
         "functions/{func_id}/callees",
         "jobs",
+        "sourcemaps",
         "jobs/{job_id}",
     ],
 )

@@ -286,8 +286,10 @@ def test_the_limit_of_the_proxy_is_that_of_the_door() -> None:
     assert door == (DOOR_PATH, str(settings.INGEST_MAX_BODY_BYTES // MIB))
 
 
-def test_the_limit_of_the_proxy_for_imports_is_that_of_the_page() -> None:
+def test_the_limits_of_the_proxy_for_files_are_those_of_page_and_api() -> None:
     text = (NGINX / "fieldflame" / "locations.conf").read_text(encoding="utf-8")
-    [(pattern, limit)] = re.findall(r"location ~ (\S+) \{\n\s+client_max_body_size (\d+)m;", text)
-    assert re.match(pattern, reverse("import", args=["shop"]))
-    assert int(limit) * MIB == settings.IMPORT_MAX_FILE_BYTES + FORM_BYTES
+    [imports, uploads] = re.findall(r"location ~ (\S+) \{\n\s+client_max_body_size (\d+)m;", text)
+    assert re.match(imports[0], reverse("import", args=["shop"]))
+    assert int(imports[1]) * MIB == settings.IMPORT_MAX_FILE_BYTES + FORM_BYTES
+    assert re.match(uploads[0], reverse("api-sourcemaps", args=["shop"]))
+    assert int(uploads[1]) * MIB == settings.SOURCE_MAP_MAX_UPLOAD_BYTES

@@ -86,6 +86,15 @@ def test_create_token_prints_the_slug_and_the_token_once() -> None:
     assert printed["token"] not in str(ApiToken.objects.values())
 
 
+def test_a_token_for_source_maps_has_a_scope_of_its_own() -> None:
+    run("create_project", "shop")
+    run("create_token", "--project", "shop")
+    run("create_token", "--project", "shop", "--sourcemaps")
+    assert list(ApiToken.objects.order_by("id").values_list("scope", flat=True)) == ["read", "sourcemaps"]
+    with pytest.raises(CommandError, match="not allowed with"):
+        run("create_token", "--project", "shop", "--sourcemaps", "--raw")
+
+
 def test_tokens_differ_and_many_fit_a_project() -> None:
     project, _ = create_project(slug="shop")
     clear = {create_token(project=project)[1] for _ in range(20)}

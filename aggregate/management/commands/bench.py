@@ -17,6 +17,7 @@ from aggregate.bench.heavy import make_heavy_envelope
 from aggregate.bench.hidden import compare_with_facts, describe, measure_hidden
 from aggregate.bench.queries import bench_queries
 from aggregate.bench.sizes import bench_sizes
+from aggregate.bench.symbolicate import bench_symbolicate
 from aggregate.bench.trees import bench_trees, describe_tree
 from config.up.running import run_stack
 
@@ -41,6 +42,8 @@ class Command(BaseCommand):
         parser.add_argument("--senders", type=int, default=8, help="end-to-end: connections (default: %(default)s)")
         parser.add_argument("--project", default="", help="export-here: which project")
         parser.add_argument("--format", default="firefox", help="export-here: which format")
+        parser.add_argument("--maps", type=int, default=200, help="symbolicate: how many (default: %(default)s)")
+        parser.add_argument("--funcs", type=int, default=100_000, help="symbolicate: in all (default: %(default)s)")
         parser.add_argument("--nodes", type=int, default=500_000, help="trees: call nodes (default: %(default)s)")
         parser.add_argument(
             "--views", type=int, default=10_000, help="queries, exports: how many (default: %(default)s)"
@@ -127,6 +130,22 @@ class Command(BaseCommand):
         """Exports one project in this process, and tells it as JSON."""
         self.stdout.write(as_json(measure_export(options["project"], options["format"])))
 
+    def show_symbolicate(self, options: dict[str, Any]) -> None:
+        """Runs in a stack of its own."""
+        with run_stack() as stack:
+            words = ["--maps", str(options["maps"]), "--funcs", str(options["funcs"])]
+            self.stdout.write(stack.manage("bench", "symbolicate-here", *words))
+
+    def show_symbolicate_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given."""
+        result = bench_symbolicate(options["maps"], options["funcs"])
+        self.stdout.write(
+            f"{result.funcs:,} functions of {result.maps} maps of {result.map_bytes / 1e6:.1f} MB in all\n"
+            f"  checked and stored in {result.upload_s:.1f} s\n"
+            f"  labelled in {result.label_s:.1f} s, {result.funcs / result.label_s:,.0f} functions/s\n"
+            f"  peak {result.peak_mb:.0f} MB here, {result.child_peak_mb:.0f} MB in the largest process of a map"
+        )
+
     def show_trees(self, options: dict[str, Any]) -> None:
         """Needs no database."""
         for result in bench_trees(options["nodes"]):
@@ -142,5 +161,7 @@ class Command(BaseCommand):
         "queries": show_queries,
         "queries-here": show_queries_here,
         "sizes": show_sizes,
+        "symbolicate": show_symbolicate,
+        "symbolicate-here": show_symbolicate_here,
         "trees": show_trees,
     }

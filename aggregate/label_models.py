@@ -1,0 +1,152 @@
+"""The tables of source maps: what was uploaded, which release has it under which URL, and the labels it gives to funcs.
+
+A label belongs to (release, func) and is joined when read: nothing that was folded knows of it.
+"""
+
+from django.db import models
+from django.db.models.functions import MD5
+
+from ingest.models import Project
+
+
+class Artifact(models.Model):
+    """A bundle's or a source map's content, stored once a project. Private: no address serves it.
+
+    `debug_id` pairs a map with a bundle that came in another upload.
+    """
+
+    class Kind(models.IntegerChoices):
+        BUNDLE = 0
+        MAP = 1
+
+    pk = models.CompositePrimaryKey("project_id", "id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    id = models.IntegerField()
+    kind = models.SmallIntegerField(choices=Kind.choices)
+    digest = models.BinaryField()  # SHA-256 of the content
+    debug_id = models.UUIDField(null=True)
+    size_bytes = models.BigIntegerField()
+    body = models.BinaryField()  # gzip
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "digest", "kind"], name="artifact_once")]
+        indexes = [
+            models.Index(
+                fields=["project", "debug_id"], name="artifact_by_debug_id", condition=models.Q(debug_id__isnull=False)
+            )
+        ]
+
+
+class ReleaseScript(models.Model):
+    """A script of a release: its URL as funcs have it, its path in the build folder, its bundle and its map.
+
+    `is_shared`: the URL has a content hash, so that its labels also serve releases that have no script of that URL.
+    The row is the queue entry of symbolication: it waits while `pending_at` is set. Funcs of its URL up to
+    `labelled_func_id` have their labels. `attempts` is the token of the worker that holds it until `claimed_until`;
+    `claim_*` name its database session, with which the claim ends.
+    `failure` says why its map was set aside; another upload, or another bundle, clears it.
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    id = models.IntegerField()
+    release = models.TextField()
+    uri = models.TextField()
+    file = models.TextField()
+    is_shared = models.BooleanField()
+    bundle_id = models.IntegerField(null=True)
+    map_id = models.IntegerField(null=True)
+    debug_id = models.UUIDField(null=True)
+    uploaded_at = models.DateTimeField()
+    labelled_func_id = models.IntegerField(default=0)
+    pending_at = models.DateTimeField(null=True)
+    attempts = models.IntegerField(default=0)
+    claim_pid = models.IntegerField(null=True)
+    claim_backend_start = models.DateTimeField(null=True)
+    claimed_until = models.DateTimeField(null=True)
+    failure = models.TextField(null=True)
+
+    class Meta:
+        constraints = [
+            # A URI is too long for a B-tree.
+            models.UniqueConstraint("project", "release", MD5("uri"), name="release_script_once")
+        ]
+        indexes = [
+            models.Index("project", MD5("uri"), name="release_script_by_uri"),
+            models.Index(
+                fields=["pending_at"], name="release_script_queue", condition=models.Q(pending_at__isnull=False)
+            ),
+            models.Index(
+                fields=["project", "debug_id"],
+                name="release_script_debug_id",
+                condition=models.Q(debug_id__isnull=False),
+            ),
+        ]
+
+
+class Source(models.Model):
+    """An original source that labels point to. Private.
+
+    `name` is what the map calls it; `path` is that without the bundler's noise, from the root of the build: the same
+    in every map and release (profcore.symbolicate.paths). `content` is gzip, null where the map has none.
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    id = models.IntegerField()
+    digest = models.BinaryField()  # of name, path and content
+    name = models.TextField()
+    path = models.TextField()
+    content = models.BinaryField(null=True)
+    size_bytes = models.BigIntegerField(null=True)  # of the content, expanded
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "digest"], name="source_once")]
+
+
+class Label(models.Model):
+    """What a func is in a release: where its original is defined, and its name there.
+
+    `line` and `column` are 1-based; columns count UTF-16 units. `name` is null for an anonymous function. `body_hash`
+    tells the function's own text without its names, so that a moved or renamed one is found again; null for one too
+    short to tell anything. A func whose position no segment maps is unmapped, and has nothing but that.
+
+    A release that has no label of its own for a func takes a shared one of another release (docs/adr/0015).
+    """
+
+    class Status(models.IntegerChoices):
+        MAPPED = 0
+        UNMAPPED = 1
+
+    pk = models.CompositePrimaryKey("project_id", "func_id", "release")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    func_id = models.IntegerField()
+    release = models.TextField()
+    script_id = models.IntegerField()
+    map_id = models.IntegerField()
+    is_shared = models.BooleanField()  # as its script
+    status = models.SmallIntegerField(choices=Status.choices)
+    source_id = models.IntegerField(null=True)
+    line = models.IntegerField(null=True)
+    column = models.IntegerField(null=True, db_column="col")
+    name = models.TextField(null=True)
+    body_hash = models.BinaryField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["project", "script_id"], name="label_of_script"),
+            models.Index(
+                fields=["project", "source_id"], name="label_of_source", condition=models.Q(source_id__isnull=False)
+            ),
+            models.Index(
+                fields=["project", "body_hash"], name="label_by_body", condition=models.Q(body_hash__isnull=False)
+            ),
+        ]
+
+
+class FuncScan(models.Model):
+    """How far a project's funcs were looked through for those of uploaded scripts: ids ascend as they are committed."""
+
+    project = models.OneToOneField(Project, on_delete=models.CASCADE, primary_key=True)
+    func_id = models.IntegerField(default=0)

@@ -1,0 +1,74 @@
+"""`upload_sourcemaps --project P --release R --url-prefix URL DIR`: stores a build's scripts and source maps."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from aggregate.sourcemaps.archives import list_folder
+from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
+from ingest.models import Project
+
+EXIT_REJECTED: Final = 3
+
+
+class Command(BaseCommand):
+    help = (
+        "Store the scripts (.js, .mjs, .cjs) and source maps of a build folder for a release, so that functions get "
+        "their original names and places. Maps are matched by debug id, else by sourceMappingURL, else by file name; "
+        "inline maps count. The same upload again changes nothing; another map for the same URL takes the place of the "
+        f"first. Exit status: 0 all stored, {EXIT_REJECTED} some files were left out, 1 an error."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path, metavar="DIR", help="the build folder")
+        parser.add_argument("--project", required=True, metavar="SLUG", help="the project")
+        parser.add_argument("--release", required=True, help="the release, as the snippet sends it")
+        parser.add_argument(
+            "--url-prefix",
+            required=True,
+            action="append",
+            metavar="URL",
+            help="where the folder is served, such as https://shop.example/; repeat it for each host",
+        )
+
+    def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
+        project = Project.objects.filter(slug=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no project {options['project']!r}.")
+        if not options["folder"].is_dir():
+            raise CommandError(f"{options['folder']} is no folder.")
+        files = list_folder(options["folder"])
+        try:
+            with tqdm(total=len(files), unit="file", desc="upload", file=sys.stderr, disable=None) as bar:
+                report = store_build(
+                    project.pk,
+                    release=options["release"],
+                    url_prefixes=options["url_prefix"],
+                    files=files,
+                    on_file=lambda _: bar.update(),
+                )
+        except UploadError as error:
+            raise CommandError(f"--{error.field.replace('_', '-')}: {error.detail}") from None
+        except OSError as error:
+            raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from None
+        self.stdout.write("\n".join(describe(report)))
+        if report.rejected:
+            raise CommandError(f"{len(report.rejected)} files were left out.", returncode=EXIT_REJECTED)
+
+
+def describe(report: UploadReport) -> list[str]:
+    """Returns a table of what was matched and what not, and a summary."""
+    width = max((len(script.file) for script in report.scripts), default=0)
+    lines = [f"{script.file:{width}}  {script.match:18} {script.map or '-'}" for script in report.scripts]
+    lines += [f"{bad.file}: left out: {bad.path}: {bad.detail}" for bad in report.rejected]
+    counts = Counter(script.match for script in report.scripts)
+    kinds = ", ".join(f"{count} by {match}" if match in BY else f"{count} {match}" for match, count in counts.items())
+    lines.append(f"{len(report.scripts)} scripts ({kinds}), {report.new_files} files new.")
+    return lines
+
+
+BY: Final = ("debug id", "sourceMappingURL", "file name")

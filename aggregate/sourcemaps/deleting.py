@@ -1,0 +1,97 @@
+"""The end of source maps: scripts are deleted with their labels, and what nothing refers to any more goes too."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import connection, transaction
+
+from aggregate.label_models import ReleaseScript
+from aggregate.sourcemaps.locks import lock_scripts
+
+UPLOAD_DAYS: Final = 1  # an upload stores its files before the scripts that name them
+
+
+def delete_release(project_id: int, release: str) -> int:
+    """Deletes the scripts of a release with their labels; returns how many there were."""
+    ids = ReleaseScript.objects.filter(project_id=project_id, release=release).values_list("id", flat=True)
+    return delete_scripts(project_id, list(ids))
+
+
+def delete_scripts(project_id: int, script_ids: Sequence[int]) -> int:
+    """Deletes scripts with their labels; bundles, maps and sources that nothing else has go too."""
+    if not script_ids:
+        return 0
+    with transaction.atomic():
+        lock_scripts(project_id)
+        delete_labels(project_id, script_ids)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """DELETE FROM aggregate_releasescript WHERE project_id = %s AND id = ANY(%s::int[])
+                   RETURNING bundle_id, map_id""",
+                [project_id, list(script_ids)],
+            )
+            gone = cursor.fetchall()
+        artifact_ids = sorted({artifact_id for row in gone for artifact_id in row if artifact_id is not None})
+        delete_unused_artifacts(project_id, artifact_ids)
+    return len(gone)
+
+
+def delete_labels(project_id: int, script_ids: Sequence[int]) -> None:
+    """Deletes the labels of scripts, and the sources that no label points to any more. Under the project's lock."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """WITH gone AS (DELETE FROM aggregate_label WHERE project_id = %s AND script_id = ANY(%s::int[])
+                   RETURNING source_id)
+               SELECT DISTINCT source_id FROM gone WHERE source_id IS NOT NULL""",
+            [project_id, list(script_ids)],
+        )
+        source_ids = [source_id for (source_id,) in cursor]
+        cursor.execute(
+            """DELETE FROM aggregate_source s WHERE s.project_id = %s AND s.id = ANY(%s::int[]) AND NOT EXISTS (
+                   SELECT FROM aggregate_label l WHERE l.project_id = s.project_id AND l.source_id = s.id)""",
+            [project_id, source_ids],
+        )
+
+
+def delete_unused_artifacts(project_id: int, artifact_ids: Sequence[int]) -> None:
+    """Deletes those of some bundles and maps that no script has. Under the project's lock."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """DELETE FROM aggregate_artifact a WHERE a.project_id = %s AND a.id = ANY(%s::int[]) AND NOT EXISTS (
+                   SELECT FROM aggregate_releasescript s
+                   WHERE s.project_id = a.project_id AND a.id IN (s.bundle_id, s.map_id))""",
+            [project_id, list(artifact_ids)],
+        )
+
+
+def expire_source_maps(project_id: int, now: datetime, *, keep_days: int, shared_days: int) -> int:
+    """Deletes scripts uploaded before `keep_days` whose release has no cells; returns how many went.
+
+    Those that may serve other releases stay for `shared_days`. Files of uploads that broke off go too, and sources
+    that no label points to since another map took the place of theirs.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT s.id FROM aggregate_releasescript s
+               WHERE s.project_id = %s AND s.uploaded_at < CASE WHEN s.is_shared THEN %s ELSE %s END AND NOT EXISTS (
+                   SELECT FROM ingest_group g JOIN aggregate_cell c ON c.project_id = g.project_id AND c.group_id = g.id
+                   WHERE g.project_id = s.project_id AND g.release = s.release)""",
+            [project_id, now - timedelta(days=max(keep_days, shared_days)), now - timedelta(days=keep_days)],
+        )
+        script_ids = [script_id for (script_id,) in cursor]
+    deleted = delete_scripts(project_id, script_ids)
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_scripts(project_id)
+        cursor.execute(
+            """DELETE FROM aggregate_artifact a WHERE a.project_id = %s AND a.created_at < %s AND NOT EXISTS (
+                   SELECT FROM aggregate_releasescript s
+                   WHERE s.project_id = a.project_id AND a.id IN (s.bundle_id, s.map_id))""",
+            [project_id, now - timedelta(days=UPLOAD_DAYS)],
+        )
+        cursor.execute(
+            """DELETE FROM aggregate_source s WHERE s.project_id = %s AND NOT EXISTS (
+                   SELECT FROM aggregate_label l WHERE l.project_id = s.project_id AND l.source_id = s.id)""",
+            [project_id],
+        )
+    return deleted

@@ -1,0 +1,112 @@
+"""Reading one source map in a process of its own: `python -m aggregate.sourcemaps.isolated`, task on stdin.
+
+A map that crashes, hangs or eats memory takes only this process with it. Imports no framework, so it starts fast.
+"""
+
+import gzip
+import hashlib
+import resource
+import sys
+import zlib
+from typing import Final
+
+import msgspec
+
+from profcore.symbolicate.labels import Original, label_positions
+from profcore.symbolicate.maps import MapError, SourceMap, read_map
+from profcore.symbolicate.paths import source_path
+
+GZIP_LEVEL: Final = 6
+
+
+class MapTask(msgspec.Struct):
+    """What the child is told: map and bundle (gzip), the map's path in its build, positions from 1, the limits."""
+
+    map: bytes
+    bundle: bytes | None
+    file: str
+    positions: list[tuple[int, int]]
+    memory_bytes: int
+    cpu_s: int
+
+
+class SourceRow(msgspec.Struct, array_like=True):
+    """An original source that positions map to; its content is gzip."""
+
+    digest: bytes
+    name: str
+    path: str
+    content: bytes | None
+    size_bytes: int | None
+
+
+class LabelRow(msgspec.Struct, array_like=True):
+    """A position's original; `source` is a key of `MapResult.sources`."""
+
+    source: int
+    line: int
+    column: int
+    name: str | None
+    body_hash: bytes | None
+
+
+class MapResult(msgspec.Struct):
+    """What the child answers: a label or None a position, and the sources they name; or why the map is refused."""
+
+    labels: list[LabelRow | None] = []
+    sources: dict[int, SourceRow] = {}
+    refusal: tuple[str, str] | None = None
+
+
+task_decoder: Final = msgspec.msgpack.Decoder(MapTask)
+result_decoder: Final = msgspec.msgpack.Decoder(MapResult)
+
+
+def read_alone(task: MapTask) -> MapResult:
+    """Reads one map, and labels positions by it."""
+    try:
+        source_map = read_map(gzip.decompress(task.map))
+    except MapError as error:
+        return MapResult(refusal=(error.path, error.detail))
+    except (EOFError, OSError, zlib.error) as error:
+        return MapResult(refusal=("$", f"the stored map cannot be expanded: {error}."))
+    bundle = gzip.decompress(task.bundle) if task.bundle is not None and task.positions else None
+    labels = label_positions(source_map, task.positions, file=task.file, bundle=bundle)
+    used = {label.source for label in labels if label is not None}
+    return MapResult(
+        labels=[None if label is None else _row_of(label) for label in labels],
+        sources={index: _source_row(source_map, index, task.file) for index in sorted(used)},
+    )
+
+
+def _row_of(label: Original) -> LabelRow:
+    return LabelRow(label.source, label.line, label.column, label.name, label.body_hash)
+
+
+def _source_row(source_map: SourceMap, index: int, file: str) -> SourceRow:
+    name = (source_map.sources[index] or "").replace("\0", "\ufffd")
+    path = source_path(name, file)
+    text = source_map.contents[index]
+    content = None if text is None else text.encode("utf-8", "replace")
+    hasher = hashlib.sha256()
+    for part in (name.encode(), path.encode(), b"" if content is None else b"\1" + content):
+        hasher.update(b"%d:" % len(part))
+        hasher.update(part)
+    packed = None if content is None else gzip.compress(content, GZIP_LEVEL, mtime=0)
+    return SourceRow(hasher.digest(), name, path, packed, None if content is None else len(content))
+
+
+def main() -> None:
+    task = task_decoder.decode(sys.stdin.buffer.read())
+    resource.setrlimit(resource.RLIMIT_AS, (task.memory_bytes, task.memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CPU, (task.cpu_s, task.cpu_s + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        result = read_alone(task)
+    except MemoryError:
+        result = MapResult(refusal=("$", f"reading it takes more than {task.memory_bytes} bytes of memory."))
+    sys.stdout.buffer.write(msgspec.msgpack.encode(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""Labelling the funcs of one script: its map is read in a process of its own, and its labels are written at once."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from django.conf import settings
+from django.db import Error, connection, transaction
+
+from aggregate.child import CrashedAlone, run_alone
+from aggregate.label_models import Artifact, Label
+from aggregate.sourcemaps.deleting import delete_labels
+from aggregate.sourcemaps.isolated import MapResult, MapTask, SourceRow, result_decoder
+from aggregate.sourcemaps.locks import lock_scripts
+from aggregate.sourcemaps.queue import (
+    ScriptClaim,
+    claim_script,
+    projects_with_scripts,
+    release_claim,
+    scan_new_funcs,
+)
+from ingest.groups import allocate_ids
+
+logger = logging.getLogger(__name__)
+
+ISOLATED_MODULE: Final = "aggregate.sourcemaps.isolated"
+MAX_BEGUN: Final = 20  # workers may be restarted in the midst of it: that says nothing of the map
+MAX_NAME_CHARS: Final = 1_024  # as browsers cut names
+
+# A func's id and its position, line and column from 1.
+FuncPlace = tuple[int, int, int]
+
+
+class ScriptChanged(Exception):
+    """The script was uploaded anew, deleted or taken over meanwhile; nothing was written."""
+
+
+def label_all(project_id: int | None = None, *, on_labelled: Callable[[int], object] = lambda _: None) -> int:
+    """Labels until nothing waits, or others are at it; returns how many funcs were looked at.
+
+    `on_labelled` is told after each script, or batch of one, how many that were.
+    """
+    _scan(project_id)
+    count = 0
+    while claim := claim_script(project_id=project_id):
+        labelled = label_script(claim)
+        on_labelled(labelled)
+        count += labelled
+    return count
+
+
+def label_in_turn() -> bool:
+    """Labels for some seconds, so that a worker has time for folds as well; returns whether more may wait."""
+    ends_at = time.monotonic() + settings.SYMBOLICATE_TURN_S
+    _scan(None)
+    while claim := claim_script():
+        label_script(claim)
+        if time.monotonic() > ends_at:
+            return True
+    return False
+
+
+def _scan(project_id: int | None) -> None:
+    for project in projects_with_scripts() if project_id is None else [project_id]:
+        scan_new_funcs(project)
+
+
+def label_script(claim: ScriptClaim) -> int:
+    """Labels the next funcs of a claimed script; returns how many. A map that cannot be used is set aside."""
+    if claim.attempts > MAX_BEGUN:
+        _set_aside(claim, f"It was begun {claim.attempts - 1} times, and no worker came back.")
+        return 0
+    try:
+        funcs = load_funcs(claim)
+        result = _run(claim, funcs) if funcs else MapResult()
+        if result.refusal is not None:
+            _set_aside(claim, f"{result.refusal[0]}: {result.refusal[1]}")
+            return 0
+        _write(claim, funcs, result)
+    except ScriptChanged:
+        logger.info("Script %s of project %s changed while it was labelled.", claim.script_id, claim.project_id)
+        return 0
+    except CrashedAlone as crash:
+        logger.warning("The map of script %s crashed its process (%s).", claim.script_id, crash)
+        if claim.attempts >= settings.SYMBOLICATE_ATTEMPTS:
+            _set_aside(claim, f"Reading the map crashed its process {claim.attempts} times: {crash}.")
+        else:
+            release_claim(claim, is_counted=True)
+        return 0
+    except Exception:
+        _give_back(claim)
+        raise
+    return len(funcs)
+
+
+def _give_back(claim: ScriptClaim) -> None:
+    try:
+        release_claim(claim, is_counted=False)
+    except Error:
+        logger.warning("A claim could not be given back; it is void with its session, or when its lease runs out.")
+
+
+def load_funcs(claim: ScriptClaim) -> list[FuncPlace]:
+    """Returns the next funcs of a script without a label of its present map, by id."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT id, line, col FROM aggregate_func
+               WHERE project_id = %s AND md5(uri) = md5(%s) AND uri = %s AND id > %s
+                 AND line IS NOT NULL AND col IS NOT NULL
+               ORDER BY id LIMIT %s""",
+            [claim.project_id, claim.uri, claim.uri, claim.labelled_func_id, settings.SYMBOLICATE_BATCH_FUNCS],
+        )
+        return list(cursor.fetchall())
+
+
+def _run(claim: ScriptClaim, funcs: list[FuncPlace]) -> MapResult:
+    stored = Artifact.objects.filter(project_id=claim.project_id, id__in=[claim.map_id, claim.bundle_id])
+    bodies = {artifact_id: bytes(body) for artifact_id, body in stored.values_list("id", "body")}
+    if claim.map_id not in bodies:
+        raise ScriptChanged
+    task = MapTask(
+        map=bodies[claim.map_id],
+        bundle=None if claim.bundle_id is None else bodies.get(claim.bundle_id),
+        file=claim.file,
+        positions=[(line, column) for _, line, column in funcs],
+        memory_bytes=settings.SYMBOLICATE_MEMORY_BYTES,
+        cpu_s=settings.SYMBOLICATE_TIMEOUT_S,
+    )
+    answer = run_alone(ISOLATED_MODULE, msgspec.msgpack.encode(task), timeout_s=settings.SYMBOLICATE_TIMEOUT_S)
+    return result_decoder.decode(answer)
+
+
+def _write(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult) -> None:
+    is_done = len(funcs) < settings.SYMBOLICATE_BATCH_FUNCS
+    last_id = funcs[-1][0] if funcs else claim.labelled_func_id
+    with transaction.atomic():
+        lock_scripts(claim.project_id)
+        with connection.cursor() as cursor:
+            # What was uploaded anew, or has new funcs since, goes on waiting.
+            cursor.execute(
+                """UPDATE aggregate_releasescript
+                   SET labelled_func_id = %s, claimed_until = NULL, attempts = 0,
+                       pending_at = CASE WHEN %s AND pending_at = %s THEN NULL ELSE pending_at END
+                   WHERE project_id = %s AND id = %s AND attempts = %s AND map_id = %s AND labelled_func_id = %s""",
+                [
+                    *(last_id, is_done, claim.pending_at, claim.project_id, claim.script_id),
+                    *(claim.attempts, claim.map_id, claim.labelled_func_id),
+                ],
+            )
+            if cursor.rowcount != 1:
+                raise ScriptChanged
+        source_ids = _intern_sources(claim.project_id, result.sources)
+        _write_labels(claim, funcs, result, source_ids)
+
+
+def _intern_sources(project_id: int, sources: dict[int, SourceRow]) -> dict[int, int]:
+    """Returns the id of each source, storing new ones. Under the project's lock."""
+    digests = sorted({row.digest for row in sources.values()})
+    found = _select_sources(project_id, digests)
+    rows = {row.digest: row for row in sources.values() if row.digest not in found}
+    fresh = [rows[digest] for digest in sorted(rows)]
+    if fresh:
+        ids = allocate_ids(project_id, "source", len(fresh))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """INSERT INTO aggregate_source (project_id, id, digest, name, path, content, size_bytes)
+                   SELECT %s, *
+                   FROM unnest(%b::int[], %b::bytea[], %b::text[], %b::text[], %b::bytea[], %b::bigint[])""",
+                [
+                    project_id,
+                    list(ids),
+                    [row.digest for row in fresh],
+                    [row.name for row in fresh],
+                    [row.path for row in fresh],
+                    [row.content for row in fresh],
+                    [row.size_bytes for row in fresh],
+                ],
+            )
+        found.update(zip((row.digest for row in fresh), ids, strict=True))
+    return {index: found[row.digest] for index, row in sources.items()}
+
+
+def _select_sources(project_id: int, digests: list[bytes]) -> dict[bytes, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT digest, id FROM aggregate_source WHERE project_id = %s AND digest = ANY(%b::bytea[])",
+            [project_id, digests],
+        )
+        return {bytes(digest): source_id for digest, source_id in cursor.fetchall()}
+
+
+def _write_labels(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult, source_ids: dict[int, int]) -> None:
+    if not funcs:
+        return
+    rows: list[tuple[Any, ...]] = []  # Any: columns of unlike types
+    for (func_id, _, _), label in zip(funcs, result.labels, strict=True):
+        if label is None:
+            rows.append((func_id, int(Label.Status.UNMAPPED), None, None, None, None, None))
+        else:
+            name = None if label.name is None else label.name.replace("\0", "\ufffd")[:MAX_NAME_CHARS]
+            place = (source_ids[label.source], label.line, label.column)
+            rows.append((func_id, int(Label.Status.MAPPED), *place, name, label.body_hash))
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO aggregate_label (project_id, release, script_id, map_id, is_shared, func_id, status,
+                   source_id, line, col, name, body_hash)
+               SELECT %s, %s, %s, %s, %s, w.* FROM unnest(%b::int[], %b::smallint[], %b::int[], %b::int[], %b::int[],
+                   %b::text[], %b::bytea[]) AS w
+               ON CONFLICT (project_id, func_id, release) DO UPDATE SET
+                   script_id = EXCLUDED.script_id, map_id = EXCLUDED.map_id, is_shared = EXCLUDED.is_shared,
+                   status = EXCLUDED.status, source_id = EXCLUDED.source_id, line = EXCLUDED.line, col = EXCLUDED.col,
+                   name = EXCLUDED.name, body_hash = EXCLUDED.body_hash""",
+            [claim.project_id, claim.release, claim.script_id, claim.map_id, claim.is_shared, *columns],
+        )
+
+
+def _set_aside(claim: ScriptClaim, why: str) -> None:
+    """Stops trying: the script keeps its failure, and has no labels, until another upload."""
+    logger.error("The map of script %s of project %s is set aside: %s", claim.script_id, claim.project_id, why)
+    with transaction.atomic():
+        lock_scripts(claim.project_id)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """UPDATE aggregate_releasescript SET failure = %s, pending_at = NULL, claimed_until = NULL
+                   WHERE project_id = %s AND id = %s AND attempts = %s AND map_id = %s""",
+                [why, claim.project_id, claim.script_id, claim.attempts, claim.map_id],
+            )
+            if cursor.rowcount:
+                delete_labels(claim.project_id, [claim.script_id])

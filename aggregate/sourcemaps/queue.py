@@ -1,0 +1,152 @@
+"""What waits for labels: scripts with a new map, and scripts that new funcs came from. Rows are the queue.
+
+Ids of funcs ascend in the order of their commits, since their counter's row is locked until then: a mark a project, and
+one a script, tell what was looked at.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from aggregate.label_models import FuncScan
+from aggregate.sourcemaps.locks import SCRIPTS_LOCK, lock_scripts
+
+SYMBOLICATE_TASK: Final = "aggregate.symbolicate"
+SYMBOLICATE_FLAG: Final = "fieldflame:wake-symbolicate"
+LEASE_MARGIN_S: Final = 60  # behind the child's timeout: reading the map and writing labels
+MANY: Final = 10_000
+
+CLAIM: Final = """
+WITH live AS MATERIALIZED (SELECT pid, backend_start FROM pg_stat_activity WHERE datname = current_database()),
+waiting AS (
+    SELECT s.project_id, s.id, s.pending_at,
+           s.claimed_until >= clock_timestamp() AND EXISTS (
+               SELECT FROM live WHERE live.pid = s.claim_pid AND live.backend_start = s.claim_backend_start)
+               AS is_held,
+           row_number() OVER (PARTITION BY s.project_id ORDER BY s.pending_at, s.id) AS turn
+    FROM aggregate_releasescript s
+    WHERE s.pending_at IS NOT NULL AND (%(project)s::bigint IS NULL OR s.project_id = %(project)s)),
+next AS (
+    SELECT project_id, id FROM waiting WHERE is_held IS NOT TRUE
+      AND (SELECT count(*) FROM waiting WHERE is_held) < %(at_once)s
+    ORDER BY turn, pending_at, id LIMIT 1)
+UPDATE aggregate_releasescript s
+SET attempts = attempts + 1, claimed_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
+    claim_pid = pg_backend_pid(),
+    claim_backend_start = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())
+FROM next WHERE s.project_id = next.project_id AND s.id = next.id
+RETURNING s.project_id, s.id, s.release, s.uri, s.file, s.is_shared, s.bundle_id, s.map_id, s.labelled_func_id,
+    s.pending_at, s.attempts
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptClaim:
+    """A script whose funcs are to be labelled, held under a lease."""
+
+    project_id: int
+    script_id: int
+    release: str
+    uri: str
+    file: str
+    is_shared: bool
+    bundle_id: int | None
+    map_id: int
+    labelled_func_id: int
+    pending_at: datetime
+    attempts: int
+
+
+def scan_new_funcs(project_id: int) -> int:
+    """Marks scripts with a map as pending that funcs interned since the last scan came from; returns how many."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_scripts(project_id)
+        FuncScan.objects.bulk_create([FuncScan(project_id=project_id)], ignore_conflicts=True)
+        cursor.execute("SELECT func_id FROM aggregate_funcscan WHERE project_id = %s", [project_id])
+        ((done,),) = cursor.fetchall()
+        cursor.execute(
+            "SELECT coalesce(max(next_id), 1) - 1 FROM ingest_counter WHERE project_id = %s AND kind = 'func'",
+            [project_id],
+        )
+        ((last,),) = cursor.fetchall()
+        if last <= done:
+            return 0
+        cursor.execute(
+            """UPDATE aggregate_releasescript s SET pending_at = clock_timestamp()
+               FROM (SELECT md5(uri) AS hash, max(id) AS last_id FROM aggregate_func
+                     WHERE project_id = %s AND id > %s AND id <= %s AND uri IS NOT NULL GROUP BY 1) f
+               WHERE s.project_id = %s AND md5(s.uri) = f.hash AND s.map_id IS NOT NULL AND s.failure IS NULL
+                 AND s.labelled_func_id < f.last_id""",
+            [project_id, done, last, project_id],
+        )
+        marked = int(cursor.rowcount)
+        cursor.execute("UPDATE aggregate_funcscan SET func_id = %s WHERE project_id = %s", [last, project_id])
+    return marked
+
+
+def projects_with_scripts() -> list[int]:
+    """Returns the ids of the projects that have source maps."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT p.id FROM ingest_project p
+               WHERE EXISTS (SELECT FROM aggregate_releasescript s WHERE s.project_id = p.id) ORDER BY p.id"""
+        )
+        return [project_id for (project_id,) in cursor]
+
+
+def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
+    """Claims a script that waits, projects in turns; None where nothing waits, or enough are in work.
+
+    With `project_id` one of that project, however many others are in work. The attempt is counted before the work. A
+    claim ends with its database session, or when its lease runs out.
+    """
+    limits = {
+        "lease_s": settings.SYMBOLICATE_TIMEOUT_S + LEASE_MARGIN_S,
+        "project": project_id,
+        "at_once": settings.SYMBOLICATE_AT_ONCE if project_id is None else MANY,
+    }
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCRIPTS_LOCK])  # or two would count each other's absence
+        cursor.execute(CLAIM, limits)
+        row = cursor.fetchone()
+    return None if row is None else ScriptClaim(*row)
+
+
+def release_claim(claim: ScriptClaim, *, is_counted: bool) -> None:
+    """Gives a claim back; the script goes on waiting. `is_counted`: its attempt stays counted, as it was its fault."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE aggregate_releasescript SET claimed_until = NULL, attempts = attempts - %s
+               WHERE project_id = %s AND id = %s AND attempts = %s""",
+            [0 if is_counted else 1, claim.project_id, claim.script_id, claim.attempts],
+        )
+
+
+def count_waiting(project_id: int) -> tuple[int, int]:
+    """Returns how many scripts of a project wait, and how many funcs of theirs."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(DISTINCT s.id), count(f.id) FROM aggregate_releasescript s
+               LEFT JOIN aggregate_func f ON f.project_id = s.project_id AND md5(f.uri) = md5(s.uri)
+                    AND f.uri = s.uri AND f.id > s.labelled_func_id AND f.line IS NOT NULL
+               WHERE s.project_id = %s AND s.pending_at IS NOT NULL""",
+            [project_id],
+        )
+        ((scripts, funcs),) = cursor.fetchall()
+    return scripts, funcs
+
+
+def mark_all(project_id: int) -> None:
+    """Has all scripts with a map labelled anew, also those that were set aside. Their labels stay until then."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_scripts(project_id)
+        cursor.execute(
+            """UPDATE aggregate_releasescript
+               SET pending_at = clock_timestamp(), labelled_func_id = 0, attempts = 0, claimed_until = NULL,
+                   failure = NULL
+               WHERE project_id = %s AND map_id IS NOT NULL""",
+            [project_id],
+        )

@@ -1,0 +1,264 @@
+"""Storing a build: its files once by content, and what the release has under which URL."""
+
+import gzip
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from django.conf import settings
+from django.db import connection, transaction
+
+from aggregate.child import CrashedAlone, run_alone
+from aggregate.label_models import Artifact
+from aggregate.sourcemaps.archives import BuildFile
+from aggregate.sourcemaps.isolated import GZIP_LEVEL, MapTask, result_decoder
+from aggregate.sourcemaps.labelling import ISOLATED_MODULE
+from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
+from aggregate.sourcemaps.scripts import ScriptRow, StoredMeanwhileDeleted, write_scripts
+from ingest.groups import allocate_ids
+from ingest.wake import wake_worker
+from profcore.symbolicate.builds import (
+    BundleFacts,
+    InlineMapError,
+    Match,
+    Pair,
+    is_bundle,
+    is_map,
+    pair_files,
+    read_bundle,
+)
+from profcore.symbolicate.maps import MapError, read_map, read_map_debug_id
+from profcore.symbolicate.paths import has_content_hash, is_url_prefix, script_uri
+
+MAX_URI_CHARS: Final = 2_000  # of a script: browsers and servers take little more
+TRIES: Final = 3  # an upload whose files were deleted meanwhile stores them again
+
+
+class UploadError(Exception):
+    """An upload cannot be taken at all: the field it is about, and a sentence."""
+
+    def __init__(self, field_name: str, detail: str) -> None:
+        super().__init__(f"{field_name}: {detail}")
+        self.field = field_name
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class BadFile:
+    """A file that was left out: its path in the build, a place in it such as `$.mappings`, and a sentence."""
+
+    file: str
+    path: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredScript:
+    """A script of the release: its URLs, its bundle's and its map's path, and how they were matched."""
+
+    file: str
+    urls: tuple[str, ...]
+    map: str | None
+    match: Match
+
+
+@dataclass(slots=True)
+class UploadReport:
+    """What became of an upload. `new_files` counts bundles and maps that were not stored already."""
+
+    scripts: list[StoredScript] = field(default_factory=list)
+    rejected: list[BadFile] = field(default_factory=list)
+    new_files: int = 0
+
+    @property
+    def unmatched(self) -> int:
+        """Counts bundles without a map."""
+        return sum(script.match is Match.NO_MAP for script in self.scripts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Whose files they are, and where they are served."""
+
+    project_id: int
+    release: str
+    url_prefixes: Sequence[str]
+
+
+@dataclass(slots=True)
+class _Stored:
+    """Files of a build that are in the database: artifact ids by path, and what pairs them."""
+
+    bundles: dict[str, BundleFacts] = field(default_factory=dict)
+    maps: dict[str, UUID | None] = field(default_factory=dict)
+    bundle_ids: dict[str, int] = field(default_factory=dict)
+    map_ids: dict[str, int] = field(default_factory=dict)  # inline maps by their bundle's path
+
+
+def store_build(
+    project_id: int,
+    *,
+    release: str,
+    url_prefixes: Sequence[str],
+    files: Sequence[BuildFile],
+    on_file: Callable[[str], object] = lambda _: None,
+) -> UploadReport:
+    """Stores the bundles and maps among some files, and their scripts under each prefix; wakes a worker.
+
+    `on_file` is told each file's path. A bad map is left out and reported; the rest is stored. An equal upload changes
+    nothing. Raises `UploadError`.
+    """
+    check_upload(project_id, release, url_prefixes)
+    wanted = [file for file in files if is_bundle(file.path) or is_map(file.path)]
+    if not wanted:
+        raise UploadError("body", "there is neither a script (.js, .mjs, .cjs) nor a map among the files.")
+    for attempt in range(TRIES):
+        report = UploadReport()
+        stored = _store_files(project_id, wanted, report, on_file if attempt == 0 else lambda _: None)
+        pairs = pair_files(stored.bundles, stored.maps)
+        try:
+            _store_scripts(_Target(project_id, release, url_prefixes), pairs, stored, report)
+            break
+        except StoredMeanwhileDeleted:
+            continue
+    else:
+        raise UploadError("body", "its files were deleted while it was stored; send it again.")
+    wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
+    return report
+
+
+def check_upload(project_id: int, release: str, url_prefixes: Sequence[str]) -> None:
+    """Raises `UploadError` for what can be told before any file is read."""
+    if not release or len(release) > settings.INGEST_MAX_TEXT_CHARS or not release.isprintable():
+        raise UploadError("release", f"1 to {settings.INGEST_MAX_TEXT_CHARS} printable characters.")
+    if not url_prefixes:
+        raise UploadError("url_prefix", "say where the files are served, such as https://shop.example/assets/.")
+    for prefix in url_prefixes:
+        if not is_url_prefix(prefix):
+            raise UploadError("url_prefix", f"{prefix!r} is no URL with scheme and host, without query and fragment.")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(sum(octet_length(body)), 0) FROM aggregate_artifact WHERE project_id = %s", [project_id]
+        )
+        ((kept,),) = cursor.fetchall()
+    if kept >= settings.SOURCE_MAPS_MAX_KEPT_BYTES:
+        raise UploadError("body", f"the project's bundles and maps take {kept} bytes; delete those of old releases.")
+
+
+def _store_files(
+    project_id: int, files: Sequence[BuildFile], report: UploadReport, on_file: Callable[[str], object]
+) -> _Stored:
+    stored = _Stored()
+    for file in files:
+        on_file(file.path)
+        if file.size_bytes > settings.SOURCE_MAP_MAX_FILE_BYTES:
+            detail = f"{file.size_bytes} bytes are more than {settings.SOURCE_MAP_MAX_FILE_BYTES}."
+            report.rejected.append(BadFile(file.path, "$", detail))
+            continue
+        try:
+            if is_bundle(file.path):
+                _store_bundle(project_id, file.path, file.read(), stored, report)
+            else:
+                content = file.read()
+                check_map(content)
+                stored.maps[file.path] = read_map_debug_id(content)
+                stored.map_ids[file.path] = _store(project_id, Artifact.Kind.MAP, content, report)
+        except MapError as error:
+            report.rejected.append(BadFile(file.path, error.path, error.detail))
+    return stored
+
+
+def _store_bundle(project_id: int, path: str, content: bytes, stored: _Stored, report: UploadReport) -> None:
+    try:
+        facts = read_bundle(content)
+    except InlineMapError as error:
+        raise MapError("sourceMappingURL", str(error)) from None
+    stored.bundle_ids[path] = _store(project_id, Artifact.Kind.BUNDLE, content, report, debug_id=facts.debug_id)
+    stored.bundles[path] = facts
+    if facts.inline_map is not None:
+        stored.bundles[path] = BundleFacts(facts.debug_id, None, None)
+        try:
+            check_map(facts.inline_map)
+        except MapError as error:
+            raise MapError(f"sourceMappingURL {error.path}", error.detail) from None
+        stored.bundles[path] = BundleFacts(facts.debug_id, None, b"")  # that there is one; it need not be kept
+        stored.map_ids[path] = _store(project_id, Artifact.Kind.MAP, facts.inline_map, report)
+
+
+def check_map(content: bytes) -> None:
+    """Checks a map, a large one in a process of its own. Raises `MapError`."""
+    if len(content) <= settings.SOURCE_MAP_CHECK_HERE_BYTES:
+        read_map(content)
+        return
+    task = MapTask(
+        map=gzip.compress(content, 1),
+        bundle=None,
+        file="",
+        positions=[],
+        memory_bytes=settings.SYMBOLICATE_MEMORY_BYTES,
+        cpu_s=settings.SYMBOLICATE_TIMEOUT_S,
+    )
+    try:
+        answer = run_alone(ISOLATED_MODULE, msgspec.msgpack.encode(task), timeout_s=settings.SYMBOLICATE_TIMEOUT_S)
+    except CrashedAlone as crash:
+        raise MapError("$", f"reading it took more time or memory than it may: {crash}.") from None
+    refusal = result_decoder.decode(answer).refusal
+    if refusal is not None:
+        raise MapError(*refusal)
+
+
+def _store(
+    project_id: int, kind: Artifact.Kind, content: bytes, report: UploadReport, *, debug_id: UUID | None = None
+) -> int:
+    """Returns the id of a bundle or map, storing it unless it is stored already."""
+    digest = hashlib.sha256(content).digest()
+    known = Artifact.objects.filter(project_id=project_id, kind=kind, digest=digest).values_list("id", flat=True)
+    found = known.first()
+    if found is not None:
+        return found
+    if kind is Artifact.Kind.MAP:
+        debug_id = read_map_debug_id(content)
+    packed = gzip.compress(content, GZIP_LEVEL, mtime=0)
+    with transaction.atomic(), connection.cursor() as cursor:
+        (artifact_id,) = allocate_ids(project_id, "artifact", 1)
+        cursor.execute(
+            """INSERT INTO aggregate_artifact (project_id, id, kind, digest, debug_id, size_bytes, body, created_at)
+               VALUES (%s, %s, %s, %b, %s, %s, %b, %s) ON CONFLICT (project_id, digest, kind) DO NOTHING""",
+            [project_id, artifact_id, int(kind), digest, debug_id, len(content), packed, datetime.now(UTC)],
+        )
+        report.new_files += cursor.rowcount
+    return known.get()
+
+
+def _store_scripts(target: _Target, pairs: Sequence[Pair], stored: _Stored, report: UploadReport) -> None:
+    rows: list[ScriptRow] = []
+    for pair in pairs:
+        urls = tuple(dict.fromkeys(script_uri(prefix, pair.path) for prefix in target.url_prefixes))
+        if max(map(len, urls)) > MAX_URI_CHARS:
+            report.rejected.append(BadFile(pair.path, "$", f"its URL is longer than {MAX_URI_CHARS} characters."))
+            continue
+        debug_id = stored.bundles[pair.bundle].debug_id if pair.bundle else stored.maps[pair.path + ".map"]
+        rows += [
+            ScriptRow(
+                uri=url,
+                file=pair.path,
+                is_shared=has_content_hash(url),
+                bundle_id=stored.bundle_ids[pair.bundle] if pair.bundle else None,
+                map_id=stored.map_ids[pair.map] if pair.map else None,
+                debug_id=debug_id,
+            )
+            for url in urls
+        ]
+        report.scripts.append(StoredScript(pair.path, urls, pair.map, pair.match))
+    with transaction.atomic():
+        by_debug_id = write_scripts(target.project_id, target.release, rows)
+    report.scripts = [
+        StoredScript(script.file, script.urls, script.map, Match.DEBUG_ID)
+        if script.match is Match.NO_MAP and by_debug_id.intersection(script.urls)
+        else script
+        for script in report.scripts
+    ]

@@ -1,0 +1,138 @@
+"""A build folder: which of its files are bundles and maps, and which map is whose."""
+
+import base64
+import binascii
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
+from uuid import UUID
+
+from profcore.symbolicate.maps import read_debug_id
+
+BUNDLE_ENDINGS: Final = (".js", ".mjs", ".cjs")
+MAP_ENDING: Final = ".map"
+COMMENT: Final = re.compile(rb"(?://|/\*)[#@][ \t]*(sourceMappingURL|debugId)=([^\s'\"*]+)")
+COMMENTS_BYTES: Final = 1_000  # at the end of a bundle, for the debug id
+MARKER: Final = b"sourceMappingURL="
+
+
+class Match(StrEnum):
+    """How a map was found for a bundle, or why there is none."""
+
+    DEBUG_ID = "debug id"
+    INLINE = "inline"
+    COMMENT = "sourceMappingURL"
+    NAME = "file name"
+    MAP_ALONE = "map without bundle"
+    NO_MAP = "no map"
+
+
+@dataclass(frozen=True, slots=True)
+class BundleFacts:
+    """What a bundle says of its map. `mapping_url` is None where it names none; `inline_map` is that map."""
+
+    debug_id: UUID | None
+    mapping_url: str | None
+    inline_map: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A script of a build: its path, the path of its bundle and of its map. An inline map has its bundle's path."""
+
+    path: str
+    bundle: str | None
+    map: str | None
+    match: Match
+
+
+class InlineMapError(ValueError):
+    """A bundle's inline map cannot be read: a sentence."""
+
+
+def is_bundle(path: str) -> bool:
+    """Tells whether a file is a script."""
+    return path.lower().endswith(BUNDLE_ENDINGS)
+
+
+def is_map(path: str) -> bool:
+    """Tells whether a file is the source map of a script."""
+    return path.lower().endswith(tuple(ending + MAP_ENDING for ending in BUNDLE_ENDINGS))
+
+
+def clean_path(path: str) -> str | None:
+    """Returns a file's path within its folder, None for one that leads out of it or has no name."""
+    path = path.replace("\\", "/")
+    if "\0" in path or path.startswith("/") or re.match("[A-Za-z]:", path):
+        return None
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    return "/".join(parts) if parts and ".." not in parts else None
+
+
+def read_bundle(content: bytes) -> BundleFacts:
+    """Returns what a bundle says of its map, by the comments at its end. Raises `InlineMapError`."""
+    url = None
+    at = content.rfind(MARKER)
+    if at >= 0:
+        match = COMMENT.match(content, max(content.rfind(b"//", 0, at), content.rfind(b"/*", 0, at)))
+        url = match[2].decode("utf-8", "replace") if match else None
+    ids = [match[2] for match in COMMENT.finditer(content[-COMMENTS_BYTES:]) if match[1] == b"debugId"]
+    debug_id = read_debug_id(ids[-1].decode("ascii", "replace")) if ids else None
+    if url is not None and url.lower().startswith("data:"):
+        return BundleFacts(debug_id, None, read_data_url(url))
+    return BundleFacts(debug_id, url, None)
+
+
+def read_data_url(url: str) -> bytes:
+    """Returns what a `data:` URL holds. Raises `InlineMapError`."""
+    head, comma, payload = url.partition(",")
+    if not comma:
+        raise InlineMapError("Its inline map is no data URL: it has no comma.")
+    if not head.lower().endswith(";base64"):
+        return unquote_to_bytes(payload)
+    try:
+        return base64.b64decode(unquote(payload), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InlineMapError(f"Its inline map is not base64: {error}.") from None
+
+
+def pair_files(bundles: Mapping[str, BundleFacts], maps: Mapping[str, UUID | None]) -> Sequence[Pair]:
+    """Returns the scripts of a build, by path. `maps` has each map's debug id.
+
+    A debug id decides; then what the bundle's comment names, then the file beside it. A map that no bundle has taken
+    stands for the script of its own name without `.map`.
+    """
+    by_id = {debug_id: path for path, debug_id in sorted(maps.items(), reverse=True) if debug_id is not None}
+    pairs = []
+    for path, facts in sorted(bundles.items()):
+        found = None if facts.debug_id is None else by_id.get(facts.debug_id)
+        named = None if facts.mapping_url is None else _resolve(facts.mapping_url, path)
+        if found is not None:
+            pairs.append(Pair(path, path, found, Match.DEBUG_ID))
+        elif facts.inline_map is not None:
+            pairs.append(Pair(path, path, path, Match.INLINE))
+        elif named in maps:
+            pairs.append(Pair(path, path, named, Match.COMMENT))
+        elif path + MAP_ENDING in maps:
+            pairs.append(Pair(path, path, path + MAP_ENDING, Match.NAME))
+        else:
+            pairs.append(Pair(path, path, None, Match.NO_MAP))
+    taken = {pair.map for pair in pairs}
+    alone = [path for path in sorted(maps) if path not in taken and path.removesuffix(MAP_ENDING) not in bundles]
+    return pairs + [Pair(path.removesuffix(MAP_ENDING), None, path, Match.MAP_ALONE) for path in alone]
+
+
+def _resolve(url: str, bundle: str) -> str:
+    """Returns the path in the build folder that a bundle's comment names; a URL counts by its last part."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    name = unquote(parts.path)
+    if parts.scheme or parts.netloc or name.startswith("/"):
+        name = name.rpartition("/")[2]
+    return posixpath.normpath(posixpath.join(posixpath.dirname(bundle), name))

@@ -1,0 +1,192 @@
+"""The `mappings` of a source map (ECMA-426): base64 VLQ, decoded in columns, a stretch at a time.
+
+A segment is 1, 4 or 5 numbers, each the difference to the one before it; `,` ends a segment, `;` a line.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+STRETCH_BYTES: Final = 1 << 20  # decoded at once: some 60 MB of columns
+MAX_DIGITS: Final = 7  # of one number: 35 bits, more than the 32 that the format allows
+MAX_NUMBER: Final = 2**31 - 2  # counted from 1 it still fits 32 bits
+COMMA: Final = 64
+SEMICOLON: Final = 65
+FOREIGN: Final = 255
+NONE: Final = -1
+
+_VALUES: Final = np.full(256, FOREIGN, dtype=np.uint8)
+for _value, _char in enumerate(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/,;"):
+    _VALUES[_char] = _value
+
+
+class MappingsError(ValueError):
+    """A segment that cannot be: where it stands (line and segment count from 1), and a sentence."""
+
+    def __init__(self, line: int, segment: int, what: str) -> None:
+        super().__init__(f"line {line}, segment {segment}: {what}")
+
+
+@dataclass(slots=True)
+class Segments:
+    """Columns of segments, by generated line and column, all from 0; columns count UTF-16 units.
+
+    `source` and `name` are indexes, -1 for none. A segment without a source maps to nothing.
+    """
+
+    line: npt.NDArray[np.int32]
+    column: npt.NDArray[np.int32]
+    source: npt.NDArray[np.int32]
+    source_line: npt.NDArray[np.int32]
+    source_column: npt.NDArray[np.int32]
+    name: npt.NDArray[np.int32]
+
+    def columns(self) -> tuple[npt.NDArray[np.int32], ...]:
+        """Returns the columns in the order of the fields."""
+        return (self.line, self.column, self.source, self.source_line, self.source_column, self.name)
+
+
+def decode_mappings(text: str, *, sources: int, names: int) -> Segments:
+    """Decodes the mappings of a map with so many sources and names. Raises `MappingsError`."""
+    try:
+        whole = text.encode("ascii")
+    except UnicodeEncodeError as error:
+        raise _foreign(text[: error.start].encode("utf-8", "replace"), text[error.start]) from None
+    state = _State(limits=(sources, names))
+    parts = []
+    start = 0
+    while start < len(whole):
+        end = _end_of_stretch(whole, start)
+        parts.append(_decode_stretch(whole, start, end, state))
+        start = end
+    columns = [np.concatenate(column).astype(np.int32) for column in zip(*parts, strict=True)] if parts else _empty()
+    segments = Segments(*columns)
+    order = segments.line.astype(np.int64) << 32 | segments.column
+    if len(order) and (np.diff(order) < 0).any():  # a generator may write a line's segments in any order
+        by_place = np.argsort(order, kind="stable")
+        segments = Segments(*(column[by_place] for column in segments.columns()))
+    return segments
+
+
+@dataclass(slots=True)
+class _State:
+    """What one stretch hands to the next: the place, and the numbers that differences are added to."""
+
+    limits: tuple[int, int]
+    line: int = 0
+    column: int = 0
+    source: int = 0
+    source_line: int = 0
+    source_column: int = 0
+    name: int = 0
+    segment: int = 0  # of its line, where a stretch begins
+
+
+def _empty() -> list[npt.NDArray[np.int32]]:
+    return [np.empty(0, dtype=np.int32) for _ in range(6)]
+
+
+def _foreign(before: bytes, char: str) -> MappingsError:
+    line = before.count(b";")
+    segment = before[before.rfind(b";") + 1 :].count(b",")
+    return MappingsError(line + 1, segment + 1, f"{char!r} is no digit of base64.")
+
+
+def _end_of_stretch(whole: bytes, start: int) -> int:
+    """Returns where a stretch ends: behind a separator, or where the text does. A segment has at most 35 digits."""
+    if len(whole) - start <= STRETCH_BYTES:
+        return len(whole)
+    end = start + STRETCH_BYTES
+    return max(whole.rfind(b",", start, end), whole.rfind(b";", start, end)) + 1 or end
+
+
+def _decode_stretch(whole: bytes, start: int, end: int, state: _State) -> tuple[Ints, ...]:
+    values = _VALUES[np.frombuffer(whole, dtype=np.uint8, count=end - start, offset=start)]
+    foreign = np.flatnonzero(values == FOREIGN)
+    if len(foreign):
+        at = start + int(foreign[0])
+        raise _foreign(whole[:at], chr(whole[at]))
+    is_separator = values >= COMMA
+    segment_of: Ints = np.cumsum(is_separator) - is_separator
+    lines = values == SEMICOLON
+    segment_count = int(is_separator.sum()) + 1
+    separators = values[is_separator]
+    line_of = np.zeros(segment_count, dtype=np.int64)
+    line_of[1:] = np.cumsum(separators == SEMICOLON)
+    digits = ~is_separator
+    numbers, owner = _decode_numbers(values[digits], segment_of[digits], line_of, state)
+    lengths = np.bincount(owner, minlength=segment_count)
+    wrong = np.flatnonzero((lengths == 2) | (lengths == 3) | (lengths > 5))
+    if len(wrong):
+        raise _at(line_of, int(wrong[0]), state, f"{lengths[wrong[0]]} numbers, where 1, 4 or 5 can be.")
+    result = _add_up(numbers, owner, lengths, line_of, state)
+    state.segment = int(segment_count - 1 - np.searchsorted(line_of, line_of[-1])) + (
+        state.segment if line_of[-1] == 0 else 0
+    )
+    state.line += int(lines.sum())
+    if line_of[-1] > 0 and not (lengths > 0)[line_of == line_of[-1]].any():
+        state.column = 0
+    return result
+
+
+def _at(line_of: Ints, segment: int, state: _State, what: str) -> MappingsError:
+    """Returns the error of a segment of the stretch, by its number in it."""
+    line = int(line_of[segment])
+    number = segment - int(np.searchsorted(line_of, line)) + (state.segment if line == 0 else 0)
+    return MappingsError(state.line + line + 1, number + 1, what)
+
+
+def _decode_numbers(digits: npt.NDArray[np.uint8], owner: Ints, line_of: Ints, state: _State) -> tuple[Ints, Ints]:
+    """Returns the signed numbers that digits spell, and the segment of each."""
+    goes_on = (digits & 32) != 0
+    if not len(digits):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    is_last_of_segment = np.append(owner[1:] != owner[:-1], True)
+    cut = np.flatnonzero(goes_on & is_last_of_segment)
+    if len(cut):
+        raise _at(line_of, int(owner[cut[0]]), state, "its last number is cut off.")
+    starts = np.flatnonzero(np.append(True, ~goes_on[:-1]))
+    places = np.arange(len(digits)) - np.repeat(starts, np.diff(np.append(starts, len(digits))))
+    long = np.flatnonzero(places >= MAX_DIGITS)
+    if len(long):
+        raise _at(line_of, int(owner[long[0]]), state, "a number is too large.")
+    raw = np.add.reduceat((digits & 31).astype(np.int64) << (5 * places), starts)
+    return np.where(raw & 1, -(raw >> 1), raw >> 1), owner[starts]
+
+
+def _add_up(numbers: Ints, owner: Ints, lengths: Ints, line_of: Ints, state: _State) -> tuple[Ints, ...]:
+    """Adds the differences up; returns line, column, source, source line, source column and name of each segment."""
+    first = np.searchsorted(owner, np.arange(len(lengths)))
+    used = np.flatnonzero(lengths > 0)
+    mapped = np.flatnonzero(lengths >= 4)
+    named = np.flatnonzero(lengths == 5)
+    column = np.cumsum(numbers[first[used]])
+    line = line_of[used]
+    begins = np.flatnonzero(np.append(True, np.diff(line) > 0)) if len(used) else np.empty(0, dtype=np.int64)
+    before = np.where(begins > 0, column[begins - 1], 0)
+    before = np.where(line[begins] == 0, -state.column, before)  # the line that the stretch before began goes on
+    column -= np.repeat(before, np.diff(np.append(begins, len(used))))
+    kinds = [
+        ("a column", used, column, MAX_NUMBER),
+        ("source", mapped, state.source + np.cumsum(numbers[first[mapped] + 1]), state.limits[0] - 1),
+        ("an original line", mapped, state.source_line + np.cumsum(numbers[first[mapped] + 2]), MAX_NUMBER),
+        ("an original column", mapped, state.source_column + np.cumsum(numbers[first[mapped] + 3]), MAX_NUMBER),
+        ("name", named, state.name + np.cumsum(numbers[first[named] + 4]), state.limits[1] - 1),
+    ]
+    columns = [state.line + line]
+    for what, owners, sums, largest in kinds:
+        wrong = np.flatnonzero((sums < 0) | (sums > largest))
+        if len(wrong):
+            where = int(owners[wrong[0]])
+            raise _at(line_of, where, state, f"it names {what} {sums[wrong[0]]}, of 0 to {largest}.")
+        spread = np.full(len(lengths), NONE, dtype=np.int64)
+        spread[owners] = sums
+        columns.append(spread[used])
+    for field, (_, _, sums, _) in zip(("column", "source", "source_line", "source_column", "name"), kinds, strict=True):
+        if len(sums):
+            setattr(state, field, int(sums[-1]))
+    return tuple(columns)

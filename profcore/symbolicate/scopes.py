@@ -1,0 +1,266 @@
+"""Functions of a JavaScript or TypeScript source: which one begins at a position, its name, and a hash of its body.
+
+The name is the function's own: its identifier, the key or the variable it is the value of. What merely encloses it, or
+is called with it, gives it none: it stays anonymous.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import tree_sitter_javascript
+import tree_sitter_typescript
+from tree_sitter import Language, Node, Parser
+
+FUNCTIONS: Final = frozenset(
+    {
+        "arrow_function",
+        "class_static_block",
+        "field_definition",
+        "function_declaration",
+        "function_expression",
+        "generator_function",
+        "generator_function_declaration",
+        "method_definition",
+        "public_field_definition",
+    }
+)
+FIELDS: Final = frozenset({"class_static_block", "field_definition", "public_field_definition"})
+CLASSES: Final = frozenset({"class", "class_declaration", "abstract_class_declaration"})
+# What may stand between a function and the thing it is the value of.
+WRAPPERS: Final = frozenset(
+    {"parenthesized_expression", "as_expression", "satisfies_expression", "non_null_expression", "type_assertion"}
+)
+ACCESSORS: Final = frozenset({"get", "set"})
+# What a function may be the value of: the fields of the name and of the value there.
+KEYS_OF_VALUES: Final = {
+    "variable_declarator": ("name", "value"),
+    "assignment_expression": ("left", "right"),
+    "assignment_pattern": ("left", "right"),
+    "pair": ("key", "value"),
+    "field_definition": ("property", "value"),
+    "public_field_definition": ("name", "value"),
+}
+NAME_TOKENS: Final = frozenset(
+    {"identifier", "number", "private_property_identifier", "property_identifier", "string", "type_identifier"}
+)
+IDENTIFIERS: Final = frozenset({"identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"})
+SCRIPT_BLOCK: Final = re.compile(rb"<script\b[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
+NOT_LINE_END: Final = re.compile(rb"[^\r\n]")
+BARE: Final = re.compile(rb"[({\[;,!\s]*")
+BODY_MIN_TOKENS: Final = 12  # `() => null` and its like are everywhere the same
+HASH_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A function found in a source. `name` is None for an anonymous one; a method's has its class before it.
+
+    `key` is the text of the token that names it, with `get` or `set`. `name_at` is where that token stands (line and
+    column from 1). Both are None where there is none. `is_property` tells that the token is a property's, which
+    bundlers leave as it is. `begins_at` is where it begins: its first token, or the one that names it.
+    """
+
+    name: str | None
+    key: str | None
+    name_at: tuple[int, int] | None
+    is_property: bool
+    begins_at: tuple[int, int]
+    body_hash: bytes | None
+
+
+@lru_cache(maxsize=4)
+def _parser(language: str) -> Parser:
+    grammars = {
+        "javascript": tree_sitter_javascript.language,
+        "typescript": tree_sitter_typescript.language_typescript,
+        "tsx": tree_sitter_typescript.language_tsx,
+    }
+    return Parser(Language(grammars[language]()))
+
+
+def language_of(path: str) -> str:
+    """Returns the language of a source by its path: JavaScript unless its ending says otherwise."""
+    ending = path.rpartition(".")[2].lower()
+    if ending in ("ts", "mts", "cts"):
+        return "typescript"
+    return "tsx" if ending in ("tsx", "vue", "svelte", "astro") else "javascript"
+
+
+class ScopeTree:
+    """A parsed source. Positions are lines and columns from 1; columns count UTF-16 units."""
+
+    def __init__(self, text: str, path: str) -> None:
+        content = text.encode("utf-8", "surrogatepass")
+        if path.lower().endswith((".vue", ".svelte", ".astro")):
+            content = _keep_scripts(content)
+        self._content = content
+        self._lines = [0, *(match.end() for match in re.finditer(b"\n", content))]
+        self._root = _parser(language_of(path)).parse(content).root_node
+
+    def find(self, line: int, column: int) -> Found | None:
+        """Returns the function whose head lies at a position: from its first token up to its body. Else None."""
+        offset = self._offset(line, column)
+        if offset is None:
+            return None
+        path = self._descend(offset)
+        if path[-1].type == "export_statement":
+            path += _default_export(path[-1], offset)
+        while path and path[-1].type not in FUNCTIONS and path[-1].type not in CLASSES:
+            path.pop()
+        if not path or offset >= _end_of_head(path[-1]):
+            return None
+        token = name_token(path)
+        at = None if token is None else self._position(token)
+        is_property = token is not None and token.type not in ("identifier", "type_identifier")
+        key = None if token is None else self._key(path[-1], token)
+        return Found(
+            name=self._name(path, key),
+            key=key,
+            name_at=at,
+            is_property=is_property,
+            begins_at=min(filter(None, (self._position(path[-1]), at))),
+            body_hash=self._hash(path[-1], token),
+        )
+
+    def is_bare(self, line: int, start: int, end: int) -> bool:
+        """Tells whether nothing but opening brackets and separators stands between two columns of a line."""
+        first, last = self._offset(line, start), self._offset(line, end)
+        return first is not None and last is not None and BARE.fullmatch(self._content[first:last]) is not None
+
+    def _descend(self, offset: int) -> list[Node]:
+        """Returns the nodes around a byte, the outermost first. A node finds its parent by a search from the root."""
+        cursor = self._root.walk()
+        path = [self._root]
+        while cursor.goto_first_child_for_byte(offset) is not None:
+            node = cursor.node
+            if node is None or node.start_byte > offset:
+                break
+            if node.is_named:  # the keyword `class` is a node of that type too
+                path.append(node)
+        return path
+
+    def _key(self, node: Node, token: Node) -> str:
+        text = self._text(token)
+        if token.type == "string":
+            text = text[1:-1]
+        if node.type == "method_definition":
+            before = [child.type for child in node.children if child.start_byte < token.start_byte]
+            text = " ".join([*(word for word in before if word in ACCESSORS), text])
+        return text
+
+    def _name(self, path: list[Node], key: str | None) -> str | None:
+        owner = _class_of(path)
+        name = None if owner is None else owner.child_by_field_name("name")
+        if name is None:
+            return key
+        if path[-1].type == "method_definition":
+            return None if key is None else f"{self._text(name)}.{key}"
+        return self._text(name)
+
+    def _text(self, node: Node) -> str:
+        return self._content[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _offset(self, line: int, column: int) -> int | None:
+        if not 1 <= line <= len(self._lines) or column < 1:
+            return None
+        start = self._lines[line - 1]
+        end = self._lines[line] if line < len(self._lines) else len(self._content)
+        stretch = self._content[start : min(end, start + 3 * column)]  # a UTF-16 unit has at most 3 bytes of UTF-8
+        if not stretch.isascii():
+            units = stretch.decode("utf-8", "replace").encode("utf-16-le", "surrogatepass")[: 2 * (column - 1)]
+            return start + len(units.decode("utf-16-le", "ignore").encode("utf-8", "surrogatepass"))
+        return start + column - 1 if column - 1 < end - start else None
+
+    def _position(self, node: Node) -> tuple[int, int]:
+        row = node.start_point.row
+        before = self._content[self._lines[row] : node.start_byte]
+        units = len(before) if before.isascii() else len(before.decode("utf-8", "replace").encode("utf-16-le")) // 2
+        return row + 1, units + 1
+
+    def _hash(self, node: Node, name: Node | None) -> bytes | None:
+        """Returns a digest of a function's tokens without its own name; other identifiers count by their first use."""
+        order: dict[bytes, int] = {}
+        hasher = hashlib.blake2b(digest_size=HASH_BYTES)
+        count = 0
+        for leaf in _leaves(node):
+            if leaf.type == "comment" or (name is not None and leaf.start_byte == name.start_byte):
+                continue
+            count += 1
+            text = self._content[leaf.start_byte : leaf.end_byte]
+            if leaf.type in IDENTIFIERS:
+                text = b"\0%d" % order.setdefault(text, len(order))
+            hasher.update(b"%d:" % len(text) + text)
+        return hasher.digest() if count >= BODY_MIN_TOKENS else None
+
+
+def name_token(path: list[Node]) -> Node | None:
+    """Returns the token that names the function at the end of a path, None for an anonymous one."""
+    node = path[-1]
+    if node.type in FIELDS:
+        return None  # the initialisers of a class's fields are one function, named like the class
+    own = node.child_by_field_name("name") or _key_of(path)
+    return own if own is not None and own.type in NAME_TOKENS else None
+
+
+def _key_of(path: list[Node]) -> Node | None:
+    """Returns the token of the variable, key or property that a function is the value of."""
+    depth = len(path) - 1
+    while depth > 0 and path[depth - 1].type in WRAPPERS:
+        depth -= 1
+    if depth == 0:
+        return None
+    value, parent = path[depth], path[depth - 1]
+    if parent.type == "jsx_expression":  # to the browser an attribute is a key like any other
+        attribute = path[depth - 2]
+        return attribute.child(0) if attribute.type == "jsx_attribute" else None
+    key_field, value_field = KEYS_OF_VALUES.get(parent.type, ("", ""))
+    if not key_field or parent.child_by_field_name(value_field) != value:
+        return None
+    key = parent.child_by_field_name(key_field)
+    return key.child_by_field_name("property") if key is not None and key.type == "member_expression" else key
+
+
+def _default_export(statement: Node, offset: int) -> list[Node]:
+    """Returns what is exported where the word `default` stands: esbuild maps a function that it exports to it."""
+    is_default = any(child.type == "default" and child.start_byte == offset for child in statement.children)
+    exported = statement.child_by_field_name("declaration") or statement.child_by_field_name("value")
+    return [exported] if is_default and exported is not None else []
+
+
+def _class_of(path: list[Node]) -> Node | None:
+    """Returns the class that a method or a field belongs to, and a class itself."""
+    node = path[-1]
+    if node.type in CLASSES:
+        return node
+    is_member = node.type in (*FIELDS, "method_definition") and path[-2].type == "class_body"
+    return path[-3] if is_member else None
+
+
+def _end_of_head(node: Node) -> int:
+    """Returns where a function's body begins: a field's value, a class's braces."""
+    body = node.child_by_field_name("value" if node.type in FIELDS else "body")
+    return node.end_byte if body is None else body.start_byte
+
+
+def _leaves(node: Node) -> Iterator[Node]:
+    """Yields a node's tokens in their order; strings and regular expressions whole."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if node.child_count and node.type not in ("string", "regex"):
+            waiting.extend(reversed(node.children))
+        else:
+            yield node
+
+
+def _keep_scripts(content: bytes) -> bytes:
+    """Blanks all but the scripts of a component file; lines and columns stay."""
+    kept, at = [], 0
+    for match in SCRIPT_BLOCK.finditer(content):
+        kept += [NOT_LINE_END.sub(b" ", content[at : match.start(1)]), match.group(1)]
+        at = match.end(1)
+    return b"".join([*kept, NOT_LINE_END.sub(b" ", content[at:])])

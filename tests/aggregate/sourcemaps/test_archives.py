@@ -1,0 +1,82 @@
+"""Archives: what is in them, and hostile ones, each refused with a sentence. Nothing is written anywhere."""
+
+import gzip
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from aggregate.sourcemaps.archives import ArchiveError, list_folder, open_archive
+
+
+def make_tar(*members: tuple[str, bytes], kind: bytes = tarfile.REGTYPE, packed: bool = True) -> bytes:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as archive:
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            member.type = kind
+            member.linkname = "/etc/passwd"
+            archive.addfile(member, io.BytesIO(content))
+    return gzip.compress(raw.getvalue()) if packed else raw.getvalue()
+
+
+def read(body: bytes) -> dict[str, bytes]:
+    with open_archive(io.BytesIO(body)) as files:
+        return {file.path: file.read() for file in files}
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_scripts_and_maps_are_read_and_the_rest_is_passed_over(packed: bool) -> None:
+    body = make_tar(("./a/b.js", b"1"), ("./a/b.js.map", b"2"), ("c.mjs", b"3"), ("d.css", b"4"), packed=packed)
+    assert read(body) == {"a/b.js": b"1", "a/b.js.map": b"2", "c.mjs": b"3"}
+
+
+@pytest.mark.parametrize("name", ["../a.js", "/a.js", "x/../../a.js", "C:/a.js", "../readme.md"])
+def test_a_path_that_leads_out_is_refused(name: str) -> None:
+    with pytest.raises(ArchiveError, match="leads out"):
+        read(make_tar((name, b"")))
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_links_and_devices_are_passed_over(kind: bytes) -> None:
+    assert read(make_tar(("a.js", b""), kind=kind)) == {}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"nonsense", b"\x1f\x8bnonsense", gzip.compress(b"nonsense"), make_tar(("a.js", b"x" * 9_000))[:60]],
+)
+def test_what_is_no_archive_is_refused(body: bytes) -> None:
+    with pytest.raises(ArchiveError, match="no tar archive"):
+        read(body)
+
+
+def test_too_many_files_are_refused(settings: Settings) -> None:
+    settings.SOURCE_MAP_MAX_FILES = 2
+    with pytest.raises(ArchiveError, match="more than 2 files"):
+        read(make_tar(("a.txt", b""), ("b.txt", b""), ("c.txt", b"")))
+
+
+def test_too_many_bytes_are_refused_before_they_are_expanded(settings: Settings) -> None:
+    settings.SOURCE_MAP_MAX_EXPANDED_BYTES = 10_000
+    with pytest.raises(ArchiveError, match="more than 10000 bytes"):
+        read(make_tar(("a.js", b"x" * 6_000), ("b.js", b"x" * 6_000)))
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+def test_a_header_that_names_a_huge_size_is_not_read(settings: Settings, kind: bytes) -> None:
+    settings.SOURCE_MAP_MAX_FILE_BYTES = 5_000
+    with pytest.raises(ArchiveError, match="more than 5000 bytes"):
+        read(make_tar(("x", b"9" * 50_000), ("a.js", b""), kind=kind))
+
+
+def test_a_folder_is_listed_and_its_links_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.js").write_text("1")
+    (tmp_path / "a" / "b.js.map").write_text("2")
+    (tmp_path / "readme.md").write_text("3")
+    (tmp_path / "link.js").symlink_to("/etc/passwd")
+    assert {file.path: file.read() for file in list_folder(tmp_path)} == {"a/b.js": b"1", "a/b.js.map": b"2"}

@@ -1,0 +1,87 @@
+"""`upload_sourcemaps` and `symbolicate`: what they print, and their exit codes."""
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from aggregate.label_models import ReleaseScript
+from ingest.models import Project
+from tests.aggregate.sourcemaps.shop import BUNDLE, PREFIX, intern, picture, write_shop_map
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project() -> Project:
+    return Project.objects.create(slug="shop", name="Shop")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "main.js").write_bytes(BUNDLE)
+    (tmp_path / "main.js.map").write_bytes(write_shop_map())
+    (tmp_path / "vendor.js").write_bytes(b"1")
+    return tmp_path
+
+
+def run(*words: str, **options: Any) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out, stderr=StringIO(), **options)
+    return out.getvalue()
+
+
+def upload(folder: Path, *more: str) -> str:
+    return run(
+        "upload_sourcemaps", "--project", "shop", "--release", "1.0.0", "--url-prefix", PREFIX, *more, str(folder)
+    )
+
+
+def test_a_folder_is_uploaded_and_labelled(project: Project, folder: Path) -> None:
+    assert upload(folder).splitlines() == [
+        "main.js    sourceMappingURL   main.js.map",
+        "vendor.js  no map             -",
+        "2 scripts (1 by sourceMappingURL, 1 no map), 3 files new.",
+    ]
+    assert upload(folder).endswith("0 files new.\n")
+    intern(project.pk)
+    assert run("symbolicate", "--project", "shop") == "3 functions of 1 scripts labelled.\n"
+    assert "double" in picture(project.pk)
+    assert run("symbolicate", "--project", "shop").startswith("0 functions")
+    assert run("symbolicate", "--project", "shop", "--anew").startswith("3 functions")
+
+
+def test_a_file_that_is_left_out_has_an_exit_code_of_its_own(project: Project, folder: Path) -> None:
+    (folder / "main.js.map").write_text("{")
+    with pytest.raises(CommandError, match="1 files were left out") as caught:
+        upload(folder)
+    assert caught.value.returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["--project", "gone"], "no project"),
+        (["--url-prefix", "assets"], "--url-prefix: 'assets' is no URL"),
+        (["--release", ""], "--release: 1 to 200"),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_option(project: Project, folder: Path, words: list[str], what: str) -> None:
+    with pytest.raises(CommandError, match=what):
+        upload(folder, *words)
+
+
+def test_a_folder_that_is_none_is_told(project: Project, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="is no folder"):
+        upload(tmp_path / "gone")
+    with pytest.raises(CommandError, match="neither a script"):
+        upload(tmp_path)
+
+
+def test_maps_that_are_set_aside_are_told(project: Project, folder: Path) -> None:
+    upload(folder)
+    ReleaseScript.objects.filter(file="main.js").update(failure="it was too much.", pending_at=None)
+    with pytest.raises(CommandError, match="1 maps are set aside"):
+        run("symbolicate", "--project", "shop")

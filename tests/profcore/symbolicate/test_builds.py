@@ -1,0 +1,83 @@
+"""Build folders: which map is whose."""
+
+import base64
+from uuid import UUID
+
+import pytest
+
+from profcore.symbolicate.builds import (
+    BundleFacts,
+    InlineMapError,
+    Match,
+    Pair,
+    clean_path,
+    is_map,
+    pair_files,
+    read_bundle,
+)
+
+ONE = UUID("85314830-023f-4cf1-a267-535f4e37bb17")
+TWO = UUID("95314830-023f-4cf1-a267-535f4e37bb17")
+
+
+def facts(debug_id: UUID | None = None, url: str | None = None) -> BundleFacts:
+    return BundleFacts(debug_id, url, None)
+
+
+def test_a_bundle_tells_of_its_map_in_its_last_comments() -> None:
+    code = b"f('//# sourceMappingURL=' + x)\n"
+    assert read_bundle(code) == facts()
+    assert read_bundle(code + b"//# sourceMappingURL=a.js.map\n//# debugId=%s\n" % str(ONE).encode()) == facts(
+        ONE, "a.js.map"
+    )
+    assert read_bundle(b"/*# sourceMappingURL=a.js.map */") == facts(None, "a.js.map")
+    assert read_bundle(b"//@ sourceMappingURL=old.map") == facts(None, "old.map")
+    assert read_bundle(b"//# debugId=nonsense") == facts()
+
+
+def test_an_inline_map_is_read() -> None:
+    url = b"data:application/json;charset=utf-8;base64," + base64.b64encode(b'{"version":3}')
+    assert read_bundle(b"f()\n//# sourceMappingURL=" + url).inline_map == b'{"version":3}'
+    assert read_bundle(b"//# sourceMappingURL=data:application/json,%7B%7D").inline_map == b"{}"
+    with pytest.raises(InlineMapError, match="base64"):
+        read_bundle(b"//# sourceMappingURL=data:application/json;base64,!!!")
+
+
+def test_a_debug_id_goes_before_comment_and_name() -> None:
+    bundles = {"a.js": facts(ONE, "b.js.map")}
+    maps = {"a.js.map": None, "b.js.map": None, "maps/x.js.map": ONE}
+    assert pair_files(bundles, maps)[0] == Pair("a.js", "a.js", "maps/x.js.map", Match.DEBUG_ID)
+
+
+def test_a_comment_goes_before_the_name() -> None:
+    maps = {"js/a.js.map": None, "maps/a.js.map": None}
+    bundles = {"js/a.js": facts(TWO, "../maps/a.js.map?v=1")}
+    assert pair_files(bundles, maps)[0] == Pair("js/a.js", "js/a.js", "maps/a.js.map", Match.COMMENT)
+
+
+def test_a_url_in_a_comment_counts_by_its_last_part() -> None:
+    bundles = {"js/a.js": facts(None, "https://maps.example/private/x%20y.map")}
+    assert pair_files(bundles, {"js/x y.map": None})[0].match is Match.COMMENT
+
+
+def test_what_is_left_is_told() -> None:
+    pairs = pair_files({"a.js": facts(), "b.js": facts(None, "gone.map")}, {"a.js.map": None, "c.js.map": None})
+    assert pairs == [
+        Pair("a.js", "a.js", "a.js.map", Match.NAME),
+        Pair("b.js", "b.js", None, Match.NO_MAP),
+        Pair("c.js", None, "c.js.map", Match.MAP_ALONE),
+    ]
+
+
+@pytest.mark.parametrize("path", ["../a.js", "a/../../b.js", "/etc/a.js", "C:\\a.js", "..\\a.js", "a\0.js", "", "./."])
+def test_a_path_that_leads_out_of_the_folder_is_none(path: str) -> None:
+    assert clean_path(path) is None
+
+
+def test_a_path_is_cleaned() -> None:
+    assert clean_path("./dist//a\\b.js") == "dist/a/b.js"
+
+
+def test_a_style_sheets_map_is_no_map_of_ours() -> None:
+    assert not is_map("a.css.map")
+    assert is_map("a.mjs.map")

@@ -1,0 +1,137 @@
+"""Reading source maps: what is asked of them, index maps, and hostile ones, each refused with a path."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from aggregate.bench.source_maps import write_map, write_mappings
+from profcore.symbolicate.maps import MapError, Place, read_map, read_map_debug_id
+
+ID = "85314830-023f-4cf1-a267-535f4e37bb17"
+
+
+def test_a_position_belongs_to_the_last_segment_before_it_on_its_line() -> None:
+    found = read_map(write_map([(0, 4, 0, 10, 2), (0, 9, 1, 20, 0, 0), (2, 0, 0, 0, 0)], ["a.js", "b.js"], names=["n"]))
+    asked = [(1, 4), (1, 5), (1, 9), (1, 10), (1, 4_000), (2, 1), (3, 1), (4, 1), (0, 0), (1, 2**40)]
+    assert found.find(asked) == [
+        None,
+        Place(0, 11, 3, None),
+        Place(0, 11, 3, None),
+        Place(1, 21, 1, "n"),
+        Place(1, 21, 1, "n"),
+        None,
+        Place(0, 1, 1, None),
+        None,
+        None,
+        None,
+    ]
+
+
+def test_a_segment_without_a_source_maps_to_nothing() -> None:
+    found = read_map(write_map([(0, 0, 0, 0, 0), (0, 5)], ["a.js"]))
+    assert found.find([(1, 5), (1, 6)]) == [Place(0, 1, 1, None), None]
+    assert read_map(write_map([(0, 0, 0, 0, 0)], [None])).find([(1, 1)]) == [None]  # type: ignore[list-item]  # legal
+
+
+def test_an_exact_find_takes_no_neighbour() -> None:
+    found = read_map(write_map([(0, 4, 0, 10, 2)], ["a.js"]))
+    assert found.find_exactly(1, 5) == Place(0, 11, 3, None)
+    assert found.find_exactly(1, 6) is None
+
+
+def test_an_index_map_is_laid_out_flat() -> None:
+    sections = [
+        (0, 0, [(0, 0, 0, 0, 0), (0, 50, 0, 9, 9)], "a.js"),
+        (0, 20, [(0, 0, 0, 1, 0, 0), (1, 3, 0, 2, 0)], "b.js"),
+        (7, 0, [(0, 2, 0, 3, 0)], "c.js"),
+    ]
+    wire = {
+        "version": 3,
+        "sections": [
+            {
+                "offset": {"line": line, "column": column},
+                "map": {
+                    "version": 3,
+                    "sources": [name],
+                    "sourcesContent": [f"// {name}"],
+                    "names": [f"of {name}"],
+                    "mappings": write_mappings(rows),  # type: ignore[arg-type]  # rows of unlike length
+                },
+            }
+            for line, column, rows, name in sections
+        ],
+    }
+    found = read_map(json.dumps(wire).encode())
+    assert found.sources == ["a.js", "b.js", "c.js"]
+    assert found.contents == ["// a.js", "// b.js", "// c.js"]
+    # The column counts behind the section's start on its first line alone; a section ends where the next begins.
+    assert found.find([(1, 1), (1, 21), (1, 51), (2, 4), (8, 3), (8, 1)]) == [
+        Place(0, 1, 1, None),
+        Place(1, 2, 1, "of b.js"),
+        Place(1, 2, 1, "of b.js"),
+        Place(1, 3, 1, None),
+        Place(2, 4, 1, None),
+        None,
+    ]
+
+
+def test_the_root_stands_before_sources() -> None:
+    assert read_map(write_map([], ["a.js", "b.js"], sourceRoot="src")).sources == ["src/a.js", "src/b.js"]
+
+
+@pytest.mark.parametrize("key", ["debugId", "debug_id"])
+def test_either_key_gives_the_debug_id(key: str) -> None:
+    content = write_map([], [], **{key: ID})
+    assert read_map(content).debug_id == UUID(ID)
+    assert read_map_debug_id(content) == UUID(ID)
+
+
+def test_a_prefix_against_inclusion_and_a_byte_order_mark_are_skipped() -> None:
+    content = write_map([(0, 0, 0, 0, 0)], ["a.js"])
+    assert read_map(b")]}'\n" + content).sources == ["a.js"]
+    assert read_map(b"\xef\xbb\xbf" + content).sources == ["a.js"]
+
+
+def hostile(**fields: Any) -> bytes:
+    return json.dumps({"version": 3, "sources": ["a.js"], "mappings": "", **fields}).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "path"),
+    [
+        (b"", r"\$"),
+        (b"{", r"\$"),
+        (b"[]", r"\$"),
+        (b"\xff\xfe", r"\$"),
+        (b'{"version": 3, "sources": ["\xff"], "mappings": ""}', r"\$"),
+        (hostile(version=2), r"\$\.version"),
+        (hostile(version="3"), r"\$\.version"),
+        (hostile(sources=["a.js", 7]), r"\$\.sources\[1\]"),
+        (hostile(names=[None]), r"\$\.names\[0\]"),
+        (hostile(sourcesContent=[{}]), r"\$\.sourcesContent\[0\]"),
+        (hostile(mappings=[]), r"\$\.mappings"),
+        (hostile(mappings="AAAA;ACAA"), r"\$\.mappings: line 2, segment 1"),
+        (b'{"version": 3, "mappings": ""}', r"\$\.sources"),
+        (b'{"version": 3, "sources": []}', r"\$\.mappings"),
+        (hostile(sections=[{"offset": {"line": 0, "column": -1}}]), r"\$\.sections\[0\]\.offset"),
+        (hostile(sections=[{"offset": {"line": 2**40, "column": 0}}]), r"\$\.sections\[0\]\.offset"),
+        (hostile(sections=[{"offset": {"line": 0, "column": 0}, "url": "b.map"}]), r"\$\.sections\[0\]\.map"),
+        (
+            hostile(sections=[{"offset": {"line": 0, "column": 0}, "map": {"version": 3, "sections": []}}]),
+            r"\$\.sections\[0\]\.map\.mappings",
+        ),
+        (b'{"version": 3, "x": ' + b"[" * 100_000, r"\$"),
+        (b'{"sections": ' + b'[{"offset": {"line": 0, "column": 0}, "map": {"sections": ' * 5_000, r"\$"),
+    ],
+)
+def test_a_hostile_map_is_refused_with_a_path(content: bytes, path: str) -> None:
+    with pytest.raises(MapError, match=f"^{path}"):
+        read_map(content)
+
+
+def test_sections_come_in_the_order_of_their_offsets() -> None:
+    section = {"offset": {"line": 0, "column": 0}, "map": {"version": 3, "sources": [], "mappings": ""}}
+    with pytest.raises(MapError, match=r"^\$\.sections\[1\]\.offset"):
+        read_map(hostile(sections=[section, section]))
