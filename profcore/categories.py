@@ -10,16 +10,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from ipaddress import ip_address
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from publicsuffixlist import PublicSuffixList
 
 from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.funcs import PROFILER_NAMES, FuncKey
+from profcore.packages import LIBRARY, MAX_MATCHED_CHARS
 
 Owner = Literal["own", "other"]
-MAX_MATCHED_CHARS: Final = 2_000  # of a URI or name: what rules look at, so that no pattern sees a whole data: script
 NO_GROUP: Final = "(none)"
 
 
@@ -49,28 +49,6 @@ class CategoryRule:
             except re.error as error:
                 raise ValueError(f"a pattern of category {self.category} cannot be read: {error}") from None
 
-
-class PackagePattern(NamedTuple):
-    """Where a URI names an npm package: group 1 is its name."""
-
-    pattern: str
-    reason: str
-
-
-_PACKAGE: Final = r"((?:@[\w.~-]+(?:/|%2[fF]))?[\w~-][\w.~-]*)"
-# The first that fits names the package. `node_modules` may occur twice (pnpm): the last one is the package's.
-PACKAGE_PATTERNS: Final = (
-    PackagePattern(r"^.*/node_modules/\.vite/deps/([@\w.~-]+?)\.m?js$", "Vite's pre-bundled dependency"),
-    PackagePattern(rf"^.*/node_modules/{_PACKAGE}(?:/|$)", "a module path"),
-    PackagePattern(rf"^https?://cdn\.jsdelivr\.net/npm/{_PACKAGE}(?:@|/|$)", "jsDelivr"),
-    PackagePattern(rf"^https?://unpkg\.com/{_PACKAGE}(?:@|/|$)", "unpkg"),
-    PackagePattern(rf"^https?://esm\.sh/(?:v\d+/|stable/|\*)?{_PACKAGE}(?:@|/|$)", "esm.sh"),
-    PackagePattern(rf"^https?://cdn\.skypack\.dev/(?:-/)?{_PACKAGE}(?:@|/|$)", "Skypack"),
-    PackagePattern(rf"^https?://cdnjs\.cloudflare\.com/ajax/libs/{_PACKAGE}/", "cdnjs"),
-    PackagePattern(rf"^https?://ajax\.googleapis\.com/ajax/libs/{_PACKAGE}/", "Google's hosted libraries"),
-    PackagePattern(rf"^https?://code\.jquery\.com/{_PACKAGE.replace('.~', '~')}-\d", "jQuery's own CDN"),
-)
-LIBRARY: Final = "|".join(f"(?:{entry.pattern})" for entry in PACKAGE_PATTERNS)
 
 RULES: Final = (
     CategoryRule(
@@ -150,19 +128,6 @@ def sites_of(origins: Iterable[str]) -> frozenset[str]:
     """Returns the sites of origins as ingest keys have them; a wildcard host counts as its domain, `*` as none."""
     hosts = (host_of(origin.replace("://*.", "://")) for origin in origins if origin not in ("*", "null"))
     return frozenset(site_of(host) for host in hosts if host)
-
-
-@lru_cache(maxsize=20_000)
-def package_of(uri: str | None) -> str | None:
-    """Returns the npm package that a URI names (`@scope/name`), None where none is visible."""
-    if uri is None:
-        return None
-    for entry in PACKAGE_PATTERNS:
-        if match := _compiled(entry.pattern).match(uri[:MAX_MATCHED_CHARS]):
-            name = re.sub("%2f", "/", match.group(1), flags=re.IGNORECASE)
-            is_flat = ".vite/deps" in entry.pattern.replace("\\", "")
-            return name.replace("_", "/", 1) if is_flat and name.startswith("@") else name
-    return None
 
 
 @lru_cache(maxsize=1_000)

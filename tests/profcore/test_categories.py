@@ -12,7 +12,6 @@ from profcore.categories import (
     CategoryRule,
     categorize,
     origin_of,
-    package_of,
     preview_rules,
     site_of,
     sites_of,
@@ -70,27 +69,6 @@ def test_without_known_sites_own_and_foreign_cannot_be_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("uri", "package"),
-    [
-        ("https://x.example/node_modules/@babel/runtime/helpers/esm/x.js", "@babel/runtime"),
-        ("https://x.example/node_modules/.pnpm/react@18/node_modules/react/cjs/react.js", "react"),
-        ("https://x.example/node_modules/.vite/deps/react-dom_client.js", "react-dom_client"),
-        ("https://x.example/node_modules/.vite/deps/@emotion_react.js", "@emotion/react"),
-        ("https://unpkg.com/vue@3.4.0/dist/vue.js", "vue"),
-        ("https://unpkg.com/@scope/thing", "@scope/thing"),
-        ("https://esm.sh/v135/preact@10/hooks", "preact"),
-        ("https://cdnjs.cloudflare.com/ajax/libs/lodash.js/4.17.21/lodash.min.js", "lodash.js"),
-        ("https://code.jquery.com/jquery-3.7.1.min.js", "jquery"),
-        ("https://x.example/my_node_modules/react/x.js", None),
-        ("https://x.example/app.js", None),
-        (None, None),
-    ],
-)
-def test_the_package_is_named_where_the_uri_names_it(uri: str | None, package: str | None) -> None:
-    assert package_of(uri) == package
-
-
-@pytest.mark.parametrize(
     ("host", "site"),
     [
         ("a.b.example.com", "example.com"),
@@ -145,5 +123,4 @@ def test_hostile_uris_and_names_raise_nothing(uri: str, name: str, line: int | N
     for text in (uri, "https://" + uri, "blob:" + uri):
         category = categorize(FuncKey(text, line, line, name), SHOP)
         assert category is None or category in FUNC_CATEGORIES
-        package_of(text)
         origin_of(text)
