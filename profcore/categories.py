@@ -1,25 +1,22 @@
 """The category of a func: whose code it is, by rules that are data. `docs/categories.md` shows the same table.
 
 Names and URIs are claims of the page (`//# sourceURL` can say anything): a category is a hint for a person, never a
-permission. The public-suffix list is the one inside its package; nothing is fetched.
+permission.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from ipaddress import ip_address
-from typing import Final, Literal
-from urllib.parse import urlsplit
-
-from publicsuffixlist import PublicSuffixList
+from functools import lru_cache
+from typing import Final
 
 from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.funcs import PROFILER_NAMES, FuncKey
 from profcore.packages import LIBRARY, MAX_MATCHED_CHARS
+from profcore.parties import Owner, PartyRule
+from profcore.sites import owner_of
 
-Owner = Literal["own", "other"]
 NO_GROUP: Final = "(none)"
 
 
@@ -27,8 +24,9 @@ NO_GROUP: Final = "(none)"
 class CategoryRule:
     """What a func must be for a category: every condition that is not None. The first rule that fits decides.
 
-    `uri` is searched in the stored URI and `name` must match the whole name, both as regular expressions. `owner`
-    says whether the URI's site is one of the project's; where these are unknown, such a rule fits nothing.
+    `uri` is searched in the stored URI, `source` in the original source's path, and `name` must match the whole name,
+    all as regular expressions. `owner` says whether the URI's site is one of the project's; where these are unknown,
+    such a rule fits nothing. `has_source` says whether a source map tells where the func is from.
     """
 
     category: str
@@ -38,12 +36,14 @@ class CategoryRule:
     has_uri: bool | None = None
     has_position: bool | None = None
     owner: Owner | None = None
+    source: str | None = None
+    has_source: bool | None = None
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for a category there is none of, or a pattern that is none."""
         if self.category not in FUNC_CATEGORIES:
             raise ValueError(f"category must be one of {', '.join(FUNC_CATEGORIES)}; not {self.category[:80]!r}")
-        for pattern in (self.uri, self.name):
+        for pattern in (self.uri, self.name, self.source):
             try:
                 re.compile(pattern or "")
             except re.error as error:
@@ -70,7 +70,13 @@ RULES: Final = (
         "extension", "an extension's scheme; its id is not kept", uri=r"^(?:[a-z0-9.+-]*-extension|webkit-masked-url):"
     ),
     CategoryRule("webassembly", "the engine's own scheme, or the file's ending", uri=r"^wasm:|\.wasm$"),
-    CategoryRule("library", "an npm package is visible in the URI", uri=LIBRARY),
+    CategoryRule("library", "an npm package is visible in the original source's path", source=LIBRARY),
+    CategoryRule(
+        "library", "an npm package is visible in the URI, and no source map says more", uri=LIBRARY, has_source=False
+    ),
+    CategoryRule(
+        "first-party", "the project's source maps say where it is from, and that is no package", has_source=True
+    ),
     CategoryRule("inline", "code in an attribute or an address", uri=r"^javascript:"),
     CategoryRule("eval", "a script made from text", uri=r"^(?:data|webpack-internal|webpack|evalmachine|debugger):"),
     CategoryRule("eval", "a `sourceURL` that names no place", uri=r"^(?![A-Za-z][A-Za-z0-9+.-]*:)(?!//)"),
@@ -85,87 +91,50 @@ RULES: Final = (
 )
 
 
-@cache
-def _suffixes() -> PublicSuffixList:
-    return PublicSuffixList()
-
-
-@lru_cache(maxsize=10_000)
-def site_of(host: str) -> str:
-    """Returns the registrable domain of a host (`shop.example.co.uk` → `example.co.uk`); else the host itself.
-
-    IP addresses, single words (`localhost`) and public suffixes are sites of their own.
-    """
-    host = host.lower().rstrip(".")
-    try:
-        ip_address(host.strip("[]"))
-    except ValueError:
-        return _suffixes().privatesuffix(host) or host
-    return host
-
-
-def origin_of(uri: str | None) -> str | None:
-    """Returns `scheme://host[:port]` of a URI, also of one within `blob:`; None where it has no host."""
-    if uri is None:
-        return None
-    try:
-        parts = urlsplit(uri[5:] if uri.startswith("blob:") else uri)
-    except ValueError:
-        return None
-    return f"{parts.scheme}://{parts.netloc}" if parts.scheme and parts.netloc else None
-
-
-def host_of(uri: str | None) -> str | None:
-    """Returns the host of a URI, without its port; None where it has none."""
-    origin = origin_of(uri)
-    try:
-        return urlsplit(origin).hostname if origin else None
-    except ValueError:
-        return None
-
-
-def sites_of(origins: Iterable[str]) -> frozenset[str]:
-    """Returns the sites of origins as ingest keys have them; a wildcard host counts as its domain, `*` as none."""
-    hosts = (host_of(origin.replace("://*.", "://")) for origin in origins if origin not in ("*", "null"))
-    return frozenset(site_of(host) for host in hosts if host)
-
-
 @lru_cache(maxsize=1_000)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def categorize(key: FuncKey, sites: frozenset[str], rules: Sequence[CategoryRule] = ()) -> str | None:
+def categorize(
+    key: FuncKey,
+    sites: frozenset[str],
+    rules: Sequence[CategoryRule] = (),
+    *,
+    source: str | None = None,
+    parties: Sequence[PartyRule] = (),
+) -> str | None:
     """Returns the category of a func, None where nothing is known. A project's `rules` come before our own.
 
-    `sites` are the project's own; without any, its scripts can be told neither first-party nor third-party.
+    `sites` are the project's own; without any, its scripts can be told neither first-party nor third-party. `parties`
+    are its word on single domains. `source` is the canonical path of the func's original source, where a source map
+    has one.
     """
-    owner = _owner_of(key.uri, sites)
+    owner = owner_of(key.uri, sites, parties)
     for rule in (*rules, *RULES):
-        if _fits(rule, key, owner):
+        if _fits(rule, key, owner, source):
             return rule.category
     return None
 
 
-def _owner_of(uri: str | None, sites: frozenset[str]) -> Owner | None:
-    host = host_of(uri)
-    if not sites or host is None:
-        return None
-    return "own" if site_of(host) in sites else "other"
-
-
-def _fits(rule: CategoryRule, key: FuncKey, owner: Owner | None) -> bool:
+def _fits(rule: CategoryRule, key: FuncKey, owner: Owner | None, source: str | None) -> bool:
     if rule.has_uri is not None and rule.has_uri != (key.uri is not None):
         return False
     if rule.has_position is not None and rule.has_position != (key.line is not None):
+        return False
+    if rule.has_source is not None and rule.has_source != (source is not None):
         return False
     if rule.owner is not None and rule.owner != owner:
         return False
     if rule.name is not None and not _compiled(rule.name).fullmatch(key.name[:MAX_MATCHED_CHARS]):
         return False
-    return rule.uri is None or (
-        key.uri is not None and _compiled(rule.uri).search(key.uri[:MAX_MATCHED_CHARS]) is not None
-    )
+    return _finds(rule.uri, key.uri) and _finds(rule.source, source)
+
+
+def _finds(pattern: str | None, text: str | None) -> bool:
+    if pattern is None:
+        return True
+    return text is not None and _compiled(pattern).search(text[:MAX_MATCHED_CHARS]) is not None
 
 
 @dataclass(frozen=True, slots=True)

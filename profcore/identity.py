@@ -1,11 +1,13 @@
-"""Identity across releases: which func of one release is which of another, where no source map says so.
+"""Identity across releases: which func of one release is which of another. `docs/identity.md` says it in words.
 
-Unmapped, a func is the same if its URI without the content hash, its name and its position are. A minified or empty
-name alone proves nothing, so a func that moved is one that went and one that came.
+Where a source map tells, a func is known by its original: path and name, and where these are not enough, its body. Else
+it is the same if its URI without the content hash, its name and its position are. A minified or empty name alone
+proves nothing, so an unmapped func that moved is one that went and one that came.
 """
 
+import hashlib
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from profcore.funcs import FuncKey
 
@@ -14,6 +16,26 @@ from profcore.funcs import FuncKey
 CONTENT_HASH: Final = re.compile(
     r"(?<=[^/])[-._~](?=[0-9A-Za-z_]*\d|[0-9A-Z_]{8,}(?=\.|-))[0-9A-Za-z_]{8,64}(?=(\.[A-Za-z0-9]{1,12}){1,3}$)"
 )
+# An id says which sources to look into before it says which of their funcs: five bytes each, in hexadecimal.
+PART_BYTES: Final = 5
+MAPPED_ID: Final = re.compile(r"m([0-9a-f]{10})([0-9a-f]{10})")
+
+
+class Original(NamedTuple):
+    """Where a func is defined in its original source, in one release.
+
+    `source` is the path as it is in every release (`canonical_source`), `line` and `column` are 1-based. `name` is None
+    for an anonymous function. `body_hash` tells its text without names, None where that is too short to tell anything.
+    `standing` tells an anonymous function, or one of several of a name, from the others of its source
+    (profcore.symbolicate.standing), None for one that is alone, or where no text is known.
+    """
+
+    source: str
+    line: int
+    column: int
+    name: str | None = None
+    body_hash: bytes | None = None
+    standing: str | None = None
 
 
 def without_hash(uri: str) -> str:
@@ -23,5 +45,30 @@ def without_hash(uri: str) -> str:
 
 
 def identity_of(key: FuncKey) -> FuncKey:
-    """Returns what a func is known by across releases."""
+    """Returns what an unmapped func is known by across releases."""
     return key if key.uri is None else key._replace(uri=without_hash(key.uri))
+
+
+def mapped_id(original: Original, *, is_doubtful: bool) -> str:
+    """Returns the id by which a mapped func is known across releases: `m` and 20 hexadecimal digits.
+
+    What tells it from others of its source is where it stands among them. Where no text tells that, and it has no name
+    or `is_doubtful` (in some release several functions of its source have its name), its body does, and where there is
+    too little of that, its position.
+    """
+    proof = ""
+    if original.standing is not None:
+        proof = f"s{original.standing}"
+    elif is_doubtful or original.name is None:
+        proof = original.body_hash.hex() if original.body_hash else f"{original.line}:{original.column}"
+    rest = f"{'' if original.name is None else 'n' + original.name}\0{proof}"
+    return f"m{source_part(original.source)}{_digest(rest)}"
+
+
+def source_part(path: str) -> str:
+    """Returns the part of an id that tells its source."""
+    return _digest(path)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=PART_BYTES).hexdigest()

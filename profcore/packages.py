@@ -135,8 +135,3 @@ def own_package_of(source: str, rules: Sequence[OwnPackageRule] = ()) -> str | N
         if (name := rule.package(folders)) is not None:
             return name
     return None
-
-
-def package_of_source(source: str, rules: Sequence[OwnPackageRule] = ()) -> str | None:
-    """Returns the package of an original source: npm's, else the project's own, else None."""
-    return package_of(source) or own_package_of(canonical_source(source), rules)

@@ -6,9 +6,10 @@ from typing import Final
 
 from django.db import connection
 
-from profcore.categories import NO_GROUP, categorize, origin_of, sites_of
+from profcore.categories import NO_GROUP, categorize
 from profcore.funcs import FuncKey
 from profcore.packages import package_of
+from profcore.sites import origin_of, sites_of
 
 GROUPINGS: Final = ("file", "package", "origin", "category")
 SITES_CACHE_S: Final = 10.0  # as long as the door trusts a key; a new inline script may be a third party's for as long

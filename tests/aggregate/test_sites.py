@@ -5,7 +5,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from aggregate.selectors.categories import forget_sites, select_sites
 from ingest.services import create_project
-from profcore.categories import sites_of
+from profcore.sites import sites_of
 from tests.builders import make_func, make_group, make_project
 
 pytestmark = pytest.mark.django_db

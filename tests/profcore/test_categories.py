@@ -11,13 +11,11 @@ from profcore.categories import (
     RULES,
     CategoryRule,
     categorize,
-    origin_of,
     preview_rules,
-    site_of,
-    sites_of,
 )
 from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.funcs import FuncKey
+from profcore.sites import origin_of, site_of, sites_of
 
 SHOP = sites_of(["https://www.shop.example.co.uk", "*"])
 

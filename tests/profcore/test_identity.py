@@ -3,7 +3,7 @@
 import pytest
 
 from profcore.funcs import FuncKey
-from profcore.identity import identity_of, without_hash
+from profcore.identity import MAPPED_ID, Original, identity_of, mapped_id, source_part, without_hash
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,35 @@ def test_name_and_position_tell_functions_apart() -> None:
     assert identity_of(key) == identity_of(other_release)
     for different in (key._replace(line=3), key._replace(column=1), key._replace(name="Xu"), key._replace(uri=None)):
         assert identity_of(different) != identity_of(key)
+
+
+def test_a_mapped_func_is_known_by_path_and_name_wherever_it_stands() -> None:
+    old = Original("src/cart.ts", 6, 10, "findRuleFor", b"old")
+    new = Original("src/cart.ts", 10, 3, "findRuleFor", b"new")
+    assert mapped_id(old, is_doubtful=False) == mapped_id(new, is_doubtful=False)
+    assert MAPPED_ID.fullmatch(mapped_id(old, is_doubtful=False))
+    for different in (old._replace(source="src/cart2.ts"), old._replace(name="findRule")):
+        assert mapped_id(different, is_doubtful=False) != mapped_id(old, is_doubtful=False)
+
+
+def test_where_several_have_a_name_the_body_tells_them_apart_and_then_the_place() -> None:
+    first = Original("src/x.ts", 6, 10, "get", b"a")
+    second = Original("src/x.ts", 60, 10, "get", b"b")
+    moved = first._replace(line=8)
+    assert mapped_id(first, is_doubtful=True) != mapped_id(second, is_doubtful=True)
+    assert mapped_id(first, is_doubtful=True) == mapped_id(moved, is_doubtful=True)
+    short = first._replace(body_hash=None)
+    assert mapped_id(short, is_doubtful=True) != mapped_id(short._replace(line=8), is_doubtful=True)
+
+
+def test_an_anonymous_function_is_known_by_its_body_and_never_by_its_file_alone() -> None:
+    first = Original("src/x.ts", 6, 10, None, b"a")
+    assert mapped_id(first, is_doubtful=False) == mapped_id(first._replace(line=8), is_doubtful=False)
+    assert mapped_id(first, is_doubtful=False) != mapped_id(first._replace(body_hash=b"b"), is_doubtful=False)
+    assert mapped_id(first, is_doubtful=False) != mapped_id(first._replace(name=""), is_doubtful=False)
+
+
+def test_an_id_begins_with_its_source() -> None:
+    found = MAPPED_ID.fullmatch(mapped_id(Original("src/x.ts", 1, 1, "f"), is_doubtful=False))
+    assert found is not None
+    assert found[1] == source_part("src/x.ts")
