@@ -110,7 +110,8 @@ class Label(models.Model):
 
     `line` and `column` are 1-based; columns count UTF-16 units. `name` is null for an anonymous function. `body_hash`
     tells the function's own text without its names, so that a moved or renamed one is found again; null for one too
-    short to tell anything. A func whose position no segment maps is unmapped, and has nothing but that.
+    short to tell anything. `standing` tells an anonymous function, or one of several of a name, from the others of its
+    source. A func whose position no segment maps is unmapped, and has nothing but that.
 
     A release that has no label of its own for a func takes a shared one of another release (docs/adr/0015).
     """
@@ -132,6 +133,7 @@ class Label(models.Model):
     column = models.IntegerField(null=True, db_column="col")
     name = models.TextField(null=True)
     body_hash = models.BinaryField(null=True)
+    standing = models.TextField(null=True)
 
     class Meta:
         indexes = [

@@ -48,6 +48,7 @@ class LabelRow(msgspec.Struct, array_like=True):
     column: int
     name: str | None
     body_hash: bytes | None
+    standing: str | None
 
 
 class MapResult(msgspec.Struct):
@@ -80,7 +81,7 @@ def read_alone(task: MapTask) -> MapResult:
 
 
 def _row_of(label: Original) -> LabelRow:
-    return LabelRow(label.source, label.line, label.column, label.name, label.body_hash)
+    return LabelRow(label.source, label.line, label.column, label.name, label.body_hash, label.standing)
 
 
 def _source_row(source_map: SourceMap, index: int, file: str) -> SourceRow:

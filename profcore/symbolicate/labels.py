@@ -12,7 +12,8 @@ from profcore.symbolicate.scopes import Found, ScopeTree
 class Original:
     """A function's original: the source's index in the map, line and column from 1, its name or None.
 
-    `body_hash` is None for what is too short to be told apart, or lies in no text that is known.
+    `body_hash` is None for what is too short to be told apart, or lies in no text that is known. `standing` tells an
+    anonymous function, or one of several of a name, from the others of its source; None where its text is not known.
     """
 
     source: int
@@ -20,6 +21,7 @@ class Original:
     column: int
     name: str | None
     body_hash: bytes | None
+    standing: str | None = None
 
 
 def label_positions(
@@ -45,12 +47,12 @@ def label_positions(
         for number in numbers:
             place = places[number]
             assert place is not None
-            name, body_hash = None, None
+            name, body_hash, standing = None, None, None
             if tree is None:
                 name, body_hash = generated.name_and_body(positions[number], place)
             elif (found := tree.find(place.line, place.column)) is not None and generated.is_own(positions[number]):
-                name, body_hash = found.name, found.body_hash
-            labels[number] = Original(source, place.line, place.column, name, body_hash)
+                name, body_hash, standing = found.name, found.body_hash, found.standing
+            labels[number] = Original(source, place.line, place.column, name, body_hash, standing)
     return labels
 
 

@@ -15,6 +15,8 @@ import tree_sitter_javascript
 import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser
 
+from profcore.symbolicate.standing import FIELDS_STANDING, find_functions, tell_apart
+
 FUNCTIONS: Final = frozenset(
     {
         "arrow_function",
@@ -61,7 +63,8 @@ class Found:
 
     `key` is the text of the token that names it, with `get` or `set`. `name_at` is where that token stands (line and
     column from 1). Both are None where there is none. `is_property` tells that the token is a property's, which
-    bundlers leave as it is. `begins_at` is where it begins: its first token, or the one that names it.
+    bundlers leave as it is. `begins_at` is where it begins: its first token, or the one that names it. `standing` tells
+    it from others where its name does not.
     """
 
     name: str | None
@@ -70,6 +73,7 @@ class Found:
     is_property: bool
     begins_at: tuple[int, int]
     body_hash: bytes | None
+    standing: str | None
 
 
 @lru_cache(maxsize=4)
@@ -99,7 +103,11 @@ class ScopeTree:
             content = _keep_scripts(content)
         self._content = content
         self._lines = [0, *(match.end() for match in re.finditer(b"\n", content))]
-        self._root = _parser(language_of(path)).parse(content).root_node
+        parser = _parser(language_of(path))
+        assert parser.language is not None
+        self._language = parser.language
+        self._root = parser.parse(content).root_node
+        self._standings: dict[int, str | None] | None = None
 
     def find(self, line: int, column: int) -> Found | None:
         """Returns the function whose head lies at a position: from its first token up to its body. Else None."""
@@ -124,7 +132,23 @@ class ScopeTree:
             is_property=is_property,
             begins_at=min(filter(None, (self._position(path[-1]), at))),
             body_hash=self._hash(path[-1], token),
+            standing=self._standing(path[-1]),
         )
+
+    def _standing(self, node: Node) -> str | None:
+        if node.type in FIELDS:
+            return FIELDS_STANDING
+        if self._standings is None:
+            functions = find_functions(self._root, self._language, sorted(FUNCTIONS - FIELDS))
+            self._standings = tell_apart(functions, self._name_of, self._text)
+        return self._standings.get(node.start_byte)
+
+    def _name_of(self, node: Node) -> str | None:
+        path = self._descend(node.start_byte)
+        while path and path[-1].id != node.id:
+            path.pop()
+        token = name_token(path) if path else None
+        return self._name(path, self._key(node, token)) if token is not None else None
 
     def is_bare(self, line: int, start: int, end: int) -> bool:
         """Tells whether nothing but opening brackets and separators stands between two columns of a line."""

@@ -1,0 +1,64 @@
+"""Where a function stands among those of its source: what tells it from others where its name does not.
+
+A callback has no name, and methods of several classes or objects have one. They are told apart by the functions around
+them, by what they are given to (`sort`, `then`), and only then by which of several such they are: what is added
+elsewhere in the source changes none of that.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from tree_sitter import Language, Node, Query, QueryCursor
+
+MAX_STANDING_CHARS: Final = 400  # the inner end of it tells the most
+# Standing of the initialisers of a class's fields, which are one function of the class's name.
+FIELDS_STANDING: Final = "fields"
+
+Path = list[Node]
+
+
+def find_functions(root: Node, language: Language, types: Sequence[str]) -> list[Node]:
+    """Returns all nodes of some types in order of their start, the outer ones first."""
+    query = Query(language, "[" + " ".join(f"({name})" for name in sorted(types)) + "] @function")
+    found = QueryCursor(query).captures(root).get("function", [])
+    return sorted(found, key=lambda node: (node.start_byte, -node.end_byte))
+
+
+def tell_apart(
+    functions: Sequence[Node], name_of: Callable[[Node], str | None], text_of: Callable[[Node], str]
+) -> dict[int, str | None]:
+    """Returns the standing of each function by its start byte: None for the only one of its name in its source.
+
+    `functions` come as `find_functions` gives them. `name_of` gives a function's own name, `text_of` a node's text.
+    """
+    names = [name_of(node) for node in functions]
+    counts = Counter(name for name in names if name is not None)
+    used: Counter[str] = Counter()
+    around: list[tuple[int, str]] = []  # the end and the standing of each function that holds the current one
+    standings: dict[int, str | None] = {}
+    for node, name in zip(functions, names, strict=True):
+        while around and around[-1][0] <= node.start_byte:
+            around.pop()
+        outer = around[-1][1] if around else ""
+        own = f"{outer}/{name}" if name is not None else f"{outer}/{_given_to(node, text_of)}()"
+        used[own] += 1
+        standing = own if used[own] == 1 else f"{own}#{used[own]}"
+        around.append((node.end_byte, standing))
+        is_alone = name is not None and counts[name] == 1
+        standings.setdefault(node.start_byte, None if is_alone else standing[-MAX_STANDING_CHARS:])
+    return standings
+
+
+def _given_to(node: Node, text_of: Callable[[Node], str]) -> str:
+    """Returns the name of what a function is an argument of, "" where it is none: `sort` of `rows.sort(…)`."""
+    parent = node.parent
+    call = parent.parent if parent is not None and parent.type == "arguments" else None
+    if call is None:
+        return ""
+    callee = call.child_by_field_name("function") or call.child_by_field_name("constructor")
+    if callee is None:
+        return ""
+    if callee.type == "member_expression":
+        callee = callee.child_by_field_name("property")
+    return text_of(callee) if callee is not None and callee.type in ("identifier", "property_identifier") else ""

@@ -1,0 +1,73 @@
+"""Where functions stand among those of their source: what tells callbacks and methods of one name apart."""
+
+import re
+
+from profcore.symbolicate.scopes import ScopeTree
+
+
+def standings(text: str, path: str = "x.ts") -> dict[str, str | None]:
+    """Returns the standing of the function that begins at each `/*word*/`, by the word."""
+    tree = ScopeTree(text, path)
+    found = {}
+    for match in re.finditer(r"/\*(\w+)\*/", text):
+        line = text.count("\n", 0, match.end()) + 1
+        column = match.end() - (text.rfind("\n", 0, match.end()) + 1) + 1
+        function = tree.find(line, column)
+        assert function is not None, match[1]
+        found[match[1]] = function.standing
+    return found
+
+
+BEFORE = """
+export function total(rows: Row[]) {
+  const prices = rows.map(/*price*/(row) => row.price).sort(/*order*/(x, y) => x - y);
+  return prices.reduce(/*sum*/(s, x) => s + x, 0);
+}
+const once = /*once*/() => 1;
+"""
+
+
+def test_a_function_whose_name_is_its_own_needs_nothing_more() -> None:
+    assert standings(BEFORE)["once"] is None
+
+
+def test_callbacks_stand_in_the_functions_around_them_and_by_what_they_are_given_to() -> None:
+    found = standings(BEFORE)
+    assert (found["price"], found["order"], found["sum"]) == ("/total/map()", "/total/sort()", "/total/reduce()")
+
+
+def test_what_is_added_elsewhere_changes_no_standing() -> None:
+    after = "// a header\nimport x from 'x';\nfunction added() { return [1].map((y) => y); }\n" + BEFORE.replace(
+        "rows.map", "rows.filter(/*kept*/(row) => row.kept).map"
+    )
+    found = standings(after)
+    assert {word: found[word] for word in standings(BEFORE)} == standings(BEFORE)
+    assert found["kept"] == "/total/filter()"
+
+
+def test_several_in_one_place_are_told_apart_by_their_order() -> None:
+    found = standings("load(/*good*/() => 1, /*bad*/() => 2); a.then(/*first*/() => 3).then(/*second*/() => 4)")
+    assert (found["good"], found["bad"]) == ("/load()", "/load()#2")
+    assert {found["first"], found["second"]} == {"/then()", "/then()#2"}
+
+
+def test_methods_of_one_name_are_told_apart_by_what_is_around() -> None:
+    text = """
+    function one() { return { get/*a*/(key) { return key; } }; }
+    function two() { return { get/*b*/(key) { return key; } }; }
+    """
+    found = standings(text, "x.js")
+    assert (found["a"], found["b"]) == ("/one/get", "/two/get")
+
+
+def test_deep_nesting_takes_no_recursion() -> None:
+    text = "f(" * 3_000 + "/*deep*/() => 1" + ")" * 3_000
+    assert standings(text, "x.js")["deep"] == "/f()"
+
+
+def test_a_long_standing_keeps_its_inner_end() -> None:
+    text = "".join(f"function long_name_{n}() {{" for n in range(60)) + "g(/*inner*/() => 1)" + "}" * 60
+    found = standings(text, "x.js")["inner"]
+    assert found is not None
+    assert len(found) == 400
+    assert found.endswith("/long_name_59/g()")
