@@ -299,6 +299,17 @@ READ_MAX_VIEWS = read_int("FIELDFLAME_READ_MAX_VIEWS", 20_000, low=1)
 # Raw traces one answer folds while a web thread waits: 0.5 ms each for recorded ones, 7 ms for heavy ones (bench core).
 READ_MAX_RAW_TRACES = read_int("FIELDFLAME_READ_MAX_RAW_TRACES", 500, low=1)
 READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # and their expanded bytes
+# Labels of source maps that a process remembers, by (release, func), of one project: some 400 bytes each, 80 MB.
+LABELS_CACHE_ROWS = read_int("FIELDFLAME_LABELS_CACHE_ROWS", 200_000, low=1)
+LABELS_CACHE_PROJECTS = 20  # and of so many projects; a label that is forgotten is read again
+# Views of a slice in which samples of a function that a release has twice (one module in two bundles) are counted once: up to
+# 0.2 s for their contributions, and as much for call trees. A job counts all.
+COPIES_MAX_VIEWS = read_int("FIELDFLAME_COPIES_MAX_VIEWS", 2_000, low=0)
+# Lines around a definition that the source view shows: two screens. Minified originals have lines of 100 kB.
+SOURCE_VIEW_LINES = 60
+SOURCE_VIEW_LINE_CHARS = 400
+# Texts of original sources in one export: all of a large app's own code; the viewer holds the file in memory.
+SOURCE_TEXTS_MAX_BYTES = read_int("FIELDFLAME_SOURCE_TEXTS_MAX_BYTES", 20 * 2**20, low=1)
 # --- Exports ----------------------------------------------------------------------------------------------------------
 # Call nodes of an export; lighter ones are pruned. Of 500,000 the Firefox Profiler's stack chart took 9 s and 2.1 GB, of
 # 50,000 it took 1.2 s (2 shared cores, 2026-08); some 300 bytes each while a file is built here.

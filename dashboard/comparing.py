@@ -3,20 +3,20 @@
 from dataclasses import replace
 from typing import Final, cast
 
+from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from aggregate.selectors import GROUPINGS
-from aggregate.selectors.labels import label_func
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import SliceComparison, compare_slices
 from dashboard.api import ERRORS, SLICE_PARAMS, ProjectView
 from dashboard.estimates import MEASURES, encode_interval
 from dashboard.params import ParamError, read_choice, read_count
 from dashboard.questions import MAX_FUNCTIONS
-from dashboard.serializers import OriginalShape, SliceShape, encode_slice, func_fields
+from dashboard.serializers import OriginalShape, SliceShape, encode_original, encode_slice, func_fields
 from dashboard.shapes import Json, Shape, define_shape, interval_field
 from profcore.stats.comparison import Difference
 from profcore.stats.views import Measure
@@ -108,17 +108,19 @@ class CompareView(ProjectView):
             raise ParamError("measure", "measure=total is known of functions alone: views keep no totals of groups.")
         limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
         common = self.resolve_slice()
-        sides = [replace(common, releases=self._releases(field)) for field in ("base_release", "head_release")]
+        sides = [replace(common, releases=read_releases(params, field)) for field in ("base_release", "head_release")]
         answer = compare_slices(sides[0], sides[1], measure=measure, group_by=group_by)
         return Response(encode_comparison(sides[0], sides[1], answer, limit))
 
-    def _releases(self, field: str) -> tuple[str, ...]:
-        values = tuple(dict.fromkeys(self.request.query_params.getlist(field)))
-        if not values:
-            raise ParamError(field, f"{field} must name a release.")
-        if any("\0" in value for value in values):
-            raise ParamError(field, f"{field} must not contain a NUL character.")
-        return values
+
+def read_releases(params: QueryDict, field: str) -> tuple[str, ...]:
+    """Returns the releases of one side, at least one."""
+    values = tuple(dict.fromkeys(params.getlist(field)))
+    if not values:
+        raise ParamError(field, f"{field} must name a release.")
+    if any("\0" in value for value in values):
+        raise ParamError(field, f"{field} must not contain a NUL character.")
+    return values
 
 
 def encode_comparison(base: Slice, head: Slice, answer: SliceComparison, limit: int) -> Json:
@@ -141,15 +143,14 @@ def encode_comparison(base: Slice, head: Slice, answer: SliceComparison, limit: 
 
 def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
     func = answer.funcs[difference.func_id]
-    key = func.key
     return {
         "id": str(func.id),
-        "name": key.name,
-        "label": label_func(key.name, key.uri, key.line, key.column),
-        "uri": key.uri,
-        "line": key.line,
-        "column": key.column,
-        "original": None,
+        "name": func.name,
+        "label": func.label,
+        "uri": func.uri,
+        "line": func.line,
+        "column": func.column,
+        "original": encode_original(func),
         "status": difference.status,
         "base_ms_per_view": difference.base_ms,
         "head_ms_per_view": difference.head_ms,

@@ -22,7 +22,7 @@ from aggregate.selectors import (
     select_trace_page,
     select_views,
 )
-from aggregate.selectors.slices import FINE_FIELDS, MAX_FUNC_ID, SLICE_FIELDS
+from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS, read_func_id
 from dashboard.api import ERRORS, FINE_PARAMS, SLICE_PARAMS, ProjectView
 from dashboard.drilldown_shapes import (
     CalleesShape,
@@ -44,7 +44,6 @@ from dashboard.raw import answer_raw
 
 MAX_ROWS: Final = 1_000
 CURSOR: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,9})")
-FUNC_ID: Final = re.compile(r"[0-9]{1,10}")
 LIMIT_PARAM: Final = OpenApiParameter("limit", OpenApiTypes.INT, default=100, description=f"1 to {MAX_ROWS}.")
 
 
@@ -53,8 +52,8 @@ class FuncView(ProjectView):
 
     def get_func(self, func_id: str) -> FunctionRow:
         """Returns the project's function of an id. Anything else looks alike: Http404."""
-        number = int(func_id) if FUNC_ID.fullmatch(func_id) else MAX_FUNC_ID + 1
-        func = select_func(self.project.pk, number) if number <= MAX_FUNC_ID else None
+        asked = read_func_id(func_id)
+        func = None if asked is None else select_func(self.project.pk, asked)
         if func is None:
             raise Http404("There is no such function.")
         return func
@@ -73,7 +72,7 @@ class CensusView(FuncView):
         func = self.get_func(func_id)
         by = read_choice(request.query_params, "by", list(DIMENSIONS), "page")
         slice_ = self.resolve_slice()
-        return Response(encode_census(slice_, func, by, select_census(slice_, int(func.id), by)))
+        return Response(encode_census(slice_, func, by, select_census(slice_, func.id, by)))
 
 
 class CallersView(FuncView):
@@ -87,7 +86,7 @@ class CallersView(FuncView):
         """Who called a function, and what it took when called from there."""
         func = self.get_func(func_id)
         slice_ = self.resolve_slice()
-        calls = select_calls(slice_, int(func.id), self.direction)
+        calls = select_calls(slice_, func.id, self.direction)
         return Response(encode_calls(slice_, func, self.direction, calls))
 
 
@@ -141,13 +140,14 @@ class ViewsView(FuncView):
     def get(self, request: Request, slug: str) -> Response:
         """Views of a slice: the typical (nearest the median), the worst, or random ones; each with its traces."""
         params = request.query_params
-        func = read_one(params, "func", "")
-        if func and (not FUNC_ID.fullmatch(func) or int(func) > MAX_FUNC_ID):
-            raise ParamError("func", f"func must be a function's id; not {func[:80]!r}.")
+        text = read_one(params, "func", "")
+        func = read_func_id(text)
+        if text and func is None:
+            raise ParamError("func", f"func must be a function's id; not {text[:80]!r}.")
         order = read_choice(params, "order", VIEW_ORDERS, "typical")
         limit = read_count(params, "limit", default=100, high=MAX_ROWS)
         slice_ = self.resolve_slice()
-        table = select_views(slice_, func_id=int(func) if func else None, order=order, limit=limit)  # type: ignore[arg-type]  # checked above
+        table = select_views(slice_, func_id=func, order=order, limit=limit)  # type: ignore[arg-type]  # checked above
         return Response(encode_views(slice_, table))
 
 

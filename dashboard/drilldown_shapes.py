@@ -15,7 +15,7 @@ from aggregate.selectors import (
     ViewTable,
 )
 from aggregate.selectors.calls import CallRow
-from dashboard.serializers import SliceShape, encode_slice, func_fields
+from dashboard.serializers import OriginalShape, SliceShape, encode_original, encode_slice, func_fields
 from dashboard.shapes import Json, Shape, define_shape
 from ingest.models import Receipt
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
@@ -23,7 +23,11 @@ from profcore.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
 FuncShape = define_shape(
     "FuncShape",
     "What a function is, without sums.",
-    {**func_fields(), "category": serializers.CharField(allow_null=True)},
+    {
+        **func_fields(),
+        "original": OriginalShape(allow_null=True),
+        "category": serializers.CharField(allow_null=True),
+    },
 )
 
 
@@ -161,6 +165,7 @@ def encode_func(row: FunctionRow) -> Json:
         "uri": row.uri,
         "line": row.line,
         "column": row.column,
+        "original": encode_original(row),
         "category": row.category,
     }
 

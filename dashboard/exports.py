@@ -9,7 +9,7 @@ from typing import Final
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.cache import get_conditional_response, patch_vary_headers
 
-from aggregate.selectors import ExportRequest, Slice, fingerprint_export, select_export, select_sites
+from aggregate.selectors import ExportRequest, Slice, fingerprint_export, select_code, select_export
 from ingest.models import Project
 from profcore.formats.registry import Exporter
 from profcore.formats.streaming import gzip_stream
@@ -66,7 +66,8 @@ def make_etag(project: Project, asked: ExportRequest, exporter: Exporter, link: 
     The project's sites are part of it: they decide which functions are first-party.
     """
     what = (asked.kind, asked.query, asked.segment, fingerprint_export(asked))
-    facts = (EXPORT_VERSION, exporter.name, coding, project.name, link, what, sorted(select_sites(project.pk)))
+    code = select_code(project.pk)
+    facts = (EXPORT_VERSION, exporter.name, coding, project.name, link, what, sorted(code.sites), code.version)
     return f'W/"{hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()}"'
 
 

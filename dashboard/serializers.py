@@ -65,12 +65,12 @@ class TimeShape(Shape):
 
 OriginalShape = define_shape(
     "OriginalShape",
-    "Where a source map says the function starts. Filled by a later version.",
+    "Where a source map says that the function is defined; of its newest release. Line and column are 1-based.",
     {
         "source": serializers.CharField(),
         "line": serializers.IntegerField(),
         "column": serializers.IntegerField(),
-        "name": serializers.CharField(),
+        "name": serializers.CharField(allow_null=True, help_text="null for an anonymous function."),
         "package": serializers.CharField(allow_null=True),
     },
 )
@@ -209,6 +209,19 @@ def encode_views_count(views: int, truncated_views: int) -> Json:
     return {"views": views, "truncated_views": truncated_views, "truncated_share": share}
 
 
+def encode_original(row: FunctionRow) -> Json | None:
+    if row.mapped is None:
+        return None
+    original = row.mapped.original
+    return {
+        "source": original.source,
+        "line": original.line,
+        "column": original.column,
+        "name": original.name,
+        "package": row.mapped.package,
+    }
+
+
 def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
     by_self, estimates = table.self_estimates.get(row.id), table.estimates.get(row.id)
     return {
@@ -218,7 +231,7 @@ def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
         "uri": row.uri,
         "line": row.line,
         "column": row.column,
-        "original": None,
+        "original": encode_original(row),
         "category": row.category,
         "self_samples": row.self_samples,
         "total_samples": row.total_samples,

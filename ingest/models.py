@@ -29,6 +29,9 @@ class Project(models.Model):
     keep_views_days = models.PositiveIntegerField(null=True, blank=True, validators=DAYS)
     keep_cells_days = models.PositiveIntegerField(null=True, blank=True, validators=DAYS)
     max_traces_per_day = models.PositiveIntegerField(null=True, blank=True)
+    # What the project says of its own code (profcore.code_rules), and where a person reads it (profcore.source_links).
+    code_rules = models.JSONField(default=dict, blank=True, db_default=models.Value({}, models.JSONField()))
+    source_link_template = models.CharField(max_length=400, default="", db_default="", blank=True)
 
     def __str__(self) -> str:
         return self.slug

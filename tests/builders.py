@@ -1,12 +1,15 @@
 """Rows of the fold's tables, made directly: what selectors and pages read, without traces."""
 
+import gzip
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from uuid import uuid4
 
 from django.db import connection
+from django.db.models import F
 
+from aggregate.label_models import Label, ReleaseScript, Source
 from aggregate.models import CallTreePiece, Cell, Func, Hotspot, PageDay, View
 from aggregate.rolling import rebuild_days
 from ingest.models import Group, Project, RawTrace, Receipt
@@ -228,4 +231,64 @@ def make_view(cell: Cell, receipt: Receipt) -> View:
         fold_version=1,
         contribution=encode_contribution(Contribution()),
         **{name: getattr(parts, name) for name in TimeParts.__slots__},
+    )
+
+
+def make_source(project: Project, path: str, content: str | None = None) -> Source:
+    """Finds or makes an original source."""
+    digest = blake2b(repr((path, content)).encode(), digest_size=16).digest()
+    found = Source.objects.filter(project=project, digest=digest).first()
+    packed = None if content is None else gzip.compress(content.encode())
+    size = None if content is None else len(content.encode())
+    return found or Source.objects.create(
+        project=project,
+        id=_next_id("aggregate_source", project),
+        digest=digest,
+        name=path,
+        path=path,
+        content=packed,
+        size_bytes=size,
+    )
+
+
+def make_label(
+    func: Func,
+    release: str,
+    path: str,
+    name: str | None,
+    *,
+    line: int = 1,
+    column: int = 1,
+    body: bytes | None = None,
+    content: str | None = None,
+    is_shared: bool = False,
+) -> Label:
+    """Makes the label of a func in a release, as symbolication does, with its script where there is none."""
+    project = func.project
+    script = ReleaseScript.objects.filter(project=project, release=release, uri=func.uri).first()
+    if script is None:
+        script = ReleaseScript.objects.create(
+            project=project,
+            id=_next_id("aggregate_releasescript", project),
+            release=release,
+            uri=func.uri or "",
+            file="app.js",
+            is_shared=is_shared,
+            map_id=1,
+            uploaded_at=MONDAY,
+        )
+    ReleaseScript.objects.filter(project=project, id=script.id).update(attempts=F("attempts") + 1)
+    return Label.objects.create(
+        project=project,
+        func_id=func.id,
+        release=release,
+        script_id=script.id,
+        map_id=1,
+        is_shared=is_shared,
+        status=Label.Status.MAPPED,
+        source_id=make_source(project, path, content).id,
+        line=line,
+        column=column,
+        name=name,
+        body_hash=body,
     )

@@ -27,11 +27,12 @@ def _forget_everything() -> None:
     """Empties what processes remember of the database: every test has its own."""
     from aggregate.interning import forget_interned
     from aggregate.selectors.categories import forget_sites
+    from aggregate.selectors.code import forget_labels
     from ingest.admission import forget_admission
     from ingest.groups import forget_groups
     from ingest.keys import forget_keys
 
-    for forget in (forget_admission, forget_groups, forget_interned, forget_keys, forget_sites):
+    for forget in (forget_admission, forget_groups, forget_interned, forget_keys, forget_labels, forget_sites):
         forget()
 
 

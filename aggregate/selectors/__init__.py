@@ -5,12 +5,12 @@ Every question goes through a project. Sums are µs and samples, exact; names of
 
 from aggregate.selectors.arrivals import Arrivals, select_arrivals
 from aggregate.selectors.calls import Calls, PrunedTree, select_call_tree, select_calls, select_func
-from aggregate.selectors.categories import GROUPINGS, select_sites
 from aggregate.selectors.census import DIMENSIONS, Census, CensusRow, select_census
+from aggregate.selectors.code import select_code
 from aggregate.selectors.estimates import TABLE_SORTS, Asked, select_estimated
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
-from aggregate.selectors.groups import select_groups
+from aggregate.selectors.groups import GROUPINGS, select_groups
 from aggregate.selectors.labels import label_func
 from aggregate.selectors.overview import OVERVIEW_DIMENSIONS, Overview, OverviewRow, select_overview
 from aggregate.selectors.pages import PageRow, ReleaseRow, select_pages, select_releases
@@ -77,6 +77,7 @@ __all__ = [
     "select_call_tree",
     "select_calls",
     "select_census",
+    "select_code",
     "select_estimated",
     "select_export",
     "select_func",
@@ -87,7 +88,6 @@ __all__ = [
     "select_project_summaries",
     "select_raw_body",
     "select_releases",
-    "select_sites",
     "select_slice_export",
     "select_status",
     "select_trace",

@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from django.db import connection
-
-from aggregate.selectors.categories import select_sites
-from aggregate.selectors.functions import FunctionRow
+from aggregate.selectors.code import RowId, select_code
+from aggregate.selectors.functions import FunctionRow, categorize_row, describe_rows
+from aggregate.selectors.named_trees import merge_named, select_rows
 from aggregate.selectors.reading import Reading
+from aggregate.selectors.refs import find_ref
 from aggregate.selectors.slices import Slice
-from aggregate.selectors.whole import merge_slice
 from profcore.calltree import CallTree, total_us
-from profcore.categories import categorize
 from profcore.fold import sum_by_func
 
 ROOT: Final = -1
@@ -56,47 +54,51 @@ class PrunedTree:
     left_out_us: int
 
 
-def select_func(project_id: int, func_id: int) -> FunctionRow | None:
-    """Returns a func's facts, with no sums; None where the project has none of that id."""
-    return next(iter(select_funcs(project_id, [func_id])), None)
+def select_func(project_id: int, func_id: RowId) -> FunctionRow | None:
+    """Returns a function's facts, with no sums, by its id or that of one of its funcs; None where there is none.
 
-
-def select_funcs(project_id: int, func_ids: Sequence[int]) -> Sequence[FunctionRow]:
-    """Returns the facts of funcs in ascending order of id, with no sums. Two statements."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT f.id, f.name, f.uri, f.line, f.col, 0, 0, 0, 0, 0, 0 FROM aggregate_func f
-               WHERE f.project_id = %s AND f.id = ANY(%s::int[]) ORDER BY f.id""",
-            [project_id, list(func_ids)],
-        )
-        rows = [FunctionRow(*row) for row in cursor.fetchall()]
-    sites = select_sites(project_id) if rows else frozenset()
-    return [replace(row, category=categorize(row.key, sites)) for row in rows]
-
-
-def select_calls(slice_: Slice, func_id: int, direction: Direction) -> Calls:
-    """Returns who called a func in a slice, or whom it called, directly.
-
-    A caller's row says what the func took when called from there: its selfs add up to the func's self. A callee's row
-    says what that callee took when called from the func. Totals are counted once a sample, however often the call
-    recurs on its stack.
+    They are those of its newest func, by the id that tables have it under; its original is that of `release`. Four
+    statements, and five more where source maps are in.
     """
-    whole = merge_slice(slice_)
-    tree = whole.tree
-    callers = [tree.func[prefix] if prefix >= 0 else ROOT for prefix in tree.prefix]
-    if direction == "callers":
-        other = [caller if func == func_id else None for func, caller in zip(tree.func, callers, strict=True)]
+    code = select_code(project_id)
+    ref = find_ref(project_id, func_id, code)
+    rows = select_rows(project_id, ref.funcs[-1:])
+    if not rows:
+        return None
+    newest = rows[0]
+    if code.labels is None or ref.pairs is None:
+        parts = rows
     else:
-        other = [func if caller == func_id else None for func, caller in zip(tree.func, callers, strict=True)]
+        releases = [release for release, func in sorted(ref.pairs) if func == newest.id]
+        parts = [replace(newest, release=release) for release in releases]
+    return replace(describe_rows(code, parts)[-1], id=ref.row_id)
+
+
+def select_calls(slice_: Slice, func_id: RowId, direction: Direction) -> Calls:
+    """Returns who called a function in a slice, or whom it called, directly.
+
+    A caller's row says what the function took when called from there: its selfs add up to the function's self. A
+    callee's row says what that callee took when called from the function. Totals are counted once a sample, however
+    often the call recurs on its stack.
+    """
+    code = select_code(slice_.project_id)
+    row_id = func_id if code.labels is None else find_ref(slice_.project_id, func_id, code).row_id
+    whole, tree, rows = merge_named(slice_, code)
+    wanted = next((index for index, row in enumerate(rows) if row.id == row_id), None)
+    callers = [tree.func[prefix] if prefix >= 0 else ROOT for prefix in tree.prefix]
+    pairs = zip(tree.func, callers, strict=True)
+    if direction == "callers":
+        other = [caller if func == wanted else None for func, caller in pairs]
+    else:
+        other = [func if caller == wanted else None for func, caller in pairs]
     ids = sorted({func for func in other if func is not None})
     position = {func: index for index, func in enumerate(ids)}
     rest = len(ids)
     key = [rest if func is None else position[func] for func in other]
     sums = sum_by_func(tree.prefix, key, tree.self_us, tree.self_samples, tree.hidden_us)
-    funcs = {row.id: row for row in select_funcs(slice_.project_id, [func for func in ids if func != ROOT])}
-    rows = [
+    calls = [
         CallRow(
-            funcs.get(func),
+            None if func == ROOT else categorize_row(code, rows[func]),
             sums.self_samples.get(index, 0),
             sums.total_samples.get(index, 0),
             sums.self_us.get(index, 0),
@@ -105,7 +107,7 @@ def select_calls(slice_: Slice, func_id: int, direction: Direction) -> Calls:
         )
         for func, index in position.items()
     ]
-    return Calls(whole.source, sorted(rows, key=lambda row: -row.total_us))
+    return Calls(whole.source, sorted(calls, key=lambda row: -row.total_us))
 
 
 def select_call_tree(slice_: Slice, *, min_share: float, max_nodes: int, reading: Reading | None = None) -> PrunedTree:
@@ -113,16 +115,16 @@ def select_call_tree(slice_: Slice, *, min_share: float, max_nodes: int, reading
 
     Callers come before callees, and a node that stays has its caller stay.
     """
-    whole = merge_slice(slice_, reading)
-    tree = whole.tree
+    code = select_code(slice_.project_id)
+    whole, tree, rows = merge_named(slice_, code, reading)
     totals = total_us(tree)
     least = min_share * whole.time.js_us
     # A callee's total is never above its caller's, and callers come first: what is kept is closed under callers.
     heaviest = sorted((node for node, us in enumerate(totals) if us >= least), key=lambda node: (-totals[node], node))
     kept = sorted(heaviest[:max_nodes])
     index_of = {node: index for index, node in enumerate(kept)}
-    funcs = select_funcs(slice_.project_id, sorted({tree.func[node] for node in kept}))
-    position = {row.id: index for index, row in enumerate(funcs)}
+    used = sorted({tree.func[node] for node in kept})
+    position = {func: index for index, func in enumerate(used)}
     pruned = CallTree(
         prefix=[index_of.get(tree.prefix[node], -1) for node in kept],
         func=[position[tree.func[node]] for node in kept],
@@ -136,7 +138,7 @@ def select_call_tree(slice_: Slice, *, min_share: float, max_nodes: int, reading
         traces=whole.traces,
         tree=pruned,
         totals_us=[totals[node] for node in kept],
-        funcs=funcs,
+        funcs=[categorize_row(code, rows[func]) for func in used],
         left_out_nodes=len(tree) - len(kept),
         left_out_us=sum(tree.self_us) - sum(pruned.self_us),
     )

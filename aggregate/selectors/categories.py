@@ -1,17 +1,12 @@
-"""A project's own sites, and the groups its funcs fall into."""
+"""A project's own sites."""
 
 import time
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from django.db import connection
 
-from profcore.categories import NO_GROUP, categorize
-from profcore.funcs import FuncKey
-from profcore.packages import package_of
-from profcore.sites import origin_of, sites_of
+from profcore.sites import sites_of
 
-GROUPINGS: Final = ("file", "package", "origin", "category")
 SITES_CACHE_S: Final = 10.0  # as long as the door trusts a key; a new inline script may be a third party's for as long
 
 _known: dict[int, tuple[float, frozenset[str]]] = {}
@@ -57,15 +52,3 @@ def _select_origins(project_id: int) -> list[str]:
             {"project_id": project_id},
         )
         return [origin for (origin,) in cursor]
-
-
-def group_of(by: str, sites: frozenset[str]) -> Callable[[FuncKey], str]:
-    """Returns what names the group of a func. `by` is one of `GROUPINGS`; what has no group is `(none)`."""
-    namers: Mapping[str, Callable[[FuncKey], str | None]] = {
-        "file": lambda key: key.uri,
-        "package": lambda key: package_of(key.uri),
-        "origin": lambda key: origin_of(key.uri),
-        "category": lambda key: categorize(key, sites),
-    }
-    name = namers[by]
-    return lambda key: name(key) or NO_GROUP

@@ -7,8 +7,10 @@ from typing import Final
 
 from django.db import connection
 
+from aggregate.selectors.code import RowId
 from aggregate.selectors.contributions import SliceView
 from aggregate.selectors.fine import select_seen_views
+from aggregate.selectors.refs import FuncRef, find_ref
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 
@@ -53,34 +55,44 @@ class Census:
     rows: Sequence[CensusRow]
 
 
-def select_census(slice_: Slice, func_id: int, by: str) -> Census:
-    """Returns a func's sums by a dimension, also where it took none; `by` is a key of `DIMENSIONS`.
+def select_census(slice_: Slice, func_id: RowId, by: str) -> Census:
+    """Returns a function's sums by a dimension, also where it took none; `by` is a key of `DIMENSIONS`.
+
+    Where a release has copies of it, as in two bundles, a sample counts for the total of each copy on its stack, and a
+    view for each that it ran.
 
     Days come in their order, other dimensions with the most self time first. One statement, of a fine slice more:
     then the views, or of `trace` and `tag` the raw traces, are read at once. Raises `SliceError`.
     """
-    return _from_views(slice_, func_id, by) if slice_.is_fine else Census("cells", _from_cells(slice_, func_id, by))
+    ref = find_ref(slice_.project_id, func_id)
+    return _from_views(slice_, ref, by) if slice_.is_fine else Census("cells", _from_cells(slice_, ref, by))
 
 
-def _from_views(slice_: Slice, func_id: int, by: str) -> Census:
+def _from_views(slice_: Slice, ref: FuncRef, by: str) -> Census:
     seen_views = select_seen_views(slice_)
     rows: dict[str, list[int]] = {}
     for view in seen_views.views:
         sums = rows.setdefault(VALUES[by](view), [0] * 7)
-        at, seen = view.position_of(func_id), view.contribution
-        ran = at is not None and seen.total_samples[at] > 0
-        mine = (0, 0, 0, 0, 0) if at is None else (
-            seen.self_us[at], seen.total_us[at], seen.hidden_us[at], seen.self_samples[at], seen.total_samples[at]
-        )  # fmt: skip
-        for column, value in enumerate((1, int(ran), *mine)):
-            sums[column] += value
+        seen = view.contribution
+        columns = (seen.self_us, seen.total_us, seen.hidden_us, seen.self_samples, seen.total_samples)
+        sums[0] += 1
+        for at in view.positions_of(ref):
+            sums[1] += seen.total_samples[at] > 0
+            for number, column in enumerate(columns, start=2):
+                sums[number] += column[at]
     found = [CensusRow(value, *sums) for value, sums in rows.items()]
     found.sort(key=lambda row: (0 if by == "day" else -row.self_us, row.value))
     return Census(seen_views.source, found[:MAX_ROWS])
 
 
-def _from_cells(slice_: Slice, func_id: int, by: str) -> Sequence[CensusRow]:
+def _from_cells(slice_: Slice, ref: FuncRef, by: str) -> Sequence[CensusRow]:
     where, params = where_slice(slice_)
+    is_it = "h.func_id = ANY(%(funcs)s::int[])"
+    if ref.pairs is not None:
+        pairs = sorted(ref.pairs)
+        params |= {"releases_of": [release for release, _ in pairs], "funcs_of": [func for _, func in pairs]}
+        is_it += """ AND (g.release, h.func_id)
+                        IN (SELECT * FROM unnest(%(releases_of)s::text[], %(funcs_of)s::int[]))"""
     order = "1" if by == "day" else "4 DESC, 1"
     with connection.cursor() as cursor:
         cursor.execute(
@@ -89,10 +101,14 @@ def _from_cells(slice_: Slice, func_id: int, by: str) -> Sequence[CensusRow]:
                        COALESCE(sum(h.hidden_us), 0)::bigint, COALESCE(sum(h.self_samples), 0)::bigint,
                        COALESCE(sum(h.total_samples), 0)::bigint
                 {FROM_CELLS}
-                LEFT JOIN aggregate_hotspot h
-                     ON h.project_id = c.project_id AND h.cell_id = c.id AND h.func_id = %(func_id)s
+                LEFT JOIN LATERAL (
+                    SELECT sum(h.views) AS views, sum(h.self_us) AS self_us, sum(h.total_us) AS total_us,
+                           sum(h.hidden_us) AS hidden_us, sum(h.self_samples) AS self_samples,
+                           sum(h.total_samples) AS total_samples
+                    FROM aggregate_hotspot h
+                    WHERE h.project_id = c.project_id AND h.cell_id = c.id AND {is_it}) h ON true
                 WHERE {where} AND c.views > 0 GROUP BY 1 ORDER BY {order} LIMIT {MAX_ROWS}""",
-            {**params, "func_id": func_id},
+            {**params, "funcs": list(ref.funcs)},
         )
         rows = cursor.fetchall()
     words = WORDS.get(by)

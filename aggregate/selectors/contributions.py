@@ -9,7 +9,9 @@ from uuid import UUID
 import numpy as np
 from django.db import connection
 
+from aggregate.selectors.code import select_code
 from aggregate.selectors.reading import Reading, SliceTooLarge
+from aggregate.selectors.refs import FuncRef, find_ref
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.blobs import Contribution, decode_contribution_list
 from profcore.weights import TIME_PART_NAMES, TimeParts
@@ -53,28 +55,33 @@ class SliceView:
     time: TimeParts
     contribution: Contribution
 
-    def position_of(self, func_id: int) -> int | None:
-        """Returns where a func stands in the contribution, None where the view did not run it."""
-        position = int(np.searchsorted(self.contribution.func, func_id))
-        found = position < len(self.contribution.func) and self.contribution.func[position] == func_id
-        return position if found else None
+    def positions_of(self, ref: FuncRef) -> list[int]:
+        """Returns where a function's funcs stand in the contribution: nowhere where the view did not run it.
 
-    def total_of(self, func_id: int) -> int:
-        """Returns a func's total in this view, µs."""
-        position = self.position_of(func_id)
-        return 0 if position is None else self.contribution.total_us[position]
+        More than one are copies of it, as in two bundles; the totals of these may hold the same samples.
+        """
+        func, found = self.contribution.func, []
+        for func_id in ref.funcs_in(self.release):
+            position = int(np.searchsorted(func, func_id))
+            if position < len(func) and func[position] == func_id:
+                found.append(position)
+        return found
+
+    def total_of(self, ref: FuncRef) -> int:
+        """Returns a function's total in this view, µs."""
+        return sum(self.contribution.total_us[position] for position in self.positions_of(ref))
 
 
 def select_slice_views(
-    slice_: Slice, *, func_id: int | None = None, reading: Reading | None = None
+    slice_: Slice, *, ref: FuncRef | None = None, reading: Reading | None = None
 ) -> Sequence[SliceView]:
-    """Returns the views of a slice, in order of id; with `func_id`, those in whose cells that func ran.
+    """Returns the views of a slice, in order of id; with `ref`, those in whose cells that function ran.
 
     Tags are not looked at: they lie in raw traces. Of `traces` the views are returned. One statement. Raises
     `SliceTooLarge` where there are more than the reading may look at.
     """
     most = (reading or Reading.at_once()).max_views
-    views = _fetch_views(slice_, func_id=func_id, limit=None if most is None else most + 1)
+    views = _fetch_views(slice_, ref=ref, limit=None if most is None else most + 1)
     if most is not None and len(views) > most:
         raise SliceTooLarge("from", f"The slice has more than {most} views; narrow it, e.g. by from.")
     return _keep_costly(slice_, views)
@@ -118,7 +125,7 @@ def _count(statement: str, params: dict[str, Any]) -> int:  # Any: parameters of
     return int(row[0]) if row else 0
 
 
-def where_views(slice_: Slice, *, func_id: int | None = None) -> tuple[str, dict[str, Any]]:  # Any: parameters
+def where_views(slice_: Slice, *, ref: FuncRef | None = None) -> tuple[str, dict[str, Any]]:  # Any: parameters
     """Returns the condition on views `v` of cells `c` in groups `g`, and its parameters: all but tags and ms."""
     where, params = where_slice(slice_)
     if slice_.views:
@@ -128,18 +135,18 @@ def where_views(slice_: Slice, *, func_id: int | None = None) -> tuple[str, dict
         where += """ AND v.view_id IN (SELECT t.view_id FROM ingest_rawtrace t
                     WHERE t.project_id = %(project_id)s AND t.trace_id = ANY(%(traces)s::uuid[]))"""
         params["traces"] = list(slice_.traces)
-    funcs = [func for func, _ in slice_.func_over] + ([func_id] if func_id is not None else [])
-    for position, func in enumerate(funcs):
+    refs = [over for over, _ in find_func_over(slice_)] + ([ref] if ref is not None else [])
+    for position, each in enumerate(refs):
         where += f""" AND EXISTS (SELECT FROM aggregate_hotspot h WHERE h.project_id = c.project_id
-                                 AND h.cell_id = c.id AND h.func_id = %(func_{position})s)"""
-        params[f"func_{position}"] = func
+                                 AND h.cell_id = c.id AND h.func_id = ANY(%(func_{position})s::int[]))"""
+        params[f"func_{position}"] = list(each.funcs)
     return where, params
 
 
 def _fetch_views(
-    slice_: Slice, *, func_id: int | None = None, limit: int | None, after: ViewKey | None = None
+    slice_: Slice, *, ref: FuncRef | None = None, limit: int | None, after: ViewKey | None = None
 ) -> list[SliceView]:
-    where, params = where_views(slice_, func_id=func_id)
+    where, params = where_views(slice_, ref=ref)
     if after is not None:
         where += " AND (v.view_id, v.group_id) > (%(after_view)s::uuid, %(after_group)s::int)"
         params |= {"after_view": after[0], "after_group": after[1]}
@@ -162,7 +169,16 @@ def _fetch_views(
 def _keep_costly(slice_: Slice, views: Sequence[SliceView]) -> Sequence[SliceView]:
     if not slice_.func_over:
         return views
-    return [view for view in views if all(view.total_of(func) > over_us for func, over_us in slice_.func_over)]
+    refs = find_func_over(slice_)
+    return [view for view in views if all(view.total_of(ref) > over_us for ref, over_us in refs)]
+
+
+def find_func_over(slice_: Slice) -> list[tuple[FuncRef, int]]:
+    """Returns the functions of `func_over`, each with its µs."""
+    if not slice_.func_over:
+        return []
+    code = select_code(slice_.project_id)
+    return [(find_ref(slice_.project_id, func, code), over_us) for func, over_us in slice_.func_over]
 
 
 def sum_times(views: Iterable[SliceView]) -> TimeParts:

@@ -10,15 +10,14 @@ from aggregate.selectors.functions import (
     FUNCTION_SORTS,
     FunctionRow,
     FunctionTable,
-    select_functions,
     sort_rows,
 )
 from aggregate.selectors.groups import ALL, select_groups
 from aggregate.selectors.reading import Reading
-from aggregate.selectors.samples import select_view_sample
+from aggregate.selectors.samples import select_view_sample, sum_sample
 from aggregate.selectors.slices import Slice
 from profcore.stats.summaries import KnownSums, Summary, summarise
-from profcore.stats.views import Measure, ViewSample, group_funcs
+from profcore.stats.views import Measure, ViewSample
 
 PERCENTILE_SORT: Final = "p75_self_ms"
 TABLE_SORTS: Final = (*FUNCTION_SORTS, PERCENTILE_SORT)
@@ -50,21 +49,14 @@ def select_estimated(slice_: Slice, asked: Asked, reading: Reading | None = None
     """
     by_percentile = asked.sort == PERCENTILE_SORT
     sort, limit = ("self_ms", ALL) if by_percentile else (asked.sort, asked.limit)
-    if asked.group_by == "function":
-        table = select_functions(slice_, sort=sort, limit=limit, categories=asked.categories, reading=reading)
-    else:
-        table = select_groups(
-            slice_, asked.group_by, sort=sort, limit=limit, categories=asked.categories, reading=reading
-        )
+    table = select_groups(slice_, asked.group_by, sort=sort, limit=limit, categories=asked.categories, reading=reading)
     if not slice_.traces:
         sample = table.sample or select_view_sample(
             slice_, most=settings.TABLE_STATISTICS_MAX_VIEWS, population=table.views
         )
-        numbers = {row.id: row.id if isinstance(row.id, int) else at for at, row in enumerate(table.functions)}
-        if asked.group_by != "function":
-            rest = len(numbers)  # funcs of no group in the table: beyond its limit, or of another category
-            names = (table.group_of_func.get(func_id, "") for func_id in sample.func_ids.tolist())
-            sample = group_funcs(sample, [numbers.get(name, rest) for name in names])
+        numbers = {row.id: int(row.id) if table.row_of is None else at for at, row in enumerate(table.functions)}
+        if table.row_of is not None:
+            sample = sum_sample(sample, table.row_of, numbers, with_totals=asked.group_by == "function")
         table = _with_estimates(table, sample, numbers, asked.measure)
     return _sort_by_percentile(table, asked.limit) if by_percentile else table
 

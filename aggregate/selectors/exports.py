@@ -2,23 +2,23 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.categories import select_sites
-from aggregate.selectors.labels import label_func
+from aggregate.selectors.code import Code, select_code
+from aggregate.selectors.functions import FunctionRow
+from aggregate.selectors.named_trees import merge_named
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
-from aggregate.selectors.whole import Whole, merge_slice
-from profcore.calltree import CallTree
-from profcore.categories import categorize
+from aggregate.selectors.whole import Whole
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.formats.pruning import prune_export
-from profcore.formats.slice import ExportFunc, SliceExport
-from profcore.funcs import FuncKey
+from profcore.formats.slice import ExportFunc, ExportOriginal, SliceExport
+from profcore.funcs import FuncKey, func_digest
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DEFAULT_INTERVAL_US: Final = 10_000  # what the snippet asks for; only a slice without any trace has no other
@@ -60,17 +60,17 @@ def select_slice_export(
 
     Where it `is_pruned`, call paths beyond `EXPORT_MAX_CALL_NODES` are, the lightest first.
 
-    Four statements whatever the size: cells with the pieces of their call trees (one moment), the funcs these name,
-    the project's sites, and the usual sampling interval; a fine slice takes three more. Holds the merged tree in
-    memory, and of the cells' trees `TREE_BATCH_NODES` nodes; read at once, all of them packed.
+    Five statements whatever the size: cells with the pieces of their call trees (one moment), the funcs these name,
+    the project's code and sites, and the usual sampling interval; a fine slice takes three more. Holds the merged tree
+    in memory, and of the cells' trees `TREE_BATCH_NODES` nodes; read at once, all of them packed.
     """
-    whole = merge_slice(slice_, reading)
-    tree, func_ids = _number_funcs(whole.tree)
+    code = select_code(slice_.project_id)
+    whole, tree, rows = merge_named(slice_, code, reading)
     starts, ends = _bounds(slice_, whole)
     export = SliceExport(
         project=project,
         query=slice_.query(),
-        funcs=_select_export_funcs(slice_.project_id, func_ids),
+        funcs=[make_export_func(code, row) for row in rows],
         tree=tree,
         time=whole.time,
         views=whole.views,
@@ -99,44 +99,53 @@ def _epoch_ms(at: datetime) -> int:
     return (at - EPOCH) // timedelta(milliseconds=1)
 
 
-def _number_funcs(tree: CallTree) -> tuple[CallTree, Sequence[int]]:
-    """Returns the tree with funcs numbered from 0, in ascending order of id, and the id of each."""
-    func_ids = sorted(set(tree.func))
-    index_of = {func_id: index for index, func_id in enumerate(func_ids)}
-    tree.func = [index_of[func_id] for func_id in tree.func]
-    return tree, func_ids
+def make_export_func(code: Code, row: FunctionRow) -> ExportFunc:
+    """Returns a function as exporters want it."""
+    original = None
+    if row.mapped is not None:
+        place = row.mapped.original
+        original = ExportOriginal(place.source, place.line, place.column, row.mapped.source_id)
+    return ExportFunc(
+        row.label,
+        row.name,
+        row.uri,
+        row.line,
+        row.column,
+        code.categorize(row.key, row.mapped),
+        original,
+        None if original is None else str(row.id),
+    )
 
 
-def _select_export_funcs(project_id: int, func_ids: Sequence[int]) -> Sequence[ExportFunc]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT f.name, f.uri, f.line, f.col FROM aggregate_func f
-               WHERE f.project_id = %s AND f.id = ANY(%s::int[]) ORDER BY f.id""",
-            [project_id, list(func_ids)],
-        )
-        rows = cursor.fetchall()
-    if len(rows) != len(func_ids):
-        raise RuntimeError(f"a call tree names {len(func_ids)} funcs, {len(rows)} were found")
-    return make_export_funcs(project_id, [FuncKey(uri, line, column, name) for name, uri, line, column in rows])
-
-
-def make_export_funcs(project_id: int, keys: Sequence[FuncKey]) -> Sequence[ExportFunc]:
+def make_export_funcs(project_id: int, keys: Sequence[FuncKey], releases: Sequence[str] = ()) -> Sequence[ExportFunc]:
     """Returns funcs as exporters want them, in the order of their keys; these need not be stored.
 
-    Frames without any time are not: none of the fold's sums names them, but raw traces do. One statement at most.
+    Frames without any time are not: none of the fold's sums names them, but raw traces do. Labelled is what is one
+    function in all of the `releases` that the funcs are from. Three statements at most, and two more for labels.
     """
-    sites = select_sites(project_id) if keys else frozenset()
-    return [
-        ExportFunc(
-            label_func(key.name, key.uri, key.line, key.column),
-            key.name,
-            key.uri,
-            key.line,
-            key.column,
-            categorize(key, sites),
+    code = select_code(project_id)
+    rows = [FunctionRow(0, key.name, key.uri, key.line, key.column, 0, 0, 0, 0, 0, None) for key in keys]
+    labels = code.labels
+    if labels is not None and releases:
+        ids = select_ids(project_id, keys)
+        labels.load([(release, func_id) for release in releases for func_id in ids if func_id is not None])
+        for at, func_id in enumerate(ids):
+            if func_id is not None and len({labels.id_of(release, func_id) for release in releases}) == 1:
+                label = labels.of(releases[0], func_id)
+                rows[at] = replace(rows[at], id=labels.id_of(releases[0], func_id), mapped=label)
+    return [make_export_func(code, row) for row in rows]
+
+
+def select_ids(project_id: int, keys: Sequence[FuncKey]) -> list[int | None]:
+    """Returns the stored ids of funcs, None for those without any time. One statement."""
+    digests = [func_digest(project_id, key) for key in keys]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT digest, id FROM aggregate_func WHERE project_id = %s AND digest = ANY(%s::bytea[])",
+            [project_id, digests],
         )
-        for key in keys
-    ]
+        id_of = {bytes(digest): func_id for digest, func_id in cursor}
+    return [id_of.get(digest) for digest in digests]
 
 
 def _select_interval_us(project_id: int, cell_ids: Sequence[int]) -> int:

@@ -1,6 +1,6 @@
 """The exact sums of a fine slice by func: from its views' contributions, or from raw traces where it names such."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from django.conf import settings
@@ -18,6 +18,7 @@ from aggregate.selectors.contributions import (
 )
 from aggregate.selectors.raw import RawFolder, check_kept, count_raw, fold_raw
 from aggregate.selectors.reading import Reading
+from aggregate.selectors.refs import FuncRef
 from aggregate.selectors.samples import ViewSampler
 from aggregate.selectors.slices import Slice
 from profcore.blobs import Contribution
@@ -30,25 +31,42 @@ VIEWS_PER_SUM = 200  # folded views that are summed up together: some MB
 
 @dataclass(slots=True)
 class FineSums:
-    """A fine slice's sums; those of funcs by stored id. `sample` has some of its views, or all."""
+    """A fine slice's sums; those of funcs by release and stored id. `sample` has some of its views, or all."""
 
     source: str
     views: int = 0
     truncated_views: int = 0
     traces: int = 0
     time: TimeParts = field(default_factory=TimeParts)
-    funcs: dict[int, FuncSums] = field(default_factory=dict)
+    funcs: dict[str, dict[int, FuncSums]] = field(default_factory=dict)
     sample: ViewSample | None = None
 
-    def add_funcs(self, more: Mapping[int, FuncSums]) -> None:
-        """Adds the sums of other views."""
-        names = [each.name for each in fields(FuncSums)]
-        for func_id, sums in more.items():
-            known = self.funcs.get(func_id)
-            if known is None:
-                self.funcs[func_id] = sums
-            else:
-                self.funcs[func_id] = FuncSums(*(getattr(known, name) + getattr(sums, name) for name in names))
+    def add_funcs(self, views: Iterable[tuple[str, Contribution]]) -> None:
+        """Adds the contributions of other views, each with its release."""
+        of_release: dict[str, list[Contribution]] = {}
+        for release, contribution in views:
+            of_release.setdefault(release, []).append(contribution)
+        for release, contributions in of_release.items():
+            _add_sums(self.funcs.setdefault(release, {}), sum_contributions(contributions))
+
+    def all_funcs(self) -> dict[int, FuncSums]:
+        """Returns the sums over all releases."""
+        if len(self.funcs) == 1:
+            return next(iter(self.funcs.values()))
+        sums: dict[int, FuncSums] = {}
+        for more in self.funcs.values():
+            _add_sums(sums, more)
+        return sums
+
+
+def _add_sums(sums: dict[int, FuncSums], more: Mapping[int, FuncSums]) -> None:
+    names = [each.name for each in fields(FuncSums)]
+    for func_id, each in more.items():
+        known = sums.get(func_id)
+        if known is None:
+            sums[func_id] = each
+        else:
+            sums[func_id] = FuncSums(*(getattr(known, name) + getattr(each, name) for name in names))
 
 
 def is_raw(slice_: Slice) -> bool:
@@ -72,7 +90,7 @@ def _sum_contributions(slice_: Slice, reading: Reading) -> FineSums:
         fine.truncated_views += sum(view.is_truncated for view in views)
         fine.traces += traces
         fine.time.add(sum_times(views))
-        fine.add_funcs(sum_contributions([view.contribution for view in views]))
+        fine.add_funcs((view.release, view.contribution) for view in views)
         reading.on_traces(traces)
     fine.sample = sampler.sample()
     return fine
@@ -82,21 +100,21 @@ def _sum_raw(slice_: Slice, reading: Reading) -> FineSums:
     fine = FineSums("raw")
     sampler = ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS)
     folder = RawFolder(slice_, reading, with_tree=False)
-    waiting: list[Contribution] = []
+    waiting: list[tuple[str, Contribution]] = []
     for views in iter_slice_views(slice_, reading):
         for view, fold in folder.fold(views):
             fine.views += 1
             fine.truncated_views += view.is_truncated
             fine.time.add(fold.parts)
-            waiting.append(_by_index(folder, fold))
-            sampler.add(view, fold.parts, waiting[-1])
+            waiting.append((view.release, _by_index(folder, fold)))
+            sampler.add(view, fold.parts, waiting[-1][1])
             if len(waiting) >= VIEWS_PER_SUM:
-                fine.add_funcs(sum_contributions(waiting))
+                fine.add_funcs(waiting)
                 waiting.clear()
-    fine.add_funcs(sum_contributions(waiting))
+    fine.add_funcs(waiting)
     fine.traces = folder.traces
     id_of = folder.select_ids()
-    fine.funcs = {id_of[index]: sums for index, sums in fine.funcs.items()}
+    fine.funcs = {release: {id_of[index]: each for index, each in sums.items()} for release, sums in fine.funcs.items()}
     fine.sample = sampler.sample(id_of)
     return fine
 
@@ -135,9 +153,9 @@ class SeenViews:
     seqs: Mapping[ViewKey, Collection[int]] | None = None
 
 
-def select_seen_views(slice_: Slice, *, func_id: int | None = None) -> SeenViews:
-    """Returns the views of a slice, read at once. `func_id` as in `select_slice_views`. Raises `SliceError`."""
-    views = select_slice_views(slice_, func_id=func_id)
+def select_seen_views(slice_: Slice, *, ref: FuncRef | None = None) -> SeenViews:
+    """Returns the views of a slice, read at once. `ref` as in `select_slice_views`. Raises `SliceError`."""
+    views = select_slice_views(slice_, ref=ref)
     if not is_raw(slice_):
         return SeenViews("contributions", views)
     raw = fold_raw(slice_, views)

@@ -6,14 +6,13 @@ from typing import Any, Final
 
 from django.db import connection
 
-from aggregate.selectors.categories import select_sites
+from aggregate.selectors.code import Code, FuncLabel, RowOf, select_code
 from aggregate.selectors.contributions import FuncSums
 from aggregate.selectors.fine import sum_fine
-from aggregate.selectors.labels import label_func, place_of
+from aggregate.selectors.labels import label_func, label_original, place_of
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_rolled, where_slice
 from aggregate.writes import HOTSPOT_SUMS
-from profcore.categories import categorize
 from profcore.funcs import FuncKey
 from profcore.stats.summaries import FuncSummary, Summary
 from profcore.stats.views import ViewSample
@@ -47,6 +46,8 @@ class FunctionRow:
     hidden_us: int
     views: int | None
     category: str | None = None
+    mapped: FuncLabel | None = None  # what a source map says of it
+    release: str | None = None  # the one that it is of, before it is summed up with others; None where not asked
 
     @property
     def key(self) -> FuncKey:
@@ -56,11 +57,21 @@ class FunctionRow:
     @property
     def label(self) -> str:
         """What to call it."""
+        if self.mapped is not None:
+            return label_original(self.mapped.original)
         return label_func(self.name, self.uri, self.line, self.column)
 
     @property
+    def shown_name(self) -> str:
+        """Its name, the original one where it is mapped; "" for an anonymous function."""
+        return self.name if self.mapped is None else self.mapped.original.name or ""
+
+    @property
     def place(self) -> str:
-        """`file:line:column` of its definition, "" for a built-in."""
+        """`file:line:column` of its definition, in the original where that is known; "" for a built-in."""
+        if self.mapped is not None:
+            original = self.mapped.original
+            return place_of(original.source, original.line, original.column)
         return place_of(self.uri, self.line, self.column)
 
 
@@ -76,7 +87,7 @@ class FunctionTable:
     source: str = "cells"  # or "contributions", or "raw": what the sums were taken from
     sample: ViewSample | None = None  # of a fine slice: some of the views that were looked at, or all
     truncated_views: int = 0  # of `views`: recording ended before they did, so their sums are too low
-    group_of_func: Mapping[int, str] = field(default_factory=dict)  # of groups: which funcs are summed up in which
+    row_of: RowOf | None = None  # which funcs are summed up in which row, where a row is more than one func
     # What a sample of the views says, where it was asked for: by the measure of `summary`, and by self; by row id.
     summary: Summary | None = None
     estimates: Mapping[int | str, FuncSummary] = field(default_factory=dict)
@@ -107,10 +118,12 @@ def select_functions(
     limit: int,
     categories: Sequence[str] = (),
     reading: Reading | None = None,
+    code: Code | None = None,
 ) -> FunctionTable:
-    """Returns a slice's sums and its funcs with JS or hidden time. `sort` is a key of `FUNCTION_SORTS`.
+    """Returns a slice's sums and its funcs with JS or hidden time, as the wire has them. `sort` is a key of
+    `FUNCTION_SORTS`; `aggregate.selectors.identities` sums up what is one function.
 
-    Two statements, of which one has sums and funcs of one moment; a fine slice takes more. `categories` keeps those
+    Three statements, of which one has sums and funcs of one moment; a fine slice takes more. `categories` keeps those
     funcs alone, in the list and its count; the slice's sums stay. `reading` bounds a fine slice: by default, at once.
     """
     # A category is known when its func is: with one asked for, the database cannot cut the list.
@@ -119,12 +132,42 @@ def select_functions(
         table = _select_fine(slice_, sort, cut, reading or Reading.at_once())
     else:
         table = _select_cells(slice_, sort, cut)
-    sites = select_sites(slice_.project_id) if table.functions else frozenset()
-    rows = [replace(row, category=categorize(row.key, sites)) for row in table.functions]
+    rows = describe_rows(code or select_code(slice_.project_id), table.functions)
     if not categories:
         return replace(table, functions=rows)
     kept = [row for row in rows if row.category in categories]
     return replace(table, function_count=len(kept), functions=kept[:limit])
+
+
+def select_parts(slice_: Slice, code: Code, *, reading: Reading | None = None) -> FunctionTable:
+    """Returns a slice's sums and its funcs, each release's apart: what rows by identity or group are summed up from.
+
+    Their categories are not told: of many releases each func would be held against all rules many times.
+    One statement more than `select_functions`, while the labels are not remembered.
+    """
+    if slice_.is_fine:
+        table = _select_fine(slice_, "self_ms", None, reading or Reading.at_once(), by_release=True)
+    else:
+        table = _select_cells(slice_, "self_ms", None, by_release=True)
+    return replace(table, functions=label_rows(code, table.functions))
+
+
+def describe_rows(code: Code, rows: Sequence[FunctionRow]) -> list[FunctionRow]:
+    """Returns rows with what is known of them: their labels, where they are of one release, and their categories."""
+    return [categorize_row(code, row) for row in label_rows(code, rows)]
+
+
+def categorize_row(code: Code, row: FunctionRow) -> FunctionRow:
+    """Returns a row with its category."""
+    return replace(row, category=code.categorize(row.key, row.mapped))
+
+
+def label_rows(code: Code, rows: Sequence[FunctionRow]) -> Sequence[FunctionRow]:
+    """Returns rows with their labels, where they are of one release."""
+    if code.labels is None:
+        return rows
+    code.labels.load([(row.release, int(row.id)) for row in rows if row.release is not None])
+    return [replace(row, mapped=code.label(row.release, int(row.id))) for row in rows]
 
 
 def sort_rows(rows: Sequence[FunctionRow], sort: str) -> list[FunctionRow]:
@@ -132,13 +175,20 @@ def sort_rows(rows: Sequence[FunctionRow], sort: str) -> list[FunctionRow]:
     first, second = {"total_ms": ("total_us", "self_us"), "views": ("views", "self_us")}.get(
         sort, ("self_us", "total_us")
     )
-    return sorted(rows, key=lambda row: (-(getattr(row, first) or 0), -getattr(row, second), row.id))
+    return sorted(
+        rows, key=lambda row: (-(getattr(row, first) or 0), -getattr(row, second), isinstance(row.id, str), row.id)
+    )
 
 
-def _select_fine(slice_: Slice, sort: str, limit: int | None, reading: Reading) -> FunctionTable:
+def _select_fine(
+    slice_: Slice, sort: str, limit: int | None, reading: Reading, *, by_release: bool = False
+) -> FunctionTable:
     """Sums the views' contributions, or where traces are asked for, those of their raw traces."""
     fine = sum_fine(slice_, reading)
-    rows = _name_funcs(slice_.project_id, fine.funcs)
+    parts: Sequence[tuple[str | None, Mapping[int, FuncSums]]] = (
+        list(fine.funcs.items()) if by_release else [(None, fine.all_funcs())]
+    )
+    rows = [row for release, sums in parts for row in _name_funcs(slice_.project_id, sums, release)]
     return FunctionTable(
         fine.views,
         fine.traces,
@@ -151,7 +201,7 @@ def _select_fine(slice_: Slice, sort: str, limit: int | None, reading: Reading) 
     )
 
 
-def _name_funcs(project_id: int, sums: Mapping[int, FuncSums]) -> list[FunctionRow]:
+def _name_funcs(project_id: int, sums: Mapping[int, FuncSums], release: str | None) -> list[FunctionRow]:
     ids = [func_id for func_id, each in sums.items() if each.total_us > 0 or each.hidden_us > 0]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -159,7 +209,7 @@ def _name_funcs(project_id: int, sums: Mapping[int, FuncSums]) -> list[FunctionR
                WHERE f.project_id = %s AND f.id = ANY(%s::int[])""",
             [project_id, ids],
         )
-        return [FunctionRow(*facts, **asdict(sums[facts[0]])) for facts in cursor]
+        return [replace(FunctionRow(*facts, **asdict(sums[facts[0]])), release=release) for facts in cursor]
 
 
 def load_keys(project_id: int, func_ids: Sequence[int]) -> dict[int, FuncKey]:
@@ -172,37 +222,40 @@ def load_keys(project_id: int, func_ids: Sequence[int]) -> dict[int, FuncKey]:
         return {row[0]: FuncKey(*row[1:]) for row in cursor}
 
 
-def _from_hotspots(slice_: Slice) -> str:
+def _from_hotspots(slice_: Slice, *, by_release: bool) -> str:
     """Returns where a slice's hotspots come from: from the roll-up where it can tell, the rest from cells."""
     of_cells = "FROM picked p JOIN aggregate_hotspot h ON h.project_id = %(project_id)s AND h.cell_id = p.id"
     rolled = where_rolled(slice_)
     if rolled is None:
         return of_cells
     sums = ", ".join(f"c.{name}" for name in HOTSPOT_SUMS)
-    return f"""FROM (SELECT c.func_id, {sums} FROM aggregate_dayhotspot c
+    of_group, of_cell = ("g.release,", "p.release,") if by_release else ("", "")
+    return f"""FROM (SELECT c.func_id, {of_group} {sums} FROM aggregate_dayhotspot c
                      JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id WHERE {rolled[0]}
-                     UNION ALL SELECT h.func_id, {sums.replace("c.", "h.")} {of_cells} WHERE NOT ({rolled[1]})) AS h"""
+                     UNION ALL SELECT h.func_id, {of_cell} {sums.replace("c.", "h.")} {of_cells}
+                     WHERE NOT ({rolled[1]})) AS h"""
 
 
-def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:
+def _select_cells(slice_: Slice, sort: str, limit: int | None, *, by_release: bool = False) -> FunctionTable:
     where, params = where_slice(slice_)
     order = FUNCTION_SORTS[sort]
+    of_cell, by, and_by = (", g.release", "release", ", release") if by_release else ("", "NULL::text", "")
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""WITH picked AS MATERIALIZED (SELECT c.* {FROM_CELLS} WHERE {where}),
+            f"""WITH picked AS MATERIALIZED (SELECT c.*{of_cell} {FROM_CELLS} WHERE {where}),
             whole AS (SELECT COALESCE(sum(views), 0)::bigint AS views,
                              COALESCE(sum(truncated_views), 0)::bigint AS truncated_views,
                              COALESCE(sum(traces), 0)::bigint AS traces, {SUM_PARTS} FROM picked),
             spots AS (
-                SELECT h.func_id, sum(h.self_samples)::bigint AS self_samples,
+                SELECT func_id, {by} AS release, sum(h.self_samples)::bigint AS self_samples,
                        sum(h.total_samples)::bigint AS total_samples, sum(h.self_us)::bigint AS self_us,
                        sum(h.total_us)::bigint AS total_us, sum(h.hidden_us)::bigint AS hidden_us,
                        sum(h.views)::bigint AS views
-                {_from_hotspots(slice_)}
-                GROUP BY h.func_id HAVING sum(h.total_us) > 0 OR sum(h.hidden_us) > 0),
+                {_from_hotspots(slice_, by_release=by_release)}
+                GROUP BY func_id{and_by} HAVING sum(h.total_us) > 0 OR sum(h.hidden_us) > 0),
             top AS (SELECT t.*, count(*) OVER () AS found FROM spots t ORDER BY {order} LIMIT %(limit)s)
             SELECT whole.*, COALESCE(t.found, 0), t.func_id, f.name, f.uri, f.line, f.col, t.self_samples,
-                   t.total_samples, t.self_us, t.total_us, t.hidden_us, t.views
+                   t.total_samples, t.self_us, t.total_us, t.hidden_us, t.views, t.release
             FROM whole LEFT JOIN top t ON true
                  LEFT JOIN aggregate_func f ON f.project_id = %(project_id)s AND f.id = t.func_id
             ORDER BY {order}""",
@@ -220,5 +273,7 @@ def _read_table(rows: Sequence[tuple[Any, ...]]) -> FunctionTable:  # Any: rows 
         traces=first[2],
         time=TimeParts(*first[3:parts]),
         function_count=first[parts],
-        functions=[FunctionRow(*row[parts + 1 :]) for row in rows if row[parts + 1] is not None],
+        functions=[
+            replace(FunctionRow(*row[parts + 1 : -1]), release=row[-1]) for row in rows if row[parts + 1] is not None
+        ],
     )

@@ -3,6 +3,8 @@
 from typing import Final
 from urllib.parse import urlsplit
 
+from profcore.identity import Original
+
 ANONYMOUS: Final = "(anonymous)"
 
 
@@ -14,6 +16,13 @@ def label_func(name: str, uri: str | None, line: int | None, column: int | None)
     if name:
         return name
     return f"{ANONYMOUS} {place_of(uri, line, column)}" if uri is not None else ANONYMOUS
+
+
+def label_original(original: Original) -> str:
+    """Returns the original's name, or `(anonymous) file:line:column` there."""
+    if original.name:
+        return original.name
+    return f"{ANONYMOUS} {place_of(original.source, original.line, original.column)}"
 
 
 def file_of(uri: str) -> str:

@@ -1,6 +1,6 @@
 """Uniform samples of a slice's views, with what statistics need of each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from heapq import heappush, heapreplace
@@ -9,19 +9,29 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
+from aggregate.selectors.code import RowId, RowOf
 from aggregate.selectors.contributions import SliceView
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.blobs import Contribution, decode_contributions
 from profcore.sampling import LAST_KEY, bound_of_sample, sample_key
-from profcore.stats.views import IntColumn, ViewFacts, ViewSample, sample_of, sample_of_columns, sample_of_table
+from profcore.stats.views import (
+    IntColumn,
+    ViewFacts,
+    ViewSample,
+    group_funcs,
+    sample_of,
+    sample_of_columns,
+    sample_of_table,
+    split_funcs,
+)
 from profcore.weights import TimeParts
 
-FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0)"
+FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release"
 # Every view of the slice with a key below the bound, in the uniform order. Views expire by the start of their cell:
 # where the oldest cell has some, all have.
 SAMPLED: Final = f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, c.bucket_at, c.views {FROM_CELLS} WHERE {{where}}),
+    SELECT c.project_id, c.id, c.device_class, c.bucket_at, c.views, g.release {FROM_CELLS} WHERE {{where}}),
 oldest AS (SELECT c.id FROM c WHERE c.views > 0 ORDER BY c.bucket_at, c.id LIMIT 1)
 SELECT {{columns}}, EXISTS (SELECT FROM aggregate_view o WHERE o.project_id = %(project_id)s
                             AND o.cell_id = (SELECT id FROM oldest)) AS is_complete
@@ -86,7 +96,25 @@ def _select_sampled(
 
 
 def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewFacts:  # Any: as above
-    return ViewFacts.of([r[1] for r in rows], [r[2] for r in rows], [r[3] for r in rows], [r[4] for r in rows])
+    js_us, hidden_us, device, rate, release = ([row[at] for row in rows] for at in range(1, 6))
+    return ViewFacts.of(js_us, hidden_us, device, rate, release)
+
+
+def sum_sample(
+    sample: ViewSample, row_of: RowOf, numbers: Mapping[RowId, int], *, with_totals: bool = False
+) -> ViewSample:
+    """Returns a sample with its funcs summed up in rows, by the number of each; other funcs are one more row.
+
+    `with_totals` is for functions: one of which some view ran two copies has none in the sample.
+    """
+    rest = len(numbers)
+    if row_of.by_pair:
+        sample, pairs = split_funcs(sample)
+    else:
+        pairs = [("", func_id) for func_id in sample.func_ids.tolist()]
+    rows = [row_of.of(release, func_id) for release, func_id in pairs]
+    groups = [rest if row is None else numbers.get(row, rest) for row in rows]
+    return group_funcs(sample, groups, known_totals_alone=with_totals)
 
 
 class ViewSampler:
@@ -115,6 +143,7 @@ class ViewSampler:
             [time.hidden_us for _, _, _, time, _ in rows],
             [view.device for _, _, view, _, _ in rows],
             [view.sample_rate for _, _, view, _, _ in rows],
+            [view.release for _, _, view, _, _ in rows],
         )
         contributions = (contribution for *_, contribution in rows)
         if id_of is not None:

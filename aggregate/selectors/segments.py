@@ -11,7 +11,7 @@ from aggregate.selectors.exports import select_slice_export
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
-from profcore.formats.matching import align_funcs
+from profcore.formats.matching import align_funcs, share_funcs
 from profcore.formats.pruning import prune_both, prune_export
 from profcore.formats.segments import split_by_category, sum_exports
 from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport
@@ -58,8 +58,9 @@ def select_segmented_export(
     if not segments:
         nothing = select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=is_pruned)
         return SegmentedExport(by, nothing, ())
-    whole = sum_exports([part for _, part in segments], query=slice_.query())
-    export = SegmentedExport(by, whole, segments)
+    parts = share_funcs([part for _, part in segments])
+    whole = sum_exports(parts, query=slice_.query())
+    export = SegmentedExport(by, whole, list(zip([label for label, _ in segments], parts, strict=True)))
     return _prune(export) if is_pruned else export
 
 

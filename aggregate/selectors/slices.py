@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import connection
 
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.identity import MAPPED_ID
 
 MAX_VALUES: Final = 100  # of one field; a URL of that many releases is near what proxies let through
 MAX_EPOCH_MS: Final = 253_402_300_799_999  # the end of the year 9999
@@ -21,8 +22,9 @@ LATEST: Final = datetime.max.replace(tzinfo=UTC)
 # A + in a query string that was not escaped arrives as a space.
 UNESCAPED_PLUS: Final = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)")
 
-FUNC_OVER: Final = re.compile(r"([0-9]{1,10}):([0-9]{1,9}(?:\.[0-9]{1,6})?)")
+FUNC_OVER: Final = re.compile(r"([0-9]{1,10}|m[0-9a-f]{20}):([0-9]{1,9}(?:\.[0-9]{1,6})?)")
 MAX_FUNC_ID: Final = 2**31 - 1
+FUNC_ID: Final = re.compile(r"[0-9]{1,10}")
 
 TimeRange = tuple[datetime | None, datetime | None]
 
@@ -65,7 +67,7 @@ class Slice:
     the slice when it is in any of them. `devices` and `browsers` are words of profcore.dimensions.
 
     The rest is finer than cells: a view or trace must be one of `views` or `traces`, a trace carry all `tags`
-    (key, value), and in a view each func of `func_over` (func id, µs) have a total above that.
+    (key, value), and in a view each function of `func_over` (its id, µs) have a total above that.
     """
 
     project_id: int
@@ -77,7 +79,7 @@ class Slice:
     views: tuple[UUID, ...] = ()
     traces: tuple[UUID, ...] = ()
     tags: tuple[tuple[str, str], ...] = ()
-    func_over: tuple[tuple[int, int], ...] = ()
+    func_over: tuple[tuple[int | str, int], ...] = ()
 
     @property
     def is_fine(self) -> bool:
@@ -156,14 +158,22 @@ def _read_tags(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((key, value) for key, _, value in pairs)
 
 
-def _read_func_over(values: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    pairs = []
+def _read_func_over(values: Sequence[str]) -> tuple[tuple[int | str, int], ...]:
+    pairs: list[tuple[int | str, int]] = []
     for value in _read_texts("func_over", values):
         match = FUNC_OVER.fullmatch(value)
-        if match is None or int(match[1]) > MAX_FUNC_ID:
+        func = read_func_id(match[1]) if match else None
+        if match is None or func is None:
             raise SliceError("func_over", f"func_over must be a func's id, a colon and ms; not {value[:80]!r}.")
-        pairs.append((int(match[1]), round(float(match[2]) * 1000)))
+        pairs.append((func, round(float(match[2]) * 1000)))
     return tuple(pairs)
+
+
+def read_func_id(text: str) -> int | str | None:
+    """Returns the id of a function as tables have it, None for a text that is none."""
+    if MAPPED_ID.fullmatch(text):
+        return text
+    return int(text) if FUNC_ID.fullmatch(text) and int(text) <= MAX_FUNC_ID else None
 
 
 def _read_texts(field: str, values: Sequence[str]) -> tuple[str, ...]:

@@ -1,21 +1,20 @@
 """Statistics of a slice from its views' contributions: summaries of one slice, the comparison of two."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
 from django.db import connection
 
-from aggregate.selectors.categories import group_of, select_sites
-from aggregate.selectors.functions import load_keys
+from aggregate.selectors.code import Code, RowId, select_code
+from aggregate.selectors.functions import FunctionRow, label_rows, load_keys
+from aggregate.selectors.groups import empty_group, id_of_part, name_group
 from aggregate.selectors.samples import select_marker_sample, select_view_sample
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
-from profcore.categories import NO_GROUP
 from profcore.funcs import FuncKey
-from profcore.identity import identity_of
+from profcore.identity import identity_of, without_hash
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.summaries import FuncSummary, Summary, summarise
-from profcore.stats.views import Measure, group_funcs
+from profcore.stats.views import Measure, ViewSample, group_funcs, split_funcs
 from profcore.weights import MARKERS
 
 
@@ -54,22 +53,14 @@ def select_markers(slice_: Slice) -> MarkerTable:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedFunc:
-    """What to show of an identity: the func of the head release, or of the base where it went.
+class SliceComparison:
+    """The comparison of two slices; `funcs[d.func_id]` is the row of a difference `d`, without sums.
 
-    Of a group of funcs `id` and `key.name` are its name, and `key` has no place; but a file has its URI.
+    A function's is that of the head release, or of the base where it went; of a group `id` and `name` are its name.
     """
 
-    id: int | str
-    key: FuncKey
-
-
-@dataclass(frozen=True, slots=True)
-class SliceComparison:
-    """The comparison of two slices; `funcs[d.func_id]` is the func of a difference `d`."""
-
     comparison: Comparison
-    funcs: Sequence[ComparedFunc]
+    funcs: Sequence[FunctionRow]
 
 
 def compare_slices(
@@ -80,35 +71,55 @@ def compare_slices(
     `group_by` is `function` or one of `GROUPINGS`; files are told apart without the content hash in their names.
     Raises `NoTotalsError` for totals of groups.
     """
+    code = select_code(base.project_id)
     samples = [select_view_sample(slice_) for slice_ in (base, head)]
-    wanted = np.unique(np.concatenate([sample.func_ids for sample in samples])).tolist()
-    keys = load_keys(base.project_id, wanted)
-    show = _show_func if group_by == "function" else _show_group(base.project_id, group_by)
-    index: dict[FuncKey | str, int] = {}
-    shown: list[ComparedFunc] = []
+    split = [_split(sample, code) for sample in samples]
+    keys = load_keys(base.project_id, sorted({func_id for _, pairs in split for _, func_id in pairs}))
+    identify = _identify_func(keys) if group_by == "function" else _identify_group(group_by, code)
+    index: dict[Hashable, int] = {}
+    shown: list[FunctionRow] = []
     grouped = []
-    for sample in reversed(samples):  # the head's funcs are the ones to show
+    for sample, pairs in reversed(split):  # the head's funcs are the ones to show
+        parts = [
+            FunctionRow(func, key.name, key.uri, key.line, key.column, 0, 0, 0, 0, 0, None, release=release)
+            for release, func in pairs
+            for key in [keys[func]]
+        ]
         numbers = []
-        for func_id in sample.func_ids.tolist():
-            identity, compared = show(func_id, keys[func_id])
+        for part in label_rows(code, parts):
+            identity, row = identify(part, id_of_part(code, part))
             if identity not in index:
                 index[identity] = len(shown)
-                shown.append(compared)
+                shown.append(row)
             numbers.append(index[identity])
-        grouped.append(group_funcs(sample, numbers))
+        grouped.append(group_funcs(sample, numbers, known_totals_alone=group_by == "function"))
     return SliceComparison(compare(grouped[1], grouped[0], measure=measure), shown)
 
 
-def _show_func(func_id: int, key: FuncKey) -> tuple[FuncKey | str, ComparedFunc]:
-    return identity_of(key), ComparedFunc(func_id, key)
+def _split(sample: ViewSample, code: Code) -> tuple[ViewSample, list[tuple[str, int]]]:
+    """Returns a sample with what may be two functions in two releases apart; without labels nothing may."""
+    if code.labels is not None:
+        return split_funcs(sample)
+    return sample, [("", func_id) for func_id in sample.func_ids.tolist()]
 
 
-def _show_group(project_id: int, by: str) -> Callable[[int, FuncKey], tuple[FuncKey | str, ComparedFunc]]:
-    name_of = group_of(by, select_sites(project_id))
+Identify = Callable[[FunctionRow, RowId], tuple[Hashable, FunctionRow]]
 
-    def show(_func_id: int, key: FuncKey) -> tuple[FuncKey | str, ComparedFunc]:
-        name = name_of(identity_of(key))
-        uri = name if by == "file" and name != NO_GROUP else None
-        return name, ComparedFunc(name, FuncKey(uri, None, None, name))
 
-    return show
+def _identify_func(keys: Mapping[int, FuncKey]) -> Identify:
+    def identify(part: FunctionRow, row_id: RowId) -> tuple[Hashable, FunctionRow]:
+        """Returns what a func is known by, and how to show it: an unmapped one by what its row's own func is."""
+        key = keys.get(row_id) if isinstance(row_id, int) else None
+        return identity_of(key) if key else row_id, replace(part, id=row_id, release=None)
+
+    return identify
+
+
+def _identify_group(by: str, code: Code) -> Identify:
+    name_of = name_group(by, code)
+
+    def identify(part: FunctionRow, _row_id: RowId) -> tuple[Hashable, FunctionRow]:
+        name = name_of(part if part.uri is None else replace(part, uri=without_hash(part.uri)))
+        return name, empty_group(name, by)
+
+    return identify

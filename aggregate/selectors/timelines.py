@@ -59,7 +59,7 @@ def select_timeline_export(
     return TimelineExport(
         project,
         slice_.query(),
-        make_export_funcs(slice_.project_id, funcs.keys),
+        make_export_funcs(slice_.project_id, funcs.keys, sorted({view.release for view in views})),
         views,
         link=link,
         engine_leaves=engine_leaves,

@@ -9,10 +9,12 @@ from uuid import UUID
 
 from django.db import connection
 
+from aggregate.selectors.code import RowId
 from aggregate.selectors.contributions import SliceView, select_slice_views
 from aggregate.selectors.fine import select_seen_views
 from aggregate.selectors.raw import expand_stored, load_raw_bodies, split_traces
 from aggregate.selectors.reading import Reading
+from aggregate.selectors.refs import find_ref
 from aggregate.selectors.slices import Slice, where_receipts
 from profcore.sampling import sample_key
 from profcore.tags import has_tags
@@ -177,21 +179,25 @@ def select_raw_body(project_id: int, ref: str) -> tuple[bool, bytes] | None:
     return (row[0], bytes(row[1])) if row else None
 
 
-def select_views(slice_: Slice, *, func_id: int | None, order: ViewOrder, limit: int) -> ViewTable:
-    """Returns views of a slice by what a func took in them, those alone that ran it; without one, by their JS time.
+def select_views(slice_: Slice, *, func_id: RowId | None, order: ViewOrder, limit: int) -> ViewTable:
+    """Returns views of a slice by what a function took in them, those alone that ran it; without one, by JS time.
 
     *typical* are those nearest the median, *worst* those with the most, *random* those first in the
     uniform order of samples: the same ones every time. Two statements; of `trace` and `tag`, whose views are summed
     from those traces alone, four more.
     """
     rows = []
-    seen = select_seen_views(slice_, func_id=func_id)
+    ref = None if func_id is None else find_ref(slice_.project_id, func_id)
+    seen = select_seen_views(slice_, ref=ref)
     for view in seen.views:
-        if func_id is None:
+        if ref is None:
             rows.append(ViewRow(view, view.time.js_us, view.time.js_us, view.time.hidden_us, ()))
-        elif (at := view.position_of(func_id)) is not None:
+        elif places := view.positions_of(ref):
             sums = view.contribution
-            rows.append(ViewRow(view, sums.self_us[at], sums.total_us[at], sums.hidden_us[at], ()))
+            self_us, total_us, hidden_us = (
+                sum(column[at] for at in places) for column in (sums.self_us, sums.total_us, sums.hidden_us)
+            )
+            rows.append(ViewRow(view, self_us, total_us, hidden_us, ()))
     ordered = sorted(row.self_us for row in rows)
     middle = len(ordered) // 2
     median = (ordered[middle] + ordered[-middle - 1]) / 2 if ordered else None

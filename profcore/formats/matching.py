@@ -15,8 +15,8 @@ from profcore.identity import identity_of
 def align_funcs(base: SliceExport, head: SliceExport) -> tuple[SliceExport, SliceExport]:
     """Returns both slices with one `ExportFunc` for what is one function: the head's, as far as it has it.
 
-    Mapped, a function is the same if its original source and its label are, unless a side has several such in one
-    script. Else it is the same if its identity across releases is (profcore/identity.py).
+    Where its identity is told, that decides. Else a mapped function is the same if its original source and its label
+    are, unless a side has several such in one script; others are by script, name and position (profcore/identity.py).
     """
     doubtful = _doubtful(base.funcs) | _doubtful(head.funcs)
     known: dict[Hashable, ExportFunc] = {}
@@ -26,6 +26,15 @@ def align_funcs(base: SliceExport, head: SliceExport) -> tuple[SliceExport, Slic
         replace(side, funcs=[known[_key(func, doubtful)] for func in side.funcs]) for side in (base, head)
     )
     return aligned_base, aligned_head
+
+
+def share_funcs(exports: Sequence[SliceExport]) -> list[SliceExport]:
+    """Returns slices with one `ExportFunc` for what their identities say is one function: the first that has it."""
+    known: dict[str, ExportFunc] = {}
+    return [
+        replace(each, funcs=[known.setdefault(func.identity, func) if func.identity else func for func in each.funcs])
+        for each in exports
+    ]
 
 
 def _name(func: ExportFunc) -> Hashable | None:
@@ -40,6 +49,8 @@ def _doubtful(funcs: Sequence[ExportFunc]) -> set[Hashable]:
 
 
 def _key(func: ExportFunc, doubtful: set[Hashable]) -> Hashable:
+    if func.identity is not None:
+        return func.identity
     name = _name(func)
     if name is not None and name not in doubtful:
         return name

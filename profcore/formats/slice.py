@@ -14,11 +14,15 @@ from profcore.weights import TimeParts
 
 @dataclass(frozen=True, slots=True)
 class ExportOriginal:
-    """Where a func is defined in its original source, by a source map. `line` and `column` are 1-based."""
+    """Where a func is defined in its original source, by a source map. `line` and `column` are 1-based.
+
+    `source_id` is what the caller finds the source's text by; it tells no originals apart.
+    """
 
     source: str
     line: int
     column: int
+    source_id: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,8 @@ class ExportFunc:
 
     `label` is what to call it; `name` is the (repaired) wire name. `uri`, `line` and `column` say where it is defined,
     1-based, and are None for a built-in. `category` is one of `FUNC_CATEGORIES`, or None
-    where nothing is known. All texts are hostile input.
+    where nothing is known. `identity` says which function it is across releases, None where only the rest of its facts
+    tells (profcore/identity.py). All texts are hostile input.
     """
 
     label: str
@@ -37,6 +42,7 @@ class ExportFunc:
     column: int | None = None
     category: str | None = None
     original: ExportOriginal | None = None
+    identity: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

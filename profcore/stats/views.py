@@ -29,12 +29,14 @@ class ViewFacts:
 
     `js_us` and `hidden_us` are the view's own parts of time (its hidden time, attributed or not), `device_class` the
     code of its class, `sample_rate` the share of views that were recorded where it came from (0 < rate ≤ 1).
+    `release` is the release it is of, () where nobody asks.
     """
 
     js_us: IntColumn
     hidden_us: IntColumn
     device_class: IntColumn
     sample_rate: FloatColumn
+    release: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -43,6 +45,7 @@ class ViewFacts:
         hidden_us: Sequence[int],
         device_class: Sequence[int],
         sample_rate: Sequence[float] | None = None,
+        release: Sequence[str] = (),
     ) -> "ViewFacts":
         """Makes facts from lists; without rates every view was recorded."""
         rates = np.ones(len(js_us)) if sample_rate is None else np.asarray(sample_rate, dtype=np.float64)
@@ -51,7 +54,7 @@ class ViewFacts:
             raise ValueError("facts must be of one length")
         if rates.size and not bool(np.all((rates > 0) & (rates <= 1))):
             raise ValueError("a sample rate lies above 0 and is at most 1")
-        return cls(columns[0], columns[1], columns[2], rates)
+        return cls(columns[0], columns[1], columns[2], rates, release)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +164,25 @@ def group_funcs(
     group_of: Sequence[int] | IntColumn,
     *,
     totals: tuple[IntColumn, IntColumn, IntColumn] | None = None,
+    known_totals_alone: bool = False,
 ) -> ViewSample:
     """Returns the sample by group: `group_of` gives a group id for each entry of `sample.func_ids`.
 
     Within a view a group's self and hidden time are sums over its funcs. Its total is not: a stack counts once for a
     group, however many of its funcs are on it. So totals come from the caller, from stacks, as columns of view
-    index, group id and µs; without them the measure `total` is refused. An injective `group_of` keeps the totals.
+    index, group id and µs; without them the measure `total` is refused. Where no view has two funcs of one group, as
+    when they are of different releases, totals stay known; `known_totals_alone` takes those of other groups for zero.
     """
     groups = np.asarray(group_of, dtype=np.int64)
     group_ids, index_of = np.unique(groups, return_inverse=True)
-    is_renaming = group_ids.size == groups.size
     key, position = np.unique(sample.view * group_ids.size + index_of[sample.func], return_inverse=True)
     self_us, hidden_us, total_us = (
         _sum_by(position, column, key.size) for column in (sample.self_us, sample.hidden_us, sample.total_us)
     )
     view, func = np.divmod(key, max(group_ids.size, 1))
+    is_merged = np.isin(func, func[np.bincount(position, minlength=key.size) > 1])
+    if known_totals_alone:
+        total_us = np.where(is_merged, 0, total_us)
     grouped = replace(
         sample,
         view=view,
@@ -184,9 +191,26 @@ def group_funcs(
         total_us=total_us,
         hidden_us=hidden_us,
         func_ids=group_ids,
-        has_totals=sample.has_totals and is_renaming,
+        has_totals=sample.has_totals and (known_totals_alone or not bool(is_merged.any())),
     )
     return grouped if totals is None else _with_totals(grouped, totals)
+
+
+def split_funcs(sample: ViewSample) -> tuple[ViewSample, list[tuple[str, int]]]:
+    """Returns the sample with each func of each release apart, and (release, func id) of each of its func ids.
+
+    For funcs that are not one function in all releases. Facts must tell the views' releases.
+    """
+    codes = {release: code for code, release in enumerate(dict.fromkeys(sample.facts.release))}
+    release_of = np.array([codes[release] for release in sample.facts.release], dtype=np.int64)
+    keys, func = np.unique(release_of[sample.view] * max(sample.func_count, 1) + sample.func, return_inverse=True)
+    release, func_index = np.divmod(keys, max(sample.func_count, 1))
+    names = list(codes)
+    pairs = [
+        (names[code], func_id)
+        for code, func_id in zip(release.tolist(), sample.func_ids[func_index].tolist(), strict=True)
+    ]
+    return replace(sample, func=func, func_ids=np.arange(keys.size)), pairs
 
 
 def _with_totals(sample: ViewSample, totals: tuple[IntColumn, IntColumn, IntColumn]) -> ViewSample:

@@ -119,9 +119,9 @@ def test_answers_take_a_fixed_number_of_statements(
     client: Client, shop: Project, bearer: dict[str, str], django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for address, count in [
-        ("functions/2/census", 5),  # the token, the project, the func, the sites, the census
-        ("functions/2/callers", 6),  # and cells, trees and the callers' names in its place; the sites are remembered
-        ("calltree", 5),
+        ("functions/2/census", 7),  # token, project, func, code, sites; code and census
+        ("functions/2/callers", 8),  # and cells, trees and the names in them in its place; the sites are remembered
+        ("calltree", 6),
         ("traces", 3),
         ("views", 3),
         (f"traces/{TRACE_ID}", 3),

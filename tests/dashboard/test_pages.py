@@ -198,8 +198,8 @@ def test_pages_take_a_fixed_number_of_statements(
     # session, user, project, status, releases, its people, pages, arrivals, overviews by day and release
     with django_assert_num_queries(10):
         member.get("/projects/shop/")
-    # session, user, project, functions, sites, sample, releases, status, arrivals
-    with django_assert_num_queries(9):
+    # session, user, project, functions, code, sites, sample, releases, status, arrivals
+    with django_assert_num_queries(10):
         member.get(PAGE)
 
 
