@@ -25,7 +25,7 @@ from aggregate.selectors import (
     select_status,
 )
 from aggregate.selectors.reading import SliceTooLarge
-from aggregate.selectors.requests import AXES, ENGINES
+from aggregate.selectors.requests import AXES, ENGINES, SOURCES
 from aggregate.selectors.slices import SLICE_FIELDS
 from dashboard import openapi as _registers_itself  # noqa: F401
 from dashboard.access import get_visible_project, reader_of
@@ -76,6 +76,7 @@ EXPORT_PARAMS: Final = [
     OpenApiParameter("segment", enum=SEGMENTS, description="A track for each, where the format has tracks."),
     OpenApiParameter("axis", enum=AXES, description="`time`, the default for views and traces, or `sum`."),
     OpenApiParameter("engine", enum=ENGINES, description="`leaves`: what the engine did, below the functions."),
+    OpenApiParameter("sources", enum=SOURCES, description="`content`: with the texts of original sources."),
     _many("base_release", "With `head_release`: a difference, for each page view. A release of the base."),
     _many("head_release", "A release of the head."),
 ]

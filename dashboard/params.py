@@ -44,6 +44,7 @@ def read_export_query(params: QueryDict) -> ExportQuery:
         segment=read_one(params, "segment", ""),
         axis=read_one(params, "axis", ""),
         engine=read_one(params, "engine", ""),
+        sources=read_one(params, "sources", ""),
         base_release=params.getlist("base_release"),
         head_release=params.getlist("head_release"),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, assert_never
 from urllib.parse import urlencode
 
+from aggregate.selectors.export_texts import add_texts
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.segments import select_difference_export, select_segmented_export
@@ -16,8 +17,9 @@ from profcore.formats.slice import SEGMENTS, Export
 Axis = Literal["time", "sum"]
 AXES: Final = ("time", "sum")
 ENGINES: Final = ("none", "leaves")
+SOURCES: Final = ("none", "content")
 # The fields of an export beyond its slice's and its format, in the words of the read API.
-EXPORT_FIELDS: Final = ("segment", "axis", "engine", "base_release", "head_release")
+EXPORT_FIELDS: Final = ("segment", "axis", "engine", "sources", "base_release", "head_release")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class ExportQuery:
     segment: str = ""
     axis: str = ""
     engine: str = ""
+    sources: str = ""
     base_release: Sequence[str] = ()
     head_release: Sequence[str] = ()
 
@@ -35,7 +38,7 @@ class ExportQuery:
 class ExportRequest:
     """A checked export: `kind` says which, `query` is it in the read API's words; `base` and `head` are two slices.
 
-    `is_pruned` tells whether the size guard may leave out call paths.
+    `is_pruned` tells whether the size guard may leave out call paths, `with_texts` whether texts of sources are wanted.
     """
 
     kind: Kind
@@ -44,6 +47,7 @@ class ExportRequest:
     segment: str = ""
     engine_leaves: bool = False
     is_pruned: bool = True
+    with_texts: bool = False
     base: Slice | None = None
     head: Slice | None = None
 
@@ -86,7 +90,12 @@ def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> Exp
         others = ", ".join(names_that_write(request.kind))
         detail = f"{exporter.title} has no way to write {_WORDS[request.kind]}; {others} have."
         raise SliceError(field[request.kind], detail)
-    return replace(request, is_pruned=not exporter.needs_all)
+    with_texts = query.sources == "content"
+    _refuse(
+        with_texts and not exporter.has_source_texts, "sources", f"{exporter.title} has no place for sources' texts."
+    )
+    asked = "&".join(part for part in (request.query, "sources=content" if with_texts else "") if part)
+    return replace(request, query=asked, is_pruned=not exporter.needs_all, with_texts=with_texts)
 
 
 _WORDS: Final = {
@@ -98,7 +107,7 @@ _WORDS: Final = {
 
 
 def _check_words(query: ExportQuery) -> None:
-    for field, words in (("segment", SEGMENTS), ("axis", AXES), ("engine", ENGINES)):
+    for field, words in (("segment", SEGMENTS), ("axis", AXES), ("engine", ENGINES), ("sources", SOURCES)):
         value = getattr(query, field)
         _refuse(value not in ("", *words), field, f"{field} must be one of {', '.join(words)}; not {value[:80]!r}.")
 
@@ -161,6 +170,11 @@ def select_export(
 
     Views on their clocks are bounded whatever the reading: a viewer takes no more.
     """
+    export = _select_export(request, project=project, link=link, reading=reading)
+    return add_texts(request.slice_.project_id, export) if request.with_texts else export
+
+
+def _select_export(request: ExportRequest, *, project: str, link: str | None, reading: Reading | None) -> Export:
     slice_, is_pruned = request.slice_, request.is_pruned
     match request.kind:
         case "slice":

@@ -59,6 +59,7 @@ class Exporter:
     is_packed: bool = False
     needs_all: bool = False
     has_engine_leaves: bool = False  # whether it heeds `TimelineExport.engine_leaves`
+    has_source_texts: bool = False  # whether it writes `contents`
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -95,6 +96,7 @@ FIREFOX: Final = Exporter(
     firefox.write_views,
     firefox.write_difference,
     has_engine_leaves=True,
+    has_source_texts=True,
 )
 CPUPROFILE: Final = Exporter(
     "cpuprofile",

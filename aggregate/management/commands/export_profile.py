@@ -22,7 +22,7 @@ from aggregate.selectors import (
 )
 from aggregate.selectors.fine import count_looks
 from aggregate.selectors.reading import Reading
-from aggregate.selectors.requests import AXES, ENGINES
+from aggregate.selectors.requests import AXES, ENGINES, SOURCES
 from ingest.bodies import expand
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS, FORMATS, RAW
@@ -108,6 +108,7 @@ def _add_export_arguments(parser: CommandParser) -> None:
         ("segment", SEGMENTS, "a track for each, where the format has tracks"),
         ("axis", AXES, "time, the default for views and traces, or sum"),
         ("engine", ENGINES, "leaves: what the engine did, below the functions"),
+        ("sources", SOURCES, "content: with the texts of original sources"),
     ):
         parser.add_argument(f"--{name}", dest=f"export_{name}", choices=choices, default="", help=what)
     for side in ("base", "head"):
