@@ -15,6 +15,7 @@ from dashboard import (
     project_settings,
     sharing,
     sourcemaps,
+    sources,
     views,
 )
 
@@ -27,6 +28,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/", views.show_projects, name="projects"),
     path("projects/<slug:slug>/", views.show_project, name="project"),
     path("projects/<slug:slug>/page/", views.show_page, name="page"),
+    path("projects/<slug:slug>/functions/<str:func_id>/", sources.show_function, name="function"),
     path("projects/<slug:slug>/import/", importing.show_import, name="import"),
     path(PROJECT_API + "status", api.StatusView.as_view(), name="api-status"),
     path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),
@@ -36,6 +38,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "functions", api.FunctionsView.as_view(), name="api-functions"),
     path(PROJECT_API + "markers", markers.MarkersView.as_view(), name="api-markers"),
     path(PROJECT_API + "compare", comparing.CompareView.as_view(), name="api-compare"),
+    path(PROJECT_API + "functions/<str:func_id>/source", sources.SourceView.as_view(), name="api-source"),
     path(PROJECT_API + "functions/<str:func_id>/census", drilldown.CensusView.as_view(), name="api-census"),
     path(PROJECT_API + "functions/<str:func_id>/callers", drilldown.CallersView.as_view(), name="api-callers"),
     path(PROJECT_API + "functions/<str:func_id>/callees", drilldown.CalleesView.as_view(), name="api-callees"),

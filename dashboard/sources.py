@@ -1,0 +1,110 @@
+"""A function's original source: the lines around its definition, as an answer of the read API and as a page."""
+
+from typing import Final
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from aggregate.selectors import FunctionRow, Slice, select_census, select_func
+from aggregate.selectors.originals import SourceExcerpt, select_excerpt
+from aggregate.selectors.slices import read_func_id
+from dashboard.access import get_visible_project
+from dashboard.api import ERRORS
+from dashboard.drilldown import FuncView
+from dashboard.drilldown_shapes import FuncShape, encode_func
+from dashboard.highlighting import highlight_lines
+from dashboard.shapes import Json, Shape
+from dashboard.views import private_page
+from ingest.models import Project
+from profcore.source_links import make_link
+
+NOTE: Final = "The line says where the function is defined. The browser never says which of its lines were running."
+CENSUS_ROWS: Final = 20
+
+
+class LineShape(Shape):
+    number = serializers.IntegerField()
+    text = serializers.CharField(allow_blank=True)
+    is_cut = serializers.BooleanField(help_text="A very long line: this is a part of it.")
+
+
+class ExcerptShape(Shape):
+    path = serializers.CharField(help_text="As it is in every release.")
+    line = serializers.IntegerField(help_text="Where the function is defined, from 1.")
+    column = serializers.IntegerField(help_text="From 1, in UTF-16 units.")
+    line_count = serializers.IntegerField(help_text="Of the whole source; 0 where its text is not kept.")
+    lines = LineShape(many=True, help_text="Those around the definition; none where the map came without the text.")
+
+
+class FunctionSourceShape(Shape):
+    """Where a function is defined, and the lines around."""
+
+    function = FuncShape()
+    source = ExcerptShape(allow_null=True, help_text="null where no source map says where it is from.")  # type: ignore[assignment]  # a word of DRF's own
+    link = serializers.CharField(allow_null=True, help_text="By the project's `source_link_template`.")
+    note = serializers.CharField()
+
+
+class SourceView(FuncView):
+    @extend_schema(operation_id="source", responses={200: FunctionSourceShape, **ERRORS})
+    def get(self, request: Request, slug: str, func_id: str) -> Response:
+        """The original source around a function's definition, for members and tokens of the project."""
+        func = self.get_func(func_id)
+        excerpt = select_excerpt(self.project.pk, func)
+        answer = {
+            "function": encode_func(func),
+            "source": excerpt and encode_excerpt(excerpt),
+            "link": link_of_source(self.project, func),
+            "note": NOTE,
+        }
+        return Response(answer)
+
+
+def encode_excerpt(excerpt: SourceExcerpt) -> Json:
+    return {
+        "path": excerpt.path,
+        "line": excerpt.line,
+        "column": excerpt.column,
+        "line_count": excerpt.line_count,
+        "lines": [{"number": line.number, "text": line.text, "is_cut": line.is_cut} for line in excerpt.lines],
+    }
+
+
+def link_of_source(project: Project, func: FunctionRow) -> str | None:
+    """Returns where a person reads a function's source in the project's repository; None where nothing says."""
+    if func.mapped is None or func.release is None:
+        return None
+    original = func.mapped.original
+    return make_link(
+        project.source_link_template,
+        release=func.release,
+        path=original.source,
+        line=original.line,
+        column=original.column,
+    )
+
+
+@private_page
+def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    asked = read_func_id(func_id)
+    func = None if asked is None else select_func(project.pk, asked)
+    if func is None:
+        raise Http404("There is no such function.")
+    excerpt = select_excerpt(project.pk, func)
+    lines = excerpt.lines if excerpt else ()
+    html = highlight_lines([line.text for line in lines], excerpt.path if excerpt else "")
+    context = {
+        "project": project,
+        "func": func,
+        "excerpt": excerpt,
+        "lines": list(zip(lines, html, strict=True)),
+        "link": link_of_source(project, func),
+        "census": select_census(Slice(project.pk), func.id, "release").rows[:CENSUS_ROWS],
+        "note": NOTE,
+    }
+    return render(request, "dashboard/function.html", context)
