@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 from dashboard import (
     api,
+    code,
     comparing,
     drilldown,
     importing,
@@ -36,6 +37,9 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "overview", overview.OverviewView.as_view(), name="api-overview"),
     path(PROJECT_API + "settings", project_settings.SettingsView.as_view(), name="api-settings"),
     path(PROJECT_API + "functions", api.FunctionsView.as_view(), name="api-functions"),
+    path(PROJECT_API + "code", code.CodeView.as_view(), name="api-code"),
+    path(PROJECT_API + "code/preview", code.CodePreviewView.as_view(), name="api-code-preview"),
+    path(PROJECT_API + "matches", code.MatchesView.as_view(), name="api-matches"),
     path(PROJECT_API + "markers", markers.MarkersView.as_view(), name="api-markers"),
     path(PROJECT_API + "compare", comparing.CompareView.as_view(), name="api-compare"),
     path(PROJECT_API + "functions/<str:func_id>/source", sources.SourceView.as_view(), name="api-source"),

@@ -34,8 +34,11 @@ API_ADDRESSES = [
     API + "jobs",
     API + "sourcemaps",
     API + "functions/1/source",
+    API + "code",
+    API + "matches?base_release=1.0.0&head_release=1.0.0",
 ]
 # Jobs are started and cancelled, and have tests of their own.
+CODE_PREVIEW_ADDRESS = API + "code/preview"  # takes a body: test_api_code
 JOB_ADDRESSES = [API + f"jobs/{TRACE}", API + f"jobs/{TRACE}/result"]
 READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith(("jobs", "sourcemaps"))]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
@@ -53,6 +56,7 @@ def test_every_address_that_names_a_project_is_tried_here() -> None:
             *ADMIN_ADDRESSES,
             *JOB_ADDRESSES,
             RAW_ADDRESS,
+            CODE_PREVIEW_ADDRESS,
         ]
     }
     assert tried | OPEN_ADDRESSES == {pattern.name for pattern in urls.urlpatterns}

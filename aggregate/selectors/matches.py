@@ -1,0 +1,66 @@
+"""Functions that a new release seems to have moved or renamed: offered as matches, never taken for one unasked."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from aggregate.selectors.code import RowId, select_code
+from aggregate.selectors.functions import FunctionRow
+from aggregate.selectors.groups import select_groups
+from aggregate.selectors.slices import Slice
+
+Reason = Literal["body", "name"]
+MAX_MATCHES: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FuncMatch:
+    """A function of the base that is gone, and one that came with the head. `reason` says what they have in common."""
+
+    gone: FunctionRow
+    came: FunctionRow
+    reason: Reason
+
+
+def select_matches(base: Slice, head: Slice) -> Sequence[FuncMatch]:
+    """Returns which functions that are gone may be which that came, the costliest first.
+
+    They have one body, but for names (`body`); or one name in one source, of several that have it (`name`). Where more
+    than one on a side would do, none is offered. Without source maps there is nothing to tell.
+    """
+    if select_code(base.project_id).labels is None:
+        return []
+    sides = [{row.id: row for row in select_groups(each).functions if row.mapped} for each in (base, head)]
+    gone = {row_id: row for row_id, row in sides[0].items() if row_id not in sides[1]}
+    came = {row_id: row for row_id, row in sides[1].items() if row_id not in sides[0]}
+    matches: list[FuncMatch] = []
+    reasons: tuple[tuple[Reason, Callable[[FunctionRow], Hashable | None]], ...] = (("body", _body), ("name", _name))
+    for reason, key_of in reasons:
+        for old, new in _pair(gone, came, key_of):
+            matches.append(FuncMatch(gone.pop(old), came.pop(new), reason))
+    return sorted(matches, key=lambda match: -(match.gone.self_us + match.came.self_us))[:MAX_MATCHES]
+
+
+def _body(row: FunctionRow) -> Hashable | None:
+    return row.mapped.original.body_hash if row.mapped else None
+
+
+def _name(row: FunctionRow) -> Hashable | None:
+    original = row.mapped.original if row.mapped else None
+    return (original.source, original.name) if original is not None and original.name else None
+
+
+def _pair(
+    gone: dict[RowId, FunctionRow], came: dict[RowId, FunctionRow], key_of: Callable[[FunctionRow], Hashable | None]
+) -> list[tuple[RowId, RowId]]:
+    old, new = _alone(gone, key_of), _alone(came, key_of)
+    return [(row_id, new[key]) for key, row_id in old.items() if key in new]
+
+
+def _alone(rows: dict[RowId, FunctionRow], key_of: Callable[[FunctionRow], Hashable | None]) -> dict[Hashable, RowId]:
+    """Returns the rows by key that are the only ones of theirs."""
+    found: dict[Hashable, list[RowId]] = {}
+    for row_id, row in rows.items():
+        if (key := key_of(row)) is not None:
+            found.setdefault(key, []).append(row_id)
+    return {key: ids[0] for key, ids in found.items() if len(ids) == 1}

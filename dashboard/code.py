@@ -1,0 +1,220 @@
+"""`code`: what a project says of its own code, and what that would change; `matches`: what seems to be one function."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from aggregate.selectors.matches import FuncMatch, select_matches
+from aggregate.selectors.previews import CodePreview, preview_code
+from dashboard.access import may_administer
+from dashboard.api import ERRORS, ProjectView
+from dashboard.comparing import COMMON_PARAMS, read_releases
+from dashboard.drilldown_shapes import FuncShape, encode_func
+from dashboard.params import ParamError
+from dashboard.shapes import Json, Shape, define_shape
+from ingest.models import ApiToken
+from profcore.code_rules import CodeRuleError, CodeSpec, read_code_rules
+from profcore.parties import known_parties
+from profcore.source_links import TemplateError, check_template
+
+NO_GROUP: Final = "(none)"
+RULES: Final[dict[str, Any]] = {  # Any: a JSON Schema
+    "type": "object",
+    "properties": {name: {"type": "array", "items": {"type": "object"}} for name in CodeSpec.__struct_fields__},
+    "additionalProperties": False,
+}
+CHANGES: Final[dict[str, Any]] = {  # Any: as above
+    "type": "object",
+    "properties": {"rules": RULES, "source_link_template": {"type": "string"}},
+    "additionalProperties": False,
+}
+PREVIEWED: Final[dict[str, Any]] = {  # Any: as above
+    "type": "object",
+    "properties": {"rules": RULES},
+    "required": ["rules"],
+    "additionalProperties": False,
+}
+
+
+class CodeShape(Shape):
+    """What the project says of its code."""
+
+    rules = serializers.DictField(help_text="categories, parties, packages, same_funcs (docs/identity.md).")
+    source_link_template = serializers.CharField(allow_blank=True)
+    third_parties = serializers.CharField(help_text="The list that names known third parties, and its version.")
+    may_change = serializers.BooleanField()
+
+
+ChangeShape = define_shape(
+    "ChangeShape",
+    "What a function is, and would be.",
+    {
+        "kind": serializers.CharField(help_text="category, package or party."),
+        "from": serializers.CharField(allow_null=True),
+        "to": serializers.CharField(allow_null=True),
+    },
+)
+
+
+class MovedShape(Shape):
+    function = FuncShape()
+    changes = ChangeShape(many=True)
+
+
+class PreviewShape(Shape):
+    """How many of the newest functions are of each group now, and would be."""
+
+    function_count = serializers.IntegerField(help_text="Those looked at.")
+    before = serializers.DictField(help_text="By category, package and party: how many functions.")
+    after = serializers.DictField()
+    moved_count = serializers.IntegerField()
+    moved = MovedShape(many=True, help_text="Some of them.")
+
+
+MatchShape = define_shape(
+    "MatchShape",
+    "A function that is gone, and one that came: they may be one.",
+    {
+        "from": FuncShape(),
+        "to": FuncShape(),
+        "reason": serializers.ChoiceField(["body", "name"], help_text="What they have in common."),
+    },
+)
+
+
+class MatchesShape(Shape):
+    matches = MatchShape(many=True)
+
+
+class CodeView(ProjectView):
+    @extend_schema(operation_id="code", responses={200: CodeShape, **ERRORS})
+    def get(self, request: Request, slug: str) -> Response:
+        """What the project says of its own code: rules, overrides, and where a person reads it."""
+        return Response(self.encode())
+
+    @extend_schema(
+        operation_id="change_code",
+        request={"application/json": CHANGES},
+        responses={
+            200: CodeShape,
+            **ERRORS,
+            403: OpenApiResponse(description="Only admins with a session change it; a token reads."),
+        },
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Replaces the rules, or the link template, or both. For admins. Nothing folded changes."""
+        if not self.may_change():
+            raise PermissionDenied("Only the project's admins change what it says of its code; a token reads.")
+        changes = read_changes(request.data, ("rules", "source_link_template"))
+        if "rules" in changes:
+            read_rules(changes["rules"])
+            self.project.code_rules = changes["rules"]
+        if "source_link_template" in changes:
+            self.project.source_link_template = read_template(changes["source_link_template"])
+        self.project.save(update_fields=["code_rules", "source_link_template"])
+        return Response(self.encode())
+
+    def may_change(self) -> bool:
+        reader = self.request.auth if isinstance(self.request.auth, ApiToken) else self.request.user
+        return may_administer(reader, self.project)
+
+    def encode(self) -> Json:
+        listed = known_parties()
+        return {
+            "rules": self.project.code_rules,
+            "source_link_template": self.project.source_link_template,
+            "third_parties": f"{listed.package} {listed.version} ({listed.licence})",
+            "may_change": self.may_change(),
+        }
+
+
+class CodePreviewView(ProjectView):
+    @extend_schema(
+        operation_id="preview_code",
+        request={"application/json": PREVIEWED},
+        responses={200: PreviewShape, **ERRORS},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """What rules would change, by the project's newest functions. Nothing is stored."""
+        changes = read_changes(request.data, ("rules",))
+        rules = read_rules(changes.get("rules"))
+        return Response(encode_preview(preview_code(self.project.pk, rules)))
+
+
+class MatchesView(ProjectView):
+    known_params = ("base_release", "head_release", "page", "from", "to", "device", "browser")
+
+    @extend_schema(
+        operation_id="matches",
+        parameters=[
+            OpenApiParameter("base_release", str, many=True, required=True, description="A release. Repeatable."),
+            OpenApiParameter("head_release", str, many=True, required=True, description="A release. Repeatable."),
+            *COMMON_PARAMS,
+        ],
+        responses={200: MatchesShape, **ERRORS},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Which functions that are gone may be which that came: moved or renamed. An override makes them one."""
+        common = self.resolve_slice()
+        base, head = (
+            replace(common, releases=read_releases(request.query_params, field))
+            for field in ("base_release", "head_release")
+        )
+        return Response({"matches": [encode_match(match) for match in select_matches(base, head)]})
+
+
+def read_changes(changes: object, known: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON, checked by its readers
+    if not isinstance(changes, dict):
+        raise ParamError("$", "The body must be a JSON object.")
+    for name in changes:
+        if name not in known:
+            raise ParamError(str(name)[:80], f"{str(name)[:80]} is not known; known are {', '.join(known)}.")
+    return changes
+
+
+def read_rules(rules: object) -> Any:  # Any: CodeRules; mypy takes msgspec's fields for Any
+    """Returns rules ready to be used. Raises `ParamError`, which names the rule."""
+    try:
+        return read_code_rules(rules)
+    except CodeRuleError as error:
+        raise ParamError(f"rules.{error.field}"[:80], error.detail) from None
+
+
+def read_template(template: object) -> str:
+    if not isinstance(template, str):
+        raise ParamError("source_link_template", "source_link_template must be a text; an empty one for no links.")
+    try:
+        if template:
+            check_template(template)
+    except TemplateError as error:
+        raise ParamError("source_link_template", f"source_link_template: {error}.") from None
+    return template
+
+
+def encode_preview(preview: CodePreview) -> Json:
+    return {
+        "function_count": preview.func_count,
+        "before": {kind: _encode_counts(counts) for kind, counts in preview.before.items()},
+        "after": {kind: _encode_counts(counts) for kind, counts in preview.after.items()},
+        "moved_count": preview.moved_count,
+        "moved": [
+            {
+                "function": encode_func(moved.func),
+                "changes": [{"kind": kind, "from": was, "to": will} for kind, (was, will) in moved.changes.items()],
+            }
+            for moved in preview.moved
+        ],
+    }
+
+
+def _encode_counts(counts: Any) -> dict[str, int]:  # Any: a Counter
+    return {name or NO_GROUP: count for name, count in counts.most_common()}
+
+
+def encode_match(match: FuncMatch) -> Json:
+    return {"from": encode_func(match.gone), "to": encode_func(match.came), "reason": match.reason}
