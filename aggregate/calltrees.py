@@ -1,44 +1,107 @@
-"""Call trees in the database: each fold appends a piece; when a cell has many, its newest are merged.
+"""Call trees in the database: each fold appends a piece; when a cell, or a day, has many, its newest are merged.
 
 Pieces grow geometrically from new to old, so that a node is rewritten a logarithmic number of times, and the whole
 tree of a heavy page is never rewritten for one trace.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import connection
 
-from profcore.blobs import decode_call_tree, encode_call_tree
+from profcore.blobs import decode_call_tree, decode_call_trees, encode_call_tree
 from profcore.calltree import CallTree, CallTreeBuilder, merge_call_trees
+from profcore.summing import CallTreeSum
+
+Key = tuple[Any, ...]  # what a tree is of, as its table has it
+
+
+@dataclass(frozen=True, slots=True)
+class TreeTable:
+    """A table of pieces: the columns that say what a tree is of, with their types."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+
+    @property
+    def key(self) -> str:
+        """The columns as a list."""
+        return ", ".join(name for name, _ in self.columns)
+
+    @property
+    def arrays(self) -> str:
+        """Parameters for an array of each column."""
+        return ", ".join(f"%b::{kind}[]" for _, kind in self.columns)
+
+
+CELL_TREES: Final = TreeTable("aggregate_calltreepiece", (("cell_id", "int"),))
+DAY_TREES: Final = TreeTable("aggregate_daytreepiece", (("group_id", "int"), ("day_at", "timestamptz")))
+
+
+class StoredTreeSum:
+    """The sum of stored trees. So many wait to be summed up together as have `TREE_BATCH_NODES` call nodes.
+
+    `check_nodes` is told how large the sum has grown; what it raises ends it.
+    """
+
+    def __init__(self, check_nodes: Callable[[int], object] = lambda _: None) -> None:
+        self._check_nodes = check_nodes
+        self._sum = CallTreeSum()
+        self._blobs: list[bytes] = []
+        self._nodes = 0
+
+    def add(self, blob: bytes, nodes: int) -> None:
+        """Adds a tree of so many nodes."""
+        if self._nodes + nodes > settings.TREE_BATCH_NODES:
+            self._add_waiting()
+        self._blobs.append(blob)
+        self._nodes += nodes
+
+    def tree(self) -> CallTree:
+        """Returns the sum."""
+        self._add_waiting()
+        return self._sum.tree()
+
+    def _add_waiting(self) -> None:
+        if self._blobs:
+            self._sum.add(decode_call_trees(self._blobs))
+            self._check_nodes(self._sum.size)
+            self._blobs, self._nodes = [], 0
 
 
 def append_call_trees(project_id: int, trees: Sequence[tuple[int, CallTree]]) -> None:
     """Adds a tree to each cell's. `trees` is sorted by cell id; call under the groups' locks."""
-    trees = [(cell_id, tree) for cell_id, tree in trees if len(tree)]
+    append_pieces(CELL_TREES, project_id, [((cell_id,), tree) for cell_id, tree in trees])
+
+
+def append_pieces(table: TreeTable, project_id: int, trees: Sequence[tuple[Key, CallTree]]) -> None:
+    """Adds trees to those of a table, each to that of its key. `trees` is sorted; call under the groups' locks."""
+    trees = [(key, tree) for key, tree in trees if len(tree)]
     if not trees:
         return
-    pieces = _load_piece_sizes(project_id, [cell_id for cell_id, _ in trees])
-    stale: list[tuple[int, int]] = []
-    merging: dict[int, list[int]] = {}
-    for cell_id, tree in trees:
-        known = pieces.get(cell_id, [])
+    pieces = _load_piece_sizes(table, project_id, [key for key, _ in trees])
+    stale: list[Key] = []
+    merging: dict[Key, list[int]] = {}
+    for key, tree in trees:
+        known = pieces.get(key, [])
         if len(known) + 1 > settings.CALLTREE_MAX_PIECES:
-            merging[cell_id] = pick_newest(known, len(tree))
-            stale.extend((cell_id, piece) for piece in merging[cell_id])
-    blobs = _take_pieces(project_id, stale)
+            merging[key] = pick_newest(known, len(tree))
+            stale.extend((*key, piece) for piece in merging[key])
+    blobs = _take_pieces(table, project_id, stale)
     rows = []
-    for cell_id, tree in trees:
+    for key, tree in trees:
         merged = tree
-        if cell_id in merging:
-            older = [decode_call_tree(blobs[cell_id, piece]) for piece in merging[cell_id]]
+        if key in merging:
+            older = [decode_call_tree(blobs[*key, piece]) for piece in merging[key]]
             merged = merge_call_trees([*older, tree])
-        next_id = max((piece for piece, _ in pieces.get(cell_id, [])), default=0) + 1
-        rows.append((cell_id, next_id, len(merged), encode_call_tree(merged)))
+        next_id = max((piece for piece, _ in pieces.get(key, [])), default=0) + 1
+        rows.append((*key, next_id, len(merged), encode_call_tree(merged)))
     with connection.cursor() as cursor:
         cursor.execute(
-            """INSERT INTO aggregate_calltreepiece (project_id, cell_id, id, node_count, blob)
-               SELECT %s, * FROM unnest(%b::int[], %b::int[], %b::int[], %b::bytea[])""",
+            f"""INSERT INTO {table.name} (project_id, {table.key}, id, node_count, blob)
+                SELECT %s, * FROM unnest({table.arrays}, %b::int[], %b::int[], %b::bytea[])""",
             [project_id, *(list(column) for column in zip(*rows, strict=True))],
         )
 
@@ -58,29 +121,32 @@ def pick_newest(pieces: Sequence[tuple[int, int]], new_nodes: int) -> list[int]:
     return picked[::-1]
 
 
-def _load_piece_sizes(project_id: int, cell_ids: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
-    sizes: dict[int, list[tuple[int, int]]] = {}
+def _load_piece_sizes(table: TreeTable, project_id: int, keys: Sequence[Key]) -> dict[Key, list[tuple[int, int]]]:
+    sizes: dict[Key, list[tuple[int, int]]] = {}
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT cell_id, id, node_count FROM aggregate_calltreepiece
-               WHERE project_id = %s AND cell_id = ANY(%b::int[]) ORDER BY cell_id, id""",
-            [project_id, list(cell_ids)],
+            f"""SELECT {table.key}, id, node_count FROM {table.name} JOIN unnest({table.arrays}) AS k ({table.key})
+                USING ({table.key}) WHERE project_id = %s ORDER BY {table.key}, id""",
+            [*(list(column) for column in zip(*keys, strict=True)), project_id],
         )
-        for cell_id, piece, nodes in cursor:
-            sizes.setdefault(cell_id, []).append((piece, nodes))
+        for *key, piece, nodes in cursor:
+            sizes.setdefault(tuple(key), []).append((piece, nodes))
     return sizes
 
 
-def _take_pieces(project_id: int, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
+def _take_pieces(table: TreeTable, project_id: int, keys: Sequence[Key]) -> dict[Key, bytes]:
+    """Removes pieces; `keys` end with the id of one, and so do those of what is returned."""
     if not keys:
         return {}
+    names = [*(name for name, _ in table.columns), "id"]
     with connection.cursor() as cursor:
         cursor.execute(
-            """DELETE FROM aggregate_calltreepiece p USING unnest(%b::int[], %b::int[]) AS k (cell_id, id)
-               WHERE p.project_id = %s AND p.cell_id = k.cell_id AND p.id = k.id RETURNING p.cell_id, p.id, p.blob""",
-            [[cell_id for cell_id, _ in keys], [piece for _, piece in keys], project_id],
+            f"""DELETE FROM {table.name} p USING unnest({table.arrays}, %b::int[]) AS k ({", ".join(names)})
+                WHERE p.project_id = %s AND {" AND ".join(f"p.{name} = k.{name}" for name in names)}
+                RETURNING {", ".join(f"p.{name}" for name in names)}, p.blob""",
+            [*(list(column) for column in zip(*keys, strict=True)), project_id],
         )
-        return {(cell_id, piece): bytes(blob) for cell_id, piece, blob in cursor}
+        return {tuple(key): bytes(blob) for *key, blob in cursor}
 
 
 def take_call_trees(project_id: int, moves: Sequence[tuple[int, int]]) -> dict[int, CallTree]:

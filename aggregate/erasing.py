@@ -9,9 +9,9 @@ from django.db import connection, transaction
 from aggregate.batch import FoldedBatch, ViewKey, fold_claim, intern_batch_funcs, load_cell_keys
 from aggregate.calltrees import append_call_trees, take_call_trees
 from aggregate.claims import Claim
-from aggregate.day_hotspots import rebuild_day_hotspots
 from aggregate.interning import settle_known_cells
 from aggregate.locks import lock_groups
+from aggregate.rolling import rebuild_days
 from aggregate.stragglers import count_without_row, load_folded, views_of
 from aggregate.writes import (
     CellDelta,
@@ -86,7 +86,7 @@ def _erase_from_group(project_id: int, key: ViewKey, erasure: Erasure) -> None:
     erasure.traces += _delete_rows(project_id, key)
     if stored is not None:
         _clear_empty(project_id, stored.cell_id)
-        rebuild_day_hotspots(project_id, [stored.cell_id])
+        rebuild_days(project_id, [stored.cell_id])
 
 
 def delta_of(view: StoredView) -> CellDelta:

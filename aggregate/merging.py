@@ -12,9 +12,9 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.calltrees import append_call_trees, take_call_trees
-from aggregate.day_hotspots import rebuild_day_hotspots
 from aggregate.locks import hold_merges, lock_groups
 from aggregate.models import Cell
+from aggregate.rolling import rebuild_days
 from aggregate.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta, add_delta, add_to_cells, load_cells, negate
 from ingest.groups import allocate_ids
 from profcore.fold import FOLD_VERSION
@@ -76,9 +76,9 @@ def merge_day(day: GroupDay) -> None:
         add_to_cells(day.project_id, sorted(deltas.items(), key=lambda row: row[0]))
         pairs = sorted(into.items())
         _move_rows(day.project_id, pairs)
-        rebuild_day_hotspots(day.project_id, sorted(set(into.values())))
         trees = take_call_trees(day.project_id, pairs)
         append_call_trees(day.project_id, sorted(trees.items(), key=lambda row: row[0]))
+        rebuild_days(day.project_id, sorted(set(into.values())))
 
 
 def _load_hours(day: GroupDay) -> dict[int, tuple[int, int]]:
@@ -123,6 +123,7 @@ def _empty_day(day: GroupDay, cell_id: int, device_class: int, browser: int) -> 
         group_id=day.group_id,
         bucket_at=day.day_at,
         grain=Cell.Grain.DAY,
+        is_rolled=True,
         device_class=device_class,
         browser=browser,
         fold_version=FOLD_VERSION,
@@ -151,7 +152,7 @@ def _move_rows(project_id: int, pairs: list[tuple[int, int]]) -> None:
             params,
         )
         cursor.execute(
-            f"""UPDATE aggregate_cell c SET merged_into = m.day, marker_us = NULL FROM {moved}
+            f"""UPDATE aggregate_cell c SET merged_into = m.day, is_rolled = true, marker_us = NULL FROM {moved}
                 WHERE c.id = m.hour AND c.project_id = %s""",
             params,
         )

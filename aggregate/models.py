@@ -67,6 +67,7 @@ class Cell(TimeParts):
     device_class = models.SmallIntegerField()
     browser = models.SmallIntegerField()
     merged_into = models.IntegerField(null=True)
+    is_rolled = models.BooleanField(default=False, db_default=False)  # its hotspots and tree are in those of its day
     fold_version = models.SmallIntegerField()
     views = models.BigIntegerField()
     truncated_views = models.BigIntegerField(db_default=0)
@@ -82,6 +83,7 @@ class Cell(TimeParts):
             models.Index(
                 fields=["bucket_at"], name="cell_to_merge", condition=models.Q(grain=0, merged_into__isnull=True)
             ),
+            models.Index(fields=["bucket_at"], name="cell_to_roll", condition=models.Q(is_rolled=False)),
             models.Index(fields=["project", "bucket_at"], name="cell_by_bucket"),
         ]
 
@@ -107,7 +109,7 @@ class Hotspot(models.Model):
 
 
 class DayHotspot(models.Model):
-    """The roll-up of hotspots: one func's sums in all day cells of a group's UTC day. Made anew with them."""
+    """The roll-up of hotspots: one func's sums in all rolled cells of a group's UTC day. Changed with them."""
 
     pk = models.CompositePrimaryKey("project_id", "group_id", "day_at", "func_id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
@@ -158,6 +160,18 @@ class CallTreePiece(models.Model):
     pk = models.CompositePrimaryKey("project_id", "cell_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     cell_id = models.IntegerField()
+    id = models.IntegerField()
+    node_count = models.IntegerField()
+    blob = models.BinaryField()
+
+
+class DayTreePiece(models.Model):
+    """One blob of the roll-up of call trees: that of all rolled cells of a group's UTC day. As pieces of cells."""
+
+    pk = models.CompositePrimaryKey("project_id", "group_id", "day_at", "id")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    group_id = models.IntegerField()
+    day_at = models.DateTimeField()
     id = models.IntegerField()
     node_count = models.IntegerField()
     blob = models.BinaryField()

@@ -175,7 +175,7 @@ def _expire_cells(project_id: int, before: datetime, expired: Expired) -> None:
                 "DELETE FROM aggregate_cell WHERE project_id = %s AND id = ANY(%s::int[])", [project_id, cell_ids]
             )
             expired.cells += cursor.rowcount
-            for table in ("aggregate_pageday", "aggregate_dayhotspot"):
+            for table in ("aggregate_pageday", "aggregate_dayhotspot", "aggregate_daytreepiece"):
                 cursor.execute(
                     f"DELETE FROM {table} WHERE project_id = %s AND group_id = %s AND day_at < %s",
                     [project_id, group_id, before],

@@ -12,9 +12,9 @@ from aggregate.batch import FoldedBatch, Rejection, ViewKey, fold_claim, intern_
 from aggregate.calltrees import append_call_trees
 from aggregate.child import CrashedAlone
 from aggregate.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
-from aggregate.day_hotspots import rebuild_day_hotspots
 from aggregate.interning import CellKey, intern_cells, settle_cells
 from aggregate.locks import lock_groups
+from aggregate.rolling import add_to_days
 from aggregate.stragglers import ViewsExpired, rebuild_views
 from aggregate.writes import (
     CellDelta,
@@ -150,8 +150,8 @@ def _write_effects(
         return
     add_to_cells(project_id, deltas)
     add_to_hotspots(project_id, deltas)
-    rebuild_day_hotspots(project_id, [cell_id for cell_id, _ in deltas])
     append_call_trees(project_id, trees)
+    add_to_days(project_id, deltas, trees)
     write_views(project_id, sorted(views, key=lambda view: (view.view_id, view.group_id)))
 
 

@@ -9,6 +9,7 @@ from django.db import InterfaceError, OperationalError
 
 from aggregate.merging import merge_old_hours
 from aggregate.retention import expire_all
+from aggregate.rolling import roll_up_hours
 from aggregate.services import BatchOutcome, fold_pending_batch
 from aggregate.sourcemaps.labelling import label_in_turn
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
@@ -53,6 +54,12 @@ def symbolicate() -> None:
 def merge_hours() -> None:
     """Merges the hours of past days into days."""
     merge_old_hours(datetime.now(UTC))
+
+
+@shared_task(name="aggregate.roll_up_hours", ignore_result=True)
+def roll_up_hours_that_ended() -> None:
+    """Adds the hotspots of hours that are over to those of their day."""
+    roll_up_hours(datetime.now(UTC))
 
 
 @shared_task(name="aggregate.expire", ignore_result=True)

@@ -6,7 +6,7 @@ A value that cannot be read stops the start with one sentence that names the var
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -71,3 +71,16 @@ def read_database(name: str, default: str, environ: Mapping[str, str] = os.envir
         "PORT": str(options.pop("port", None) or url.port or ""),
         "OPTIONS": dict(options),
     }
+
+
+def make_broker_url(redis_url: str) -> str:
+    """Returns a `redis://`, `rediss://` or `unix://` address as Celery wants it: it has words of its own for sockets.
+
+    Of a `unix://` address it would ignore which database is meant, so that wake-ups and their flags were apart.
+    """
+    url = urlsplit(redis_url)
+    if url.scheme != "unix":
+        return redis_url
+    names = {"db": "virtual_host"}
+    query = urlencode([(names.get(name, name), value) for name, value in parse_qsl(url.query)])
+    return f"redis+socket://{url.netloc}{url.path}{'?' if query else ''}{query}"

@@ -3,10 +3,16 @@
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404
+from rest_framework.request import Request
 
 from ingest.models import ApiToken, Membership, Project
 
 Reader = User | AbstractBaseUser | AnonymousUser | ApiToken
+
+
+def reader_of(request: Request) -> Reader:
+    """Returns who asks the read API: the token, where there is one, else the user."""
+    return request.auth if isinstance(request.auth, ApiToken) else request.user
 
 
 def visible_projects(reader: Reader) -> QuerySet[Project]:

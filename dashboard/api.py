@@ -28,7 +28,7 @@ from aggregate.selectors.reading import SliceTooLarge
 from aggregate.selectors.requests import AXES, ENGINES
 from aggregate.selectors.slices import SLICE_FIELDS
 from dashboard import openapi as _registers_itself  # noqa: F401
-from dashboard.access import get_visible_project
+from dashboard.access import get_visible_project, reader_of
 from dashboard.authentication import TokenAuthentication
 from dashboard.estimates import MEASURES
 from dashboard.exports import answer_export
@@ -117,8 +117,7 @@ class ProjectView(APIView):
         if request.method not in self.allowed_methods:
             self.http_method_not_allowed(request)
         super().initial(request, *args, **kwargs)
-        reader = request.auth if isinstance(request.auth, ApiToken) else request.user
-        self.project = get_visible_project(reader, kwargs["slug"])
+        self.project = get_visible_project(reader_of(request), kwargs["slug"])
         check_known(request.query_params, self.known_params)
 
     def handle_exception(self, exc: Exception) -> Response:

@@ -1,7 +1,7 @@
 """Signed links to exports: for viewers that fetch without cookies, for as long as each says, and for nothing else.
 
-A link is all there is: who has it may fetch that one export until it expires. Nothing is stored; a change of the
-secret key ends all links at once.
+A link is all there is: who has it may fetch that one export until it expires, or until whoever made it may not read the
+project any more. Nothing is stored; a change of the secret key ends all links at once.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,14 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core import signing
 from django.http import QueryDict
 from django.urls import reverse
 
+from dashboard.access import Reader, visible_projects
 from dashboard.preparing import make_params
-from ingest.models import Project
+from ingest.models import ApiToken, Project
 
 SALT: Final = "fieldflame.export-link"
 VIEWED_FORMAT: Final = "firefox"
@@ -29,8 +31,8 @@ class DeadLink(Exception):
     """There is no such link: it was never signed here, or its project is gone."""
 
 
-class ExpiredLink(DeadLink):
-    """The link was good until some time."""
+class EndedLink(DeadLink):
+    """The link was good until it expired, or until its maker lost access."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +43,39 @@ class ReadLink:
     params: QueryDict
 
 
-def sign_link(project: Project, params: Sequence[tuple[str, str]], expires_at: datetime, file_name: str) -> str:
-    """Returns the path of an export, which is good until `expires_at` (whole seconds). It ends like the file's name."""
-    payload = [project.pk, int(expires_at.timestamp()), urlencode(params)]
+def sign_link(
+    project: Project, params: Sequence[tuple[str, str]], expires_at: datetime, file_name: str, *, maker: Reader
+) -> str:
+    """Returns the path of an export, which is good until `expires_at` (whole seconds). It ends like the file's name.
+
+    `maker` is the user or token that asked for it.
+    """
+    payload = [project.pk, int(expires_at.timestamp()), urlencode(params), isinstance(maker, ApiToken), maker.pk]
     return reverse("shared-profile", args=[signing.dumps(payload, salt=SALT, compress=True), file_name])
 
 
 def read_link(token: str, now: datetime) -> ReadLink:
-    """Returns what a link's token leads to. Raises `ExpiredLink`, else `DeadLink`."""
+    """Returns what a link's token leads to. Raises `EndedLink`, else `DeadLink`."""
     try:
-        project_id, expires_s, query = signing.loads(token, salt=SALT)
+        project_id, expires_s, query, is_token, maker_id = signing.loads(token, salt=SALT)
     except (signing.BadSignature, ValueError) as error:
         raise DeadLink("This link was not made here, or is cut short.") from error
     if now >= datetime.fromtimestamp(expires_s, UTC):
-        raise ExpiredLink("This link has expired. Whoever gave it to you can make a new one.")
+        raise EndedLink("This link has expired. Whoever gave it to you can make a new one.")
     project = Project.objects.filter(pk=project_id).first()
     if project is None:
         raise DeadLink("What this link leads to is gone.")
+    maker = _find_maker(maker_id, is_token=is_token)
+    if maker is None or not visible_projects(maker).filter(pk=project_id).exists():
+        raise EndedLink("Whoever made this link may not read the project any more. Its readers can make a new one.")
     return ReadLink(project, make_params([(n, v) for n, values in QueryDict(query).lists() for v in values]))
+
+
+def _find_maker(maker_id: int, *, is_token: bool) -> Reader | None:
+    """Returns a token that is not revoked, or a user who may log in."""
+    if is_token:
+        return ApiToken.objects.filter(pk=maker_id, revoked_at=None).first()
+    return User.objects.filter(pk=maker_id, is_active=True).first()
 
 
 def default_expiry(now: datetime) -> datetime:

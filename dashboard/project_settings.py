@@ -10,11 +10,11 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from dashboard.access import may_administer
+from dashboard.access import may_administer, reader_of
 from dashboard.api import ERRORS, ProjectView
 from dashboard.params import ParamError
 from dashboard.shapes import Json, Shape
-from ingest.models import ApiToken, DayCount, Project
+from ingest.models import DayCount, Project
 from ingest.project_limits import LIMITS, change_limits, limit_of
 
 
@@ -80,8 +80,7 @@ class SettingsView(ProjectView):
         return Response(self.encode())
 
     def may_change(self) -> bool:
-        reader = self.request.auth if isinstance(self.request.auth, ApiToken) else self.request.user
-        return may_administer(reader, self.project)
+        return may_administer(reader_of(self.request), self.project)
 
     def encode(self) -> Json:
         limits = {name: limit_of(self.project, name) for name in LIMITS}

@@ -8,10 +8,10 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
 from aggregate.selectors import select_raw_body
-from dashboard.access import may_read_raw
+from dashboard.access import may_read_raw, reader_of
 from dashboard.exports import accepts_gzip
 from ingest.bodies import expand
-from ingest.models import ApiToken, Project
+from ingest.models import Project
 
 
 def answer_raw(request: Request, project: Project, ref: str, *, as_gzip_file: bool = False) -> HttpResponseBase:
@@ -19,8 +19,7 @@ def answer_raw(request: Request, project: Project, ref: str, *, as_gzip_file: bo
 
     `ref` is the trace's id or `VIEW.SEQ`. Raises `PermissionDenied`, and `Http404` where the body is not kept.
     """
-    reader = request.auth if isinstance(request.auth, ApiToken) else request.user
-    if not may_read_raw(reader, project):
+    if not may_read_raw(reader_of(request), project):
         raise PermissionDenied("Raw bodies are for the project's admins, and for tokens made with --raw.")
     found = select_raw_body(project.pk, ref)
     if found is None:

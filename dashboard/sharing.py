@@ -10,10 +10,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from dashboard.access import reader_of
 from dashboard.api import ERRORS, ProfileView, ProjectView
 from dashboard.bodies import PARAMS_HELP, read_body_params
 from dashboard.exports import name_export
-from dashboard.links import VIEWED_FORMAT, DeadLink, ExpiredLink, default_expiry, read_link, sign_link, viewer_url
+from dashboard.links import VIEWED_FORMAT, DeadLink, EndedLink, default_expiry, read_link, sign_link, viewer_url
 from dashboard.params import ParamError, check_known
 from dashboard.preparing import read_job
 from dashboard.questions import ProfileQuestion
@@ -54,7 +55,8 @@ class LinksView(ProjectView):
         exporter = question.exporter
         name = name_export(self.project, export) + exporter.suffix + (".gz" if question.as_gzip_file else "")
         pairs = [(field, value) for field, values in params.lists() for value in values]
-        url = request.build_absolute_uri(sign_link(self.project, pairs, expires_at, name))
+        path = sign_link(self.project, pairs, expires_at, name, maker=reader_of(request))
+        url = request.build_absolute_uri(path)
         is_viewed = exporter.name == VIEWED_FORMAT
         is_compared = is_viewed and export.kind == "difference"
         return Response(
@@ -81,7 +83,8 @@ def _read_expiry(asked: dict[str, Any], now: datetime) -> datetime:  # Any: JSON
 class SharedProfileView(ProfileView):
     """An export by its link, for anyone, from any origin; no cookie and no token is looked at.
 
-    A dead link is 404 and an expired one 410: the viewer takes 403 for a file that is still being written.
+    A dead link is 404; an expired one, and one whose maker lost access, 410. 403 the viewer takes for a file that is
+    still being written.
     """
 
     authentication_classes = []
@@ -98,7 +101,7 @@ class SharedProfileView(ProfileView):
     def handle_exception(self, exc: Exception) -> Response:
         """Answers 404 or 410 for dead links."""
         if isinstance(exc, DeadLink):
-            response = Response({"detail": str(exc)}, status=410 if isinstance(exc, ExpiredLink) else 404)
+            response = Response({"detail": str(exc)}, status=410 if isinstance(exc, EndedLink) else 404)
             response.exception = True
             return response
         return super().handle_exception(exc)
@@ -118,7 +121,7 @@ class SharedProfileView(ProfileView):
         responses={
             **{status: answer for status, answer in ERRORS.items() if status == 400},
             404: OpenApiResponse(ErrorShape, "There is no such link."),
-            410: OpenApiResponse(ErrorShape, "The link has expired."),
+            410: OpenApiResponse(ErrorShape, "The link has expired, or its maker may not read the project any more."),
         },
     )
     def get(self, request: Request, token: str = "", file_name: str = "") -> HttpResponseBase:  # no password

@@ -21,7 +21,7 @@ from ingest.limits import import_limits
 from ingest.models import Project
 from ingest.parsing import NO_TRACE
 from ingest.partitions import create_partitions
-from ingest.quotas import quota_of, take_quota
+from ingest.quotas import has_quota, quota_of, take_quota
 from ingest.services import Arrival, page_of, store_arrivals
 from ingest.wake import wake_worker
 from profcore.errors import Reason, TraceError
@@ -151,6 +151,9 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
     key = KeyFacts(project.pk, (), tuple(project.route_rules), project.max_traces_per_day)
     if not has_room(project.pk):
         raise _refused(name, Reason.TOO_MANY_PENDING, "Too many traces of this project wait to be folded.")
+    # Before thousands are written in vain, and pages made that nothing is of; what counts is the take below.
+    if not has_quota(key, len(arrivals), now):
+        raise _beyond_quota(name, key, len(arrivals))
     # Before the transaction: ids of groups are remembered by the process, and a rollback would take them away again.
     wanted = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     if not intern_groups(project.pk, wanted).keys() >= set(wanted):
@@ -162,8 +165,7 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
             store_arrivals(key=key, arrivals=batch, header_agent="", received_at=now)
         # Last, for the day's row stays locked until the commit, and every post of the project waits for it.
         if take_quota(key, len(arrivals), now) < len(arrivals):
-            detail = f"The project may take {quota_of(key)} traces a day (UTC), with no room for {len(arrivals)} more."
-            raise _refused(name, Reason.QUOTA_EXCEEDED, detail)
+            raise _beyond_quota(name, key, len(arrivals))
     wake_worker()
 
 
@@ -177,6 +179,11 @@ def _batches(arrivals: Sequence[Arrival]) -> Iterator[list[Arrival]]:
         batch.append(arrival)
         size += len(arrival.body)
     yield batch
+
+
+def _beyond_quota(name: str, key: KeyFacts, count: int) -> FileError:
+    detail = f"The project may take {quota_of(key)} traces a day (UTC), with no room for {count} more."
+    return _refused(name, Reason.QUOTA_EXCEEDED, detail)
 
 
 def _refused(name: str, reason: Reason, detail: str) -> FileError:

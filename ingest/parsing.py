@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from profcore.errors import Reason, TraceError
+from profcore.formats.importers.registry import translate_envelope
 from profcore.wire import Envelope, Limits, Trace, decode_envelope, read_trace_id, split_array
 
 WHITESPACE: Final = b" \t\r\n"
@@ -28,9 +29,10 @@ class Refused:
 
 @dataclass(slots=True)
 class ParsedBody:
-    """A body's envelopes, without their traces, with the bytes of each; and the refused ones.
+    """A body's envelopes, without their traces, with the bytes to keep of each; and the refused ones.
 
-    A single envelope raises instead of being refused.
+    These are the sent ones, but for traces in another dialect than the spec's, which are translated. A single
+    envelope raises instead of being refused.
     """
 
     is_batch: bool
@@ -50,7 +52,7 @@ def parse_body(body: bytes, *, content_type: str, limits: Limits, max_envelopes:
         return _parse_batch(split_array(body, max_envelopes), limits)
     if content_type in NDJSON_TYPES or _has_several_values(body):
         return _parse_batch(_split_lines(body, max_envelopes), limits)
-    return ParsedBody(False, [(0, body, _check(body, limits))])
+    return ParsedBody(False, [(0, *_check(body, limits))])
 
 
 def _split_lines(body: bytes, most: int) -> list[bytes]:
@@ -74,17 +76,30 @@ def _parse_batch(values: list[bytes] | list[msgspec.Raw], limits: Limits) -> Par
     parsed = ParsedBody(True)
     for index, value in enumerate(values):
         try:
-            parsed.envelopes.append((index, value, _check(value, limits)))
+            parsed.envelopes.append((index, *_check(value, limits)))
         except TraceError as error:
             parsed.refused.append(Refused(index, read_trace_id(value), error))
     return parsed
 
 
-def _check(value: bytes | msgspec.Raw, limits: Limits) -> Envelope:
-    """Checks an envelope in full, and lets go of what the door has no use for: a decoded trace is several times its
-    bytes, and a body may hold a hundred.
+def _check(value: bytes | msgspec.Raw, limits: Limits) -> tuple[bytes | msgspec.Raw, Envelope]:
+    """Checks an envelope in full, and returns it with the bytes to keep.
+
+    Lets go of what the door has no use for: a decoded trace is several times its bytes, and a body may hold a hundred.
     """
-    envelope = decode_envelope(value, limits)
+    value, envelope = _decode(value, limits)
     envelope.trace = NO_TRACE
     envelope.marks = []
-    return envelope
+    return value, envelope
+
+
+def _decode(value: bytes | msgspec.Raw, limits: Limits) -> tuple[bytes | msgspec.Raw, Envelope]:
+    """Decodes an envelope; one whose trace is in another dialect is translated. Raises `TraceError`."""
+    try:
+        return value, decode_envelope(value, limits)
+    except TraceError as error:
+        # Only what would be refused is asked for its dialect, so that the others pay nothing for it.
+        translated = translate_envelope(bytes(value), limits) if error.path.startswith("$.trace") else None
+        if translated is None:
+            raise
+    return translated, decode_envelope(translated, limits)

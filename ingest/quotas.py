@@ -41,6 +41,19 @@ def take_quota(key: KeyFacts, count: int, at: datetime) -> int:
     return int(row[0]) if row else 0
 
 
+def has_quota(key: KeyFacts, count: int, at: datetime) -> bool:
+    """Tells whether `count` traces are left of the day's quota. Takes nothing and waits for nobody: it may change."""
+    quota = quota_of(key)
+    if not quota:
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT traces FROM ingest_daycount WHERE project_id = %s AND day_on = %s", [key.project_id, at.date()]
+        )
+        row = cursor.fetchone()
+    return count + (row[0] if row else 0) <= quota
+
+
 def seconds_to_next_day(at: datetime) -> int:
     """Returns the seconds until the next quota."""
     midnight = at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)

@@ -137,8 +137,8 @@ def read_sent(request: HttpRequest) -> bytes:
 
 
 def make_arrivals(parsed: ParsedBody, sent: bytes, body: bytes) -> list[Arrival]:
-    """Returns what is to be stored: a single envelope as it was sent, those of a batch in their own bytes."""
-    if not parsed.is_batch:
+    """Returns what is to be stored: a single envelope as it was sent, others and translated ones in their own bytes."""
+    if not parsed.is_batch and parsed.envelopes[0][1] is body:
         is_packed = sent is not body
         return [Arrival(i, envelope, sent, is_packed, len(body)) for i, _, envelope in parsed.envelopes]
     return [

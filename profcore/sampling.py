@@ -1,6 +1,5 @@
 """Uniform samples of views: deterministic, equal on every machine and in every release, and mergeable."""
 
-from collections.abc import Iterable
 from hashlib import sha256
 from math import isqrt
 from typing import Final
@@ -19,11 +18,6 @@ def sample_key(view_id: UUID) -> int:
     the k smallest of two slices' k smallest are those of their union.
     """
     return int.from_bytes(sha256(view_id.bytes).digest()[:8], "big") & LAST_KEY
-
-
-def choose_views(view_ids: Iterable[UUID], size: int) -> list[UUID]:
-    """Returns the uniform sample of at most `size` distinct views, in the order of their keys."""
-    return sorted(set(view_ids), key=lambda view_id: (sample_key(view_id), view_id))[:size]
 
 
 def bound_of_sample(size: int, population: int) -> int:

@@ -10,6 +10,7 @@ Bytes = npt.NDArray[np.uint8]
 
 MAX_BYTES: Final = 9  # 63 bits: what a signed 64-bit integer holds above zero
 MORE: Final = 0x80  # set in every byte but a number's last
+LOW: Final = np.uint8(MORE - 1)
 
 
 def encode_varints(values: IntColumn) -> bytes:
@@ -29,22 +30,30 @@ def encode_varints(values: IntColumn) -> bytes:
     return out.tobytes()
 
 
-def decode_varints(data: Bytes) -> tuple[IntColumn, IntColumn]:
-    """Returns the numbers in some bytes, and where each ends (the index after its last byte).
+def find_ends(data: Bytes) -> IntColumn:
+    """Returns where each number in some bytes ends: the index after its last byte.
 
-    Raises `ValueError` where the last number is cut short, or one has more than 63 bits.
+    Raises `ValueError` where the last number is cut short.
     """
     ends = np.flatnonzero(data < MORE) + 1
     if data.size and (not ends.size or int(ends[-1]) != data.size):
         raise ValueError("the last number is cut short")
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]]) if ends.size else ends
-    sizes = ends - starts
-    longest = int(sizes.max(initial=0))
-    if longest > MAX_BYTES:
+    return ends
+
+
+def decode_varints(data: Bytes, ends: IntColumn, wanted: IntColumn) -> IntColumn:
+    """Returns the numbers with the indexes `wanted` among those that end at `ends`.
+
+    Raises `ValueError` where one has more than 63 bits.
+    """
+    starts = np.append(0, ends)[wanted]
+    sizes = ends[wanted] - starts
+    if int(sizes.max(initial=0)) > MAX_BYTES:
         raise ValueError("a number of more than 63 bits")
-    bits = (data & 0x7F).astype(np.int64)
-    values = bits[starts]
-    for number in range(1, longest):
-        has = sizes > number
-        values[has] |= bits[starts[has] + number] << 7 * number
-    return values, ends
+    values: IntColumn = (data[starts] & LOW).astype(np.int64)
+    longer, number = np.flatnonzero(sizes > 1), 1
+    while longer.size:  # most numbers are done by now
+        values[longer] |= (data[starts[longer] + number] & LOW).astype(np.int64) << 7 * number
+        number += 1
+        longer = longer[sizes[longer] > number]
+    return values

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from django.db import connection
 
-from aggregate.day_hotspots import rebuild_day_hotspots
 from aggregate.models import CallTreePiece, Cell, Func, Hotspot, PageDay, View
+from aggregate.rolling import rebuild_days
 from ingest.models import Group, Project, RawTrace, Receipt
 from ingest.receipt_counts import count_settled
 from ingest.services import create_project
@@ -96,6 +96,7 @@ def make_cell(
         group_id=make_group(project, release, page).id,
         bucket_at=bucket_at,
         grain=grain,
+        is_rolled=grain == Cell.Grain.DAY,
         device_class=DEVICE_CLASSES.index(device),
         browser=BROWSERS.index(browser),
         merged_into=merged_into,
@@ -143,7 +144,7 @@ def make_hotspot(
         hidden_us=hidden_us,
         views=views,
     )
-    rebuild_day_hotspots(cell.project_id, [cell.id])
+    rebuild_days(cell.project_id, [cell.id])
     return hotspot
 
 
@@ -157,9 +158,11 @@ def make_call_tree(cell: Cell, nodes: Sequence[tuple[int, Func, int]]) -> CallTr
         hidden_us=[0] * len(nodes),
     )
     pieces = CallTreePiece.objects.filter(project_id=cell.project_id, cell_id=cell.id).count()
-    return CallTreePiece.objects.create(
+    piece = CallTreePiece.objects.create(
         project_id=cell.project_id, cell_id=cell.id, id=pieces + 1, node_count=len(tree), blob=encode_call_tree(tree)
     )
+    rebuild_days(cell.project_id, [cell.id])
+    return piece
 
 
 def make_receipt(

@@ -1,15 +1,25 @@
 """Fixtures for every test: process-wide memories emptied, the raw traces' partitions made."""
 
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import tests.properties  # noqa: F401  # loads Hypothesis' profile before any property is made
+from tests.shares import DEFAULT_URL, share_out_valkey
 
 if TYPE_CHECKING:
+    from execnet import XSpec
     from playwright.sync_api import Browser
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(specs: list["XSpec"]) -> None:
+    """Gives each process what it must not share, before it starts."""
+    share_out_valkey(specs, os.environ.get("REDIS_URL", DEFAULT_URL))
 
 
 @pytest.fixture(autouse=True)
@@ -57,5 +67,9 @@ def chromium() -> Iterator["Browser"]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts slow tests first: one that begins last would keep the others' processes waiting for minutes."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Puts the files that take longest first: one that begins last would keep the other processes waiting for it."""
+    seconds: dict[Path, float] = {}
+    for item in items:
+        for mark in item.iter_markers("slow"):
+            seconds[item.path] = max(seconds.get(item.path, 0), *mark.args)
+    items.sort(key=lambda item: -seconds.get(item.path, 0))

@@ -1,10 +1,13 @@
 """Small envelopes for tests, as the wire has them."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid5
 
 NAMESPACE = UUID("0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11")
-TIME_ORIGIN_MS = 1_795_256_990_131.5
+# Yesterday's, whenever the tests run: older than seven days is clamped, older than two is merged.
+YESTERDAY = datetime.now(UTC).replace(hour=11, minute=9, second=50, microsecond=0) - timedelta(days=1)
+TIME_ORIGIN_MS = YESTERDAY.timestamp() * 1000 + 131.5
 
 
 def view_id_of(word: str) -> str:

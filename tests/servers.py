@@ -40,7 +40,7 @@ class Stores:
         """Starts again what has died, once its back-off is over; to be called while a test waits."""
         self.supervisor.tick()
 
-    def revive(self, name: str, limit_s: float = 30.0) -> None:
+    def revive(self, name: str, limit_s: float = 120.0) -> None:
         """Supervises until the server called `name` runs again. Raises TimeoutError."""
         deadline = time.monotonic() + limit_s
         while not self.child(name).is_running():

@@ -21,11 +21,12 @@ from django.db import connection, transaction
 from aggregate.bench.corpus import read_corpus
 from aggregate.interning import intern_funcs
 from aggregate.models import Cell
+from aggregate.rolling import roll_up_hours
 from aggregate.writes import HOTSPOT_SUMS
 from ingest.groups import allocate_ids, intern_groups
 from ingest.receipt_counts import count_settled
 from profcore.blobs import encode_call_tree, encode_contribution
-from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.calltree import CallTree, CallTreeBuilder, mark_paths
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.fold import FOLD_VERSION, contribution_of, fold_trace
 from profcore.funcs import FuncTable
@@ -38,13 +39,6 @@ INSERT INTO aggregate_pageday (project_id, group_id, day_at, views, truncated_vi
 SELECT project_id, group_id, date_trunc('day', bucket_at, 'UTC'), sum(views), sum(truncated_views), sum(traces),
        {", ".join(f"sum({name})" for name in TIME_PART_NAMES)}
 FROM aggregate_cell WHERE project_id = %s GROUP BY 1, 2, 3
-"""
-
-ROLL_UP_HOTSPOTS: Final = f"""
-INSERT INTO aggregate_dayhotspot (project_id, group_id, day_at, func_id, {", ".join(HOTSPOT_SUMS)})
-SELECT c.project_id, c.group_id, c.bucket_at, h.func_id, {", ".join(f"sum(h.{name})" for name in HOTSPOT_SUMS)}
-FROM aggregate_cell c JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
-WHERE c.project_id = %s AND c.grain = 1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
 """
 
 Matrix = npt.NDArray[np.int64]
@@ -193,10 +187,10 @@ def fill(project_id: int, corpus: Path, views: int, now: datetime, tell: Callabl
         tell(len(rows))
     with connection.cursor() as cursor:
         cursor.execute(ROLL_UP, [project_id])
-        cursor.execute(ROLL_UP_HOTSPOTS, [project_id])
         cursor.execute(
             count_settled("(SELECT * FROM ingest_receipt WHERE project_id = %s) AS filled", sign=1), [project_id]
         )
+        roll_up_hours(now, limit=len(cells))
         cursor.execute("ANALYZE")
     return written
 
@@ -238,8 +232,18 @@ def _tree_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dict[s
         self_us = (cell.counts @ cell.template.node_us).tolist()
         samples = (cell.counts @ cell.template.node_samples).tolist()
         hidden_us = (cell.counts @ cell.template.node_hidden_us).tolist()
-        blob = encode_call_tree(CallTree(tree.prefix, tree.func, self_us, samples, hidden_us))
-        yield {"project_id": project_id, "cell_id": cell.id, "id": 1, "node_count": len(tree), "blob": blob}
+        kept = _keep_used(CallTree(tree.prefix, tree.func, self_us, samples, hidden_us))
+        blob = encode_call_tree(kept)
+        yield {"project_id": project_id, "cell_id": cell.id, "id": 1, "node_count": len(kept), "blob": blob}
+
+
+def _keep_used(tree: CallTree) -> CallTree:
+    """Returns a tree without the paths that no view of the cell took: a fold makes no nodes of them."""
+    used = [node for node, sums in enumerate(zip(tree.self_samples, tree.hidden_us, strict=True)) if any(sums)]
+    kept = [node for node, is_kept in enumerate(mark_paths(tree.prefix, used)) if is_kept]
+    place = {node: index for index, node in enumerate(kept)} | {-1: -1}
+    columns = (tree.func, tree.self_us, tree.self_samples, tree.hidden_us)
+    return CallTree([place[tree.prefix[node]] for node in kept], *([each[node] for node in kept] for each in columns))
 
 
 def _view_rows(

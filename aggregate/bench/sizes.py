@@ -2,9 +2,11 @@
 
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid5
 
 import psycopg
@@ -15,14 +17,25 @@ from config.up.running import run_stack
 
 TABLES = (
     "ingest_receipt",
+    "ingest_receiptcount",
     "ingest_group",
     "aggregate_func",
     "aggregate_cell",
     "aggregate_hotspot",
+    "aggregate_dayhotspot",
+    "aggregate_daytreepiece",
+    "aggregate_pageday",
     "aggregate_calltreepiece",
     "aggregate_view",
 )
-TRACES = 3_000  # at least so many a measurement, so that half-filled pages weigh little
+TRACES = 3_000  # at least so many a measurement, and so many cells, so that half-filled pages weigh little
+CELLS = 20
+ROLL_UP = """
+from datetime import UTC, datetime
+from aggregate.rolling import roll_up_hours
+while roll_up_hours(datetime.now(UTC)):
+    pass
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +59,17 @@ def bench_sizes(corpus: Path, views_a_cell: Sequence[int]) -> list[SizeResult]:
 
 
 def measure_sizes(corpus: Path, views: int) -> SizeResult:
-    """Posts recorded traces as new views, so many to a cell, and measures the tables once they are folded."""
-    recorded = [envelope for _, envelope in read_corpus(corpus)]
-    bodies = []
-    cells = max(TRACES // views, 1)
-    for cell in range(cells):
-        # A cell's views are those of one page, as in the field; its release makes it a cell of its own.
-        page = recorded[cell * 28 % len(recorded)]["page"]
-        same_page = [envelope for envelope in recorded if envelope["page"] == page]
-        for view in range(views):
-            envelope = dict(same_page[view % len(same_page)])
-            name = f"sizes:{cell}:{view}"
-            envelope.update(viewId=str(uuid5(NAMESPACE, name)), release=f"r{cell}", device={"mobile": False})
-            bodies.append(gzip.compress(json.dumps(envelope, separators=(",", ":")).encode(), 6))
+    """Posts recorded traces as new views, so many to a cell, and measures the tables after fold and roll-up."""
+    bodies = [
+        gzip.compress(json.dumps(envelope, separators=(",", ":")).encode(), 6)
+        for envelope in _spread([envelope for _, envelope in read_corpus(corpus)], views)
+    ]
     with run_stack() as stack:
         token = stack.create_project(PROJECT)
         post_all(stack.port, bodies, 8)
         stack.wait_until_folded({PROJECT: token}, limit_s=600)
+        # Beat rolls hours up every five minutes: too late for this.
+        stack.manage("shell", "-c", ROLL_UP)
         with psycopg.connect(stack.store_environment["DATABASE_URL"], autocommit=True) as connection:
             sizes = {}
             for table in TABLES:
@@ -71,3 +78,20 @@ def measure_sizes(corpus: Path, views: int) -> SizeResult:
                 assert row is not None
                 sizes[table] = row[0] / len(bodies)
     return SizeResult(views, len(bodies), sum(map(len, bodies)) / len(bodies), sizes)
+
+
+def _spread(recorded: Sequence[dict[str, Any]], views: int) -> Iterator[dict[str, Any]]:
+    """Yields envelopes of new views, so many to a cell: cells differ by page, then by device and hour."""
+    hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    pages = list(dict.fromkeys(envelope["page"] for envelope in recorded))
+    for cell in range(max(TRACES // views, CELLS)):
+        turn, page = divmod(cell, len(pages))
+        same_page = [envelope for envelope in recorded if envelope["page"] == pages[page]]
+        for view in range(views):
+            yield {
+                **same_page[view % len(same_page)],
+                "viewId": str(uuid5(NAMESPACE, f"sizes:{cell}:{view}")),
+                "release": "1.0.0",
+                "viewStart": (hour - timedelta(hours=3 + turn // 2)).timestamp() * 1000,
+                "device": {"mobile": bool(turn % 2)},
+            }

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('aggregate', '0007_day_hotspots'),
+        ('aggregate', '0009_day_trees'),
         ('ingest', '0008_token_scope'),
     ]
 

@@ -11,7 +11,7 @@ from aggregate.selectors.contributions import FuncSums
 from aggregate.selectors.fine import sum_fine
 from aggregate.selectors.labels import label_func, place_of
 from aggregate.selectors.reading import Reading
-from aggregate.selectors.slices import FROM_CELLS, Slice, where_merged, where_slice
+from aggregate.selectors.slices import FROM_CELLS, Slice, where_rolled, where_slice
 from aggregate.writes import HOTSPOT_SUMS
 from profcore.categories import categorize
 from profcore.funcs import FuncKey
@@ -173,15 +173,15 @@ def load_keys(project_id: int, func_ids: Sequence[int]) -> dict[int, FuncKey]:
 
 
 def _from_hotspots(slice_: Slice) -> str:
-    """Returns where a slice's hotspots come from: from the roll-up of days where it can tell, the rest from cells."""
+    """Returns where a slice's hotspots come from: from the roll-up where it can tell, the rest from cells."""
     of_cells = "FROM picked p JOIN aggregate_hotspot h ON h.project_id = %(project_id)s AND h.cell_id = p.id"
-    merged = where_merged(slice_)
-    if merged is None:
+    rolled = where_rolled(slice_)
+    if rolled is None:
         return of_cells
     sums = ", ".join(f"c.{name}" for name in HOTSPOT_SUMS)
     return f"""FROM (SELECT c.func_id, {sums} FROM aggregate_dayhotspot c
-                     JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id WHERE {merged[0]}
-                     UNION ALL SELECT h.func_id, {sums.replace("c.", "h.")} {of_cells} WHERE p.grain = 0) AS h"""
+                     JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id WHERE {rolled[0]}
+                     UNION ALL SELECT h.func_id, {sums.replace("c.", "h.")} {of_cells} WHERE NOT ({rolled[1]})) AS h"""
 
 
 def _select_cells(slice_: Slice, sort: str, limit: int | None) -> FunctionTable:

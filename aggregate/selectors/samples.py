@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from heapq import heappush, heapreplace
 from typing import Any, Final
 
@@ -10,9 +11,9 @@ from django.db import connection
 
 from aggregate.selectors.contributions import SliceView
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
-from profcore.blobs import Contribution
+from profcore.blobs import Contribution, decode_contributions
 from profcore.sampling import LAST_KEY, bound_of_sample, sample_key
-from profcore.stats.views import ViewFacts, ViewSample, sample_of, sample_of_blobs, sample_of_table
+from profcore.stats.views import IntColumn, ViewFacts, ViewSample, sample_of, sample_of_columns, sample_of_table
 from profcore.weights import TimeParts
 
 FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0)"
@@ -38,9 +39,19 @@ def select_view_sample(slice_: Slice, *, most: int | None = None, population: in
     """
     most = settings.STATISTICS_MAX_VIEWS if most is None else most
     population, rows = _select_sampled(slice_, f"v.contribution, {FACTS}", most=most, population=population)
-    sample = sample_of_blobs([bytes(row[0]) for row in rows], _facts_of(rows), population=max(population, len(rows)))
+    lengths, columns = _decode(tuple(bytes(row[0]) for row in rows))
+    sample = sample_of_columns(lengths, columns, _facts_of(rows), max(population, len(rows)))
     is_complete = len(rows) >= min(population, most) and (not rows or rows[0][-1])
     return replace(sample, is_complete=is_complete)
+
+
+@lru_cache(maxsize=settings.DECODED_SAMPLES_KEPT)
+def _decode(blobs: tuple[bytes, ...]) -> tuple[IntColumn, tuple[IntColumn, ...]]:
+    """Decodes a sample's contributions; those decoded last are remembered by their bytes, and so never out of date."""
+    lengths, columns = decode_contributions(blobs, column_count=4)
+    for column in columns:
+        column.flags.writeable = False
+    return lengths, tuple(columns)
 
 
 def select_marker_sample(slice_: Slice, *, most: int | None = None) -> ViewSample:

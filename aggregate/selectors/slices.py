@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -265,12 +265,26 @@ def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as a
     return _conditions(slice_, "c", "c.day_at")
 
 
-def where_merged(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as above
-    """Returns the same condition on the hotspots' roll-up `c` joined with groups `g`; None where cells must tell.
+def where_rolled(slice_: Slice) -> tuple[str, str] | None:
+    """Returns the conditions on the hotspots' roll-up `c` joined with groups `g`, and on cells `p` that it stands for.
 
-    It holds the cells that were merged into days, all device classes and browsers of a day together.
+    None where cells must tell: it holds all device classes and browsers of a group's day together. It stands for the
+    rolled cells of days that lie whole in the slice. The parameters are those of `where_slice`.
     """
-    return None if slice_.devices or slice_.browsers else _conditions(slice_, "c", "c.day_at")
+    if slice_.devices or slice_.browsers:
+        return None
+    where, _ = _conditions(replace(slice_, ranges=()), "c", "")
+    if not slice_.ranges:
+        return where, "p.is_rolled"
+    day_of_cell = "date_trunc('day', p.bucket_at, 'UTC')"
+    return f"{where} AND {_is_whole('c.day_at')}", f"p.is_rolled AND {_is_whole(day_of_cell)}"
+
+
+def _is_whole(day: str) -> str:
+    return (
+        "EXISTS (SELECT FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[]) AS b (f, t)"
+        f" WHERE {day} >= COALESCE(b.f, '-infinity') AND {day} + interval '24 hours' <= COALESCE(b.t, 'infinity'))"
+    )
 
 
 def where_arrived(slice_: Slice, table: str, column: str) -> tuple[str, dict[str, Any]]:  # Any: as above

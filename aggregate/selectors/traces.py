@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -15,6 +14,7 @@ from aggregate.selectors.fine import select_seen_views
 from aggregate.selectors.raw import expand_stored, load_raw_bodies, split_traces
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import Slice, where_receipts
+from profcore.sampling import sample_key
 from profcore.tags import has_tags
 
 ViewOrder = Literal["typical", "worst", "random"]
@@ -180,9 +180,9 @@ def select_raw_body(project_id: int, ref: str) -> tuple[bool, bytes] | None:
 def select_views(slice_: Slice, *, func_id: int | None, order: ViewOrder, limit: int) -> ViewTable:
     """Returns views of a slice by what a func took in them, those alone that ran it; without one, by their JS time.
 
-    *typical* are those nearest the median, *worst* those with the most, *random* those with the smallest hash of
-    their id: the same ones every time. Two statements; of `trace` and `tag`, whose views are summed from those traces
-    alone, four more.
+    *typical* are those nearest the median, *worst* those with the most, *random* those first in the
+    uniform order of samples: the same ones every time. Two statements; of `trace` and `tag`, whose views are summed
+    from those traces alone, four more.
     """
     rows = []
     seen = select_seen_views(slice_, func_id=func_id)
@@ -214,11 +214,11 @@ def select_views(slice_: Slice, *, func_id: int | None, order: ViewOrder, limit:
     return ViewTable(len(rows), sum(row.view.is_truncated for row in rows), median, views, seen.source)
 
 
-def _rank(row: ViewRow, order: ViewOrder, median_us: float) -> tuple[float | bytes, bytes]:
-    digest = blake2b(row.view.view_id.bytes, digest_size=8).digest()
+def _rank(row: ViewRow, order: ViewOrder, median_us: float) -> tuple[float, int]:
+    key = sample_key(row.view.view_id)
     if order == "random":
-        return digest, digest
-    return (abs(row.self_us - median_us) if order == "typical" else -row.self_us), digest
+        return 0.0, key
+    return (abs(row.self_us - median_us) if order == "typical" else -row.self_us), key
 
 
 def _select_traces_of(project_id: int, rows: Sequence[ViewRow]) -> dict[tuple[UUID, str, str], list[TraceRow]]:

@@ -18,10 +18,13 @@ from config.up.environment import read_environment
 from config.up.folder import DataFolder
 from config.up.parts import BASE_DIR, make_manage_command, read_endpoint
 
-START_LIMIT_S: Final = 120.0
-STOP_LIMIT_S: Final = 60.0
-# What would point the stack at servers of somebody else.
-FOREIGN_NAMES: Final = ("DATABASE_URL", "REDIS_URL", "FIELDFLAME_DATA", "FIELDFLAME_PORT", "FIELDFLAME_HOST")
+START_LIMIT_S: Final = 300.0
+STOP_LIMIT_S: Final = 150.0  # more than all parts together are given to stop
+# What would point the stack at servers, folders and addresses of somebody else.
+FOREIGN_NAMES: Final = (
+    *("DATABASE_URL", "REDIS_URL", "PROMETHEUS_MULTIPROC_DIR"),
+    *("FIELDFLAME_DATA", "FIELDFLAME_URL", "FIELDFLAME_PORT", "FIELDFLAME_HOST"),
+)
 
 
 class RunningStack:
@@ -31,30 +34,37 @@ class RunningStack:
         self.folder = DataFolder(data)
         self.port = find_free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.environment = {name: value for name, value in os.environ.items() if name not in FOREIGN_NAMES}
-        self.environment.update(environment)
+        self.environment = own_environment(environment)
+        self.log = data.with_name(f"{data.name}-up.log")
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, with_demo: bool = False) -> None:
-        """Starts everything and waits until it is ready. Raises `RuntimeError` with the output where it does not."""
+        """Starts everything, also again, and waits until it is ready. Raises `RuntimeError` with its output if not."""
         words = ["up", "--data", str(self.folder.path), "--port", str(self.port)]
         words += [] if with_demo else ["--no-demo"]
-        self.log = self.folder.path.parent / f"{self.folder.path.name}-up.log"
-        with self.log.open("ab") as log:
+        with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 make_manage_command(*words), env=self.environment, stdout=log, stderr=log, start_new_session=True
             )
         deadline = time.monotonic() + START_LIMIT_S
-        while "Fieldflame is ready" not in self.log.read_text(errors="replace"):
+        while "Fieldflame is ready" not in self.read_output():
             if self.process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"Fieldflame did not start: {self.log.read_text(errors='replace')}")
+                raise RuntimeError(f"Fieldflame did not start: {self.read_output()}")
             time.sleep(0.1)
+
+    def read_output(self) -> str:
+        """Returns what the last start has said so far."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def is_running(self) -> bool:
+        """Tells whether the supervisor runs."""
+        return self.process is not None and self.process.poll() is None
 
     def stop(self) -> int | None:
         """Stops everything in order; returns the exit code."""
         if self.process is None:
             return None
-        if self.process.poll() is None:
+        if self.is_running():
             self.process.send_signal(signal.SIGTERM)
             try:
                 self.process.wait(STOP_LIMIT_S)
@@ -111,6 +121,11 @@ class RunningStack:
     def is_ready(self) -> bool:
         """Tells whether `/readyz` says so."""
         return read_endpoint(f"{self.url}/readyz")[0] == 200
+
+
+def own_environment(more: Mapping[str, str]) -> dict[str, str]:
+    """Returns this process's environment without what is foreign to a stack, and with `more`."""
+    return {**{name: value for name, value in os.environ.items() if name not in FOREIGN_NAMES}, **more}
 
 
 def find_free_port() -> int:

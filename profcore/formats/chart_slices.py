@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.calltree import CallTree, CallTreeBuilder, total_us
 from profcore.formats.chart import HIDDEN_FUNC, IDLE, Chart, ChartFunc, Fact, Place, Track
 from profcore.formats.firefox.tables import safe_text
-from profcore.formats.ordering import order_heaviest_first
+from profcore.formats.ordering import order_nodes
 from profcore.formats.slice import FUNC_CATEGORIES, ExportFunc, SliceExport
 from profcore.weights import TimeParts
 
@@ -52,17 +52,16 @@ class NodeOrder:
         by_name = sorted(range(len(funcs)), key=lambda row: _sort_key(funcs[row]))
         rank = {row: place for place, row in enumerate(by_name)}
         # Time decides, then samples: so a path whose samples weigh nothing stays, and stands last.
-        scale = sum(tree.self_samples) + 1
-        weights = [us * scale + count for us, count in zip(tree.self_us, tree.self_samples, strict=True)]
-        numbered = CallTree(tree.prefix, list(range(len(tree))), weights, tree.self_samples, tree.hidden_us)
-        ordered = order_heaviest_first(numbered, [rank[row] for row in tree.func])
-        self.prefix = ordered.prefix
-        index: dict[int, int] = {}
-        self.func = [index.setdefault(tree.func[node], len(index)) for node in ordered.func]
-        self.funcs = [funcs[row] for row in index]
+        weights = [total_us(tree), total_us(CallTree(tree.prefix, tree.func, tree.self_samples))]
+        is_shown = [us > 0 or count > 0 for us, count in zip(*weights, strict=True)]
+        nodes = order_nodes(tree, weights, is_shown, [rank[row] for row in range(len(funcs))])
         self.place = [-1] * len(tree)
-        for place, node in enumerate(ordered.func):
+        for place, node in enumerate(nodes):
             self.place[node] = place
+        self.prefix = [self.place[prefix] if (prefix := tree.prefix[node]) >= 0 else -1 for node in nodes]
+        index: dict[int, int] = {}
+        self.func = [index.setdefault(tree.func[node], len(index)) for node in nodes]
+        self.funcs = [funcs[row] for row in index]
 
 
 def chart_of_slice(export: SliceExport) -> Chart:

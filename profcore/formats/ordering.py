@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from profcore.calltree import CallTree, total_us
+from profcore.summing import sum_over_callers
+
+IntColumn = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,7 @@ def order_heaviest_first(tree: CallTree, rank: Sequence[int]) -> OrderedTree:
     order of the tree's nodes.
     """
     totals = total_us(tree)
-    return _order(tree, totals, [total > 0 for total in totals], rank)
+    return _ordered(tree, order_nodes(tree, [totals], [total > 0 for total in totals], rank))
 
 
 def order_signed(tree: CallTree, rank: Sequence[int]) -> OrderedTree:
@@ -32,24 +38,47 @@ def order_signed(tree: CallTree, rank: Sequence[int]) -> OrderedTree:
     changes cancel out stays.
     """
     changes = total_us(CallTree(tree.prefix, tree.func, [abs(self_us) for self_us in tree.self_us]))
-    return _order(tree, total_us(tree), [change > 0 for change in changes], rank)
+    return _ordered(tree, order_nodes(tree, [total_us(tree)], [change > 0 for change in changes], rank))
 
 
-def _order(tree: CallTree, totals: Sequence[int], is_shown: Sequence[bool], rank: Sequence[int]) -> OrderedTree:
-    heaviest = sorted((node for node in range(len(tree)) if is_shown[node]), key=lambda node: rank[tree.func[node]])
-    heaviest.sort(key=totals.__getitem__, reverse=True)  # stable: equals stay in the order of their ranks
-    roots: list[int] = []
-    callees: dict[int, list[int]] = {}
-    for node in reversed(heaviest):  # a list is taken from its end
-        prefix = tree.prefix[node]
-        (callees.setdefault(prefix, []) if prefix >= 0 else roots).append(node)
-    ordered = OrderedTree([], [], [])
-    pending = [(-1, node) for node in roots]
-    while pending:
-        prefix, node = pending.pop()
-        own = len(ordered.func)
-        ordered.prefix.append(prefix)
-        ordered.func.append(tree.func[node])
-        ordered.self_us.append(tree.self_us[node])
-        pending.extend([(own, callee) for callee in callees.get(node, ())])
-    return ordered
+def _ordered(tree: CallTree, nodes: Sequence[int]) -> OrderedTree:
+    place = dict(zip(nodes, range(len(nodes)), strict=True)) | {-1: -1}
+    prefix, func, self_us = tree.prefix, tree.func, tree.self_us
+    return OrderedTree(
+        [place[prefix[node]] for node in nodes], [func[node] for node in nodes], [self_us[node] for node in nodes]
+    )
+
+
+def order_nodes(
+    tree: CallTree, weights: Sequence[Sequence[int]], is_shown: Sequence[bool], rank: Sequence[int]
+) -> list[int]:
+    """Returns the nodes that are shown, depth first: of callees the one with the greatest weight first.
+
+    The first weights decide, then the next, then the `rank` of the func, then the place in the tree. A node that is
+    shown has its callers shown.
+    """
+    if not any(is_shown):
+        return []
+    prefix, shown = np.array(tree.prefix, dtype=np.int64), np.flatnonzero(is_shown)
+    by_func = np.array(rank, dtype=np.int64)[np.array(tree.func, dtype=np.int64)[shown]]
+    keys = [prefix[shown], *(-_column(each)[shown] for each in weights), by_func]
+    siblings = shown[np.lexsort(keys[::-1])]  # its last key decides
+    sizes = np.array(total_us(CallTree(tree.prefix, tree.func, list(map(int, is_shown)))), dtype=np.int64)
+    # Between a node and its caller are the siblings before it, with all that they called.
+    before = np.cumsum(sizes[siblings]) - sizes[siblings]
+    firsts = np.flatnonzero(np.diff(prefix[siblings], prepend=-2))
+    before -= np.repeat(before[firsts], np.diff(firsts, append=siblings.size))
+    steps = np.zeros(prefix.size, dtype=np.int64)
+    steps[siblings] = before + 1
+    place = sum_over_callers(prefix, steps)[shown] - 1
+    nodes = np.empty(shown.size, dtype=np.int64)
+    nodes[place] = shown
+    return nodes.tolist()
+
+
+def _column(weights: Sequence[int]) -> IntColumn:
+    """Returns weights as a column, and where they have more than 63 bits, their ranks, which order them as well."""
+    if max(weights) < 2**63 and min(weights) >= -(2**63) + 1:
+        return np.array(weights, dtype=np.int64)
+    rank_of = {weight: rank for rank, weight in enumerate(sorted(set(weights)))}
+    return np.array([rank_of[weight] for weight in weights], dtype=np.int64)

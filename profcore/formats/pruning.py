@@ -6,7 +6,11 @@ stacks), and a year of a busy project has millions, nearly all of them a sample 
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, compress
+from operator import not_
 from typing import Final
+
+import numpy as np
 
 from profcore.calltree import CallTree, CallTreeBuilder, total_us
 from profcore.formats.slice import ExportFunc, Pruned, SliceExport
@@ -27,7 +31,7 @@ def prune_export(export: SliceExport, max_call_nodes: int) -> SliceExport:
         return export
     totals = total_us(tree)
     below_us = _bound(totals, max_call_nodes)
-    return _cut(export, [total >= below_us for total in totals], below_us)
+    return _cut(export, [total >= below_us for total in totals], totals, below_us)
 
 
 def prune_both(base: SliceExport, head: SliceExport, max_call_nodes: int) -> tuple[SliceExport, SliceExport]:
@@ -51,7 +55,7 @@ def prune_both(base: SliceExport, head: SliceExport, max_call_nodes: int) -> tup
     totals = total_us(both.tree)
     below_us = _bound(totals, max_call_nodes)
     cut_base, cut_head = (
-        _cut(side, [totals[place] >= below_us for place in own], below_us)
+        _cut(side, [totals[place] >= below_us for place in own], total_us(side.tree), below_us)
         for side, own in zip((base, head), places, strict=True)
     )
     return cut_base, cut_head
@@ -66,38 +70,29 @@ def _places(tree: CallTree, func_of: Sequence[int], both: CallTreeBuilder) -> li
 
 def _bound(totals: Sequence[int], max_call_nodes: int) -> int:
     # A node as heavy as the heaviest that has no room goes too: between equals there would be no reason.
-    return sorted(totals, reverse=True)[max_call_nodes] + 1
+    heaviest_without_room = len(totals) - 1 - max_call_nodes
+    return int(np.partition(np.array(totals, dtype=np.int64), heaviest_without_room)[heaviest_without_room]) + 1
 
 
-def _cut(export: SliceExport, is_kept: Sequence[bool], below_us: int) -> SliceExport:
-    pruned_func = len(export.funcs)
-    left, lost = _prune(export.tree, is_kept)
-    for prefix, us in lost:
+def _cut(export: SliceExport, is_kept: Sequence[bool], totals: Sequence[int], below_us: int) -> SliceExport:
+    """Returns the export with the nodes that are kept. Callers of these are, and callees of those that go go too."""
+    tree, pruned_func = export.tree, len(export.funcs)
+    place = [kept - 1 for kept in accumulate(is_kept)]
+    left = CallTree(
+        [place[prefix] if prefix >= 0 else -1 for prefix in compress(tree.prefix, is_kept)],
+        *(list(compress(each, is_kept)) for each in (tree.func, tree.self_us, tree.self_samples, tree.hidden_us)),
+    )
+    lost: dict[int, int] = {}  # by what called it, self µs of all that is gone below
+    for prefix, us in compress(zip(tree.prefix, totals, strict=True), map(not_, is_kept)):
+        if prefix < 0 or is_kept[prefix]:
+            above = place[prefix] if prefix >= 0 else -1
+            lost[above] = lost.get(above, 0) + us
+    for above, us in sorted(lost.items()):
         if us:
-            left.prefix.append(prefix)
+            left.prefix.append(above)
             left.func.append(pruned_func)
             left.self_us.append(us)
             left.self_samples.append(0)
             left.hidden_us.append(0)
-    pruned = Pruned(len(is_kept) - sum(is_kept), sum(us for _, us in lost), below_us)
+    pruned = Pruned(len(is_kept) - sum(is_kept), sum(lost.values()), below_us)
     return replace(export, funcs=[*export.funcs, PRUNED], tree=left, pruned=pruned)
-
-
-def _prune(tree: CallTree, is_kept: Sequence[bool]) -> tuple[CallTree, list[tuple[int, int]]]:
-    """Returns the nodes that are kept, and for each of them in order (and for roots, -1) the self µs lost below it."""
-    left = CallTree()
-    place = [-1] * (len(tree) + 1)  # of a node that goes, its nearest caller that is kept
-    lost: dict[int, int] = {}
-    for node, prefix in enumerate(tree.prefix):
-        above = place[prefix]
-        if not is_kept[node]:
-            place[node] = above
-            lost[above] = lost.get(above, 0) + tree.self_us[node]
-            continue
-        place[node] = len(left)
-        left.prefix.append(above)
-        left.func.append(tree.func[node])
-        left.self_us.append(tree.self_us[node])
-        left.self_samples.append(tree.self_samples[node])
-        left.hidden_us.append(tree.hidden_us[node])
-    return left, sorted(lost.items())

@@ -11,7 +11,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from profcore.blobs import Contribution, decode_contributions
+from profcore.blobs import Contribution
 
 IntColumn = npt.NDArray[np.int64]
 FloatColumn = npt.NDArray[np.float64]
@@ -117,13 +117,7 @@ def sample_of(contributions: Iterable[Contribution], facts: ViewFacts, *, popula
         np.array([value for each in given for value in getattr(each, name)], dtype=np.int64)
         for name in ("func", "self_us", "total_us", "hidden_us")
     ]
-    return _sample_of_columns(lengths, columns, facts, population)
-
-
-def sample_of_blobs(blobs: Sequence[bytes], facts: ViewFacts, *, population: int | None = None) -> ViewSample:
-    """Builds a sample from stored contributions, in the order of `facts`. Raises `BlobError`."""
-    lengths, columns = decode_contributions(blobs, column_count=4)
-    return _sample_of_columns(lengths, columns, facts, population)
+    return sample_of_columns(lengths, columns, facts, population)
 
 
 def sample_of_table(table: Sequence[Sequence[int]], facts: ViewFacts) -> ViewSample:
@@ -135,14 +129,13 @@ def sample_of_table(table: Sequence[Sequence[int]], facts: ViewFacts) -> ViewSam
     values = np.array([value for row in table for value in row], dtype=np.int64)
     kinds = np.array([number for row in table for number in range(len(row))], dtype=np.int64)
     whole = np.array([sum(row) for row in table], dtype=np.int64)
-    return _sample_of_columns(
-        lengths, [kinds, values, values, np.zeros_like(values)], replace(facts, js_us=whole), None
-    )
+    return sample_of_columns(lengths, [kinds, values, values, np.zeros_like(values)], replace(facts, js_us=whole))
 
 
-def _sample_of_columns(
-    lengths: IntColumn, columns: Sequence[IntColumn], facts: ViewFacts, population: int | None
+def sample_of_columns(
+    lengths: IntColumn, columns: Sequence[IntColumn], facts: ViewFacts, population: int | None = None
 ) -> ViewSample:
+    """Builds a sample from columns of func id, self, total and hidden µs, `lengths` of them for each view in turn."""
     if lengths.size != facts.js_us.size:
         raise ValueError("as many contributions as views, please")
     view = np.repeat(np.arange(lengths.size), lengths)

@@ -78,15 +78,35 @@ def assert_rollup_is_exact() -> None:
 
 
 def assert_day_hotspots_are_exact() -> None:
-    """Compares the roll-up of hotspots with those of the cells that were merged into days."""
+    """Compares the roll-up of hotspots with those of the cells that are in it."""
     sums = ", ".join(f"sum(h.{name})" for name in HOTSPOT_SUMS)
     expected = rows(
-        f"""SELECT c.project_id, c.group_id, c.bucket_at, h.func_id, {sums}
+        f"""SELECT c.project_id, c.group_id, date_trunc('day', c.bucket_at, 'UTC'), h.func_id, {sums}
             FROM aggregate_cell c JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
-            WHERE c.grain = 1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
+            WHERE c.is_rolled GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
     )
     kept = f"SELECT project_id, group_id, day_at, func_id, {', '.join(HOTSPOT_SUMS)} FROM aggregate_dayhotspot"
     assert rows(f"{kept} ORDER BY 1, 2, 3, 4") == expected
+    of_cells = rows(
+        """SELECT c.project_id, c.group_id, date_trunc('day', c.bucket_at, 'UTC'), t.blob FROM aggregate_cell c
+           JOIN aggregate_calltreepiece t ON t.project_id = c.project_id AND t.cell_id = c.id WHERE c.is_rolled"""
+    )
+    of_days = rows("SELECT project_id, group_id, day_at, blob FROM aggregate_daytreepiece")
+    assert paths_of(of_days) == paths_of(of_cells)
+
+
+def paths_of(trees: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], tuple[int, ...]]:
+    """Returns the sums of every path of func ids, by what a tree is of; `trees` are such keys, each with a blob."""
+    sums: dict[tuple[Any, ...], tuple[int, ...]] = {}
+    for *key, blob in trees:
+        tree = decode_call_tree(bytes(blob))
+        paths: list[tuple[int, ...]] = []
+        for node, prefix in enumerate(tree.prefix):
+            paths.append((*(paths[prefix] if prefix >= 0 else ()), tree.func[node]))
+            own = (tree.self_us[node], tree.self_samples[node], tree.hidden_us[node])
+            path = (*key, paths[node])
+            sums[path] = tuple(map(sum, zip(sums.get(path, (0, 0, 0)), own, strict=True)))
+    return sums
 
 
 def assert_counts_are_exact() -> None:

@@ -73,25 +73,32 @@ def everything() -> tuple[list[tuple[Any, ...]], ...]:
     return rows(HOTSPOTS), rows(CELLS), call_trees(), contributions()
 
 
+def func_names() -> dict[tuple[int, int], str]:
+    """Returns each func's name and column by (project id, func id): the ids are a project's own."""
+    funcs = rows("SELECT project_id, id, name || '@' || coalesce(col, 0) FROM aggregate_func")
+    return {(project_id, func_id): name for project_id, func_id, name in funcs}
+
+
 def call_trees() -> list[tuple[Any, ...]]:
     """Returns every call node's path of names with its sums."""
     from profcore.blobs import decode_call_tree
     from profcore.calltree import merge_call_trees
 
-    names = dict(rows("SELECT id, name || '@' || coalesce(col, 0) FROM aggregate_func"))
+    names = func_names()
     pieces: dict[tuple[Any, ...], list[Any]] = {}
     for *cell, blob in rows(
-        """SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, p.blob FROM aggregate_calltreepiece p
+        """SELECT p.project_id, g.release, g.page, c.bucket_at, c.device_class, c.browser, p.blob
+           FROM aggregate_calltreepiece p
            JOIN aggregate_cell c ON c.project_id = p.project_id AND c.id = p.cell_id
            JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"""
     ):
         pieces.setdefault(tuple(cell), []).append(decode_call_tree(bytes(blob)))
     nodes = []
-    for cell_key, trees in pieces.items():
+    for (project_id, *cell_key), trees in pieces.items():
         tree = merge_call_trees(trees)
         paths: list[str] = []
         for node, prefix in enumerate(tree.prefix):
-            paths.append((paths[prefix] + " > " if prefix >= 0 else "") + names[tree.func[node]])
+            paths.append((paths[prefix] + " > " if prefix >= 0 else "") + names[project_id, tree.func[node]])
             nodes.append((*cell_key, paths[node], tree.self_us[node], tree.self_samples[node], tree.hidden_us[node]))
     return sorted(nodes)
 
@@ -100,13 +107,13 @@ def contributions() -> list[tuple[Any, ...]]:
     """Returns every view's contribution by func name."""
     from profcore.blobs import decode_contribution
 
-    names = dict(rows("SELECT id, name || '@' || coalesce(col, 0) FROM aggregate_func"))
+    names = func_names()
     result = []
-    for view_id, traces, is_truncated, blob in rows(
-        "SELECT view_id, traces, is_truncated, contribution FROM aggregate_view ORDER BY view_id"
+    for project_id, view_id, traces, is_truncated, blob in rows(
+        "SELECT project_id, view_id, traces, is_truncated, contribution FROM aggregate_view ORDER BY view_id"
     ):
         c = decode_contribution(bytes(blob))
         columns = (c.self_us, c.total_us, c.hidden_us, c.hidden_total_us, c.self_samples, c.total_samples)
-        funcs = sorted((names[func], *(column[n] for column in columns)) for n, func in enumerate(c.func))
+        funcs = sorted((names[project_id, func], *(column[n] for column in columns)) for n, func in enumerate(c.func))
         result.append((str(view_id), traces, is_truncated, funcs))
     return result

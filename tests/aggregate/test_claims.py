@@ -14,6 +14,8 @@ from ingest.services import create_project
 from tests.aggregate.posting import end_session, everything, fold_all, post, rows
 from tests.envelopes import make_envelope
 
+LIMIT_S = 120.0
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -115,12 +117,12 @@ def test_four_workers_on_the_same_cells_count_everything_once(key: str, settings
     settings.FOLD_BATCH_TRACES = 3  # type: ignore[attr-defined]  # pytest-django's settings
     envelopes = [make_envelope(f"v{n % 30}", "A\nA B\nC", seq=n // 30, page=f"/p{n % 2}") for n in range(90)]
     post(key, *envelopes)
-    barrier = threading.Barrier(4)
+    barrier = threading.Barrier(4, timeout=LIMIT_S)
 
     def work() -> int:
-        barrier.wait()
         try:
-            folded = 0
+            folded = int(fold_pending_batch() is BatchOutcome.FOLDED)
+            barrier.wait()  # nobody takes a second batch before everybody has had one
             while (outcome := fold_pending_batch()) is not BatchOutcome.NOTHING_PENDING:
                 folded += outcome is BatchOutcome.FOLDED
             return folded

@@ -16,7 +16,7 @@ from ingest.services import create_project
 from tests.aggregate.posting import database_url, end_session, fold_all, post, rows
 from tests.envelopes import make_envelope
 
-pytestmark = [pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(15)]
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from aggregate.erasing import delta_of, erase_view
 from aggregate.merging import merge_old_hours
 from aggregate.refolding import Outcome, Scope, finish_run, list_cells, reset_cell, start_run
+from aggregate.rolling import roll_up_hours
 from aggregate.writes import add_to_cells, add_to_hotspots, load_views, negate
 from tests.aggregate.aftermath import assert_rollup_is_exact
 from tests.aggregate.field import NOW, Json, casts, envelope_of, recordings, traffic
@@ -31,7 +32,7 @@ from tests.aggregate.posting import fold_all, post, rows
 from tests.aggregate.sandbox import fresh_project
 from tests.properties import bounded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow(30)]
 
 # A plan of arrival: a permutation by random keys, re-posts, where posts and folds end, and how large a batch may be.
 plans = st.fixed_dictionaries(
@@ -173,13 +174,19 @@ def dump_rows() -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
+def grow_old(age: str) -> None:
+    if age != "young":
+        roll_up_hours(NOW)
+    if age == "merged":
+        merge_old_hours(NOW)
+
+
 @bounded(20)
-@given(traffic(), plans, st.booleans())
-def test_a_refold_gives_identical_rows(envelopes: list[Json], plan: dict[str, Any], is_merged: bool) -> None:
+@given(traffic(), plans, st.sampled_from(("young", "rolled", "merged")))
+def test_a_refold_gives_identical_rows(envelopes: list[Json], plan: dict[str, Any], age: str) -> None:
     with fresh_project() as project:
         arrive(envelopes, plan)
-        if is_merged:
-            merge_old_hours(NOW)
+        grow_old(age)
         before = dump_rows()
         run = start_run(Scope(project.pk))
         cells = list_cells(run)
@@ -193,14 +200,13 @@ def test_a_refold_gives_identical_rows(envelopes: list[Json], plan: dict[str, An
 
 
 @bounded(25)
-@given(st.data(), traffic(), st.booleans())
-def test_an_erasure_takes_exactly_one_views_sums(data: st.DataObject, envelopes: list[Json], is_merged: bool) -> None:
+@given(st.data(), traffic(), st.sampled_from(("young", "rolled", "merged")))
+def test_an_erasure_takes_exactly_one_views_sums(data: st.DataObject, envelopes: list[Json], age: str) -> None:
     view = data.draw(st.sampled_from(sorted({envelope["viewId"] for envelope in envelopes})))
     with fresh_project() as project:
         post("shop", *envelopes)
         fold_all()
-        if is_merged:
-            merge_old_hours(NOW)
+        grow_old(age)
         erasure = erase_view(project.pk, UUID(view))
         assert (erasure.kept_sums, erasure.kept_trees) == (0, 0)
         assert_stored(project.pk, [enter(envelope) for envelope in envelopes if envelope["viewId"] != view])

@@ -24,6 +24,7 @@ from aggregate.merging import merge_old_hours
 from aggregate.models import RefoldRun
 from aggregate.refolding import Outcome, Scope, finish_run, list_cells, reset_cell, start_run
 from aggregate.retention import expire_all, midnight
+from aggregate.rolling import roll_up_hours
 from aggregate.services import ClaimLost, fold_pending_batch, write_batch
 from aggregate.stragglers import ViewsExpired
 from ingest.models import Project
@@ -35,7 +36,7 @@ from tests.aggregate.posting import fold_all, post, rows
 from tests.aggregate.sandbox import fresh_project, void_claims
 from tests.properties import bounded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow(15)]
 
 PENDING, FOLDED, REJECTED = 0, 1, 2
 places = st.integers(0, 4)
@@ -159,6 +160,10 @@ class History(RuleBasedStateMachine):
     @rule()
     def leases_run_out(self) -> None:
         void_claims()
+
+    @rule()
+    def roll_up(self) -> None:
+        roll_up_hours(NOW)
 
     @rule()
     def merge(self) -> None:

@@ -69,13 +69,14 @@ def test_stragglers_find_the_day_and_the_order_changes_nothing(key: str) -> None
     more = [make_envelope("v1", "E\nE A", seq=1, page="/p1"), make_envelope("v2", "B", seq=1, page="/p0")]
     # a new view of an hour that was merged
     more.append(make_envelope("fresh2", "A\nG", page="/p0", viewStart=views[0]["viewStart"], device=views[0]["device"]))
-    late = make_envelope("late", "A\nB", page="/p1", viewStart=(OLD + timedelta(hours=9)).timestamp() * 1000)
+    late_start = (OLD + timedelta(hours=9)).timestamp() * 1000
+    late = make_envelope("late", "A\nB", page="/p1", viewStart=late_start, device=views[1]["device"])
     post(key, *views)
     fold_all()
     merge_old_hours(NOW)
     post(key, *more, late)
     fold_all()
-    assert merge_old_hours(NOW) == 1  # the late view's hour was new
+    assert merge_old_hours(NOW) == 1  # the late view's hour was new; its day's cell is not
     assert_rollup_is_exact()
     merged = by_day()
 

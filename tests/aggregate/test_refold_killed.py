@@ -97,7 +97,7 @@ def kill_at_gate(sql: str, passages: int) -> None:
     wait_until(lambda: rows("SELECT pid FROM pg_stat_activity WHERE pid = %s", session) == [])
 
 
-@pytest.mark.slow
+@pytest.mark.slow(15)
 @pytest.mark.django_db(transaction=True)
 def test_a_refold_killed_in_its_transactions_ends_with_the_rows_of_one_never_killed() -> None:
     create_project(slug="shop", key="shop-key", origins=["*"])

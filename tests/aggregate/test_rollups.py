@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from django.core.management import call_command
 
 from aggregate.erasing import erase_view
 from aggregate.merging import merge_old_hours
+from aggregate.rolling import roll_up_hours
 from aggregate.selectors import Overview, Slice, select_overview
 from aggregate.selectors.functions import select_functions
 from ingest.models import Group, Project
@@ -143,14 +145,15 @@ def test_truncated_views_are_counted_once_each(project_id: int) -> None:
     assert_equal_to_cells(project_id)
 
 
+def assert_functions_are_the_same(project_id: int, **fields: Any) -> None:
+    """Naming every device reads cell by cell; with none, what is rolled is read from the roll-up."""
+    rolled = select_functions(Slice(project_id, **fields), limit=100)
+    assert rolled == select_functions(Slice(project_id, devices=EVERY_DEVICE, **fields), limit=100)
+    assert rolled.functions
+
+
 def test_functions_from_the_roll_up_and_from_cells_are_the_same(project_id: int) -> None:
-    """Naming every device reads cell by cell; with none, days are read from the roll-up."""
-
-    def both(**fields: Any) -> None:
-        rolled = select_functions(Slice(project_id, **fields), limit=100)
-        assert rolled == select_functions(Slice(project_id, devices=EVERY_DEVICE, **fields), limit=100)
-        assert rolled.functions
-
+    both = partial(assert_functions_are_the_same, project_id)
     midnight = OLD.replace(hour=0, minute=0, second=0, microsecond=0)
     slices: list[dict[str, Any]] = [
         {},
@@ -176,3 +179,57 @@ def test_functions_from_the_roll_up_and_from_cells_are_the_same(project_id: int)
     assert_rollup_is_exact()
     for fields in slices:
         both(**fields)
+
+
+def test_hours_that_are_over_are_read_from_the_roll_up(project_id: int) -> None:
+    both = partial(assert_functions_are_the_same, project_id)
+    hour, midnight = (
+        OLD.replace(minute=0, second=0, microsecond=0),
+        OLD.replace(hour=0, minute=0, second=0, microsecond=0),
+    )
+    day = timedelta(days=1)
+    slices: list[dict[str, Any]] = [
+        {},
+        {"pages": ("/p0",)},
+        {"ranges": ((midnight, midnight + day),)},
+        {"ranges": ((hour, None),)},  # half a day: cells must tell
+        {"ranges": ((hour, midnight + day), (midnight + day, None))},
+        {"ranges": ((None, hour + timedelta(hours=2)),)},
+    ]
+
+    def check() -> None:
+        assert_rollup_is_exact()
+        for fields in slices:
+            both(**fields)
+
+    post("shop-key", make_envelope("young", "A", page="/p0", viewStart=NOW.timestamp() * 1000))
+    fold_all()
+    assert roll_up_hours(NOW) == 4  # group-days
+    assert rows("SELECT count(*) FROM aggregate_cell WHERE NOT is_rolled") == [(1,)]  # the hour that goes on
+    assert roll_up_hours(NOW) == 0
+    check()
+    post("shop-key", make_envelope("v1", "E\nE A", seq=1, page="/p1", viewStart=OLD.timestamp() * 1000))
+    post("shop-key", make_envelope("v31", "Z", page="/p0", viewStart=OLD.timestamp() * 1000))
+    fold_all()
+    check()
+    erase_view(project_id, UUID(view_id_of("v31")))
+    check()
+    call_command("refold", "--project", "shop")
+    fold_all()
+    check()
+    merge_old_hours(NOW)
+    check()
+
+
+def test_an_hour_is_rolled_up_once_it_is_old_enough(project_id: int) -> None:
+    waiting = "SELECT count(*) FROM aggregate_cell WHERE NOT is_rolled"
+    for page in ("/p0", "/p1"):
+        post("shop-key", make_envelope(f"young{page}", "A", page=page, viewStart=NOW.timestamp() * 1000))
+    fold_all()
+    roll_up_hours(NOW)
+    assert roll_up_hours(NOW + timedelta(hours=1)) == 0
+    assert rows(waiting) == [(2,)]
+    assert roll_up_hours(NOW + timedelta(hours=2), limit=1) == 1
+    assert rows(waiting) == [(1,)]
+    assert roll_up_hours(NOW + timedelta(hours=2)) == 1
+    assert_rollup_is_exact()

@@ -3,10 +3,12 @@
 from datetime import timedelta
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.models import Cell
 from aggregate.selectors import Slice, fingerprint_slice, select_slice_export
+from aggregate.selectors.reading import Reading
+from ingest.models import Project
 from profcore.calltree import picture
 from tests.builders import (
     MONDAY,
@@ -107,13 +109,13 @@ def test_another_projects_funcs_and_trees_stay_out() -> None:
     assert export.tree.self_us == [1]
 
 
-def test_four_statements_whatever_the_size(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_five_statements_whatever_the_size(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     project = make_project()
     for release in ("1", "2", "3"):
         cell = make_cell(project, release=release)
         for number in range(5):
             make_call_tree(cell, [(-1, make_func(project, f"f{number}", column=number + 1), 1)])
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         assert len(select_slice_export(Slice(project.pk), project="Shop").funcs) == 5
 
 
@@ -130,3 +132,26 @@ def test_the_fingerprint_tells_a_fold_into_the_slice_and_no_other(
     assert fingerprint_slice(slice_) == before
     Cell.objects.filter(project=project, id=cell.id).update(traces=2)
     assert fingerprint_slice(slice_) != before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_reading_in_pages_fetches_as_it_goes_and_may_write_and_commit_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    monkeypatch.setattr("aggregate.selectors.whole.CELLS_AT_ONCE", 2)
+    settings.TREE_BATCH_NODES = 3
+    settings.JOB_BATCH_TRACES = 1
+    project = make_project()
+    main, draw = (make_func(project, name) for name in ("main", "draw"))
+    for number in range(7):
+        cell = make_cell(project, release=str(number), js_us=5, traces=2)
+        make_call_tree(cell, [(-1, main, 2), (0, draw, 3)])
+    seen: list[int] = []
+
+    def note(traces: int) -> None:
+        Project.objects.filter(pk=project.pk).update(name=f"{traces}")
+        seen.append(traces)
+
+    paged = select_slice_export(Slice(project.pk), project="Shop", reading=Reading.in_pages(note))
+    assert paged == select_slice_export(Slice(project.pk), project="Shop")
+    assert (seen, paged.traces, sum(paged.tree.self_us), paged.time.js_us) == ([2] * 7, 14, 35, 35)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregate.merging import merge_old_hours, midnight_before
+from aggregate.rolling import roll_up_hours
 from aggregate.selectors import (
     DIMENSIONS,
     OVERVIEW_DIMENSIONS,
@@ -74,6 +75,20 @@ def answers(project_id: int, query: SliceQuery) -> dict[str, Any]:
     for row in functions.functions[:2]:
         found |= {f"{by} of {row.id}": select_census(slice_, int(row.id), by) for by in DIMENSIONS}
     return found
+
+
+@bounded(25)
+@given(traffic(), st.lists(queries, min_size=1, max_size=3))
+def test_rolling_hours_up_changes_no_answer(envelopes: list[Json], asked: list[SliceQuery]) -> None:
+    with fresh_project() as project:
+        post("shop", *envelopes)
+        fold_all()
+        before = [answers(project.pk, query) for query in asked]
+        roll_up_hours(NOW + timedelta(hours=3))
+        assert rows("SELECT count(*) > 0 FROM aggregate_dayhotspot") == rows(
+            "SELECT count(*) > 0 FROM aggregate_hotspot"
+        )
+        assert [answers(project.pk, query) for query in asked] == before
 
 
 @bounded(25)

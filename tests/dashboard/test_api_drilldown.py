@@ -120,8 +120,8 @@ def test_answers_take_a_fixed_number_of_statements(
 ) -> None:
     for address, count in [
         ("functions/2/census", 5),  # the token, the project, the func, the sites, the census
-        ("functions/2/callers", 5),  # and the tree and the callers' names in its place; the sites are remembered
-        ("calltree", 4),
+        ("functions/2/callers", 6),  # and cells, trees and the callers' names in its place; the sites are remembered
+        ("calltree", 5),
         ("traces", 3),
         ("views", 3),
         (f"traces/{TRACE_ID}", 3),

@@ -6,11 +6,13 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
 from dashboard.links import sign_link
-from ingest.models import Project
+from ingest.models import ApiToken, Membership, Project
+from ingest.services import create_token
 from tests.builders import make_cell, make_func, make_hotspot, make_receipt, make_view
 from tests.dashboard.conftest import People
 
@@ -68,11 +70,61 @@ def test_a_difference_is_compared_by_its_sides_base_first(member: Client, shop: 
     assert all(unquote(urlsplit(side).path.split("/")[2]) == link["url"] for side in sides)
 
 
-def test_a_link_expires_and_says_so_with_410(member: Client, shop: Project) -> None:
+def test_a_link_expires_and_says_so_with_410(people: People, shop: Project) -> None:
     past = datetime.now(UTC) - timedelta(seconds=1)
-    response = follow(sign_link(shop, [("format", "firefox")], past, "x.json"))
+    response = follow(sign_link(shop, [("format", "firefox")], past, "x.json", maker=people.member))
     assert (response.status_code, response["Access-Control-Allow-Origin"]) == (410, "*")
     assert "expired" in response.json()["detail"]
+
+
+def assert_ended(url: str) -> None:
+    response = follow(url)
+    assert (response.status_code, response["Access-Control-Allow-Origin"]) == (410, "*")
+    assert "may not read the project any more" in response.json()["detail"]
+
+
+def test_a_link_ends_with_the_token_that_made_it_and_with_no_other(shop: Project) -> None:
+    tokens = [create_token(project=shop) for _ in range(2)]
+    body = json.dumps({"params": {"format": "firefox"}})
+    urls = []
+    for _, clear in tokens:
+        bearer = {"Authorization": f"Bearer {clear}"}
+        urls.append(Client().post(LINKS, body, content_type="application/json", headers=bearer).json()["url"])
+    ApiToken.objects.filter(pk=tokens[0][0].pk).update(revoked_at=datetime.now(UTC))
+    assert_ended(urls[0])
+    assert follow(urls[1]).status_code == 200
+    ApiToken.objects.filter(pk=tokens[1][0].pk).delete()
+    assert_ended(urls[1])
+
+
+def test_a_link_ends_when_its_maker_leaves_the_project(member: Client, people: People) -> None:
+    url = make_link(member, {"format": "firefox"})["url"]
+    Membership.objects.filter(user=people.member).delete()
+    assert_ended(url)
+
+
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_a_link_ends_when_its_maker_may_not_log_in_any_more(member: Client, people: People, is_deleted: bool) -> None:
+    url = make_link(member, {"format": "firefox"})["url"]
+    if is_deleted:
+        people.member.delete()
+    else:
+        User.objects.filter(pk=people.member.pk).update(is_active=False)
+    assert_ended(url)
+
+
+def test_a_link_outlives_the_session_it_was_made_in(member: Client) -> None:
+    url = make_link(member, {"format": "firefox"})["url"]
+    member.logout()
+    assert follow(url).status_code == 200
+
+
+def test_a_user_and_a_token_of_one_number_are_two_makers(member: Client, people: People, shop: Project) -> None:
+    url = make_link(member, {"format": "firefox"})["url"]
+    token, _ = create_token(project=shop)
+    ApiToken.objects.filter(pk=token.pk).update(id=people.member.pk)
+    Membership.objects.filter(user=people.member).delete()
+    assert_ended(url)
 
 
 def test_a_link_is_good_for_as_long_as_it_says(member: Client, settings: Settings) -> None:

@@ -16,8 +16,8 @@ import pytest
 from config.up.running import find_free_port
 from tests.deploy.files import NGINX
 
-START_LIMIT_S = 10
-STOP_LIMIT_S = 10
+START_LIMIT_S = 60
+STOP_LIMIT_S = 60
 FRAME = """
 {user}
 daemon off;

@@ -119,7 +119,7 @@ class Answer:
 def ask(
     proxy: Proxy, method: str, path: str, body: bytes | Iterator[bytes] = b"", headers: dict[str, str] | None = None
 ) -> Answer:
-    asked = http.client.HTTPConnection("127.0.0.1", proxy.plain_port, timeout=20)
+    asked = http.client.HTTPConnection("127.0.0.1", proxy.plain_port, timeout=60)
     try:
         asked.request(method, path, body=body or None, headers=headers or {})
         response = asked.getresponse()
@@ -160,7 +160,7 @@ def test_whoever_ends_tls_in_front_is_believed(proxy: Proxy, upstream: Upstream)
 def post_by_tls(proxy: Proxy, body: bytes) -> int:
     trusting = ssl.create_default_context(cafile=str(proxy.folder / "fullchain.pem"))
     trusting.check_hostname = False
-    asked = http.client.HTTPSConnection("127.0.0.1", proxy.tls_port, timeout=20, context=trusting)
+    asked = http.client.HTTPSConnection("127.0.0.1", proxy.tls_port, timeout=60, context=trusting)
     try:
         asked.request("POST", DOOR, body=body, headers={"Host": "profiles.example.com"})
         return asked.getresponse().status
@@ -226,7 +226,7 @@ def test_an_absent_app_is_a_503_that_a_browser_may_read_and_retry(lonely_proxy: 
 
 def test_a_slow_sender_reaches_the_app_when_all_is_here(proxy: Proxy, upstream: Upstream) -> None:
     body = b"x" * 1_000
-    with socket.create_connection(("127.0.0.1", proxy.plain_port), timeout=20) as sender:
+    with socket.create_connection(("127.0.0.1", proxy.plain_port), timeout=60) as sender:
         sender.sendall(f"POST {DOOR} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n".encode())
         for start in range(0, len(body), 100):
             time.sleep(0.05)
@@ -271,7 +271,7 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
     ask(proxy, "POST", DOOR, b"{}", strange)
     ask(proxy, "GET", "/login/?next=secret", headers=strange)
     # A line is written when its request is done with, which takes longer for the refused one.
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while (log := proxy.read_log("access.log")).count("\n") < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     lines = sorted(re.sub(r"^\S+ ", "", line).split()[:3] for line in log.splitlines())

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 # Every host below .test is this machine, so that pages can have origins of their own, and insecure ones.
 CHROMIUM_FLAGS = (
@@ -22,6 +22,9 @@ CHROMIUM_FLAGS = (
 # Playwright turns the back/forward cache off, but a user's browser has it, and without it a page that is left ends
 # before its profiler has stopped (measured: 0 of 25 traces arrive without the cache, 25 of 25 with it).
 UNWANTED_FLAGS = ("--disable-back-forward-cache",)
+# Playwright's own 5 s of an expectation and 30 s of the rest are soon over on a machine that other tests load.
+PATIENCE_MS = 120_000
+expect.set_options(timeout=PATIENCE_MS)
 SCREENSHOT_DIR = Path(__file__).resolve().parent.parent / "output"
 
 
@@ -56,6 +59,7 @@ def open_chromium() -> Iterator[Browser]:
 def open_page(browser: Browser, **options: object) -> Iterator[Page]:
     """A page with a profile of its own: no cookies, cache or storage of an earlier test."""
     context = browser.new_context(**options)  # type: ignore[arg-type]  # Playwright types each option apart
+    context.set_default_timeout(PATIENCE_MS)
     try:
         yield context.new_page()
     finally:

@@ -15,11 +15,11 @@ from playwright.sync_api import Page, expect
 from config.up.running import RunningStack
 from tests.e2e.browser import save_screenshot
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow(50)]
 
 HOT = "findDuplicateOrders"
-SENT_LIMIT_MS = 30_000
-FOLD_LIMIT_S = 60.0
+SENT_LIMIT_MS = 120_000
+FOLD_LIMIT_S = 120.0
 
 
 def record_demo_page(stack: RunningStack, page: Page) -> None:

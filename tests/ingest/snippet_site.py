@@ -14,7 +14,7 @@ from django.test import RequestFactory
 from ingest.snippet_views import SNIPPET_PATH, demo
 
 DOOR_PATH = "/ingest/v1/traces"
-WAIT_S = 20.0
+WAIT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)

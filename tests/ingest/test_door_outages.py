@@ -20,6 +20,7 @@ from ingest import wake
 from tests.envelopes import make_envelope
 from tests.ingest.door import Door
 
+SOON_S = 30.0  # a machine may be busy; a client without a timeout would wait forever
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -45,11 +46,11 @@ def another_broker(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Setti
     return settings
 
 
-def assert_taken_soon(door: Door, within_s: float) -> None:
+def assert_taken_soon(door: Door) -> None:
     started = time.monotonic()
     answer = door.post([make_envelope(str(n)) for n in range(3)])
     assert (answer.status, answer.json) == (202, {"accepted": 3, "rejected": []})
-    assert time.monotonic() - started < within_s
+    assert time.monotonic() - started < SOON_S
     assert len(door.bodies()) == 3
 
 
@@ -57,16 +58,16 @@ def test_a_broker_that_is_gone_neither_fails_nor_delays_an_answer(
     door: Door, another_broker: Settings, closed_port: int
 ) -> None:
     another_broker.REDIS_URL = f"redis://127.0.0.1:{closed_port}/0"
-    assert_taken_soon(door, 5)
+    assert_taken_soon(door)
 
 
 def test_a_broker_that_is_silent_delays_one_answer_a_little_and_the_next_not_at_all(
     door: Door, another_broker: Settings, silent_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     another_broker.REDIS_URL = f"redis://127.0.0.1:{silent_port}/0"
-    assert_taken_soon(door, 5)
+    assert_taken_soon(door)
     monkeypatch.setattr(wake, "flag_client", lambda: pytest.fail("The broker was asked again."))
-    assert_taken_soon(door, 5)
+    assert_taken_soon(door)
 
 
 def test_a_broker_that_takes_the_flag_but_no_task_fails_no_answer(
@@ -77,7 +78,7 @@ def test_a_broker_that_takes_the_flag_but_no_task_fails_no_answer(
 
     wake.clear_flag()
     monkeypatch.setattr("ingest.wake.current_app.send_task", fail)
-    assert_taken_soon(door, 5)
+    assert_taken_soon(door)
 
 
 def test_a_lost_connection_is_answered_503_and_nothing_is_half_stored(
@@ -124,7 +125,7 @@ def test_without_a_database_posts_are_asked_to_come_again(closed_port: int) -> N
     )
     *answers, elapsed_s = json.loads(done.stdout)
     assert answers == [[503, "10", "*"], [503, "10", "*"], [204, None, "*"]]
-    assert elapsed_s < 10  # the pool is given half a second a post
+    assert elapsed_s < 19  # the pool is given half a second a post; its own ten would make it twenty
 
 
 def test_a_missing_partition_is_made(open_door: Door) -> None:

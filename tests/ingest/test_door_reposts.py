@@ -10,6 +10,7 @@ from ingest.groups import forget_groups
 from tests.envelopes import make_envelope, view_id_of
 from tests.ingest.door import Answer, Door, ndjson
 
+LIMIT_S = 120.0
 ALL = "view_id::text, seq, group_id, received_at, view_started_at, device_class, browser, body_bytes, state"
 
 
@@ -102,7 +103,7 @@ def test_a_repost_waits_for_the_first_to_be_durable(open_door: Door) -> None:
         repost.join(0.3)
         assert answers == []
         transaction.set_rollback(True)
-    repost.join(10)
+    repost.join(LIMIT_S)
     assert answers[0].status == 202
     assert open_door.bodies().count(body) == 1
 
@@ -117,7 +118,7 @@ def test_a_new_page_seen_by_two_posts_at_once_becomes_one_group(open_door: Door)
         second.start()
         second.join(0.3)
         assert answers == []
-    second.join(10)
+    second.join(LIMIT_S)
     assert answers[0].status == 202
     assert open_door.pages() == ["/cart"]
     counters = "SELECT next_id FROM ingest_counter WHERE project_id = %(project)s AND kind = 'group'"

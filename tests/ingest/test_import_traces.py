@@ -159,6 +159,29 @@ def test_the_days_quota_is_not_held_while_traces_are_stored(
     assert door.rows(taken) == [(150,)]
 
 
+def test_beyond_the_quota_no_statement_is_tried_and_no_page_made(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Project.objects.filter(pk=door.project_id).update(max_traces_per_day=1)
+    monkeypatch.setattr("ingest.importing.store_arrivals", None)
+    file = write(tmp_path / "two.json", json.dumps([make_envelope("a"), make_envelope("b")]).encode())
+
+    assert "no room for 2 more" in run(file)[1]
+    assert door.rows("SELECT * FROM ingest_group WHERE project_id = %(project)s") == []
+
+
+def test_a_quota_used_up_after_the_early_look_still_refuses_all(
+    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Project.objects.filter(pk=door.project_id).update(max_traces_per_day=1)
+    monkeypatch.setattr("ingest.importing.has_quota", lambda *_: True)
+    file = write(tmp_path / "two.json", json.dumps([make_envelope("a"), make_envelope("b")]).encode())
+
+    assert "no room for 2 more" in run(file)[1]
+    assert door.receipts() == []
+    assert door.rows("SELECT traces FROM ingest_daycount WHERE project_id = %(project)s") == []
+
+
 def test_a_project_without_room_for_more_pages_takes_nothing(door: Door, settings: Settings, tmp_path: Path) -> None:
     settings.INGEST_MAX_GROUPS = 1
     file = write(tmp_path / "f.json", json.dumps([make_envelope("a"), make_envelope("b", page="/other")]).encode())

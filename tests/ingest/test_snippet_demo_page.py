@@ -10,7 +10,7 @@ from tests.ingest.snippet_site import Site
 
 pytestmark = pytest.mark.e2e
 
-ANSWER_LIMIT_MS = 20_000  # four seconds of recording, on a machine that other tests load
+ANSWER_LIMIT_MS = 120_000  # four seconds of recording, on a machine that other tests load
 
 
 @pytest.fixture

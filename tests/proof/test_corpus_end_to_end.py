@@ -13,17 +13,17 @@ import pytest
 from config.up.running import RunningStack, run_stack
 from tests.corpus import expected
 from tests.profile_reader import read_functions
-from tests.proof.corpus_stack import APPS, compare_with_oracle, corpus, database, post_until_accepted
+from tests.proof.corpus_stack import APPS, compare_with_oracle, corpus, create_projects, database, post_until_accepted
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(90)
 
 
 @pytest.fixture(scope="module")
 def folded() -> Iterator[tuple[RunningStack, dict[str, str]]]:
     """A running stack in which the whole corpus was posted and folded; with a token for each project."""
     with run_stack() as stack:
-        tokens = {app: stack.create_project(app) for app in APPS}
-        with closing(http.client.HTTPConnection("127.0.0.1", stack.port, timeout=20)) as connection:
+        tokens = create_projects(stack, APPS)
+        with closing(http.client.HTTPConnection("127.0.0.1", stack.port, timeout=120)) as connection:
             for app, body in corpus():
                 connection.request("POST", f"/ingest/v1/traces?key={app}", body)
                 answer = connection.getresponse()

@@ -15,7 +15,7 @@ from tests.aggregate.sourcemaps.shop import BUNDLE, write_shop_map
 from tests.envelopes import make_envelope
 from tests.proof.corpus_stack import database, post_until_accepted
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(20)
 
 LIMIT_S = 60.0
 # As docs/source-maps.md has it.

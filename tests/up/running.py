@@ -1,13 +1,10 @@
-"""A `manage.py up` of a test's own, in a fresh data folder, on a free port."""
+"""A Fieldflame of a test's own with little in it, looked at from outside: its processes, its receipts."""
 
-import gzip
 import json
 import os
 import signal
 import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,24 +13,21 @@ from uuid import UUID, uuid4
 import psycopg
 
 from config.up.environment import read_environment
-from config.up.folder import DataFolder
-from config.up.parts import BASE_DIR, read_endpoint
+from config.up.parts import make_manage_command
 from config.up.proc import Process, list_processes
+from config.up.running import RunningStack, own_environment
+from tests.proof.corpus_stack import post_until_accepted
 
-START_LIMIT_S = 120.0
 COMMAND_LIMIT_S = 180.0
-FORGOTTEN = ("DATABASE_URL", "REDIS_URL", "FIELDFLAME_DATA", "FIELDFLAME_URL", "PROMETHEUS_MULTIPROC_DIR")
-
-
-def make_test_environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in FORGOTTEN}
-    return {**kept, "FIELDFLAME_WORKER_PROCESSES": "1", "FIELDFLAME_WEB_PROCESSES": "1", **more}
+WAIT_LIMIT_S = 120.0
+SMALL = {"FIELDFLAME_WORKER_PROCESSES": "1", "FIELDFLAME_WEB_PROCESSES": "1"}
 
 
 def run_manage(*words: str, data: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """Runs a management command in a data folder, whatever comes of it."""
     return subprocess.run(
-        [sys.executable, str(BASE_DIR / "manage.py"), *words],
-        env=make_test_environment(FIELDFLAME_DATA=str(data), **more),
+        make_manage_command(*words),
+        env=own_environment({**SMALL, "FIELDFLAME_DATA": str(data), **more}),
         capture_output=True,
         text=True,
         timeout=COMMAND_LIMIT_S,
@@ -41,34 +35,30 @@ def run_manage(*words: str, data: Path, **more: str) -> subprocess.CompletedProc
     )
 
 
-class Running:
-    """Fieldflame, running in `data` on `port`; its output is kept in a file beside."""
+class Running(RunningStack):
+    """Fieldflame with one process a part, in a data folder that outlives it."""
 
-    def __init__(self, data: Path, port: int, *, with_demo: bool = False) -> None:
-        self.folder = DataFolder(data)
-        self.port = port
-        self.url = f"http://127.0.0.1:{port}"
-        self.output = data.with_name(f"{data.name}.out")
-        command = [sys.executable, str(BASE_DIR / "manage.py"), "up", "--data", str(data), "--port", str(port)]
-        command += [] if with_demo else ["--no-demo"]
-        with self.output.open("w", encoding="utf-8") as output:
-            self.process = subprocess.Popen(command, env=make_test_environment(), stdout=output, stderr=output)
+    def __init__(self, data: Path) -> None:
+        super().__init__(data, SMALL)
 
-    def read_output(self) -> str:
-        return self.output.read_text(encoding="utf-8")
+    @property
+    def pid(self) -> int:
+        """The supervisor's process."""
+        assert self.process is not None
+        return self.process.pid
 
-    def wait_until(self, is_so: Callable[[], bool], what: str, limit_s: float = START_LIMIT_S) -> None:
+    def wait_until(self, is_so: Callable[[], bool], what: str, limit_s: float = WAIT_LIMIT_S) -> None:
         deadline = time.monotonic() + limit_s
         while not is_so():
-            assert self.process.poll() is None, f"it ended, before {what}:\n{self.read_output()}"
+            assert self.is_running(), f"it ended, before {what}:\n{self.read_output()}"
             assert time.monotonic() < deadline, f"waited in vain: {what}\n{self.read_output()}"
             time.sleep(0.1)
 
-    def wait_until_started(self) -> None:
-        self.wait_until(lambda: "Fieldflame is ready" in self.read_output(), "it is started")
-
-    def is_ready(self) -> bool:
-        return read_endpoint(f"{self.url}/readyz")[0] == 200
+    def kill(self) -> None:
+        """Kills the supervisor outright."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
 
     def find_child(self, word: str) -> Process:
         """Returns the recorded child whose command line holds `word`."""
@@ -83,21 +73,10 @@ class Running:
         text = str(self.folder.path)
         return [one for one in list_processes() if text in read_command(one.pid) or text in read_cwd(one.pid)]
 
-    def stop(self) -> int:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=90)
-
     def post_trace(self, key: str) -> UUID:
-        """Posts one small trace and returns its view's id. Raises HTTPError where it was not accepted."""
+        """Posts one small trace, again while the door asks to come again, and returns its view's id."""
         view_id = uuid4()
-        request = urllib.request.Request(
-            f"{self.url}/ingest/v1/traces?key={key}",
-            data=gzip.compress(json.dumps(make_envelope(view_id)).encode()),
-            headers={"Content-Type": "application/json", "Content-Encoding": "gzip"},
-        )
-        with urllib.request.urlopen(request, timeout=10) as response:
-            assert response.status == 202
+        post_until_accepted(self.port, key, json.dumps(make_envelope(view_id)).encode())
         return view_id
 
     def read_states(self) -> dict[UUID, int]:

@@ -21,7 +21,7 @@ WITH_GRANDCHILD = (
 DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('deaf', flush=True)\n"
 
 
-def wait_until(is_so: Callable[[], bool], limit_s: float = 10.0) -> None:
+def wait_until(is_so: Callable[[], bool], limit_s: float = 60.0) -> None:
     deadline = time.monotonic() + limit_s
     while not is_so():
         assert time.monotonic() < deadline, "waited in vain"
@@ -53,7 +53,7 @@ def make_child(tmp_path: Path) -> Iterator[Callable[[str], Child]]:
         child.stop(lambda: True)
 
 
-def revive_until_running(child: Child, limit_s: float = 5.0) -> list[str]:
+def revive_until_running(child: Child, limit_s: float = 60.0) -> list[str]:
     lines: list[str] = []
 
     def is_running() -> bool:
@@ -111,10 +111,11 @@ def test_a_child_that_does_not_hear_is_ended_after_its_limit(make_child: Callabl
 
 def test_a_child_that_hears_is_not_waited_for_longer_than_it_takes(make_child: Callable[[str], Child]) -> None:
     child = make_child(SLEEPER)
+    child.stop_limit_s = 600.0
     child.start()
     began = time.monotonic()
     assert child.stop(lambda: False) is True
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 300  # busy as the machine may be
 
 
 def test_a_program_that_is_missing_is_tried_again_and_stops_nobody(make_child: Callable[[str], Child]) -> None:

@@ -75,7 +75,7 @@ def test_below_a_closed_folder_the_server_keeps_the_data_where_it_is(closed: Pat
     assert closed.stat().st_mode & 0o777 == 0o700  # no folder was opened
 
 
-@pytest.mark.slow
+@pytest.mark.slow(8)
 def test_without_namespaces_data_and_programs_go_where_nobody_can_reach_them(
     closed: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

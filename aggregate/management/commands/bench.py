@@ -18,6 +18,7 @@ from aggregate.bench.hidden import compare_with_facts, describe, measure_hidden
 from aggregate.bench.queries import bench_queries
 from aggregate.bench.sizes import bench_sizes
 from aggregate.bench.symbolicate import bench_symbolicate
+from aggregate.bench.trees import bench_trees, describe_tree
 from config.up.running import run_stack
 
 CORPUS = Path(settings.BASE_DIR) / "tests" / "data" / "corpus.jsonl.gz"
@@ -43,6 +44,7 @@ class Command(BaseCommand):
         parser.add_argument("--format", default="firefox", help="export-here: which format")
         parser.add_argument("--maps", type=int, default=200, help="symbolicate: how many (default: %(default)s)")
         parser.add_argument("--funcs", type=int, default=100_000, help="symbolicate: in all (default: %(default)s)")
+        parser.add_argument("--nodes", type=int, default=500_000, help="trees: call nodes (default: %(default)s)")
         parser.add_argument(
             "--views", type=int, default=10_000, help="queries, exports: how many (default: %(default)s)"
         )
@@ -144,6 +146,11 @@ class Command(BaseCommand):
             f"  peak {result.peak_mb:.0f} MB here, {result.child_peak_mb:.0f} MB in the largest process of a map"
         )
 
+    def show_trees(self, options: dict[str, Any]) -> None:
+        """Needs no database."""
+        for result in bench_trees(options["nodes"]):
+            self.stdout.write(describe_tree(result))
+
     parts: dict[str, Callable[["Command", dict[str, Any]], None]] = {
         "core": show_core,
         "end-to-end": show_end_to_end,
@@ -156,4 +163,5 @@ class Command(BaseCommand):
         "sizes": show_sizes,
         "symbolicate": show_symbolicate,
         "symbolicate-here": show_symbolicate_here,
+        "trees": show_trees,
     }

@@ -103,9 +103,7 @@ def _tree_of(export: SliceExport, rows: FuncRows) -> CallTree:
 
 
 def _write_samples(ordered: OrderedTree, tables: Tables, weights_ms: Sequence[float], idle_ms: float) -> Samples:
-    place: list[int] = []
-    for prefix, func in zip(ordered.prefix, ordered.func, strict=True):
-        place.append(tables.stack(-1 if prefix < 0 else place[prefix], func))
+    place = tables.stacks(ordered.prefix, ordered.func)
     rows = [(place[node], weight) for node, weight in enumerate(weights_ms) if weight]
     return Samples(
         length=len(rows) + 1,

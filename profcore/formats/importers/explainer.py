@@ -11,7 +11,9 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import TraceBuilder, dangling, storable_text
-from profcore.formats.importers.shapes import Draft, Found, Importer, Source, read_fields
+from profcore.formats.importers.shapes import Draft, Found, Importer, ImportLimits, Source, read_fields
+from profcore.formats.importers.spec import TRACE
+from profcore.wire import Trace
 
 TABLES: Final = frozenset({"frames", "stacks", "samples"})
 
@@ -55,6 +57,7 @@ class _Wrapped(msgspec.Struct):
 
 _decoder = msgspec.json.Decoder(DraftTrace)
 _wrapped_decoder = msgspec.json.Decoder(_Wrapped)
+_fields_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def _can_read(source: Source) -> bool:
@@ -68,10 +71,22 @@ def _can_read(source: Source) -> bool:
 
 
 def _read(source: Source) -> Iterator[Found]:
-    is_wrapped = "trace" in source.fields
-    trace = source.decode(_wrapped_decoder).trace if is_wrapped else source.decode(_decoder)
-    path = "$.trace" if is_wrapped else "$"
-    builder = TraceBuilder(source.limits, storable_text)
+    if "trace" in source.fields:
+        yield from TRACE.read(Source(source.place, _translate(source), source.limits))
+    else:
+        yield Found(Draft(_build(source.decode(_decoder), "$", source.limits)))
+
+
+def _translate(source: Source) -> bytes:
+    """Returns an object whose `trace` is in this dialect with the same trace in the spec's; the rest is as it was."""
+    trace = _build(source.decode(_wrapped_decoder).trace, "$.trace", source.limits)
+    fields = source.decode(_fields_decoder)
+    fields["trace"] = msgspec.Raw(msgspec.json.encode(trace))
+    return msgspec.json.encode(fields)
+
+
+def _build(trace: DraftTrace, path: str, limits: ImportLimits) -> Trace:
+    builder = TraceBuilder(limits, storable_text)
     frames = [builder.frame(frame.name or "", frame.uri, frame.line, frame.column) for frame in trace.frames]
     stacks: list[int] = []
     for index, stack in enumerate(trace.stacks):
@@ -86,7 +101,7 @@ def _read(source: Source) -> Iterator[Found]:
         if sample.stackId is not None and not 0 <= sample.stackId < len(stacks):
             raise dangling(f"{path}.samples[{index}].stackId", "stacks")
         builder.sample(sample.timestamp, None if sample.stackId is None else stacks[sample.stackId])
-    yield Found(Draft(builder.build()))
+    return builder.build()
 
 
-EXPLAINER: Final = Importer("explainer", "the API's first proposal", _can_read, _read)
+EXPLAINER: Final = Importer("explainer", "the API's first proposal", _can_read, _read, translate=_translate)

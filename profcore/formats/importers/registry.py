@@ -18,6 +18,7 @@ from profcore.formats.importers import (
 from profcore.formats.importers.completing import Completed, Defaults, complete, digest_of
 from profcore.formats.importers.containers import ARRAY, LINES, PACKED, ZIP
 from profcore.formats.importers.shapes import Budget, Container, FileError, Importer, ImportLimits, Source, check_json
+from profcore.wire import Limits
 
 IMPORTERS: Final[tuple[Importer, ...]] = (
     spec.ENVELOPE,
@@ -85,6 +86,16 @@ def read_file(name: str, body: bytes, defaults: Defaults, limits: ImportLimits) 
 def find_importer(source: Source) -> Importer | None:
     """Returns the format an input is in, or None."""
     return next((importer for importer in IMPORTERS if importer.can_read(source)), None)
+
+
+def translate_envelope(body: bytes, limits: Limits) -> bytes | None:
+    """Returns an envelope whose trace is in another dialect of the wire as one of the spec's; None for any other body.
+
+    Raises `TraceError` where the trace is in such a dialect, and wrong.
+    """
+    source = Source("", body, ImportLimits(values=limits.values, envelope=limits))
+    importer = find_importer(source)
+    return None if importer is None or importer.translate is None else importer.translate(source)
 
 
 def _read(source: Source, budget: Budget, nesting: int, defaults: Defaults) -> Iterator[Imported]:

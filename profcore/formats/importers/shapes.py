@@ -180,12 +180,17 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """One format: `can_read` tells it by its shape, `read` gives its traces or raises `TraceError` with a JSON path."""
+    """One format: `can_read` tells it by its shape, `read` gives its traces or raises `TraceError` with a JSON path.
+
+    Of a dialect of the wire, `translate` returns an envelope whose trace is in it as one of the spec's: the door takes
+    these, and no other format.
+    """
 
     name: str
     title: str
     can_read: Callable[[Source], bool]
     read: Callable[[Source], Iterator[Found]]
+    translate: Callable[[Source], bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)

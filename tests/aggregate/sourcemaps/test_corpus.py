@@ -32,7 +32,7 @@ def upload_app(project: Project, app: str, release: str) -> None:
 
 
 @needs_builds
-@pytest.mark.slow
+@pytest.mark.slow(20)
 @pytest.mark.django_db(transaction=True)
 def test_every_recorded_func_is_labelled_as_the_reference_has_it() -> None:
     counts: Counter[str] = Counter()
@@ -79,7 +79,7 @@ def compare(project: Project, own: dict[Key, dict[str, object]]) -> Counter[str]
 
 
 @needs_builds
-@pytest.mark.slow
+@pytest.mark.slow(20)
 @pytest.mark.django_db(transaction=True)
 def test_functions_keep_path_and_name_from_one_release_to_the_next() -> None:
     project = Project.objects.create(slug="shopboard", name="shopboard")

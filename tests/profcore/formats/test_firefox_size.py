@@ -6,6 +6,8 @@ from profcore.formats.firefox.writer import write_profile
 from tests.profcore.formats.builders import export_tree
 from tests.profcore.formats.lint import load_good
 
+pytestmark = pytest.mark.slow(8)
+
 NODES = 100_000
 
 

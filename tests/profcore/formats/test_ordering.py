@@ -1,7 +1,13 @@
 """The order of an exported tree: depth first, heaviest first, ties by rank, nothing without time."""
 
-from profcore.calltree import CallTree
-from profcore.formats.ordering import order_heaviest_first
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profcore.calltree import CallTree, total_us
+from profcore.formats.ordering import order_heaviest_first, order_nodes
+from tests.profcore.strategies import PROPERTY, call_trees
 
 
 def tree_of(*nodes: tuple[int, int, int]) -> CallTree:
@@ -35,3 +41,24 @@ def test_a_caller_without_self_time_stays_and_a_branch_without_any_goes() -> Non
 
 def test_an_empty_tree_stays_empty() -> None:
     assert order_heaviest_first(CallTree(), []).func == []
+
+
+def depth_first(tree: CallTree, weights: list[int], rank: Sequence[int], prefix: int = -1) -> list[int]:
+    """Returns the nodes below one in order, as slowly as it is said."""
+    callees = [node for node in range(len(tree)) if tree.prefix[node] == prefix and weights[node]]
+    callees.sort(key=lambda node: (-weights[node], rank[tree.func[node]], node))
+    return [each for node in callees for each in (node, *depth_first(tree, weights, rank, node))]
+
+
+@PROPERTY
+@given(call_trees(), st.permutations(range(5)), st.sampled_from([1, 2**20, 2**40]))
+def test_the_order_is_that_of_a_slow_walk_however_large_the_weights(
+    tree: CallTree, rank: list[int], factor: int
+) -> None:
+    weights = [us * factor for us in total_us(tree)]
+    assert order_nodes(tree, [weights], [us > 0 for us in weights], rank) == depth_first(tree, weights, rank)
+
+
+def test_the_next_weights_decide_between_equals() -> None:
+    tree = CallTree([-1, -1, -1], [0, 1, 2], [5, 5, 5], [1, 3, 2], [0, 0, 0])
+    assert order_nodes(tree, [tree.self_us, tree.self_samples], [True] * 3, range(3)) == [1, 2, 0]

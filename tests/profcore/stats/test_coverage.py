@@ -9,6 +9,8 @@ from profcore.stats.comparison import compare
 from profcore.stats.summaries import MIN_VIEWS, KnownSums, summarise
 from tests.profcore.stats.field import sample_of_ms, skewed_ms
 
+pytestmark = pytest.mark.slow(6)
+
 FUNCS = 1_500  # each is one experiment: the standard error of a coverage of 95 % is 0.56 %
 CASES = [
     (views, sigma, zeros)

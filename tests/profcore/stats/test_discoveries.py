@@ -7,6 +7,8 @@ from scipy import stats
 from profcore.stats.comparison import Comparison, compare
 from tests.profcore.stats.field import Matrix, sample_of_ms, skewed_ms
 
+pytestmark = pytest.mark.slow(6)
+
 SPEED = np.array([1.0, 2.0, 6.0])
 
 

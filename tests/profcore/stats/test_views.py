@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from profcore.blobs import Contribution, encode_contribution
+from profcore.blobs import Contribution, decode_contributions, encode_contribution
 from profcore.stats.views import (
     NoTotalsError,
     ViewFacts,
@@ -16,7 +16,7 @@ from profcore.stats.views import (
     group_funcs,
     order_rows,
     sample_of,
-    sample_of_blobs,
+    sample_of_columns,
 )
 from tests.profcore.stats.field import make_contribution
 
@@ -44,7 +44,8 @@ def test_a_sample_has_a_row_for_each_func_of_a_view_and_counts_empty_views() -> 
 
 def test_stored_blobs_make_the_same_sample() -> None:
     contributions, facts = three_views()
-    from_blobs = sample_of_blobs([encode_contribution(each) for each in contributions], facts, population=40)
+    decoded = decode_contributions([encode_contribution(each) for each in contributions], column_count=4)
+    from_blobs = sample_of_columns(*decoded, facts, population=40)
     from_values = sample_of(contributions, facts)
     assert from_blobs.population == 40
     for column in ("self_us", "total_us", "hidden_us"):

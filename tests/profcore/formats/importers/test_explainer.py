@@ -38,6 +38,15 @@ def test_the_draft_may_lie_in_an_object() -> None:
     assert lines(read_envelope(wrapped)) == lines(read_envelope(sample("explainer.json")))
 
 
+def test_what_stands_beside_the_draft_is_kept() -> None:
+    facts = {"release": "1.4.2", "page": "/cart", "timeOrigin": 1_760_000_000_000.0, "sampleInterval": 10.0}
+
+    envelope = read_envelope({**facts, "trace": sample_json("explainer.json")})
+
+    assert {name: getattr(envelope, name) for name in facts} == facts
+    assert envelope.tags == {"imported": "explainer"}
+
+
 @pytest.mark.parametrize(
     ("table", "index", "row", "reason", "path"),
     [

@@ -264,6 +264,7 @@ except FileError as error:
 """
 
 
+@pytest.mark.slow(15)
 @pytest.mark.parametrize("name", sorted(BOMBS))
 def test_a_bomb_takes_no_more_than_the_limits_say(name: str) -> None:
     """In a process of its own that may have 2 GiB of addresses and a minute of one core."""

@@ -1,0 +1,43 @@
+"""`revoke_token --project SLUG [PREFIX]`: prints a JSON object for each token it revoked, or without a prefix has."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from ingest.models import ApiToken, Project
+
+
+class Command(BaseCommand):
+    help = "Revoke a token of a project's read API, and with it the links it made; without one, list the live tokens."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("token", nargs="?", metavar="TOKEN", help="all of it, or its first part (ff_1a2b3c4d)")
+        parser.add_argument("--project", required=True, metavar="SLUG")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(slug=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no project with the slug {options['project']!r}.")
+        live = ApiToken.objects.filter(project=project, revoked_at=None).order_by("pk")
+        if options["token"] is None:
+            for token in live:
+                self.stdout.write(json.dumps(_describe(token)))
+            return
+        prefix = options["token"].removeprefix("ff_").partition("_")[0]
+        found = live.filter(prefix=prefix).first()
+        if found is None:
+            raise CommandError(f"The project has no live token that begins with ff_{prefix}.")
+        found.revoked_at = datetime.now(UTC)
+        found.save(update_fields=["revoked_at"])
+        self.stdout.write(json.dumps(_describe(found)))
+
+
+def _describe(token: ApiToken) -> dict[str, object]:
+    return {
+        "token": f"ff_{token.prefix}_…",
+        "name": token.name,
+        "raw": token.may_read_raw,
+        "created_at": token.created_at.isoformat(timespec="seconds"),
+    }

@@ -1,0 +1,58 @@
+"""`up` with real servers survives the death of any part, of itself, and of everything at once."""
+
+import signal
+import time
+
+import pytest
+
+from config.health import ANSWER_KEPT_S
+from config.up.proc import Process, is_running, send_signal
+from tests.up.running import Running
+
+pytestmark = pytest.mark.slow(70)
+PARTS = ("granian", "--app config worker", "--app config beat", "valkey-server", "/bin/postgres")
+
+
+def test_every_part_is_started_again_after_it_was_killed(running: Running) -> None:
+    for word in PARTS:
+        process = running.find_child(word)
+        send_signal(process, signal.SIGKILL)
+        wait_until_back(running, process, word)
+        assert running.find_child(word) != process
+    view_id = running.post_trace("shop")
+    running.wait_until(lambda: running.read_states()[view_id] == 1, "the trace is folded")
+
+
+def wait_until_back(running: Running, killed: Process, word: str) -> None:
+    running.wait_until(lambda: not is_running(killed), f"{word} is gone")
+    time.sleep(ANSWER_KEPT_S)  # so that what says "ready" was asked since
+    running.wait_until(lambda: has_child(running, word) and running.is_ready(), f"{word} is back")
+
+
+def has_child(running: Running, word: str) -> bool:
+    try:
+        running.find_child(word)
+    except AssertionError:
+        return False
+    return True
+
+
+def test_after_a_kill_of_everything_the_next_start_has_what_was_accepted(running: Running) -> None:
+    accepted = {running.post_trace("shop") for _ in range(20)}
+    every = running.find_all()
+    assert len(every) > len(PARTS)
+    running.kill()
+    for process in every:
+        send_signal(process, signal.SIGKILL)
+    running.start()
+    assert accepted <= set(running.read_states())
+    running.wait_until(lambda: all(running.read_states()[one] == 1 for one in accepted), "all is folded")
+
+
+def test_after_a_kill_of_the_supervisor_alone_the_next_start_takes_over(running: Running) -> None:
+    accepted = running.post_trace("shop")
+    running.kill()
+    running.start()
+    assert accepted in running.read_states()
+    assert running.stop() == 0
+    assert running.find_all() == []
