@@ -26,7 +26,7 @@ from tests.aggregate.sourcemaps.shop import (
     write_shop_map,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 
 LABELS = """\
 1.0.0 1 unmapped

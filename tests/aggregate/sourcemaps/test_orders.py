@@ -27,7 +27,7 @@ from tests.aggregate.sourcemaps.shop import (
     write_shop_map,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 
 FIRST = files_of({"main.js": BUNDLE, "main.js.map": write_shop_map()})
 SECOND = files_of({"main.js": BUNDLE, "main.js.map": write_shop_map("\n" + SOURCE, line=1)})
