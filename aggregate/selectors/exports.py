@@ -60,9 +60,9 @@ def select_slice_export(
 
     Where it `is_pruned`, call paths beyond `EXPORT_MAX_CALL_NODES` are, the lightest first.
 
-    Five statements whatever the size: cells with the pieces of their call trees (one moment), the funcs these name,
-    the project's code and sites, and the usual sampling interval; a fine slice takes three more. Holds the merged tree
-    in memory, and of the cells' trees `TREE_BATCH_NODES` nodes; read at once, all of them packed.
+    Six statements whatever the size: cells, the pieces of their call trees, the funcs these name, the project's code
+    and sites, and the usual sampling interval; a fine slice takes three more. Holds the merged tree in memory, and of
+    the cells' trees `TREE_BATCH_NODES` nodes; read at once, all of them packed.
     """
     code = select_code(slice_.project_id)
     whole, tree, rows = merge_named(slice_, code, reading)

@@ -197,9 +197,7 @@ def _count_once(slice_: Slice, sums: _Sums, shared: Shared | None, views: int, r
         return _Counted({}, {}, {}, {})
     if shared is not None and reading.max_views is not None and views > settings.COPIES_MAX_VIEWS:
         return _Counted({}, {}, shared if slice_.is_fine else _meeting_in_cells(slice_, sums, shared), None)
-    releases = tuple(sorted({release for several in (shared or {}).values() for release in several}))
-    whole = slice_ if shared is None else replace(slice_, releases=releases)
-    looked = _look_at_views(whole, views, sums.row_of, shared, reading)
+    looked = _look_at_views(slice_, views, sums.row_of, shared, reading)
     overlapping = shared
     if shared is not None and looked is not None:
         overlapping = {row_id: several for row_id, several in shared.items() if row_id in looked.overlapping}
@@ -279,7 +277,9 @@ def _look_at_views(slice_: Slice, views: int, row_of: RowOf, shared: Shared | No
         return None
     counts: dict[RowId, int] = {}
     overlapping: set[RowId] = set()
+    seen = 0
     for page in iter_slice_views(slice_, reading):
+        seen += len(page)
         for view in page:
             ran: set[RowId] = set()
             for func_id in view.contribution.funcs_run():
@@ -292,4 +292,5 @@ def _look_at_views(slice_: Slice, views: int, row_of: RowOf, shared: Shared | No
             for row_id in ran:
                 counts[row_id] = counts.get(row_id, 0) + 1
         reading.on_traces(sum(view.traces for view in page))
-    return _Looked(counts, overlapping)
+    is_complete = shared is None or seen == views  # what has expired may have been of any row
+    return _Looked(counts, overlapping) if is_complete else None

@@ -9,7 +9,7 @@ from django.db.models import F
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.label_models import Label, ReleaseScript
-from aggregate.models import CallTreePiece, Func
+from aggregate.models import CallTreePiece, Func, View
 from aggregate.selectors import (
     DIMENSIONS,
     Asked,
@@ -231,6 +231,15 @@ def test_copies_on_different_pages_are_told_whole_however_many(hashed: Project, 
     for script in ("x.js", "y.js"):
         make_label(func(hashed, "z", script), "3.0.0", "src/shared.ts", "step", line=4)
     assert told(select_groups(Slice(hashed.pk, ("3.0.0",)))) == {"step": (30, 30, 2)}
+
+
+def test_where_contributions_have_expired_totals_come_from_trees_and_views_are_not_told(hashed: Project) -> None:
+    post("KEY-shop", make_two_copies())
+    fold_all()
+    for script in ("x.js", "y.js"):
+        make_label(func(hashed, "z", script), "3.0.0", "src/shared.ts", "step", line=4)
+    View.objects.filter(project=hashed, view_id=view_id_of("copies")).delete()
+    assert told(select_groups(Slice(hashed.pk, ("3.0.0",)))) == {"step": (20, 20, None)}
 
 
 def make_two_copies() -> dict[str, Any]:
