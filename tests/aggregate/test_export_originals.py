@@ -23,9 +23,8 @@ pytestmark = pytest.mark.django_db
 TEXT = "export function render() {}\nexport function total() {}\n"
 
 
-@pytest.fixture
-def shop() -> Project:
-    """Two releases of hashed bundles: `a` and `b` of 1.0.0 are `c` and `a` of 2.0.0, `render` and `total`."""
+def make_shop() -> Project:
+    """Makes two releases of hashed bundles: `a` and `b` of 1.0.0 are `c` and `a` of 2.0.0, `render` and `total`."""
     project = make_project()
     post(
         "KEY-shop",
@@ -36,6 +35,11 @@ def shop() -> Project:
     label(project, "1.0.0", HASHED["1.0.0"], {"a": "render", "b": "total"}, is_shared=True, content=TEXT)
     label(project, "2.0.0", HASHED["2.0.0"], {"c": "render", "a": "total"}, is_shared=True, content=TEXT)
     return project
+
+
+@pytest.fixture
+def shop() -> Project:
+    return make_shop()
 
 
 def write(project: Project, name: str, slice_: Slice | None = None, **query: Any) -> bytes:

@@ -1,0 +1,30 @@
+"""Mozilla's own reader opens a profile with originals and texts, and has the functions by their original names."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.models import Project
+from tests.aggregate.test_export_originals import make_shop, write
+from tests.profile_reader import read_functions
+
+pytestmark = pytest.mark.django_db
+QUERIES: dict[str, dict[str, Any]] = {  # Any: fields of an export's query
+    "slice": {},
+    "segments": {"segment": "release"},
+    "difference": {"base_release": ["1.0.0"], "head_release": ["2.0.0"]},
+}
+
+
+@pytest.fixture
+def shop() -> Project:
+    return make_shop()
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_the_reader_has_functions_by_their_originals(shop: Project, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "profile.json"
+    path.write_bytes(write(shop, "firefox", sources="content", **QUERIES[kind]))
+    functions = read_functions(path)
+    assert sorted(func.name for func in functions) == ["render", "total"]
