@@ -59,6 +59,7 @@ class MapResult(msgspec.Struct):
     refusal: tuple[str, str] | None = None
 
 
+ZLIB_OUT_OF_MEMORY: Final = "Error -4 "  # zlib's Z_MEM_ERROR: Python makes no MemoryError of it
 task_decoder: Final = msgspec.msgpack.Decoder(MapTask)
 result_decoder: Final = msgspec.msgpack.Decoder(MapResult)
 
@@ -70,6 +71,8 @@ def read_alone(task: MapTask) -> MapResult:
     except MapError as error:
         return MapResult(refusal=(error.path, error.detail))
     except (EOFError, OSError, zlib.error) as error:
+        if str(error).startswith(ZLIB_OUT_OF_MEMORY):
+            raise MemoryError from error
         return MapResult(refusal=("$", f"the stored map cannot be expanded: {error}."))
     bundle = gzip.decompress(task.bundle) if task.bundle is not None and task.positions else None
     labels = label_positions(source_map, task.positions, file=task.file, bundle=bundle)
