@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('aggregate', '0009_funcs_by_uri'),
+        ('aggregate', '0011_funcs_by_uri'),
     ]
 
     operations = [

@@ -8,7 +8,7 @@ from django.db.models.functions import MD5
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("aggregate", "0008_source_maps")]
+    dependencies = [("aggregate", "0010_source_maps")]
 
     operations = [
         AddIndexConcurrently(
