@@ -72,13 +72,18 @@ FINE_PARAMS: Final = [
     _many("tag", "`key:value`, from raw bodies. Several must all be there."),
     _many("func_over", "`ID:MS`: views in which that function's total is above so many ms. Several must all hold."),
 ]
+# What differs between two slices; the rest of a slice is that of both.
+SIDE_PARAMS: Final = [
+    _many(f"{side}_{param.name}", f"`{param.name}` of the {side} alone.")
+    for side in ("base", "head")
+    for param in SLICE_PARAMS
+]
 EXPORT_PARAMS: Final = [
     OpenApiParameter("segment", enum=SEGMENTS, description="A track for each, where the format has tracks."),
     OpenApiParameter("axis", enum=AXES, description="`time`, the default for views and traces, or `sum`."),
     OpenApiParameter("engine", enum=ENGINES, description="`leaves`: what the engine did, below the functions."),
     OpenApiParameter("sources", enum=SOURCES, description="`content`: with the texts of original sources."),
-    _many("base_release", "With `head_release`: a difference, for each page view. A release of the base."),
-    _many("head_release", "A release of the head."),
+    *SIDE_PARAMS,
 ]
 ERRORS: Final = {
     400: OpenApiResponse(ErrorShape, "A parameter is unknown or has no usable value."),

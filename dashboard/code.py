@@ -1,9 +1,8 @@
 """`code`: what a project says of its own code, and what that would change; `matches`: what seems to be one function."""
 
-from dataclasses import replace
 from typing import Any, Final
 
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
@@ -11,11 +10,12 @@ from rest_framework.response import Response
 
 from aggregate.selectors.matches import FuncMatch, select_matches
 from aggregate.selectors.previews import CodePreview, preview_code
+from aggregate.selectors.sides import SIDE_FIELDS, resolve_sides
+from aggregate.selectors.slices import SLICE_FIELDS
 from dashboard.access import may_administer
-from dashboard.api import ERRORS, ProjectView
-from dashboard.comparing import COMMON_PARAMS, read_releases
+from dashboard.api import ERRORS, SIDE_PARAMS, SLICE_PARAMS, ProjectView
 from dashboard.drilldown_shapes import FuncShape, encode_func
-from dashboard.params import ParamError
+from dashboard.params import ParamError, read_side
 from dashboard.shapes import Json, Shape, define_shape
 from ingest.models import ApiToken
 from profcore.code_rules import CodeRuleError, CodeSpec, read_code_rules
@@ -147,24 +147,21 @@ class CodePreviewView(ProjectView):
 
 
 class MatchesView(ProjectView):
-    known_params = ("base_release", "head_release", "page", "from", "to", "device", "browser")
+    known_params = (*SLICE_FIELDS, *SIDE_FIELDS)
 
     @extend_schema(
         operation_id="matches",
         parameters=[
-            OpenApiParameter("base_release", str, many=True, required=True, description="A release. Repeatable."),
-            OpenApiParameter("head_release", str, many=True, required=True, description="A release. Repeatable."),
-            *COMMON_PARAMS,
+            *SLICE_PARAMS,
+            *SIDE_PARAMS,
         ],
         responses={200: MatchesShape, **ERRORS},
     )
     def get(self, request: Request, slug: str) -> Response:
         """Which functions that are gone may be which that came: moved or renamed. An override makes them one."""
         common = self.resolve_slice()
-        base, head = (
-            replace(common, releases=read_releases(request.query_params, field))
-            for field in ("base_release", "head_release")
-        )
+        params = request.query_params
+        base, head = resolve_sides(common, read_side(params, "base"), read_side(params, "head"))
         return Response({"matches": [encode_match(match) for match in select_matches(base, head)]})
 
 

@@ -1,28 +1,24 @@
 """`compare`: two slices of a project, func by func, with how sure the difference is."""
 
-from dataclasses import replace
-from typing import Final, cast
+from typing import cast
 
-from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from aggregate.selectors import GROUPINGS
-from aggregate.selectors.slices import Slice
+from aggregate.selectors.sides import SIDE_FIELDS, resolve_sides
+from aggregate.selectors.slices import SLICE_FIELDS, Slice
 from aggregate.selectors.statistics import SliceComparison, compare_slices
-from dashboard.api import ERRORS, SLICE_PARAMS, ProjectView
+from dashboard.api import ERRORS, SIDE_PARAMS, SLICE_PARAMS, ProjectView
 from dashboard.estimates import MEASURES, encode_interval
-from dashboard.params import ParamError, read_choice, read_count
+from dashboard.params import ParamError, read_choice, read_count, read_side
 from dashboard.questions import MAX_FUNCTIONS
 from dashboard.serializers import OriginalShape, SliceShape, encode_original, encode_slice, func_fields
 from dashboard.shapes import Json, Shape, define_shape, interval_field
 from profcore.stats.comparison import Difference
 from profcore.stats.views import Measure
-
-# `release` is what differs: it is given as base_release and head_release.
-COMMON_PARAMS: Final = [param for param in SLICE_PARAMS if param.name != "release"]
 
 
 class SideShape(Shape):
@@ -75,13 +71,8 @@ class ComparisonShape(Shape):
 
 class CompareView(ProjectView):
     known_params = (
-        "base_release",
-        "head_release",
-        "page",
-        "from",
-        "to",
-        "device",
-        "browser",
+        *SLICE_FIELDS,
+        *SIDE_FIELDS,
         "measure",
         "group_by",
         "limit",
@@ -90,9 +81,8 @@ class CompareView(ProjectView):
     @extend_schema(
         operation_id="compare",
         parameters=[
-            OpenApiParameter("base_release", str, many=True, required=True, description="A release. Repeatable."),
-            OpenApiParameter("head_release", str, many=True, required=True, description="A release. Repeatable."),
-            *COMMON_PARAMS,
+            *SLICE_PARAMS,
+            *SIDE_PARAMS,
             OpenApiParameter("measure", str, enum=MEASURES, default="self+hidden"),
             OpenApiParameter("group_by", str, enum=["function", *GROUPINGS], default="function"),
             OpenApiParameter("limit", int, description=f"At most {MAX_FUNCTIONS}, which is the default."),
@@ -108,19 +98,9 @@ class CompareView(ProjectView):
             raise ParamError("measure", "measure=total is known of functions alone: views keep no totals of groups.")
         limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
         common = self.resolve_slice()
-        sides = [replace(common, releases=read_releases(params, field)) for field in ("base_release", "head_release")]
-        answer = compare_slices(sides[0], sides[1], measure=measure, group_by=group_by)
-        return Response(encode_comparison(sides[0], sides[1], answer, limit))
-
-
-def read_releases(params: QueryDict, field: str) -> tuple[str, ...]:
-    """Returns the releases of one side, at least one."""
-    values = tuple(dict.fromkeys(params.getlist(field)))
-    if not values:
-        raise ParamError(field, f"{field} must name a release.")
-    if any("\0" in value for value in values):
-        raise ParamError(field, f"{field} must not contain a NUL character.")
-    return values
+        base, head = resolve_sides(common, read_side(params, "base"), read_side(params, "head"))
+        answer = compare_slices(base, head, measure=measure, group_by=group_by)
+        return Response(encode_comparison(base, head, answer, limit))
 
 
 def encode_comparison(base: Slice, head: Slice, answer: SliceComparison, limit: int) -> Json:

@@ -45,9 +45,14 @@ def read_export_query(params: QueryDict) -> ExportQuery:
         axis=read_one(params, "axis", ""),
         engine=read_one(params, "engine", ""),
         sources=read_one(params, "sources", ""),
-        base_release=params.getlist("base_release"),
-        head_release=params.getlist("head_release"),
+        base=read_side(params, "base"),
+        head=read_side(params, "head"),
     )
+
+
+def read_side(params: QueryDict, side: str) -> SliceQuery:
+    """Returns the raw values that `base` or `head` has of its own, for `resolve_sides` to check."""
+    return SliceQuery(*(params.getlist(f"{side}_{field}") for field in SLICE_FIELDS))
 
 
 def read_raw_ref(params: QueryDict) -> str:

@@ -9,7 +9,8 @@ from aggregate.selectors.export_texts import add_texts
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.segments import select_difference_export, select_segmented_export
-from aggregate.selectors.slices import MAX_VALUES, Slice, SliceError
+from aggregate.selectors.sides import NOTHING_OWN, SIDE_FIELDS, has_sides, query_of_sides, resolve_sides, unite
+from aggregate.selectors.slices import Slice, SliceError, SliceQuery
 from aggregate.selectors.timelines import fingerprint_timeline, select_timeline_export
 from profcore.formats.registry import Exporter, Kind, names_that_write
 from profcore.formats.slice import SEGMENTS, Export
@@ -19,7 +20,7 @@ AXES: Final = ("time", "sum")
 ENGINES: Final = ("none", "leaves")
 SOURCES: Final = ("none", "content")
 # The fields of an export beyond its slice's and its format, in the words of the read API.
-EXPORT_FIELDS: Final = ("segment", "axis", "engine", "sources", "base_release", "head_release")
+EXPORT_FIELDS: Final = ("segment", "axis", "engine", "sources", *SIDE_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class ExportQuery:
     axis: str = ""
     engine: str = ""
     sources: str = ""
-    base_release: Sequence[str] = ()
-    head_release: Sequence[str] = ()
+    base: SliceQuery = NOTHING_OWN
+    head: SliceQuery = NOTHING_OWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,10 @@ class ExportRequest:
 
     @property
     def shown_slice(self) -> Slice:
-        """The slice that a page shows of it: of a difference, the releases of both sides."""
-        releases = tuple(dict.fromkeys(release for side in self.slices for release in side.releases))
-        return replace(self.slice_, releases=releases)
+        """The slice that a page shows of it: of a difference, what both sides have together."""
+        if self.base is None or self.head is None:
+            return self.slice_
+        return unite(self.base, self.head)
 
 
 def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> ExportRequest:
@@ -75,7 +77,7 @@ def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> Exp
     sums them up.
     """
     _check_words(query)
-    if query.base_release or query.head_release:
+    if has_sides(query.base, query.head):
         request = _resolve_difference(slice_, query)
     elif query.segment:
         _refuse(query.axis == "time", "axis", "axis=time has no segments.")
@@ -113,21 +115,10 @@ def _check_words(query: ExportQuery) -> None:
 
 
 def _resolve_difference(slice_: Slice, query: ExportQuery) -> ExportRequest:
-    for field in ("base_release", "head_release"):
-        values = getattr(query, field)
-        _refuse(not values, field, f"{field} must name a release, as the other side does.")
-        many = f"{field} is given {len(values)} times; at most {MAX_VALUES} are taken."
-        _refuse(len(values) > MAX_VALUES, field, many)
-        _refuse(any("\0" in value for value in values), field, f"{field} must not contain a NUL character.")
-    _refuse(bool(slice_.releases), "release", "A difference takes base_release and head_release, not release.")
     _refuse(bool(query.segment), "segment", "A difference has no segments.")
     _refuse(query.axis == "time", "axis", "A difference has no clock.")
-    base, head = (
-        replace(slice_, releases=tuple(dict.fromkeys(values))) for values in (query.base_release, query.head_release)
-    )
-    pairs = [("base_release", word) for word in base.releases] + [("head_release", word) for word in head.releases]
-    asked = "&".join(part for part in (urlencode(pairs, safe="/:"), slice_.query()) if part)
-    return ExportRequest("difference", slice_, asked, base=base, head=head)
+    base, head = resolve_sides(slice_, query.base, query.head)
+    return ExportRequest("difference", slice_, query_of_sides(slice_, base, head), base=base, head=head)
 
 
 def _resolve_axis(slice_: Slice, exporter: Exporter, query: ExportQuery) -> ExportRequest:

@@ -11,7 +11,7 @@ import pytest
 from pytest_django import Settings
 
 from aggregate.label_models import ReleaseScript
-from aggregate.selectors import ExportQuery, Slice, SliceError, resolve_export, select_code, select_export
+from aggregate.selectors import ExportQuery, Slice, SliceError, SliceQuery, resolve_export, select_code, select_export
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS
 from tests.aggregate.posting import fold_all, post
@@ -87,7 +87,7 @@ def test_firefox_has_names_places_and_on_request_texts(shop: Project) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    [{"segment": "release"}, {"base_release": ["1.0.0"], "head_release": ["2.0.0"]}],
+    [{"segment": "release"}, {"base": SliceQuery(release=["1.0.0"]), "head": SliceQuery(release=["2.0.0"])}],
     ids=["parts", "difference"],
 )
 def test_what_is_one_function_is_one_in_segments_and_differences(shop: Project, query: dict[str, Any]) -> None:

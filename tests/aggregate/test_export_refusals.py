@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from aggregate.selectors import ExportQuery, Slice, SliceError, resolve_export
+from aggregate.selectors import ExportQuery, Slice, SliceError, SliceQuery, resolve_export
 from profcore.formats.registry import EXPORTERS
 
 VIEW = UUID("6f1d9d0e-6a43-5b53-9f5e-0d3b6c1c2a10")
@@ -24,12 +24,12 @@ def resolve(slice_: Slice, **words: Any) -> None:
         ({"axis": "time", "segment": "page"}, "axis"),
         ({"engine": "steam"}, "engine"),
         ({"engine": "leaves"}, "engine"),
-        ({"base_release": ["1"]}, "head_release"),
-        ({"head_release": ["1"]}, "base_release"),
-        ({"base_release": ["1"], "head_release": ["2"], "segment": "page"}, "segment"),
-        ({"base_release": ["1"], "head_release": ["2"], "axis": "time"}, "axis"),
-        ({"base_release": ["1"], "head_release": ["\0"]}, "head_release"),
-        ({"base_release": ["1"] * 101, "head_release": ["2"]}, "base_release"),
+        ({"base": SliceQuery(release=["1"])}, "head_release"),
+        ({"head": SliceQuery(release=["1"])}, "base_release"),
+        ({"base": SliceQuery(release=["1"]), "head": SliceQuery(release=["2"]), "segment": "page"}, "segment"),
+        ({"base": SliceQuery(release=["1"]), "head": SliceQuery(release=["2"]), "axis": "time"}, "axis"),
+        ({"base": SliceQuery(release=["1"]), "head": SliceQuery(release=["\0"])}, "head_release"),
+        ({"base": SliceQuery(release=["1"] * 101), "head": SliceQuery(release=["2"])}, "base_release"),
     ],
 )
 def test_what_contradicts_itself_is_refused_by_its_field(words: dict[str, Any], field: str) -> None:
@@ -40,7 +40,7 @@ def test_what_contradicts_itself_is_refused_by_its_field(words: dict[str, Any], 
 
 def test_a_difference_takes_no_release_beside_its_own() -> None:
     with pytest.raises(SliceError) as refused:
-        resolve(Slice(1, releases=("1.0.0",)), base_release=["1"], head_release=["2"])
+        resolve(Slice(1, releases=("1.0.0",)), base=SliceQuery(release=["1"]), head=SliceQuery(release=["2"]))
     assert refused.value.field == "release"
 
 

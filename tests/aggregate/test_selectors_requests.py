@@ -12,6 +12,7 @@ from aggregate.selectors import (
     ExportRequest,
     Slice,
     SliceError,
+    SliceQuery,
     fingerprint_export,
     resolve_export,
     select_export,
@@ -58,6 +59,11 @@ def shop() -> Project:
 
 def view_of(project: Project, *words: str) -> Slice:
     return Slice(project.pk, views=tuple(UUID(view_id_of(word)) for word in words))
+
+
+def releases(base: str, head: str) -> dict[str, SliceQuery]:
+    """Returns the sides of a difference between two releases."""
+    return {"base": SliceQuery(release=[base]), "head": SliceQuery(release=[head])}
 
 
 def resolve(slice_: Slice, **words: Any) -> ExportRequest:
@@ -225,7 +231,7 @@ def test_an_empty_slice_has_no_segments(shop: Project) -> None:
 
 
 def test_a_difference_has_both_sides_under_the_same_filter(shop: Project) -> None:
-    request = resolve(Slice(shop.pk, pages=("/cart",)), base_release=["1.0.0"], head_release=["2.0.0"])
+    request = resolve(Slice(shop.pk, pages=("/cart",)), **releases("1.0.0", "2.0.0"))
     export = select_export(request, project="Shop")
     assert isinstance(export, DifferenceExport)
     load_good(b"".join(FIREFOX.write(export)))
@@ -240,7 +246,7 @@ def test_a_function_of_a_renamed_script_is_one_on_both_sides_of_a_difference(sho
         envelope["trace"]["resources"] = [f"https://shop.example/{name}"]
         post("KEY-shop", envelope)
     fold_all()
-    export = select_export(resolve(Slice(shop.pk), base_release=["3.0.0"], head_release=["3.1.0"]), project="Shop")
+    export = select_export(resolve(Slice(shop.pk), **releases("3.0.0", "3.1.0")), project="Shop")
     assert isinstance(export, DifferenceExport)
     assert set(export.base.funcs) == set(export.head.funcs)
     assert {func.uri for func in export.base.funcs} == {"https://shop.example/main-ALYJKYDD.js"}
@@ -255,7 +261,8 @@ def test_exports_are_pruned_to_the_bound_both_sides_of_a_difference_alike(shop: 
         "  - (pruned) (total: 10000, self: 10000)",
     ]
     difference = select_export(
-        resolve(Slice(shop.pk, pages=("/cart",)), base_release=["1.0.0"], head_release=["2.0.0"]), project="Shop"
+        resolve(Slice(shop.pk, pages=("/cart",)), **releases("1.0.0", "2.0.0")),
+        project="Shop",
     )
     assert isinstance(difference, DifferenceExport)
     assert pictured(difference.head).splitlines()[-1] == "  - (pruned) (total: 10000, self: 10000)"
@@ -269,7 +276,7 @@ def test_what_is_asked_for_decides_what_is_exported(shop: Project) -> None:
     assert resolve(view, axis="sum").kind == "slice"
     assert resolve(replace(view, tags=(("k", "v"),))).kind == "slice"
     assert resolve(view, segment="page").kind == "segments"
-    assert resolve(view, base_release=["1"], head_release=["2"]).kind == "difference"
+    assert resolve(view, **releases("1", "2")).kind == "difference"
 
 
 def test_a_format_without_a_clock_sums_views_up_unless_told(shop: Project) -> None:
@@ -278,7 +285,7 @@ def test_a_format_without_a_clock_sums_views_up_unless_told(shop: Project) -> No
     for words, field in (
         (ExportQuery(axis="time"), "axis"),
         (ExportQuery(segment="page"), "segment"),
-        (ExportQuery(base_release=["1"], head_release=["2"]), "base_release"),
+        (ExportQuery(base=SliceQuery(release=["1"]), head=SliceQuery(release=["2"])), "base_release"),
     ):
         with pytest.raises(SliceError, match="has no way to write") as refused:
             resolve_export(view_of(shop, "a"), plain, words)
@@ -299,7 +306,10 @@ def test_a_format_without_engine_leaves_refuses_them(shop: Project) -> None:
 
 
 def test_the_fingerprint_changes_with_a_trace_of_the_view_and_with_no_others(shop: Project) -> None:
-    view, both = resolve(view_of(shop, "a")), resolve(Slice(shop.pk), base_release=["1.0.0"], head_release=["2.0.0"])
+    view, both = (
+        resolve(view_of(shop, "a")),
+        resolve(Slice(shop.pk), **releases("1.0.0", "2.0.0")),
+    )
     before = fingerprint_export(view), fingerprint_export(both)
     post("KEY-shop", make_envelope("b", "A", seq=1, release="2.0.0"))
     fold_all()

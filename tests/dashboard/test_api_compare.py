@@ -65,6 +65,15 @@ def test_nothing_is_significant_where_nothing_changed(client: Client, headers: d
     assert [func["label"] for func in told["functions"] if func["is_significant"]] == []
 
 
+def test_sides_may_differ_in_more_than_their_release(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 1)
+    post_release("1.1.0", 6)
+    told = ask(client, headers, "release=1.0.0&base_device=desktop-high&head_device=mobile-high")
+    base, head = told["base"], told["head"]
+    assert (base["slice"]["release"], base["slice"]["device"], base["population"]) == (["1.0.0"], ["desktop-high"], 20)
+    assert (head["slice"]["release"], head["slice"]["device"], head["population"]) == (["1.0.0"], ["mobile-high"], 10)
+
+
 def test_too_few_views_are_said_instead_of_numbers(client: Client, headers: dict[str, str]) -> None:
     post_release("1.0.0", 3, views=5)
     post_release("1.1.0", 9, views=5)
@@ -80,6 +89,9 @@ def test_too_few_views_are_said_instead_of_numbers(client: Client, headers: dict
         ("base_release=a&head_release=b&measure=speed", "measure"),
         ("base_release=a&head_release=b&release=c", "release"),
         ("base_release=a&head_release=%00", "head_release"),
+        ("page=/cart", "base_release"),
+        ("base_device=mobile", "head_device"),
+        ("base_device=mobile&head_device=toaster", "head_device"),
         ("base_release=a&head_release=b&limit=0", "limit"),
     ],
 )

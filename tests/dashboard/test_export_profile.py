@@ -61,7 +61,7 @@ def test_every_format_is_written_packed_once_at_most(
         (("--project", "none"), "There is no project"),
         (("--project", "shop", "--from", "soon"), "--from: from must be"),
         (("--project", "shop", "--axis", "time"), "--axis: axis=time takes view or trace"),
-        (("--project", "shop", "--base-release", "1.0.0"), "--head-release: head_release must name"),
+        (("--project", "shop", "--base-release", "1.0.0"), "--head-release: head_release must be given"),
         (("--project", "shop", "--tag", "warm"), "--tag: tag must be key:value"),
         (("--project", "shop", "--func-over", "1"), "--func-over: func_over must be"),
         (("--project", "shop", "-o", "/no/such/folder/x.json"), "cannot be written"),

@@ -23,6 +23,8 @@ from aggregate.selectors import (
 from aggregate.selectors.fine import count_looks
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.requests import AXES, ENGINES, SOURCES
+from aggregate.selectors.sides import SIDE_FIELDS
+from aggregate.selectors.slices import SLICE_FIELDS
 from ingest.bodies import expand
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS, FORMATS, RAW
@@ -82,7 +84,11 @@ class Command(BaseCommand):
             write_pieces([_read_raw(project, query)], options["output"])
             return
         exporter = EXPORTERS[options["format"]]
-        how = ExportQuery(**{field: options[f"export_{field}"] for field in EXPORT_FIELDS})
+        base, head = (
+            SliceQuery(*(options[f"export_{side}_{field}"] for field in SLICE_FIELDS)) for side in ("base", "head")
+        )
+        words = {field: options[f"export_{field}"] for field in EXPORT_FIELDS if field not in SIDE_FIELDS}
+        how = ExportQuery(**words, base=base, head=head)
         try:
             asked = resolve_export(resolve_slice(project.pk, query), exporter, how)
             export = read_export(project, asked)
@@ -111,14 +117,15 @@ def _add_export_arguments(parser: CommandParser) -> None:
         ("sources", SOURCES, "content: with the texts of original sources"),
     ):
         parser.add_argument(f"--{name}", dest=f"export_{name}", choices=choices, default="", help=what)
-    for side in ("base", "head"):
+    for name in SIDE_FIELDS:
+        side, _, field = name.partition("_")
         parser.add_argument(
-            f"--{side}-release",
-            dest=f"export_{side}_release",
+            f"--{side}-{field}",
+            dest=f"export_{name}",
             action="append",
             default=[],
-            metavar="RELEASE",
-            help=f"a release of the {side} of a difference, for each page view",
+            metavar=field.upper(),
+            help=f"a difference, for each page view: a {field} of the {side}",
         )
 
 
