@@ -11,7 +11,7 @@ from aggregate.calltrees import append_call_trees, take_call_trees
 from aggregate.claims import Claim
 from aggregate.interning import settle_known_cells
 from aggregate.locks import lock_groups
-from aggregate.rolling import rebuild_days
+from aggregate.rolling import unroll_days
 from aggregate.stragglers import count_without_row, load_folded, views_of
 from aggregate.writes import (
     CellDelta,
@@ -86,7 +86,7 @@ def _erase_from_group(project_id: int, key: ViewKey, erasure: Erasure) -> None:
     erasure.traces += _delete_rows(project_id, key)
     if stored is not None:
         _clear_empty(project_id, stored.cell_id)
-        rebuild_days(project_id, [stored.cell_id])
+        unroll_days(project_id, [stored.cell_id])
 
 
 def delta_of(view: StoredView) -> CellDelta:
@@ -151,6 +151,13 @@ def _clear_empty(project_id: int, cell_id: int) -> None:
         cursor.execute(
             """DELETE FROM aggregate_hotspot WHERE project_id = %s AND cell_id = %s
                AND views = 0 AND total_samples = 0 AND total_us = 0 AND hidden_us = 0 AND hidden_total_us = 0""",
+            [project_id, cell_id],
+        )
+        # A tree that was left as it is (`kept_trees`) has nobody's paths but the erased, where no trace is left.
+        cursor.execute(
+            """DELETE FROM aggregate_calltreepiece t USING aggregate_cell c
+               WHERE t.project_id = %s AND t.cell_id = %s AND c.project_id = t.project_id AND c.id = t.cell_id
+                 AND c.traces = 0""",
             [project_id, cell_id],
         )
         cursor.execute(

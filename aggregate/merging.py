@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from aggregate.calltrees import append_call_trees, take_call_trees
 from aggregate.locks import hold_merges, lock_groups
 from aggregate.models import Cell
-from aggregate.rolling import rebuild_days
+from aggregate.rolling import unroll_days
 from aggregate.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta, add_delta, add_to_cells, load_cells, negate
 from ingest.groups import allocate_ids
 from profcore.fold import FOLD_VERSION
@@ -67,6 +67,7 @@ def merge_day(day: GroupDay) -> None:
         hours = _load_hours(day)
         if not hours:
             return
+        are_rolled = _are_rolled(day)
         days = _intern_days(day, sorted(set(hours.values())))
         into = {hour: days[dimensions] for hour, dimensions in hours.items()}
         sums = load_cells(day.project_id, sorted(into))
@@ -78,7 +79,8 @@ def merge_day(day: GroupDay) -> None:
         _move_rows(day.project_id, pairs)
         trees = take_call_trees(day.project_id, pairs)
         append_call_trees(day.project_id, sorted(trees.items(), key=lambda row: row[0]))
-        rebuild_days(day.project_id, sorted(set(into.values())))
+        if not are_rolled:
+            unroll_days(day.project_id, sorted(days.values()))
 
 
 def _load_hours(day: GroupDay) -> dict[int, tuple[int, int]]:
@@ -94,6 +96,19 @@ def _load_hours(day: GroupDay) -> dict[int, tuple[int, int]]:
     if any(awaits for *_, awaits in hours):
         return {}
     return {cell_id: (device_class, browser) for cell_id, device_class, browser, _ in hours}
+
+
+def _are_rolled(day: GroupDay) -> bool:
+    """Tells whether all of a day's cells are in the roll-up: then a merge changes nothing of it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT bool_and(is_rolled) FROM aggregate_cell
+               WHERE project_id = %s AND group_id = %s AND bucket_at >= %s AND bucket_at < %s
+                 AND merged_into IS NULL""",
+            [day.project_id, day.group_id, day.day_at, day.day_at + DAY],
+        )
+        row = cursor.fetchone()
+    return bool(row and row[0])
 
 
 def _intern_days(day: GroupDay, wanted: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
@@ -152,7 +167,7 @@ def _move_rows(project_id: int, pairs: list[tuple[int, int]]) -> None:
             params,
         )
         cursor.execute(
-            f"""UPDATE aggregate_cell c SET merged_into = m.day, is_rolled = true, marker_us = NULL FROM {moved}
+            f"""UPDATE aggregate_cell c SET merged_into = m.day, marker_us = NULL FROM {moved}
                 WHERE c.id = m.hour AND c.project_id = %s""",
             params,
         )

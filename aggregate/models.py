@@ -83,7 +83,9 @@ class Cell(TimeParts):
             models.Index(
                 fields=["bucket_at"], name="cell_to_merge", condition=models.Q(grain=0, merged_into__isnull=True)
             ),
-            models.Index(fields=["bucket_at"], name="cell_to_roll", condition=models.Q(is_rolled=False)),
+            models.Index(
+                fields=["bucket_at"], name="cell_to_roll", condition=models.Q(is_rolled=False, merged_into=None)
+            ),
             models.Index(fields=["project", "bucket_at"], name="cell_by_bucket"),
         ]
 

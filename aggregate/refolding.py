@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from aggregate.locks import hold_raw_traces, lock_groups, lock_merges
 from aggregate.models import RefoldRun
-from aggregate.rolling import rebuild_days
+from aggregate.rolling import unroll_days
 from aggregate.writes import add_to_cells, load_cells, negate
 from ingest.groups import allocate_ids
 from ingest.receipt_counts import count_settled
@@ -97,7 +97,7 @@ def reset_cell(run: RefoldRun, cell_id: int, group_id: int) -> Outcome:
             _set_pending(run.project_id, cell_id, group_id)
             add_to_cells(run.project_id, [(cell_id, negate(sums))])
             _delete_sums(run.project_id, cell_id)
-            rebuild_days(run.project_id, [cell_id])
+            unroll_days(run.project_id, [cell_id])
         run.last_cell_id = cell_id
         run.cells += outcome is Outcome.RESET
         run.kept_cells += outcome is Outcome.KEPT

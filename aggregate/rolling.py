@@ -2,10 +2,12 @@
 
 Questions about many pages or many views read it instead of a dozen cells an hour. A cell is rolled once its hour is
 over (`roll_up_hours`), and every day's cell is. Younger ones, which every fold changes, are not, so that few folds
-write a func twice. Whoever changes the hotspots or the tree of rolled cells changes the roll-up in the same
-transaction, under the group's lock.
+write a func twice. Whoever adds to rolled cells adds to the roll-up, and whoever takes back unrolls their day, in the
+same transaction, under the group's lock.
 """
 
+import logging
+import time
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -16,7 +18,10 @@ from django.db import connection, transaction
 from aggregate.calltrees import DAY_TREES, Key, StoredTreeSum, append_pieces
 from aggregate.locks import lock_groups
 from aggregate.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta
+from profcore.blobs import BlobError
 from profcore.calltree import CallTree, merge_call_trees
+
+logger = logging.getLogger(__name__)
 
 NAMES: Final = f"project_id, group_id, day_at, func_id, {', '.join(HOTSPOT_SUMS)}"
 SUMS: Final = ", ".join(f"sum(h.{name})::bigint" for name in HOTSPOT_SUMS)
@@ -33,18 +38,29 @@ ON CONFLICT (project_id, group_id, day_at, func_id) DO UPDATE SET {ADD_HOTSPOTS}
 
 
 def roll_up_hours(now: datetime, *, limit: int | None = None) -> int:
-    """Rolls the hours that are old enough, at most `limit` group-days of them; returns how many group-days it did."""
+    """Rolls the hours that are old enough, at most `limit` group-days of them; returns how many group-days it did.
+
+    A run ends after `ROLL_UP_TURN_S`; the next goes on. A day with a damaged tree is left to its cells.
+    """
     before = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=settings.ROLL_UP_AFTER_HOURS)
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT DISTINCT c.project_id, c.group_id, {DAY_OF} AS day_at FROM aggregate_cell c
-                WHERE NOT c.is_rolled AND c.bucket_at <= %s ORDER BY day_at, project_id, group_id LIMIT %s""",
+                WHERE NOT c.is_rolled AND c.merged_into IS NULL AND c.bucket_at <= %s
+                ORDER BY day_at, project_id, group_id LIMIT %s""",
             [before, settings.ROLL_UP_BATCH_DAYS if limit is None else limit],
         )
         due = cursor.fetchall()
+    done, ends_at = 0, time.monotonic() + settings.ROLL_UP_TURN_S
     for project_id, group_id, day_at in due:
-        _roll_up(project_id, group_id, day_at, before)
-    return len(due)
+        if time.monotonic() > ends_at:
+            break
+        try:
+            _roll_up(project_id, group_id, day_at, before)
+            done += 1
+        except BlobError:
+            logger.exception("A call tree of group %s on %s is damaged; its day is not rolled up.", group_id, day_at)
+    return done
 
 
 def _roll_up(project_id: int, group_id: int, day_at: datetime, before: datetime) -> None:
@@ -53,7 +69,7 @@ def _roll_up(project_id: int, group_id: int, day_at: datetime, before: datetime)
         cursor.execute(
             """UPDATE aggregate_cell SET is_rolled = true
                WHERE project_id = %s AND group_id = %s AND bucket_at >= %s AND bucket_at < %s AND bucket_at <= %s
-                 AND NOT is_rolled RETURNING id""",
+                 AND NOT is_rolled AND merged_into IS NULL RETURNING id""",
             [project_id, group_id, day_at, day_at + timedelta(days=1), before],
         )
         cell_ids = [cell_id for (cell_id,) in cursor]
@@ -120,10 +136,10 @@ def _add_hotspots(project_id: int, rows: Sequence[tuple[Any, ...]]) -> None:  # 
         )
 
 
-def rebuild_days(project_id: int, cell_ids: Collection[int]) -> None:
-    """Makes the days of those of the cells that are rolled anew: what is taken back may leave no row of a func.
+def unroll_days(project_id: int, cell_ids: Collection[int]) -> None:
+    """Takes the days of those of the cells that are rolled out of the roll-up, which is rolled again later.
 
-    One statement where none is rolled, else four and two a day.
+    For whoever takes back: a func or a call path that leaves must leave no row. One statement where none is rolled.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -142,15 +158,9 @@ def rebuild_days(project_id: int, cell_ids: Collection[int]) -> None:
                 params,
             )
         cursor.execute(
-            """SELECT t.group_id, t.day_at, array_agg(c.id ORDER BY c.id)
+            """UPDATE aggregate_cell c SET is_rolled = false
                FROM unnest(%s::int[], %s::timestamptz[]) AS t (group_id, day_at)
-               JOIN aggregate_cell c ON c.group_id = t.group_id AND c.bucket_at >= t.day_at
-                    AND c.bucket_at < t.day_at + interval '24 hours' AND c.is_rolled
-               WHERE c.project_id = %s GROUP BY 1, 2 ORDER BY 1, 2""",
+               WHERE c.project_id = %s AND c.group_id = t.group_id AND c.bucket_at >= t.day_at
+                 AND c.bucket_at < t.day_at + interval '24 hours' AND c.merged_into IS NULL""",
             params,
         )
-        cells_of = cursor.fetchall()
-        every = sorted(cell_id for *_, day_cells in cells_of for cell_id in day_cells)
-        cursor.execute(ADD_CELLS.format(cells="c.project_id = %s AND c.id = ANY(%s::int[])"), [project_id, every])
-    trees = [((group_id, day_at), _sum_trees(project_id, day_cells)) for group_id, day_at, day_cells in cells_of]
-    append_pieces(DAY_TREES, project_id, trees)

@@ -218,6 +218,7 @@ MERGE_BATCH_DAYS = 500  # group-days of one run of the task: some seconds; the n
 # Hours after an hour's start: nearly all of its traces have come, and later ones are written to the roll-up too.
 ROLL_UP_AFTER_HOURS = read_int("FIELDFLAME_ROLL_UP_AFTER_HOURS", 2, low=1)
 ROLL_UP_BATCH_DAYS = 500  # group-days of one run of the task, as above
+ROLL_UP_TURN_S = 60.0  # after which a run ends, and leaves its process to folds
 KEEP_RAW_DAYS = read_int("FIELDFLAME_KEEP_RAW_DAYS", 30, low=1)  # the bulk of the disk; refold and drill-down need it
 KEEP_VIEWS_DAYS = read_int("FIELDFLAME_KEEP_VIEWS_DAYS", 90, low=1)  # statistics need them: some 500 bytes a view
 KEEP_CELLS_DAYS = read_int("FIELDFLAME_KEEP_CELLS_DAYS", 400, low=1)  # a year and a month, to compare with last year
@@ -288,8 +289,10 @@ STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 2_000, low=1)
 # much views differ, and a thousand are read in the time that the table itself takes. Of fewer than 400, intervals around
 # exact means of skewed times hold less than 93 % (docs/statistics.md).
 TABLE_STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_TABLE_STATISTICS_MAX_VIEWS", 1_000, low=400)
-# Samples that a process keeps decoded, some 3 MB each: a page's table is asked again and again, sorted and grouped.
+# Samples that a process keeps decoded: a page's table is asked again and again, sorted and grouped. Those of more packed
+# bytes are not kept: they take some nine times as many unpacked, 5 MB each.
 DECODED_SAMPLES_KEPT = 6
+DECODED_SAMPLE_MAX_BYTES = 600_000
 VIEWER_ORIGIN = read_str("FIELDFLAME_VIEWER_ORIGIN", "https://profiler.firefox.com")
 # Links to exports need no credentials: an hour is enough to open one, a month to answer a ticket with one.
 EXPORT_LINK_DEFAULT_S = read_int("FIELDFLAME_EXPORT_LINK_DEFAULT_S", 3_600, low=60)

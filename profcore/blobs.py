@@ -29,6 +29,7 @@ KIND_CONTRIBUTION: Final = ord("c")
 KIND_CALL_TREE: Final = ord("t")
 VERSIONS: Final = {KIND_CONTRIBUTION: 3, KIND_CALL_TREE: 1}  # what is written
 MAX_ROWS: Final = 50_000_000  # a blob that claims more is broken, whatever its length says
+MAX_BODY_BYTES: Final = 2**30  # expanded; as above
 _WIDTHS: Final = ((1, "<u1"), (2, "<u2"), (4, "<u4"), (8, "<u8"))
 _COLUMN_HEADER: Final = struct.Struct("<IB")
 _ROWS: Final = struct.Struct("<I")
@@ -143,10 +144,13 @@ def _decode_packed(blobs: Sequence[bytes], column_count: int) -> tuple[IntColumn
         raise error if isinstance(error, BlobError) else BlobError(f"the blob is damaged: {error}") from error
     before = np.cumsum(lengths) - lengths
     run = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(columns[0])])
-    columns[0] = run[1:] - np.repeat(run[before], lengths)
+    steps, columns[0] = columns[0], run[1:] - np.repeat(run[before], lengths)
+    steps[before[lengths > 0]] = 1  # a blob's first func may be 0
     for whole, part in ((2, 1), (5, 4), (6, 3)):
         if whole < column_count:
             columns[whole] += columns[part]
+    if steps.size and (int(steps.min()) < 1 or any(int(column.min()) < 0 for column in columns)):
+        raise BlobError("funcs that do not ascend, or a sum of more than 63 bits")
     return lengths, columns
 
 
@@ -192,6 +196,8 @@ def _read_head(body: bytes) -> tuple[list[int], int]:
     found: list[int] = []
     number = shift = 0
     for at, byte in enumerate(body):
+        if shift > 63:
+            raise BlobError("a number of more than 63 bits in its head")
         number |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
@@ -276,10 +282,10 @@ def _unpack(
 
 def _inflate(packed: bytes) -> bytes:
     stream = zlib.decompressobj()
-    body = stream.decompress(packed)
+    body = stream.decompress(packed, MAX_BODY_BYTES)
     # `zlib.decompress` is silent about what follows the stream, such as a second blob appended by mistake.
     if not stream.eof or stream.unused_data:
-        raise BlobError("cut short, or followed by more bytes")
+        raise BlobError("cut short, followed by more bytes, or too large")
     return body
 
 

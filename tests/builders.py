@@ -11,7 +11,6 @@ from django.db.models import F
 
 from aggregate.label_models import Label, ReleaseScript, Source
 from aggregate.models import CallTreePiece, Cell, Func, Hotspot, PageDay, View
-from aggregate.rolling import rebuild_days
 from ingest.models import Group, Project, RawTrace, Receipt
 from ingest.receipt_counts import count_settled
 from ingest.services import create_project
@@ -99,7 +98,6 @@ def make_cell(
         group_id=make_group(project, release, page).id,
         bucket_at=bucket_at,
         grain=grain,
-        is_rolled=grain == Cell.Grain.DAY,
         device_class=DEVICE_CLASSES.index(device),
         browser=BROWSERS.index(browser),
         merged_into=merged_into,
@@ -135,8 +133,8 @@ def _roll_up(cell: Cell) -> None:
 def make_hotspot(
     cell: Cell, func: Func, *, self_us: int = 0, total_us: int = 0, hidden_us: int = 0, views: int = 1, samples: int = 1
 ) -> Hotspot:
-    """Makes a func's row in a cell, and rolls it up where the cell is a day's."""
-    hotspot = Hotspot.objects.create(
+    """Makes a func's row in a cell."""
+    return Hotspot.objects.create(
         project_id=cell.project_id,
         cell_id=cell.id,
         func_id=func.id,
@@ -147,8 +145,6 @@ def make_hotspot(
         hidden_us=hidden_us,
         views=views,
     )
-    rebuild_days(cell.project_id, [cell.id])
-    return hotspot
 
 
 def make_call_tree(cell: Cell, nodes: Sequence[tuple[int, Func, int]]) -> CallTreePiece:
@@ -161,11 +157,9 @@ def make_call_tree(cell: Cell, nodes: Sequence[tuple[int, Func, int]]) -> CallTr
         hidden_us=[0] * len(nodes),
     )
     pieces = CallTreePiece.objects.filter(project_id=cell.project_id, cell_id=cell.id).count()
-    piece = CallTreePiece.objects.create(
+    return CallTreePiece.objects.create(
         project_id=cell.project_id, cell_id=cell.id, id=pieces + 1, node_count=len(tree), blob=encode_call_tree(tree)
     )
-    rebuild_days(cell.project_id, [cell.id])
-    return piece
 
 
 def make_receipt(

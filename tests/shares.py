@@ -10,7 +10,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from execnet import XSpec
 
-DEFAULT_URL = "redis://127.0.0.1:6379/0"  # config/settings.py's
 VALKEY_DATABASES = 16  # Valkey's default; whoever gives one by REDIS_URL has hardly raised it
 
 

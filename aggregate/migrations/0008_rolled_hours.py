@@ -3,10 +3,7 @@
 from django.db import migrations, models
 
 # Beat rolls all cells, days too: then the roll-up has their call trees as well. Until then questions read the cells.
-BEGIN_ANEW = """
-DELETE FROM aggregate_dayhotspot;
-UPDATE aggregate_cell SET is_rolled = true WHERE merged_into IS NOT NULL;
-"""
+BEGIN_ANEW = "TRUNCATE aggregate_dayhotspot"
 
 
 class Migration(migrations.Migration):
@@ -24,7 +21,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='cell',
-            index=models.Index(condition=models.Q(('is_rolled', False)), fields=['bucket_at'], name='cell_to_roll'),
+            index=models.Index(condition=models.Q(('is_rolled', False), ('merged_into', None)), fields=['bucket_at'], name='cell_to_roll'),
         ),
         migrations.RunSQL(BEGIN_ANEW, migrations.RunSQL.noop),
     ]

@@ -11,7 +11,7 @@ from aggregate.selectors.contributions import FuncSums
 from aggregate.selectors.fine import sum_fine
 from aggregate.selectors.labels import label_func, label_original, place_of
 from aggregate.selectors.reading import Reading
-from aggregate.selectors.slices import FROM_CELLS, Slice, where_rolled, where_slice
+from aggregate.selectors.slices import DAY_OF_CELL, FROM_CELLS, Slice, where_rolled, where_slice
 from aggregate.writes import HOTSPOT_SUMS
 from profcore.funcs import FuncKey
 from profcore.stats.summaries import FuncSummary, Summary
@@ -228,12 +228,17 @@ def _from_hotspots(slice_: Slice, *, by_release: bool) -> str:
     rolled = where_rolled(slice_)
     if rolled is None:
         return of_cells
-    sums = ", ".join(f"c.{name}" for name in HOTSPOT_SUMS)
-    of_group, of_cell = ("g.release,", "p.release,") if by_release else ("", "")
-    return f"""FROM (SELECT c.func_id, {of_group} {sums} FROM aggregate_dayhotspot c
-                     JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id WHERE {rolled[0]}
-                     UNION ALL SELECT h.func_id, {of_cell} {sums.replace("c.", "h.")} {of_cells}
-                     WHERE NOT ({rolled[1]})) AS h"""
+    sums = ", ".join(f"h.{name}" for name in HOTSPOT_SUMS)
+    of_day, of_cell = ("d.release,", "p.release,") if by_release else ("", "")
+    if slice_.ranges:  # a few days, maybe of years: each by its key
+        days = f"""(SELECT DISTINCT p.group_id, {of_cell} {DAY_OF_CELL} AS day_at FROM picked p WHERE {rolled[1]}) AS d
+            JOIN aggregate_dayhotspot h ON h.project_id = %(project_id)s AND h.group_id = d.group_id
+                 AND h.day_at = d.day_at"""
+    else:
+        days = f"""ingest_group d JOIN aggregate_dayhotspot h ON h.project_id = d.project_id AND h.group_id = d.id
+            WHERE {rolled[0]}"""
+    return f"""FROM (SELECT h.func_id, {of_day} {sums} FROM {days}
+                     UNION ALL SELECT h.func_id, {of_cell} {sums} {of_cells} WHERE NOT ({rolled[1]})) AS h"""
 
 
 def _select_cells(slice_: Slice, sort: str, limit: int | None, *, by_release: bool = False) -> FunctionTable:

@@ -49,7 +49,9 @@ def select_view_sample(slice_: Slice, *, most: int | None = None, population: in
     """
     most = settings.STATISTICS_MAX_VIEWS if most is None else most
     population, rows = _select_sampled(slice_, f"v.contribution, {FACTS}", most=most, population=population)
-    lengths, columns = _decode(tuple(bytes(row[0]) for row in rows))
+    blobs = tuple(bytes(row[0]) for row in rows)
+    is_small = sum(map(len, blobs)) <= settings.DECODED_SAMPLE_MAX_BYTES
+    lengths, columns = _decode(blobs) if is_small else _decode.__wrapped__(blobs)
     sample = sample_of_columns(lengths, columns, _facts_of(rows), max(population, len(rows)))
     is_complete = len(rows) >= min(population, most) and (not rows or rows[0][-1])
     return replace(sample, is_complete=is_complete)
@@ -59,7 +61,7 @@ def select_view_sample(slice_: Slice, *, most: int | None = None, population: in
 def _decode(blobs: tuple[bytes, ...]) -> tuple[IntColumn, tuple[IntColumn, ...]]:
     """Decodes a sample's contributions; those decoded last are remembered by their bytes, and so never out of date."""
     lengths, columns = decode_contributions(blobs, column_count=4)
-    for column in columns:
+    for column in (lengths, *columns):
         column.flags.writeable = False
     return lengths, tuple(columns)
 

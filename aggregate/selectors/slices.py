@@ -276,18 +276,21 @@ def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as a
 
 
 def where_rolled(slice_: Slice) -> tuple[str, str] | None:
-    """Returns the conditions on the hotspots' roll-up `c` joined with groups `g`, and on cells `p` that it stands for.
+    """Returns the conditions on the roll-up's groups `d`, and on cells `p` that it stands for.
 
     None where cells must tell: it holds all device classes and browsers of a group's day together. It stands for the
-    rolled cells of days that lie whole in the slice. The parameters are those of `where_slice`.
+    rolled cells of days that lie whole in the slice; the first condition knows no time. The parameters are those of
+    `where_slice`.
     """
     if slice_.devices or slice_.browsers:
         return None
-    where, _ = _conditions(replace(slice_, ranges=()), "c", "")
+    where = _conditions(replace(slice_, ranges=()), "d", "")[0].replace("g.", "d.")
     if not slice_.ranges:
         return where, "p.is_rolled"
-    day_of_cell = "date_trunc('day', p.bucket_at, 'UTC')"
-    return f"{where} AND {_is_whole('c.day_at')}", f"p.is_rolled AND {_is_whole(day_of_cell)}"
+    return where, f"p.is_rolled AND {_is_whole(DAY_OF_CELL)}"
+
+
+DAY_OF_CELL: Final = "date_trunc('day', p.bucket_at, 'UTC')"
 
 
 def _is_whole(day: str) -> str:

@@ -14,14 +14,13 @@ from aggregate.models import Cell
 from aggregate.selectors.contributions import SliceView, iter_slice_views
 from aggregate.selectors.raw import RawFolder
 from aggregate.selectors.reading import Reading
-from aggregate.selectors.slices import FROM_CELLS, Slice, where_rolled, where_slice
+from aggregate.selectors.slices import DAY_OF_CELL, FROM_CELLS, Slice, where_rolled, where_slice
 from profcore.calltree import CallTree
 from profcore.fold import map_tree
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
 BUCKETS: Final = {Cell.Grain.HOUR: timedelta(hours=1), Cell.Grain.DAY: timedelta(days=1)}
 CELLS_AT_ONCE: Final = 1_024  # fetched, and summed up but for their trees
-PART_COLUMNS: Final = ", ".join(f"c.{name}" for name in TIME_PART_NAMES)
 
 
 @dataclass(slots=True)
@@ -47,7 +46,7 @@ class Whole:
 
 
 def merge_slice(slice_: Slice, reading: Reading | None = None) -> Whole:
-    """Returns a slice's sums and merged call tree. Two statements from cells, four from raw traces read at once.
+    """Returns a slice's sums and merged call tree. One statement from cells, four from raw traces read at once.
 
     Raises `SliceError` where a fine slice has too many views or raw traces for the reading (by default, at once), or
     the tree grows larger than it may hold.
@@ -86,53 +85,62 @@ def _add_place(whole: Whole, view: SliceView) -> None:
 
 def _merge_cells(slice_: Slice, reading: Reading) -> Whole:
     where, params = where_slice(slice_)
-    whole = Whole()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""SELECT c.traces, c.id, g.release, g.page, c.browser, c.device_class, c.bucket_at, c.grain, c.views,
-                       {PART_COLUMNS} {FROM_CELLS} WHERE {where} AND c.traces > 0 ORDER BY c.id""",
-            params,
-        )
-        while cells := cursor.fetchmany(CELLS_AT_ONCE):
-            _add_cells(whole, cells)
-    trees = StoredTreeSum(reading.check_nodes)
+    whole, trees = Whole(), StoredTreeSum(reading.check_nodes)
+    cells: list[tuple[Any, ...]] = []  # rows as the driver types them, that are not in `whole` yet
     told = waiting = 0  # traces that the reading was not told of: a write for each small cell would take long
     with _open_cursor(reading) as cursor:
-        cursor.execute(_select_trees(slice_), params)
-        for blob, nodes, traces in cursor:
+        cursor.execute(_select_cells_and_trees(slice_, where), params)
+        for blob, nodes, traces, *cell in cursor:
+            if blob is None:  # cells come before trees
+                cells.append((traces, *cell))
+                if len(cells) == CELLS_AT_ONCE:
+                    _add_cells(whole, cells)
+                    cells.clear()
+                continue
             if waiting >= reading.batch_traces:
                 reading.on_traces(waiting)
                 told, waiting = told + waiting, 0
             waiting += traces
             trees.add(blob, nodes)
+    _add_cells(whole, cells)
     whole.tree = trees.tree()
     if told < whole.traces:  # those without a stack are in no tree
         reading.on_traces(whole.traces - told)
     return whole
 
 
-def _select_trees(slice_: Slice) -> str:
-    """Returns the statement for a slice's trees, each with the traces in it: days' where they can tell, else cells'."""
-    where, _ = where_slice(slice_)
+def _select_cells_and_trees(slice_: Slice, where: str) -> str:
+    """Returns one statement, of one moment, for a slice's cells, without trees, and then its trees.
+
+    Trees are those of days where they can tell, else of cells, each with the traces in it.
+    """
     rolled = where_rolled(slice_)
-    picked = f"SELECT c.* {FROM_CELLS} WHERE {where} AND c.traces > 0"
     # Whatever a tree is of, its traces are told with its first piece.
     first = "CASE WHEN lag(t.id) OVER (PARTITION BY {key} ORDER BY t.id) IS NULL THEN {traces} ELSE 0 END"
-    of_cells = f"""
-        SELECT t.blob, t.node_count, {first.format(key="t.cell_id", traces="p.traces")} AS traces, p.id AS key, t.id
+    nothing = "NULL::int, NULL, NULL, NULL::int, NULL::int, NULL::timestamptz, NULL::int, NULL::bigint"
+    parts = ", ".join(["NULL::bigint"] * len(TIME_PART_NAMES))
+    trees = f"""
+        SELECT t.blob, t.node_count, {first.format(key="t.cell_id", traces="p.traces")}, {nothing}, {parts},
+               1, p.id, t.id
         FROM picked p JOIN aggregate_calltreepiece t ON t.project_id = %(project_id)s AND t.cell_id = p.id"""
-    if rolled is None:
-        return f"WITH picked AS ({picked}) SELECT blob, node_count, traces FROM ({of_cells}) AS t ORDER BY key, id"
-    of_days = f"""
-        SELECT t.blob, t.node_count, {first.format(key="t.group_id, t.day_at", traces="d.traces")}, d.key, t.id
-        FROM (SELECT p.group_id, date_trunc('day', p.bucket_at, 'UTC') AS day_at, sum(p.traces)::bigint AS traces,
-                     min(p.id) AS key
+    if rolled is not None:
+        trees = f"""{trees} WHERE NOT ({rolled[1]})
+        UNION ALL
+        SELECT t.blob, t.node_count, {first.format(key="t.group_id, t.day_at", traces="d.traces")}, {nothing}, {parts},
+               1, d.key, t.id
+        FROM (SELECT p.group_id, {DAY_OF_CELL} AS day_at, sum(p.traces)::bigint AS traces, min(p.id) AS key
               FROM picked p WHERE {rolled[1]} GROUP BY 1, 2) AS d
         JOIN aggregate_daytreepiece t ON t.project_id = %(project_id)s AND t.group_id = d.group_id
              AND t.day_at = d.day_at"""
-    return f"""WITH picked AS MATERIALIZED ({picked})
-        SELECT blob, node_count, traces FROM ({of_cells} WHERE NOT ({rolled[1]}) UNION ALL {of_days}) AS t
-        ORDER BY key, id"""
+    own = ", ".join(f"p.{name}" for name in TIME_PART_NAMES)
+    columns = "blob, node_count, traces, id, release, page, browser, device_class, bucket_at, grain, views"
+    return f"""WITH picked AS MATERIALIZED (
+            SELECT c.*, g.release, g.page {FROM_CELLS} WHERE {where} AND c.traces > 0),
+        found ({columns}, {", ".join(TIME_PART_NAMES)}, kind, key, piece) AS (
+            SELECT NULL::bytea, NULL::int, p.traces, p.id, p.release, p.page, p.browser, p.device_class, p.bucket_at,
+                   p.grain, p.views, {own}, 0, p.id, 0 FROM picked p
+            UNION ALL {trees})
+        SELECT {columns}, {", ".join(TIME_PART_NAMES)} FROM found ORDER BY kind, key, piece"""
 
 
 def _open_cursor(reading: Reading) -> CursorWrapper:

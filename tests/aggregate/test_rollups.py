@@ -6,8 +6,10 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 from django.core.management import call_command
+from django.db import OperationalError, connection
 
 from aggregate.erasing import erase_view
 from aggregate.merging import merge_old_hours
@@ -165,6 +167,7 @@ def test_functions_from_the_roll_up_and_from_cells_are_the_same(project_id: int)
     for fields in slices:
         both(**fields)
     merge_old_hours(NOW)
+    roll_up_hours(NOW)
     assert rows("SELECT count(*) > 0 FROM aggregate_dayhotspot") == [(True,)]
     for fields in slices:
         both(**fields)
@@ -233,3 +236,60 @@ def test_an_hour_is_rolled_up_once_it_is_old_enough(project_id: int) -> None:
     assert rows(waiting) == [(1,)]
     assert roll_up_hours(NOW + timedelta(hours=2)) == 1
     assert_rollup_is_exact()
+
+
+def test_days_that_follow_each_other_keep_their_own(project_id: int) -> None:
+    for number in range(3):
+        start = OLD.replace(hour=23) - timedelta(hours=number * 12)
+        post("shop-key", make_envelope(f"n{number}", "A B\nC", page="/p0", viewStart=start.timestamp() * 1000))
+    fold_all()
+    roll_up_hours(NOW)
+    assert len(rows("SELECT DISTINCT day_at FROM aggregate_daytreepiece")) > 1
+    assert_rollup_is_exact()
+
+
+def test_what_is_taken_back_unrolls_its_day_until_it_is_rolled_again(project_id: int) -> None:
+    rolled = "SELECT count(*) FROM aggregate_cell WHERE is_rolled"
+    roll_up_hours(NOW)
+    before = rows(rolled)
+    erase_view(project_id, UUID(view_id_of("v2")))
+    assert rows(rolled) < before
+    assert_rollup_is_exact()
+    assert roll_up_hours(NOW) == 1
+    assert rows(rolled) == before
+    assert_rollup_is_exact()
+
+
+def test_a_merge_of_rolled_hours_leaves_their_day_in_the_roll_up(project_id: int) -> None:
+    roll_up_hours(NOW)
+    before = rows("SELECT * FROM aggregate_dayhotspot ORDER BY 1, 2, 3, 4")
+    merge_old_hours(NOW)
+    assert rows("SELECT * FROM aggregate_dayhotspot ORDER BY 1, 2, 3, 4") == before
+    assert_rollup_is_exact()
+
+
+def test_a_damaged_tree_holds_back_no_other_day(project_id: int, caplog: pytest.LogCaptureFixture) -> None:
+    days = roll_up_hours(NOW + timedelta(hours=3), limit=0) or len(
+        rows("SELECT DISTINCT group_id, date_trunc('day', bucket_at, 'UTC') FROM aggregate_cell")
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE aggregate_calltreepiece SET blob = 'FFt'
+               WHERE (cell_id, id) = (SELECT min(cell_id), 1 FROM aggregate_calltreepiece)"""
+        )
+    assert roll_up_hours(NOW + timedelta(hours=3)) == days - 1
+    assert "is damaged; its day is not rolled up" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_roll_up_waits_for_its_groups_lock(project_id: int) -> None:
+    with psycopg.connect(**connection.get_connection_params() | {"cursor_factory": psycopg.Cursor}) as other:
+        other.execute("SELECT pg_advisory_xact_lock(project_id::int, id) FROM ingest_group")
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '300ms'")
+        try:
+            with pytest.raises(OperationalError, match="lock timeout"):
+                roll_up_hours(NOW)
+        finally:
+            with connection.cursor() as cursor:
+                cursor.execute("RESET lock_timeout")

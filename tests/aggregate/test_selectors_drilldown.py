@@ -182,7 +182,7 @@ def test_statements_do_not_grow_with_the_slice(
         select_functions(Slice(shop.pk, views=(UUID(view_id_of("a")),)), limit=9)
     with django_assert_num_queries(6):
         select_functions(Slice(shop.pk, tags=(("cache", "warm"),)), limit=9)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(3):
         select_calls(Slice(shop.pk), called, "callers")
     with django_assert_num_queries(2):
         select_census(Slice(shop.pk), 1, "page")

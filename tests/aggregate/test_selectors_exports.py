@@ -109,13 +109,13 @@ def test_another_projects_funcs_and_trees_stay_out() -> None:
     assert export.tree.self_us == [1]
 
 
-def test_six_statements_whatever_the_size(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_five_statements_whatever_the_size(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     project = make_project()
     for release in ("1", "2", "3"):
         cell = make_cell(project, release=release)
         for number in range(5):
             make_call_tree(cell, [(-1, make_func(project, f"f{number}", column=number + 1), 1)])
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(5):
         assert len(select_slice_export(Slice(project.pk), project="Shop").funcs) == 5
 
 

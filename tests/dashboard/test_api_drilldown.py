@@ -120,8 +120,8 @@ def test_answers_take_a_fixed_number_of_statements(
 ) -> None:
     for address, count in [
         ("functions/2/census", 7),  # token, project, func, code, sites; code and census
-        ("functions/2/callers", 8),  # and cells, trees and the names in them in its place; the sites are remembered
-        ("calltree", 6),
+        ("functions/2/callers", 7),  # and the tree and the names in it in its place; the sites are remembered
+        ("calltree", 5),
         ("traces", 3),
         ("views", 3),
         (f"traces/{TRACE_ID}", 3),

@@ -3,11 +3,13 @@
 import struct
 import zlib
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from profcore.blobs import (
+    CONTRIBUTION_COLUMNS,
     KIND_CALL_TREE,
     KIND_CONTRIBUTION,
     MAX_ROWS,
@@ -22,6 +24,7 @@ from profcore.blobs import (
     encode_contribution,
 )
 from profcore.calltree import CallTree
+from profcore.varints import encode_varints
 from tests.corpus import DATA
 from tests.profcore.strategies import PROPERTY, call_trees
 
@@ -315,3 +318,37 @@ def test_any_body_is_read_or_refused(body: bytes, rows: int) -> None:
 def test_any_bytes_are_read_or_refused(blob: bytes) -> None:
     assert read_contribution_or_none(blob) is None
     assert read_tree_or_none(blob) is None
+
+
+def contribution_body(rows: int, units: list[int], bits: bytes, numbers: bytes) -> bytes:
+    """Returns a contribution of version 3 whose parts are as given, right or wrong."""
+    head = encode_varints(np.array([rows, *units]))
+    return b"FFc\x03" + zlib.compress(head + bits + numbers)
+
+
+ONES = [1] * CONTRIBUTION_COLUMNS
+MOST = bytes([0xFF] * 8 + [0x7F])  # 2⁶³ - 1
+
+
+@pytest.mark.parametrize(
+    ("blob", "sentence"),
+    [
+        (contribution_body(1, ONES, b"\x80", b"\x05\x05"), "not as many numbers as bits"),
+        (contribution_body(1, ONES, b"\xc0", b"\x05"), "not as many numbers as bits"),
+        (contribution_body(1, ONES, b"\x81", b"\x05\x05"), "bits behind its last column"),
+        (contribution_body(9, ONES, b"\x80", b""), "more rows than it has bits for"),
+        (contribution_body(1, [1, 0, *ONES[2:]], b"\x80", b"\x05"), "a unit that is none"),
+        (contribution_body(1, [1, 2, *ONES[2:]], b"\xc0", b"\x05" + MOST), "more than 63 bits"),
+        (contribution_body(1, ONES, b"\xc0", b"\x05" + b"\xff" * 9 + b"\x01"), "more than 63 bits"),
+        (contribution_body(1, ONES, b"\xe0", b"\x05" + MOST + MOST), "more than 63 bits"),
+        (contribution_body(2, ONES, b"\x80\x00", b"\x05"), "do not ascend"),
+        (contribution_body(1, ONES, b"\x80", b"\x85"), "cut short|not as many numbers as bits"),
+        (b"FFc\x03" + zlib.compress(b"\xff" * 300_000), "more than 63 bits"),
+    ],
+)
+def test_a_contribution_that_was_never_written_is_refused(blob: bytes, sentence: str) -> None:
+    with pytest.raises(BlobError, match=sentence):
+        decode_contribution(blob)
+    good = encode_contribution(Contribution(*([1] for _ in range(CONTRIBUTION_COLUMNS))))
+    with pytest.raises(BlobError, match=sentence):  # among others too
+        decode_contributions([good, blob, good], column_count=4)
