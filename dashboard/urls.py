@@ -14,6 +14,7 @@ from dashboard import (
     overview,
     project_settings,
     sharing,
+    tree,
     views,
 )
 
@@ -26,6 +27,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/", views.show_projects, name="projects"),
     path("projects/<slug:slug>/", views.show_project, name="project"),
     path("projects/<slug:slug>/page/", views.show_page, name="page"),
+    path("projects/<slug:slug>/tree/", tree.show_tree, name="tree"),
     path("projects/<slug:slug>/import/", importing.show_import, name="import"),
     path(PROJECT_API + "status", api.StatusView.as_view(), name="api-status"),
     path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),
@@ -39,6 +41,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "functions/<str:func_id>/callers", drilldown.CallersView.as_view(), name="api-callers"),
     path(PROJECT_API + "functions/<str:func_id>/callees", drilldown.CalleesView.as_view(), name="api-callees"),
     path(PROJECT_API + "calltree", drilldown.CallTreeView.as_view(), name="api-calltree"),
+    path(PROJECT_API + "flamegraph", drilldown.FlameGraphView.as_view(), name="api-flamegraph"),
     path(PROJECT_API + "views", drilldown.ViewsView.as_view(), name="api-views"),
     path(PROJECT_API + "traces", drilldown.TracesView.as_view(), name="api-traces"),
     path(PROJECT_API + "traces/<str:ref>", drilldown.TraceView.as_view(), name="api-trace"),

@@ -7,7 +7,6 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from csp.decorators import csp_update
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -33,6 +32,7 @@ from aggregate.selectors import (
 )
 from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
 from dashboard.access import get_visible_project, may_administer, visible_projects
+from dashboard.export_menu import build_export_menu
 from dashboard.onboarding import build_onboarding
 from dashboard.params import ParamError, read_choice, read_count, read_slice_query
 from dashboard.shell import build_shell
@@ -116,6 +116,7 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
         "table": select_estimated(slice_, Asked(sort=sort, limit=limit)),
         "status": select_status(project.pk),
         "arrivals": select_arrivals(slice_),
+        "export": build_export_menu(project, slice_),
         "min_views": MIN_VIEWS,
         "sort": sort,
         "sort_links": {name: f"{address}?{make_query(slice_, sort=name)}" for name in TABLE_SORTS},
@@ -131,7 +132,7 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
             kept=[("sort", sort)] if sort != "self_ms" else [],
         ),
     }
-    return render(request, "dashboard/page.html", context | describe_export(slice_, slug))
+    return render(request, "dashboard/page.html", context)
 
 
 @require_safe
@@ -160,11 +161,3 @@ def make_query(slice_: Slice, **more: str) -> str:
 def without_pages(slice_: Slice) -> Slice:
     """Returns the slice over all pages."""
     return replace(slice_, pages=())
-
-
-def describe_export(slice_: Slice, slug: str) -> dict[str, object]:
-    """Returns what the export buttons need: where the profile is, what to call it, and where the viewer lives."""
-    profile = f"{reverse('api-profile', args=[slug])}?{make_query(slice_, format='firefox', compress='gzip')}"
-    name = " ".join([slug, *slice_.releases, *slice_.pages])
-    links = reverse("api-links", args=[slug])
-    return {"links_url": links, "profile_url": profile, "profile_name": name, "viewer_origin": settings.VIEWER_ORIGIN}

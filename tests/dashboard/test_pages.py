@@ -11,6 +11,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from ingest.models import IngestKey, Project, Receipt
+from profcore.formats.registry import EXPORTERS
 from profcore.wire import Limits, decode_envelope
 from tests.builders import MONDAY, count_receipts, make_cell, make_func, make_group, make_hotspot, make_receipt
 
@@ -203,11 +204,11 @@ def test_a_bad_address_is_answered_in_words(member: Client, address: str) -> Non
 
 def test_the_buttons_lead_to_the_profile_and_the_viewer(member: Client) -> None:
     page = member.get(PAGE + "&release=1.0.0").content.decode()
-    profile = re.search(r'<a class="button" href="([^"]+)" download>', page)
-    assert profile is not None
-    assert member.get(html.unescape(profile.group(1))).status_code == 200
+    links = re.findall(r'<a href="([^"]+)" download><b>([^<]+)</b>', page)
+    assert [title for _, title in links] == [exporter.title for exporter in EXPORTERS.values()]
+    assert {member.get(html.unescape(link)).status_code for link, _ in links} == {200}
     assert 'data-viewer-origin="https://profiler.firefox.com"' in page
-    assert f'data-profile-url="{profile.group(1)}"' in page
+    assert f'data-profile-url="{links[0][0]}"' in page
     assert 'data-profile-name="shop 1.0.0 /cart"' in page
 
 
