@@ -1,4 +1,4 @@
-"""`flamegraph`: the call tree as columns. A tenth of the rows' size, and as a browser draws it."""
+"""`flamegraph`: the call tree as columns, as a browser draws it: a quarter of what it is as rows, packed a twelfth."""
 
 from collections.abc import Sequence
 

@@ -33,6 +33,7 @@ from dashboard.params import read_choice
 from dashboard.shell import build_shell
 from dashboard.views import make_query, private_page, read_page_slice
 from profcore.formats.slice import FUNC_CATEGORIES
+from profcore.stats.summaries import MIN_VIEWS
 
 SIDE_FIELDS: Final = ("base_release", "head_release")
 SHOWS: Final = ("graph", "table", "sandwich")
@@ -93,6 +94,7 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
         "data_url": f"{reverse('api-flamegraph', args=[slug])}?{make_query_of(slice_, pairs)}",
         "jobs_url": reverse("api-jobs", args=[slug]),
         "categories": FUNC_CATEGORIES.items(),
+        "min_views": MIN_VIEWS,
     }
     return render(request, "dashboard/tree.html", context | (read_table(slices) if show == "table" else {}))
 

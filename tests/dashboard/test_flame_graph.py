@@ -142,6 +142,9 @@ class TestFlameGraph:
             expect(page.locator(DETAILS)).to_contain_text("Self time, by this way12.0 ms")
             page.keyboard.press("ArrowDown")
             expect(page.locator(DETAILS)).to_contain_text("draw")
+            page.get_by_text("Table", exact=True).click()
+            columns = page.get_by_role("columnheader")
+            expect(columns).to_have_text(["Function", "Self per view, by this way", "Share of JS"])
 
     def test_the_table_is_a_tree_for_keys(self, live_server: LiveServer, member: Client) -> None:
         with open_tree(live_server, member, "release=2.0.0&show=table") as page:
@@ -178,6 +181,7 @@ class TestFlameGraph:
             page.locator("#head-release").select_option("2.0.0")
             page.get_by_role("button", name="Compare").click()
             expect(page.locator("#flame-facts")).to_contain_text("9.0 ms to 21.0 ms JS per view")
+            expect(page.locator("#flame-facts")).to_contain_text("under 25 page views on a side")
             expect(page.locator("#flame-legend")).to_contain_text("over 5 %")
             wait_for_colour(page, 300, 3 * ROW + 3, "#ea7f45")
             page.locator(CANVAS).focus()
@@ -266,3 +270,7 @@ def test_a_slice_that_is_too_large_is_prepared_by_a_job(
         run_jobs_beside()
         expect(page.locator("#flame-facts")).to_contain_text("JS per view", timeout=10_000)
         expect(page.locator(CANVAS)).to_be_visible()
+        page.reload()  # whoever comes back finds what was prepared
+        expect(page.get_by_role("button", name="Try again")).to_be_hidden()
+        page.get_by_role("button", name="Show what was prepared").click()
+        expect(page.locator("#flame-facts")).to_contain_text("JS per view")

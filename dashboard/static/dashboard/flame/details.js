@@ -19,11 +19,9 @@ function describeNode(tree, node, totalWord, onSandwich) {
   const func = tree.funcs[tree.func[node]];
   const whole = tree.head.total[ALL];
   const { self, total, hidden } = tree.head;
-  const figures = [
-    figure(totalWord, asTime(total[node]), asShare(total[node] / whole)),
-    figure("Self", asTime(self[node]), asShare(self[node] / whole)),
-  ];
-  if (hidden[node] > 0) figures.push(figure("Hidden", asTime(hidden[node])));
+  const figures = [figure(totalWord, asTime(total[node]), asShare(total[node] / whole))];
+  if (!tree.isTurned) figures.push(figure("Self", asTime(self[node]), asShare(self[node] / whole)));
+  if (!tree.isTurned && hidden[node] > 0) figures.push(figure("Hidden", asTime(hidden[node])));
   if (tree.base) figures.push(figure("Base", asTime(tree.base.total[node])), changeOf(tree, node));
   const above = tree.prefix[node];
   const facts = [func.category, func.package && `package ${visible(func.package)}`].filter(Boolean).join(" · ");
@@ -44,13 +42,13 @@ function changeOf(tree, node) {
   const change = tree.head.total[node] - tree.base.total[node];
   const isNew = !(tree.base.total[node] > 0);
   const isGone = !(tree.head.total[node] > 0);
-  const made = figure("Change", asChange(change), isNew ? "not in the base" : isGone ? "gone" : asShare(change / tree.base.total[node]));
+  const made = figure("Change", asChange(change), isNew ? "not in the base" : isGone ? "gone" : (change > 0 ? "+" : "") + asShare(change / tree.base.total[node]).replace("-", "−"));
   made.classList.add(change > 0 ? "more" : "less");
   return made;
 }
 
 // One sentence on what a tree is made of.
-export function describeTree(tree, answer) {
+export function describeTree(tree, answer, minViews) {
   const { head, base } = answer;
   const sides = base
     ? [`${counted(base.views, "page view")} before`, `${counted(head.views, "page view")} after`]
@@ -65,5 +63,6 @@ export function describeTree(tree, answer) {
     counted(tree.count - 1, "call node"),
   ];
   if (tree.prunedNodes) parts.push(`${counted(tree.prunedNodes, "lighter one")} left out, their time stays with their callers`);
+  if (base && Math.min(head.views, base.views) < minViews) parts.push(`under ${minViews} page views on a side, any change may be chance`);
   return parts.join(" · ");
 }

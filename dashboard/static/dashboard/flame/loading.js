@@ -1,6 +1,7 @@
 // Fetches the call tree; where the slice is too large for an answer, has a job prepare it.
 
 const ASK_EVERY_MS = 2_000;
+const KIND = "flamegraph";
 
 // What went wrong, in words; `canPrepare` where a job would do, `canRetry` where the same may work now.
 export class Problem extends Error {
@@ -33,23 +34,47 @@ export async function fetchTree(url) {
   return (await ask(url)).json();
 }
 
-// `onProgress(done, total or null)` hears how many traces were looked at.
-export async function prepareTree(url, jobsUrl, onProgress) {
+function readParams(url) {
   const params = {};
   for (const [name, value] of new URL(url, location.href).searchParams) (params[name] ??= []).push(value);
+  return params;
+}
+
+// Starts a job for the same tree, and follows it.
+export async function prepareTree(url, jobsUrl, onProgress) {
   const response = await ask(jobsUrl, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-CSRFToken": csrfToken() },
-    body: JSON.stringify({ kind: "flamegraph", params }),
+    body: JSON.stringify({ kind: KIND, params: readParams(url) }),
   });
-  let job = await response.json();
-  while (job.state === "queued" || job.state === "running") {
+  return followJob(await response.json(), onProgress);
+}
+
+// `onProgress(done, total or null)` hears how many traces were looked at.
+export async function followJob(started, onProgress) {
+  let job = started;
+  while (isUnderWay(job)) {
     onProgress(job.done_traces, job.total_traces);
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
     job = await (await ask(job.url)).json();
   }
   if (!job.result_url) throw new Problem(job.error?.detail ?? "The result is gone already.", { canPrepare: true });
   return fetchTree(job.result_url);
+}
+
+// Returns the newest job for the same tree that has a result or is under way, or null.
+export async function findJob(url, jobsUrl) {
+  const wanted = keyOf(readParams(url));
+  const { jobs } = await (await ask(jobsUrl)).json();
+  return jobs.find((job) => job.kind === KIND && (job.result_url || isUnderWay(job)) && keyOf(job.params) === wanted) ?? null;
+}
+
+function isUnderWay(job) {
+  return job.state === "queued" || job.state === "running";
+}
+
+function keyOf(params) {
+  return JSON.stringify(Object.keys(params).sort().map((name) => [name, params[name]]));
 }
 
 function csrfToken() {

@@ -5,11 +5,11 @@ import { makeGraph } from "./graph.js";
 import { makeTable, keepCallers } from "./table.js";
 import { makeSandwich } from "./sandwich.js";
 import { describeTree, showDetails } from "./details.js";
-import { fetchTree, prepareTree, Problem } from "./loading.js";
+import { fetchTree, findJob, followJob, prepareTree, Problem } from "./loading.js";
 import { make, makeSwatch } from "./dom.js";
 import { asShare, counted, visible } from "./words.js";
 
-const REMEMBERED = { order: ["down", "up"], grow: ["icicle", "flame"], colour: ["category", "package", "change"] };
+const REMEMBERED = { grow: ["icicle", "flame"], colour: ["category", "package", "change"] };
 const FIND_AFTER_MS = 120;
 const LEGEND_LEAST = 0.001; // of self time: less is not worth a word
 
@@ -44,7 +44,7 @@ async function load(fetching) {
     return showProblem(error);
   }
   trees = { down: readTree(answer), up: null };
-  facts.textContent = describeTree(trees.down, answer);
+  facts.textContent = describeTree(trees.down, answer, Number(host.dataset.minViews));
   if (trees.down.count < 2 || !answer.nodes.prefix.length) return showEmpty();
   const asked = new URLSearchParams(location.search).get("func");
   chosen = asked === null ? null : trees.down.funcs.findIndex((func) => func.id === asked);
@@ -52,17 +52,28 @@ async function load(fetching) {
   show();
 }
 
-function showProblem(error) {
+async function showProblem(error) {
   facts.textContent = "";
   const panel = document.getElementById("flame-problem");
   panel.querySelector(".words").textContent = error instanceof Problem ? error.message : "The call tree could not be shown; the browser’s console says more.";
   panel.querySelector(".way").textContent = error.canPrepare ? "It takes a while: traces are read one by one. You may leave this page meanwhile and come back." : "";
-  const [prepare, again] = [document.getElementById("flame-prepare"), document.getElementById("flame-again")];
+  const [prepare, ready, again] = ["prepare", "ready", "again"].map((word) => document.getElementById(`flame-${word}`));
   prepare.hidden = !error.canPrepare;
   again.hidden = !error.canRetry;
-  prepare.onclick = () => { panel.hidden = true; load(() => prepareTree(host.dataset.url, host.dataset.jobsUrl, showProgress)); };
-  again.onclick = () => { panel.hidden = true; load(() => fetchTree(host.dataset.url)); };
+  ready.hidden = true;
+  const { url, jobsUrl } = host.dataset;
+  const onClick = (button, fetching) => { button.onclick = () => { panel.hidden = true; load(fetching); }; };
+  onClick(prepare, () => prepareTree(url, jobsUrl, showProgress));
+  onClick(again, () => fetchTree(url));
   panel.hidden = false;
+  if (!error.canPrepare) return;
+  // Somebody may have had it prepared before, or wait for it now.
+  const job = await findJob(url, jobsUrl).catch(() => null);
+  if (!job || panel.hidden) return;
+  const at = new Date(job.finished_at ?? job.created_at).toLocaleString();
+  ready.textContent = job.result_url ? `Show what was prepared at ${at}` : "Follow the job that prepares it";
+  ready.hidden = false;
+  onClick(ready, () => followJob(job, showProgress));
 }
 
 function showProgress(done, total) {
@@ -86,7 +97,7 @@ function value(name) {
 
 function recall() {
   for (const [name, choices] of Object.entries(REMEMBERED)) {
-    const kept = localStorage.getItem(`flame-${name}`);
+    const kept = remembered(name);
     const select = tools.querySelector(`select[name=${name}]`);
     if (!choices.includes(kept)) continue;
     if (select) {
@@ -95,9 +106,24 @@ function recall() {
   }
 }
 
+// A browser may keep nothing, and says so by throwing.
+function remembered(name) {
+  try {
+    return localStorage.getItem(`flame-${name}`);
+  } catch {
+    return null;
+  }
+}
+
+function remember(name, choice) {
+  try {
+    localStorage.setItem(`flame-${name}`, choice);
+  } catch { /* then the choice holds for this page alone */ }
+}
+
 tools.addEventListener("change", ({ target }) => {
   if (target.name === "find") return;
-  if (REMEMBERED[target.name] && target.value !== "change") localStorage.setItem(`flame-${target.name}`, target.value);
+  if (REMEMBERED[target.name] && target.value !== "change") remember(target.name, target.value);
   if (target.name === "colour") recolour();
   else if (target.name === "grow") graph.setGrowing(target.value === "flame");
   else show();

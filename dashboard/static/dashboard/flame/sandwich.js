@@ -10,7 +10,7 @@ const LISTED = 200;
 
 // `choose(func)` is told which function was chosen.
 export function makeSandwich(host, { choose }) {
-  const list = make("ul", { className: "func-list", aria: { label: "Functions, the one with the greatest total first" } });
+  const list = make("ul", { className: "func-list", aria: { label: "Functions" } });
   const title = make("h3", {});
   const callers = makeHalf("Callers", "Who called it", true);
   const callees = makeHalf("Callees", "What it called", false);

@@ -13,7 +13,7 @@ export function makeTable(host, { onSandwich }) {
 
   function show(tree, found, side = "head") {
     state = { tree, found, side, callees: listCallees(tree, side) };
-    const columns = ["Function", "Total per view", "Share of JS", ...(tree.base ? ["Base per view", "Change"] : []), "Self per view", "Hidden per view"];
+    const columns = ["Function", ...wordsOf(tree)];
     const head = make("tr", { role: "row" }, ...columns.map((word, n) =>
       make("th", { scope: "col", role: "columnheader", className: n ? "figure" : "" }, word)));
     const body = make("tbody", {});
@@ -30,6 +30,20 @@ export function makeTable(host, { onSandwich }) {
       const row = event.target.closest("tbody tr");
       if (row) focusRow(row, false);
     });
+  }
+
+  // Of a tree that is turned over a total is self time of the first function, and the callers have none of it.
+  function wordsOf(tree) {
+    const compared = tree.base ? ["Base per view", "Change"] : [];
+    if (tree.isTurned) return ["Self per view, by this way", "Share of JS", ...compared];
+    return ["Total per view", "Share of JS", ...compared, "Self per view", "Hidden per view"];
+  }
+
+  function figuresOf(tree, node) {
+    const { self, total, hidden } = tree.head;
+    const compared = tree.base ? [asTime(tree.base.total[node]), asChange(total[node] - tree.base.total[node])] : [];
+    const figures = [asTime(total[node]), asShare(total[node] / tree.head.total[ALL]), ...compared];
+    return tree.isTurned ? figures : [...figures, asTime(self[node]), asTime(hidden[node])];
   }
 
   function openHeaviest(body) {
@@ -66,19 +80,15 @@ export function makeTable(host, { onSandwich }) {
   function makeRow(node, level, place, count) {
     const { tree } = state;
     const func = tree.funcs[tree.func[node]];
+    const words = wordsOf(tree);
     const canOpen = calleesOf(node).length > 0;
-    const { self, total, hidden } = tree.head;
-    const cell = (word, text, strong) => make("td", { role: "gridcell", className: `figure${strong ? " strong" : ""}`, data: { label: word } }, text);
     const label = make("bdi", { className: "name", title: func.uri ? visible(func.uri) : "" }, nameOf(func));
     const name = make("th", { scope: "row", role: "rowheader", className: `indent-${Math.min(level, MAX_INDENT)}` },
       make("span", { className: "twist", ariaHidden: "true" }), label, " ", make("bdi", { className: "place muted" }, placeOf(func)));
     const row = make("tr", { role: "row", tabIndex: -1, data: { node, level }, aria: { level, posinset: place, setsize: count } },
       name,
-      cell("Total per view", asTime(total[node]), true),
-      cell("Share of JS", asShare(total[node] / tree.head.total[ALL])),
-      ...(tree.base ? [cell("Base per view", asTime(tree.base.total[node])), cell("Change", asChange(total[node] - tree.base.total[node]))] : []),
-      cell("Self per view", asTime(self[node])),
-      cell("Hidden per view", asTime(hidden[node])));
+      ...figuresOf(tree, node).map((text, n) =>
+        make("td", { role: "gridcell", className: n ? "figure" : "figure strong", data: { label: words[n] } }, text)));
     if (canOpen) row.setAttribute("aria-expanded", "false");
     if (state.found?.nodes[node]) row.classList.add("found");
     return row;
@@ -87,7 +97,7 @@ export function makeTable(host, { onSandwich }) {
   function makeMore(node, level, skip, rest) {
     const button = make("button", { type: "button", className: "quiet" }, `${asCount(rest)} lighter ones`);
     const row = make("tr", { role: "row", tabIndex: -1, className: "rest", data: { level }, aria: { level } },
-      make("td", { role: "gridcell", colSpan: state.tree.base ? 7 : 5, className: `indent-${Math.min(level, MAX_INDENT)}` }, button));
+      make("td", { role: "gridcell", colSpan: wordsOf(state.tree).length + 1, className: `indent-${Math.min(level, MAX_INDENT)}` }, button));
     button.addEventListener("click", (event) => {
       event.stopPropagation();
       const [first] = addCallees(row.parentElement, row, node, level, skip);

@@ -35,6 +35,7 @@ function emptyTree(count, funcs, isCompared) {
     base: isCompared ? side() : null,
     funcs,
     prunedNodes: 0,
+    isTurned: false, // from callees to callers: a total is the time that came by this way
   };
 }
 
@@ -77,24 +78,25 @@ export function listCallees(tree, side = "head") {
   return { start, nodes };
 }
 
-// What each function takes in all, counted once however often it recurs: [{func, self, total, base…}], heaviest first.
+// What each function takes in all, counted once however often it recurs: [{func, self, total, …}]. The heaviest comes
+// first, and of a comparison the one that changed most.
 export function sumFuncs(tree) {
-  const sums = tree.funcs.map((_, func) => ({ func, self: 0, total: 0, hidden: 0, baseTotal: 0, nodes: 0 }));
+  const sums = tree.funcs.map((_, func) => ({ func, self: 0, total: 0, hidden: 0, baseTotal: 0 }));
   const topmost = findTopmost(tree);
   for (let node = 1; node < tree.count; node++) {
     const sum = sums[tree.func[node]];
     sum.self += tree.head.self[node];
     sum.hidden += tree.head.hidden[node];
-    sum.nodes++;
     if (!topmost[node]) continue;
     sum.total += tree.head.total[node];
     if (tree.base) sum.baseTotal += tree.base.total[node];
   }
-  return sums.sort((a, b) => b.total - a.total || b.baseTotal - a.baseTotal || a.func - b.func);
+  const rank = tree.base ? (sum) => Math.abs(sum.total - sum.baseTotal) : (sum) => sum.total;
+  return sums.sort((a, b) => rank(b) - rank(a) || b.total - a.total || a.func - b.func);
 }
 
-// Tells of each node whether no caller is of a kind with it; a kind is by default the function.
-function findTopmost(tree, kindOf = tree.func) {
+// Tells of each node whether its function is on none of its callers.
+function findTopmost(tree) {
   const { start, nodes } = listCallees(tree);
   const topmost = new Uint8Array(tree.count);
   const onPath = new Map();
@@ -102,13 +104,12 @@ function findTopmost(tree, kindOf = tree.func) {
   while (pending.length) {
     const entry = pending.pop();
     if (entry < 0) {
-      const kind = kindOf[~entry];
-      onPath.set(kind, onPath.get(kind) - 1);
+      onPath.set(tree.func[~entry], onPath.get(tree.func[~entry]) - 1);
       continue;
     }
-    const kind = kindOf[entry];
-    topmost[entry] = onPath.get(kind) ? 0 : 1;
-    onPath.set(kind, (onPath.get(kind) ?? 0) + 1);
+    const above = onPath.get(tree.func[entry]) ?? 0;
+    topmost[entry] = above ? 0 : 1;
+    onPath.set(tree.func[entry], above + 1);
     pending.push(~entry);
     for (let index = start[entry]; index < start[entry + 1]; index++) pending.push(nodes[index]);
   }
@@ -207,7 +208,7 @@ function growUp(tree, seeds) {
     }
     for (const [caller, calls] of callers) pending.push([own, caller, calls]);
   }
-  return grower.finish();
+  return Object.assign(grower.finish(), { isTurned: true });
 }
 
 function addTo(groups, key, value) {
