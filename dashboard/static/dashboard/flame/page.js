@@ -10,6 +10,7 @@ import { make, makeSwatch } from "./dom.js";
 import { asShare, counted, visible } from "./words.js";
 
 const REMEMBERED = { grow: ["icicle", "flame"], colour: ["category", "package", "change"] };
+const SLOW_MS = 1_500;
 const FIND_AFTER_MS = 120;
 const LEGEND_LEAST = 0.001; // of self time: less is not worth a word
 
@@ -36,12 +37,20 @@ async function start() {
 
 async function load(fetching) {
   showOnly(null);
+  const waiting = document.getElementById("flame-wait");
+  waiting.hidden = false;
   facts.textContent = "Fetching the call tree…";
+  const patience = setTimeout(() => {
+    facts.textContent = "Adding up many call trees takes some seconds. A page or a release alone comes sooner.";
+  }, SLOW_MS);
   try {
-    answer = await fetching();
+    answer = await fetching(() => clearTimeout(patience));
   } catch (error) {
     if (!(error instanceof Problem)) console.error(error);
     return showProblem(error);
+  } finally {
+    clearTimeout(patience);
+    waiting.hidden = true;
   }
   trees = { down: readTree(answer), up: null };
   facts.textContent = describeTree(trees.down, answer, Number(host.dataset.minViews));
@@ -63,7 +72,7 @@ async function showProblem(error) {
   ready.hidden = true;
   const { url, jobsUrl } = host.dataset;
   const onClick = (button, fetching) => { button.onclick = () => { panel.hidden = true; load(fetching); }; };
-  onClick(prepare, () => prepareTree(url, jobsUrl, showProgress));
+  onClick(prepare, (isLong) => { isLong(); return prepareTree(url, jobsUrl, showProgress); });
   onClick(again, () => fetchTree(url));
   panel.hidden = false;
   if (!error.canPrepare) return;
@@ -73,7 +82,7 @@ async function showProblem(error) {
   const at = new Date(job.finished_at ?? job.created_at).toLocaleString();
   ready.textContent = job.result_url ? `Show what was prepared at ${at}` : "Follow the job that prepares it";
   ready.hidden = false;
-  onClick(ready, () => followJob(job, showProgress));
+  onClick(ready, (isLong) => { isLong(); return followJob(job, showProgress); });
 }
 
 function showProgress(done, total) {
