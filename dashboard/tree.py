@@ -31,7 +31,7 @@ from dashboard.access import get_visible_project
 from dashboard.export_menu import build_export_menu
 from dashboard.params import read_choice
 from dashboard.shell import build_shell
-from dashboard.views import make_query, private_page, read_page_slice
+from dashboard.views import private_page, read_page_slice
 from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.stats.summaries import MIN_VIEWS
 
@@ -88,10 +88,10 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
         "head": head,
         "releases": releases,
         "slice_params": [pair for pair in slice_.params() if pair[0] != "release"],
-        "single_link": f"{address}?{make_query(slice_)}",
-        "table_link": f"{address}?{make_query_of(slice_, [*pairs, ('show', 'table')])}",
+        "single_link": f"{address}?{slice_.query()}",
+        "table_link": f"{address}?{join_query(slice_, [*pairs, ('show', 'table')])}",
         "everything_link": address,
-        "data_url": f"{reverse('api-flamegraph', args=[slug])}?{make_query_of(slice_, pairs)}",
+        "data_url": f"{reverse('api-flamegraph', args=[slug])}?{join_query(slice_, pairs)}",
         "jobs_url": reverse("api-jobs", args=[slug]),
         "categories": FUNC_CATEGORIES.items(),
         "min_views": MIN_VIEWS,
@@ -106,7 +106,7 @@ def read_slices(slice_: Slice, base: Sequence[str], head: Sequence[str]) -> Sequ
     return resolve_difference(slice_, ExportQuery(base_release=base, head_release=head)).slices
 
 
-def make_query_of(slice_: Slice, pairs: Sequence[tuple[str, str]]) -> str:
+def join_query(slice_: Slice, pairs: Sequence[tuple[str, str]]) -> str:
     """Returns the query string of a slice and of parameters that may be repeated."""
     return urlencode([*slice_.params(), *pairs], safe="/:")
 

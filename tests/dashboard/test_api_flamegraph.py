@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from dashboard.preparing import run_jobs
 from ingest.models import Project
 from tests.builders import make_call_tree, make_cell, make_func
 from tests.dashboard.conftest import People
+from tests.dashboard.jobs import body_of, start
 
 API = "/api/v1/projects/shop/flamegraph"
 
@@ -128,6 +130,17 @@ def test_it_is_packed_and_not_sent_again_until_something_is_folded(member: Clien
 def test_what_cannot_be_used_is_refused_by_its_name(member: Client, people: People, query: str, field: str) -> None:
     response = member.get(f"{API}?{query}")
     assert (response.status_code, response.json()["field"]) == (400, field)
+
+
+@pytest.mark.usefixtures("no_broker")
+def test_a_job_answers_the_same_difference(client: Client, site: Project, token: dict[str, str]) -> None:
+    sides = {"base_release": "1.0.0", "head_release": "1.0.0", "tag": "cache:cold"}
+    expected = body_of(client.get("/api/v1/projects/site/flamegraph", sides, headers=token))
+    job = start(client, token, "flamegraph", **sides)
+    run_jobs()
+    done = client.get(job["url"], headers=token).json()
+    assert done["done_traces"] == done["total_traces"] > 0
+    assert body_of(client.get(done["result_url"], headers=token)) == expected
 
 
 def test_a_slice_that_is_too_large_names_the_job_that_would_do(

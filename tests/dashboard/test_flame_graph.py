@@ -222,6 +222,18 @@ class TestFlameGraph:
                 assert find_violations(page) == []
                 save_screenshot(page, f"flame-{show}-narrow")
 
+    def test_a_menu_closes_by_escape_and_by_a_click_beside_it(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0") as page:
+            menu, link = page.get_by_text("Download as"), page.get_by_role("link", name="speedscope")
+            menu.click()
+            expect(link).to_be_visible()
+            page.keyboard.press("Escape")
+            expect(link).to_be_hidden()
+            expect(menu).to_be_focused()
+            menu.click()
+            page.locator("h1").click()
+            expect(link).to_be_hidden()
+
     def test_paper_is_light_and_has_the_whole_graph(self, live_server: LiveServer, member: Client) -> None:
         with open_tree(live_server, member, "release=2.0.0", color_scheme="dark") as page:
             wait_for_colour(page, 300, 3, "#35302c")
