@@ -1,7 +1,7 @@
 """The page "Flame graph": a slice's call tree as a graph, a table and a sandwich; or that of two releases compared.
 
-The page comes at once and its script fetches the tree; with `show=table` the heaviest calls come with the page, for
-whoever has no script.
+The page comes at once and its script fetches the tree; with `plain=1` the heaviest calls come with the page as a table,
+for whoever has no script.
 """
 
 from collections.abc import Iterator, Sequence
@@ -65,12 +65,13 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
     if base or head:
         slice_ = replace(slice_, releases=())  # the two sides name releases of their own
     slices = read_slices(slice_, base, head)
-    show = read_choice(request.GET, "show", SHOWS, "graph")
+    is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
+    show = "table" if is_plain else read_choice(request.GET, "show", SHOWS, "graph")
     releases = select_releases(project.pk)
     if not releases:
         return redirect("project", slug)  # there the first steps are told
     pairs = [(field, value) for field, values in sides for value in values]
-    kept = [*pairs, *([("show", show)] if show != "graph" else [])]
+    kept = [*pairs, *([("plain", "1")] if is_plain else [("show", show)] if show != "graph" else [])]
     shell = build_shell(request, project, slice_, "tree", releases=releases, now=timezone.now(), kept=kept)
     if shell.bar and pairs:
         fields = [field for field in shell.bar.fields if field.name != "release"]
@@ -84,19 +85,20 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
         "shell": shell,
         "export": build_export_menu(project, slice_, base=base, head=head),
         "show": show,
+        "is_plain": is_plain,
         "base": base,
         "head": head,
         "releases": releases,
         "slice_params": [pair for pair in slice_.params() if pair[0] != "release"],
         "single_link": f"{address}?{slice_.query()}",
-        "table_link": f"{address}?{join_query(slice_, [*pairs, ('show', 'table')])}",
+        "plain_link": f"{address}?{join_query(slice_, [*pairs, ('plain', '1')])}",
         "everything_link": address,
         "data_url": f"{reverse('api-flamegraph', args=[slug])}?{join_query(slice_, pairs)}",
         "jobs_url": reverse("api-jobs", args=[slug]),
         "categories": FUNC_CATEGORIES.items(),
         "min_views": MIN_VIEWS,
     }
-    return render(request, "dashboard/tree.html", context | (read_table(slices) if show == "table" else {}))
+    return render(request, "dashboard/tree.html", context | (read_table(slices) if is_plain else {}))
 
 
 def read_slices(slice_: Slice, base: Sequence[str], head: Sequence[str]) -> Sequence[Slice]:

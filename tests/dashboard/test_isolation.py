@@ -38,7 +38,7 @@ API_ADDRESSES = [
 JOB_ADDRESSES = [API + f"jobs/{TRACE}", API + f"jobs/{TRACE}/result"]
 READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith("jobs")]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
-PAGE_ADDRESSES = ["/projects/shop/", "/projects/shop/page/?page=/cart", "/projects/shop/tree/?show=table"]
+PAGE_ADDRESSES = ["/projects/shop/", "/projects/shop/page/?page=/cart", "/projects/shop/tree/?plain=1"]
 ADMIN_ADDRESSES = ["/projects/shop/import/"]
 OPEN_ADDRESSES = {"api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None}
 

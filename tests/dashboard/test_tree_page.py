@@ -30,7 +30,7 @@ def test_the_page_names_the_data_of_its_slice(member: Client) -> None:
 
 
 def test_the_table_has_the_calls_without_a_script(member: Client) -> None:
-    text = text_of(member, TREE + "?show=table")
+    text = text_of(member, TREE + "?plain=1")
     assert "Level 1: main app.js:1:10 9.0 ms 100.0 % 2.0 ms 0.0 ms" in text
     assert "Level 2: draw app.js:1:20 7.0 ms 77.8 % 7.0 ms 0.0 ms" in text
     assert "2 calls. Over 1 page views." in text
@@ -39,13 +39,13 @@ def test_the_table_has_the_calls_without_a_script(member: Client) -> None:
 def test_a_page_without_a_script_leads_to_the_table(member: Client) -> None:
     page = member.get(TREE + "?page=/cart").content.decode()
     aside = page[page.index("<noscript>") : page.index("</noscript>")]
-    assert '<a href="/projects/shop/tree/?page=/cart&amp;show=table">' in aside
+    assert '<a href="/projects/shop/tree/?page=/cart&amp;plain=1">' in aside
 
 
 def test_two_releases_are_compared(member: Client, shop: Project) -> None:
     cell = make_cell(shop, release="2.0.0", views=2, js_us=36_000)
     make_call_tree(cell, [(-1, make_func(shop, "main", column=10), 36_000)])
-    address = TREE + "?base_release=1.0.0&head_release=2.0.0&show=table&page=/cart"
+    address = TREE + "?base_release=1.0.0&head_release=2.0.0&plain=1&page=/cart"
     text = text_of(member, address)
     assert "Level 1: main app.js:1:10 18.0 ms 100.0 % 9.0 ms 18.0 ms 0.0 ms" in text
     assert "Level 2: draw app.js:1:20 0.0 ms 0.0 % 7.0 ms 0.0 ms 0.0 ms" in text
@@ -59,9 +59,10 @@ def test_two_releases_are_compared(member: Client, shop: Project) -> None:
     bar = page[page.index('<form class="slice-bar"') : page.index("</form>", page.index("slice-bar"))]
     assert 'name="release"' not in bar  # the two sides name theirs
     assert '<input type="hidden" name="base_release" value="1.0.0">' in bar
+    assert '<input type="hidden" name="plain" value="1">' in bar
 
 
-@pytest.mark.parametrize("query", ["base_release=1.0.0", "show=x", "device=x"])
+@pytest.mark.parametrize("query", ["base_release=1.0.0", "show=x", "plain=x", "device=x"])
 def test_a_bad_address_is_answered_in_words(member: Client, query: str) -> None:
     assert "This address cannot be read" in text_of(member, f"{TREE}?{query}", 400)
 
@@ -69,8 +70,8 @@ def test_a_bad_address_is_answered_in_words(member: Client, query: str) -> None:
 def test_names_are_text_and_nothing_else(member: Client, shop: Project) -> None:
     cell = make_cell(shop, release="<b>", js_us=5_000)
     make_call_tree(cell, [(-1, make_func(shop, HOSTILE), 5_000)])
-    for show in ("graph", "table"):
-        page = member.get(f"{TREE}?show={show}&base_release=<b>&head_release=1.0.0").content.decode()
+    for how in ("show=table", "plain=1"):
+        page = member.get(f"{TREE}?{how}&base_release=<b>&head_release=1.0.0").content.decode()
         assert "<script>alert" not in page
         assert "<b></bdi>" not in page
         assert re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc=)", page) is None
@@ -83,7 +84,7 @@ def test_a_project_without_a_release_leads_to_the_first_steps(member: Client, pe
 
 
 def test_nothing_in_the_slice_leads_on(member: Client) -> None:
-    text = text_of(member, TREE + "?show=table&release=9")
+    text = text_of(member, TREE + "?plain=1&release=9")
     assert "No call was seen here. Show everything" in text
 
 
@@ -93,7 +94,7 @@ def test_a_slice_that_is_too_large_is_told_with_the_way(
     settings.READ_MAX_RAW_TRACES = 1
     site.memberships.create(user=people.owner)
     client.force_login(people.owner)
-    text = text_of(client, "/projects/site/tree/?show=table&tag=cache:warm")
+    text = text_of(client, "/projects/site/tree/?plain=1&tag=cache:warm")
     assert "More than 1 raw traces would be folded" in text
     assert "POST /api/v1/projects/site/jobs" in text
     assert client.get("/projects/site/tree/?tag=cache:warm").status_code == 200
@@ -104,7 +105,7 @@ def test_deep_calls_keep_their_level_and_stop_being_indented(member: Client, sho
     make_call_tree(
         make_cell(shop, page="/deep", js_us=5), [(n - 1, func, int(n == 39)) for n, func in enumerate(funcs)]
     )
-    page = member.get(TREE + "?show=table&page=/deep").content.decode()
+    page = member.get(TREE + "?plain=1&page=/deep").content.decode()
     assert "Level 40: " in page
     assert "indent-12" in page
     assert "indent-13" not in page
@@ -118,7 +119,7 @@ def test_it_takes_a_fixed_number_of_statements(
         make_call_tree(cell, [(-1, make_func(shop, f"f{number}"), 5)])
     # session, user, project, releases, overview by page, status, arrivals
     with django_assert_num_queries(7):
-        member.get(TREE)
+        member.get(TREE + "?show=table")  # its script fetches the rest
     # and the merged tree, its funcs, and the project's sites
     with django_assert_num_queries(10):
-        member.get(TREE + "?show=table")
+        member.get(TREE + "?plain=1")

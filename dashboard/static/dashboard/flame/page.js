@@ -260,13 +260,14 @@ function openSandwich(func) {
 // The address says what is shown, so that it can be passed on.
 function keepInAddress(name) {
   const address = new URL(location.href);
+  address.searchParams.delete("plain");
   if (name === "graph") address.searchParams.delete("show");
   else address.searchParams.set("show", name);
   if (name === "sandwich" && chosen !== null && chosen >= 0) address.searchParams.set("func", trees.down.funcs[chosen].id);
   else address.searchParams.delete("func");
   history.replaceState(null, "", address);
   for (const form of document.querySelectorAll("form.slice-bar, form.compare")) {
-    form.querySelector("[type=hidden][name=show]")?.remove();
+    for (const field of form.querySelectorAll("[type=hidden]:is([name=show], [name=plain])")) field.remove();
     if (name !== "graph") form.append(make("input", { type: "hidden", name: "show", value: name }));
   }
 }
