@@ -72,13 +72,16 @@ FINE_PARAMS: Final = [
     _many("tag", "`key:value`, from raw bodies. Several must all be there."),
     _many("func_over", "`ID:MS`: views in which that function's total is above so many ms. Several must all hold."),
 ]
+DIFFERENCE_PARAMS: Final = [
+    _many("base_release", "With `head_release`: a difference, for each page view. A release of the base."),
+    _many("head_release", "A release of the head."),
+]
 EXPORT_PARAMS: Final = [
     OpenApiParameter("segment", enum=SEGMENTS, description="A track for each, where the format has tracks."),
     OpenApiParameter("axis", enum=AXES, description="`time`, the default for views and traces, or `sum`."),
     OpenApiParameter("engine", enum=ENGINES, description="`leaves`: what the engine did, below the functions."),
     OpenApiParameter("sources", enum=SOURCES, description="`content`: with the texts of original sources."),
-    _many("base_release", "With `head_release`: a difference, for each page view. A release of the base."),
-    _many("head_release", "A release of the head."),
+    *DIFFERENCE_PARAMS,
 ]
 ERRORS: Final = {
     400: OpenApiResponse(ErrorShape, "A parameter is unknown or has no usable value."),
@@ -124,11 +127,14 @@ class ProjectView(APIView):
     def handle_exception(self, exc: Exception) -> Response:
         """Answers 400 with the field that is wrong, and with the way where a job would do."""
         if isinstance(exc, ParamError | SliceError):
-            detail = exc.detail
+            problem = {"detail": exc.detail, "field": exc.field}
             if isinstance(exc, SliceTooLarge) and self.job_kind:
                 address = reverse("api-jobs", args=[self.project.slug])
-                detail += f' Or have it prepared: POST {address} with {{"kind": "{self.job_kind}", "params": …}}.'
-            response = Response({"detail": detail, "field": exc.field}, status=400)
+                problem["detail"] += (
+                    f' Or have it prepared: POST {address} with {{"kind": "{self.job_kind}", "params": …}}.'
+                )
+                problem["job_kind"] = self.job_kind
+            response = Response(problem, status=400)
             response.exception = True
             return response
         return super().handle_exception(exc)

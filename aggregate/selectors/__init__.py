@@ -7,6 +7,7 @@ from aggregate.selectors.arrivals import Arrivals, select_arrivals
 from aggregate.selectors.calls import Calls, PrunedTree, select_call_tree, select_calls, select_func
 from aggregate.selectors.census import DIMENSIONS, Census, CensusRow, select_census
 from aggregate.selectors.code import select_code
+from aggregate.selectors.columns import TreeColumns, TreeSide, select_tree_columns
 from aggregate.selectors.estimates import TABLE_SORTS, Asked, select_estimated
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
@@ -20,6 +21,7 @@ from aggregate.selectors.requests import (
     ExportQuery,
     ExportRequest,
     fingerprint_export,
+    resolve_difference,
     resolve_export,
     select_export,
 )
@@ -66,11 +68,14 @@ __all__ = [
     "Status",
     "TracePage",
     "TraceRow",
+    "TreeColumns",
+    "TreeSide",
     "ViewRow",
     "ViewTable",
     "fingerprint_export",
     "fingerprint_slice",
     "label_func",
+    "resolve_difference",
     "resolve_export",
     "resolve_slice",
     "select_arrivals",
@@ -93,5 +98,6 @@ __all__ = [
     "select_trace",
     "select_trace_page",
     "select_traces",
+    "select_tree_columns",
     "select_views",
 ]

@@ -76,7 +76,7 @@ def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> Exp
     """
     _check_words(query)
     if query.base_release or query.head_release:
-        request = _resolve_difference(slice_, query)
+        request = resolve_difference(slice_, query)
     elif query.segment:
         _refuse(query.axis == "time", "axis", "axis=time has no segments.")
         request = ExportRequest("segments", slice_, _join(slice_, segment=query.segment), segment=query.segment)
@@ -112,7 +112,8 @@ def _check_words(query: ExportQuery) -> None:
         _refuse(value not in ("", *words), field, f"{field} must be one of {', '.join(words)}; not {value[:80]!r}.")
 
 
-def _resolve_difference(slice_: Slice, query: ExportQuery) -> ExportRequest:
+def resolve_difference(slice_: Slice, query: ExportQuery) -> ExportRequest:
+    """Returns a slice's difference between releases: `base` and `head` are set. Raises `SliceError`."""
     for field in ("base_release", "head_release"):
         values = getattr(query, field)
         _refuse(not values, field, f"{field} must name a release, as the other side does.")
