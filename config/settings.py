@@ -81,7 +81,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = read_path("FIELDFLAME_STATIC_ROOT", DATA_DIR / "static")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "config.static_files.StaticStorage"},
 }
 # Source maps are two thirds of the packages' static files and are hardly ever asked for: compressing them took 2 s.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")

@@ -129,11 +129,14 @@ class ProjectView(APIView):
     def handle_exception(self, exc: Exception) -> Response:
         """Answers 400 with the field that is wrong, and with the way where a job would do."""
         if isinstance(exc, ParamError | SliceError):
-            detail = exc.detail
+            problem = {"detail": exc.detail, "field": exc.field}
             if isinstance(exc, SliceTooLarge) and self.job_kind:
                 address = reverse("api-jobs", args=[self.project.slug])
-                detail += f' Or have it prepared: POST {address} with {{"kind": "{self.job_kind}", "params": …}}.'
-            response = Response({"detail": detail, "field": exc.field}, status=400)
+                problem["detail"] += (
+                    f' Or have it prepared: POST {address} with {{"kind": "{self.job_kind}", "params": …}}.'
+                )
+                problem["job_kind"] = self.job_kind
+            response = Response(problem, status=400)
             response.exception = True
             return response
         return super().handle_exception(exc)

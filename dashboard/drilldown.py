@@ -17,13 +17,16 @@ from aggregate.selectors import (
     TraceRow,
     select_calls,
     select_census,
+    select_code,
     select_func,
     select_trace,
     select_trace_page,
     select_views,
 )
 from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS, read_func_id
-from dashboard.api import ERRORS, FINE_PARAMS, SLICE_PARAMS, ProjectView
+from dashboard.answers import answer_json
+from dashboard.api import ERRORS, FINE_PARAMS, SIDE_PARAMS, SLICE_PARAMS, ProjectView
+from dashboard.columns import FlameGraphShape
 from dashboard.drilldown_shapes import (
     CalleesShape,
     CallersShape,
@@ -39,7 +42,7 @@ from dashboard.drilldown_shapes import (
     encode_views,
 )
 from dashboard.params import ParamError, read_choice, read_count, read_one
-from dashboard.questions import KINDS, MAX_NODES, CallTreeQuestion
+from dashboard.questions import FLAME_NODES, KINDS, MAX_NODES, CallTreeQuestion, FlameGraphQuestion
 from dashboard.raw import answer_raw
 
 MAX_ROWS: Final = 1_000
@@ -121,6 +124,34 @@ class CallTreeView(ProjectView):
         """The slice's merged call tree, its lightest nodes pruned, and what was pruned."""
         question = CallTreeQuestion.read(request.query_params)
         return Response(question.answer(self.resolve_slice()))
+
+
+class FlameGraphView(ProjectView):
+    known_params = KINDS["flamegraph"].known
+    job_kind = "flamegraph"
+
+    @extend_schema(
+        operation_id="flamegraph",
+        parameters=[
+            *SLICE_PARAMS,
+            *FINE_PARAMS,
+            *SIDE_PARAMS,
+            OpenApiParameter("min_share", OpenApiTypes.FLOAT, default=0.0, description="Of a side's JS time, 0 to 1."),
+            OpenApiParameter("max_nodes", OpenApiTypes.INT, default=FLAME_NODES, description=f"1 to {MAX_NODES}."),
+        ],
+        responses={
+            200: FlameGraphShape,
+            304: OpenApiResponse(description="`If-None-Match` names what you have, and it has not changed."),
+            **ERRORS,
+        },
+    )
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """The slice's call tree by columns; with `base_release` and `head_release`, those of both releases as one."""
+        question = FlameGraphQuestion.read(request.query_params)
+        slice_ = self.resolve_slice()
+        code = select_code(self.project.pk)
+        facts = (self.project.pk, slice_.query(), question.facts(slice_), sorted(code.sites), code.version)
+        return answer_json(request._request, facts=facts, make=lambda: question.answer(slice_))
 
 
 class ViewsView(FuncView):

@@ -20,14 +20,18 @@ from aggregate.selectors import (
     ExportQuery,
     ExportRequest,
     Slice,
+    fingerprint_slice,
     resolve_export,
     select_arrivals,
     select_call_tree,
     select_estimated,
     select_export,
+    select_tree_columns,
 )
 from aggregate.selectors.reading import Reading
+from aggregate.selectors.sides import SIDE_FIELDS, has_sides, resolve_sides
 from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
+from dashboard.columns import encode_tree_columns
 from dashboard.drilldown_shapes import encode_call_tree
 from dashboard.estimates import MEASURES
 from dashboard.exports import name_export, name_file
@@ -42,6 +46,7 @@ from profcore.stats.views import Measure
 # All functions of a heavy page are some thousands; the limit bounds an answer to a few MB.
 MAX_FUNCTIONS: Final = 10_000
 MAX_NODES: Final = 100_000
+FLAME_NODES: Final = 20_000  # what a browser draws within a frame (docs/benchmarks.md)
 ALL_FIELDS: Final = (*SLICE_FIELDS, *FINE_FIELDS)
 GZIP_TYPE: Final = "application/gzip"
 
@@ -132,6 +137,46 @@ class CallTreeQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class FlameGraphQuestion:
+    """`flamegraph`: the slice's call tree by columns, or that of two releases side by side."""
+
+    min_share: float
+    max_nodes: int
+    how: ExportQuery
+
+    @classmethod
+    def read(cls, params: QueryDict) -> "FlameGraphQuestion":
+        max_nodes = read_count(params, "max_nodes", default=FLAME_NODES, high=MAX_NODES)
+        return cls(read_share(params, "min_share"), max_nodes, read_export_query(params))
+
+    @property
+    def passes(self) -> tuple[bool, int]:
+        return True, 1
+
+    def answer(self, slice_: Slice, reading: Reading | None = None) -> Json:
+        columns = select_tree_columns(
+            self.slices(slice_), min_share=self.min_share, max_nodes=self.max_nodes, reading=reading
+        )
+        return encode_tree_columns(slice_, columns)
+
+    def slices(self, slice_: Slice) -> Sequence[Slice]:
+        if not has_sides(self.how.base, self.how.head):
+            return [slice_]
+        return resolve_sides(slice_, self.how.base, self.how.head)
+
+    def check(self, slice_: Slice) -> None:
+        self.slices(slice_)
+
+    def facts(self, slice_: Slice) -> tuple[object, ...]:
+        """Returns what decides the answer: it changes with every trace folded into one of the slices."""
+        sides = [(each.query(), fingerprint_slice(each)) for each in self.slices(slice_)]
+        return self.min_share, self.max_nodes, sides
+
+    def write(self, project: Project, slice_: Slice, link: str, reading: Reading) -> JobResult:
+        return write_json("flamegraph", project, slice_, self.answer(slice_, reading))
+
+
+@dataclass(frozen=True, slots=True)
 class ProfileQuestion:
     """`profile`: the slice in a viewer's format, or its views, segments or difference."""
 
@@ -190,6 +235,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
         "functions": Kind(("category", "group_by", "sort", "limit", "measure"), FunctionsQuestion.read),
         "calltree": Kind(("min_share", "max_nodes"), CallTreeQuestion.read),
+        "flamegraph": Kind(("min_share", "max_nodes", *SIDE_FIELDS), FlameGraphQuestion.read),
         "profile": Kind((*EXPORT_FIELDS, "format", "compress"), ProfileQuestion.read),
     }
 )

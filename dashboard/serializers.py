@@ -172,6 +172,7 @@ class StatusShape(Shape):
 class ErrorShape(Shape):
     detail = serializers.CharField()
     field = serializers.CharField(required=False, help_text="The parameter it is about.")
+    job_kind = serializers.CharField(required=False, help_text="The kind of job that would do, where a slice is large.")
 
 
 def encode_slice(slice_: Slice) -> Json:

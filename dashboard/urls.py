@@ -17,6 +17,7 @@ from dashboard import (
     sharing,
     sourcemaps,
     sources,
+    tree,
     views,
 )
 
@@ -30,6 +31,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/", views.show_project, name="project"),
     path("projects/<slug:slug>/page/", views.show_page, name="page"),
     path("projects/<slug:slug>/functions/<str:func_id>/", sources.show_function, name="function"),
+    path("projects/<slug:slug>/tree/", tree.show_tree, name="tree"),
     path("projects/<slug:slug>/import/", importing.show_import, name="import"),
     path(PROJECT_API + "status", api.StatusView.as_view(), name="api-status"),
     path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),
@@ -47,6 +49,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "functions/<str:func_id>/callers", drilldown.CallersView.as_view(), name="api-callers"),
     path(PROJECT_API + "functions/<str:func_id>/callees", drilldown.CalleesView.as_view(), name="api-callees"),
     path(PROJECT_API + "calltree", drilldown.CallTreeView.as_view(), name="api-calltree"),
+    path(PROJECT_API + "flamegraph", drilldown.FlameGraphView.as_view(), name="api-flamegraph"),
     path(PROJECT_API + "views", drilldown.ViewsView.as_view(), name="api-views"),
     path(PROJECT_API + "traces", drilldown.TracesView.as_view(), name="api-traces"),
     path(PROJECT_API + "traces/<str:ref>", drilldown.TraceView.as_view(), name="api-trace"),

@@ -1,16 +1,16 @@
 """The dashboard's pages: decode the address, ask the selectors, render."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from csp.decorators import csp_update
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import cache_control
@@ -30,10 +30,12 @@ from aggregate.selectors import (
     select_releases,
     select_status,
 )
-from aggregate.selectors.slices import SLICE_FIELDS
+from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
 from dashboard.access import get_visible_project, may_administer, visible_projects
+from dashboard.export_menu import build_export_menu
 from dashboard.onboarding import build_onboarding
 from dashboard.params import ParamError, read_choice, read_count, read_slice_query
+from dashboard.shell import build_shell
 from ingest.models import Project
 from profcore.stats.summaries import MIN_VIEWS
 
@@ -82,19 +84,19 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
     status = select_status(project.pk)
     slice_ = read_page_slice(request, project)
     releases = select_releases(project.pk)
-    context: dict[str, object] = {"project": project, "status": status, "slice": slice_, "releases": releases}
+    context: dict[str, object] = {"project": project, "status": status, "slice": slice_}
     context["may_import"] = may_administer(request.user, project)
     if not releases:
         base_url = request.build_absolute_uri("/").rstrip("/")
         context["onboarding"] = build_onboarding(project, base_url, timezone.now())
         return render(request, "dashboard/project_empty.html", context)
+    context["shell"] = build_shell(request, project, slice_, "project", releases=releases, now=timezone.now())
     pages = select_pages(slice_)
     links = [f"{reverse('page', args=[slug])}?{make_query(slice_, page=row.page)}" for row in pages]
     context["arrivals"] = select_arrivals(slice_)
     days = select_overview(slice_, ["day"], limit=MAX_DAYS)
     context |= {
         "pages": list(zip(pages, links, strict=True)),
-        "kept": kept_params(slice_),
         "by_release": select_overview(slice_, ["release"], limit=MAX_RELEASES),
         "by_day": days.rows[-SHOWN_DAYS:],
     }
@@ -105,8 +107,6 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
 def show_page(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
-    if not slice_.pages:
-        return redirect("project", slug)
     sort = read_choice(request.GET, "sort", list(TABLE_SORTS), "self_ms")
     limit = read_count(request.GET, "limit", default=TOP_FUNCTIONS, high=MAX_TOP_FUNCTIONS)
     address = reverse("page", args=[slug])
@@ -114,17 +114,25 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
         "project": project,
         "slice": slice_,
         "table": select_estimated(slice_, Asked(sort=sort, limit=limit)),
-        "releases": select_releases(project.pk, page=slice_.pages[0] if len(slice_.pages) == 1 else None),
         "status": select_status(project.pk),
         "arrivals": select_arrivals(slice_),
+        "export": build_export_menu(project, slice_),
         "min_views": MIN_VIEWS,
         "sort": sort,
         "sort_links": {name: f"{address}?{make_query(slice_, sort=name)}" for name in TABLE_SORTS},
         "more_link": f"{address}?{make_query(slice_, sort=sort, limit=str(MAX_TOP_FUNCTIONS))}",
-        "kept": [*kept_params(slice_), ("sort", sort)],
         "back_link": f"{reverse('project', args=[slug])}?{make_query(without_pages(slice_))}",
+        "shell": build_shell(
+            request,
+            project,
+            slice_,
+            "page",
+            releases=select_releases(project.pk),
+            now=timezone.now(),
+            kept=[("sort", sort)] if sort != "self_ms" else [],
+        ),
     }
-    return render(request, "dashboard/page.html", context | describe_export(slice_, slug))
+    return render(request, "dashboard/page.html", context)
 
 
 @require_safe
@@ -134,10 +142,14 @@ def show_api_docs(request: HttpRequest) -> HttpResponse:
 
 
 def read_page_slice(request: HttpRequest, project: Project) -> Slice:
-    """Returns the slice in a page's address. Unknown parameters are let pass; empty ones, as forms send, mean all."""
+    """Returns the slice in a page's address. Unknown parameters are let pass; empty ones, as forms send, mean all.
+
+    Several tags may come in one field, as people write them, apart by spaces.
+    """
     params = QueryDict(mutable=True)
-    for field in SLICE_FIELDS:
+    for field in (*SLICE_FIELDS, *FINE_FIELDS):
         params.setlist(field, [value for value in request.GET.getlist(field) if value])
+    params.setlist("tag", [tag for value in params.getlist("tag") for tag in value.split()])
     return resolve_slice(project.pk, read_slice_query(params))
 
 
@@ -146,19 +158,6 @@ def make_query(slice_: Slice, **more: str) -> str:
     return urlencode([*slice_.params(), *more.items()], safe="/:")
 
 
-def kept_params(slice_: Slice) -> list[tuple[str, str]]:
-    """Returns what the release picker sends along: all of the slice but the release."""
-    return [(name, value) for name, value in slice_.params() if name != "release"]
-
-
 def without_pages(slice_: Slice) -> Slice:
     """Returns the slice over all pages."""
-    return Slice(slice_.project_id, slice_.releases, (), slice_.ranges, slice_.devices, slice_.browsers)
-
-
-def describe_export(slice_: Slice, slug: str) -> dict[str, object]:
-    """Returns what the export buttons need: where the profile is, what to call it, and where the viewer lives."""
-    profile = f"{reverse('api-profile', args=[slug])}?{make_query(slice_, format='firefox', compress='gzip')}"
-    name = " ".join([slug, *slice_.releases, *slice_.pages])
-    links = reverse("api-links", args=[slug])
-    return {"links_url": links, "profile_url": profile, "profile_name": name, "viewer_origin": settings.VIEWER_ORIGIN}
+    return replace(slice_, pages=())

@@ -7,6 +7,7 @@ from aggregate.selectors.arrivals import Arrivals, select_arrivals
 from aggregate.selectors.calls import Calls, PrunedTree, select_call_tree, select_calls, select_func
 from aggregate.selectors.census import DIMENSIONS, Census, CensusRow, select_census
 from aggregate.selectors.code import select_code
+from aggregate.selectors.columns import TreeColumns, TreeSide, select_tree_columns
 from aggregate.selectors.estimates import TABLE_SORTS, Asked, select_estimated
 from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
@@ -66,6 +67,8 @@ __all__ = [
     "Status",
     "TracePage",
     "TraceRow",
+    "TreeColumns",
+    "TreeSide",
     "ViewRow",
     "ViewTable",
     "fingerprint_export",
@@ -93,5 +96,6 @@ __all__ = [
     "select_trace",
     "select_trace_page",
     "select_traces",
+    "select_tree_columns",
     "select_views",
 ]

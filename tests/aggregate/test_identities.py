@@ -21,6 +21,7 @@ from aggregate.selectors import (
     select_estimated,
     select_func,
     select_groups,
+    select_tree_columns,
     select_views,
 )
 from aggregate.selectors.exports import select_slice_export
@@ -347,3 +348,17 @@ def test_one_project_never_sees_anothers_labels(hashed: Project) -> None:
     assert {row.label for row in select_groups(Slice(other.pk)).functions} == {"a", "b"}
     row = row_named(select_groups(Slice(hashed.pk)), "render")
     assert select_func(other.pk, row.id) is None
+
+
+def test_two_releases_are_one_tree_by_their_originals(hashed: Project) -> None:
+    sides = [Slice(hashed.pk, releases=(release,)) for release in HASHED]
+    columns = select_tree_columns(sides, min_share=0.0, max_nodes=10)
+    names = [row.label for row in columns.funcs]
+    assert sorted(names) == ["render", "total"]
+    paths: list[str] = []
+    for prefix, index in zip(columns.prefix, columns.func, strict=True):
+        paths.append(f"{paths[prefix]} {names[index]}" if prefix >= 0 else names[index])
+    assert paths == ["render", "render total"]
+    base, head = (dict(zip(paths, side.self_us, strict=True)) for side in columns.sides)
+    assert base["render"] > 0 < head["render"]
+    assert base["render total"] > 0 < head["render total"]

@@ -23,7 +23,7 @@ from tests.envelopes import view_id_of
 pytestmark = pytest.mark.usefixtures("no_broker")
 
 
-@pytest.mark.parametrize("kind", ["functions", "calltree", "profile"])
+@pytest.mark.parametrize("kind", ["functions", "calltree", "flamegraph", "profile"])
 @pytest.mark.parametrize("fine", [[], [("tag", "cache:warm")], [("view", "v1"), ("view", "v4")], [("func_over", "A")]])
 def test_a_jobs_result_is_the_answer_to_the_same_question(
     client: Client, site: Project, token: dict[str, str], kind: str, fine: list[tuple[str, str]]

@@ -27,6 +27,7 @@ API_ADDRESSES = [
     API + "functions/1/callers",
     API + "functions/1/callees",
     API + "calltree",
+    API + "flamegraph",
     API + "views",
     API + "traces",
     API + "traces/" + TRACE,
@@ -42,7 +43,12 @@ CODE_PREVIEW_ADDRESS = API + "code/preview"  # takes a body: test_api_code
 JOB_ADDRESSES = [API + f"jobs/{TRACE}", API + f"jobs/{TRACE}/result"]
 READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith(("jobs", "sourcemaps"))]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
-PAGE_ADDRESSES = ["/projects/shop/", "/projects/shop/page/?page=/cart", "/projects/shop/functions/1/"]
+PAGE_ADDRESSES = [
+    "/projects/shop/",
+    "/projects/shop/page/?page=/cart",
+    "/projects/shop/tree/?plain=1",
+    "/projects/shop/functions/1/",
+]
 ADMIN_ADDRESSES = ["/projects/shop/import/"]
 OPEN_ADDRESSES = {"api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None}
 

@@ -24,6 +24,7 @@ def test_what_is_too_large_for_an_answer_says_how_to_get_it_and_a_job_does_it(
         for address, kind in [
             ("functions?tag=cache:warm", "functions"),
             ("calltree?tag=cache:warm", "calltree"),
+            ("flamegraph?tag=cache:warm", "flamegraph"),
             ("profile?format=firefox&tag=cache:warm", "profile"),
         ]:
             refused = client.get(API + address, headers=token)

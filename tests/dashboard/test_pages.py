@@ -11,6 +11,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from ingest.models import IngestKey, Project, Receipt
+from profcore.formats.registry import EXPORTERS
 from profcore.wire import Limits, decode_envelope
 from tests.builders import MONDAY, count_receipts, make_cell, make_func, make_group, make_hotspot, make_receipt
 
@@ -74,7 +75,7 @@ def test_a_release_can_be_picked_and_stays_picked(member: Client, shop: Project)
     assert "newcomer" not in text_of(member, PAGE + "&release=1.0.0")
     page = member.get(PAGE + "&release=2.0.0").content.decode()
     assert "newcomer" in page
-    assert '<option value="2.0.0" selected>' in page
+    assert 'name="release" value="2.0.0" checked' in page
     assert "sort=total_ms" in page
     assert "release=2.0.0&amp;page=/cart&amp;sort=total_ms" in page
     assert "release=2.0.0&amp;page=/cart&amp;format=firefox" in page
@@ -162,8 +163,38 @@ def test_a_slice_without_views_leads_back(member: Client, shop: Project) -> None
     assert "No page views here" in text_of(member, "/projects/shop/?release=9")
 
 
-def test_a_page_without_a_page_leads_to_the_project(member: Client) -> None:
-    assert member.get("/projects/shop/page/")["Location"] == "/projects/shop/"
+def test_functions_can_be_those_of_all_pages(member: Client, shop: Project) -> None:
+    cell = make_cell(shop, page="/list", js_us=5_000)
+    make_hotspot(cell, make_func(shop, "newcomer"), self_us=5_000, total_us=5_000)
+    text = text_of(member, "/projects/shop/page/")
+    assert "All pages" in text
+    assert text.index("draw app.js") < text.index("newcomer")
+
+
+def test_the_slice_bar_says_what_is_shown_and_offers_the_rest(member: Client) -> None:
+    address = "/projects/shop/page/?release=1.0.0&release=9&device=mobile&from=2026-11-16T09:20Z&sort=total_ms"
+    page = member.get(address).content.decode()
+    bar = html.unescape(page[page.index('<form class="slice-bar"') : page.index("</form>", page.index("slice-bar"))])
+    assert re.findall(r'name="(\w+)" value="([^"]*)" checked', bar) == [
+        ("release", "1.0.0"),
+        ("release", "9"),  # that nobody knows: an address may name any
+        ("device", "mobile"),
+    ]
+    assert '<input type="checkbox" name="page" value="/cart">' in bar
+    assert 'name="from" value="2026-11-16T09:00Z"' in bar
+    assert '<input type="hidden" name="sort" value="total_ms">' in bar
+    assert 'href="/projects/shop/page/?sort=total_ms">Show everything' in bar
+    week = re.search(r'href="([^"]+)">7 days', bar)
+    assert week is not None
+    assert re.search(r"release=9&device=mobile&from=\S+&sort=total_ms", week.group(1))
+    assert "9.0 ms" not in text_of(member, week.group(1))
+    tabs = page[page.index('<nav class="tabs"') : page.index("</nav>", page.index('class="tabs"'))]
+    assert 'page/?release=1.0.0&amp;release=9&amp;from=2026-11-16T09:00:00Z&amp;device=mobile" aria-current' in tabs
+
+
+def test_the_slice_bar_takes_tags_apart_by_spaces(member: Client) -> None:
+    bar = member.get("/projects/shop/?tag=cache:full+theme:dark&release=").content.decode()
+    assert 'name="tag" value="cache:full theme:dark"' in bar
 
 
 @pytest.mark.parametrize("address", [PAGE + "&sort=x", PAGE + "&limit=0", PAGE + "&from=x", "/projects/shop/?device=x"])
@@ -173,11 +204,11 @@ def test_a_bad_address_is_answered_in_words(member: Client, address: str) -> Non
 
 def test_the_buttons_lead_to_the_profile_and_the_viewer(member: Client) -> None:
     page = member.get(PAGE + "&release=1.0.0").content.decode()
-    profile = re.search(r'<a class="button" href="([^"]+)" download>', page)
-    assert profile is not None
-    assert member.get(html.unescape(profile.group(1))).status_code == 200
+    links = re.findall(r'<a href="([^"]+)" download><b>([^<]+)</b>', page)
+    assert [title for _, title in links] == [exporter.title for exporter in EXPORTERS.values()]
+    assert {member.get(html.unescape(link)).status_code for link, _ in links} == {200}
     assert 'data-viewer-origin="https://profiler.firefox.com"' in page
-    assert f'data-profile-url="{profile.group(1)}"' in page
+    assert f'data-profile-url="{links[0][0]}"' in page
     assert 'data-profile-name="shop 1.0.0 /cart"' in page
 
 
@@ -195,11 +226,11 @@ def test_pages_take_a_fixed_number_of_statements(
         make_hotspot(cell, make_func(shop, f"f{number}"), self_us=5, total_us=5)
     with django_assert_num_queries(4):  # session, user, projects, their summaries
         member.get("/projects/")
-    # session, user, project, status, releases, its people, pages, arrivals, overviews by day and release
-    with django_assert_num_queries(10):
+    # session, user, project, status, releases, its people, pages, arrivals, overviews by page, day and release
+    with django_assert_num_queries(11):
         member.get("/projects/shop/")
-    # session, user, project, functions, code, sites, sample, releases, status, arrivals
-    with django_assert_num_queries(10):
+    # session, user, project, functions, code, sites, sample, releases, overview by page, status, arrivals
+    with django_assert_num_queries(11):
         member.get(PAGE)
 
 

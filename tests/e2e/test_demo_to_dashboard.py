@@ -88,8 +88,9 @@ def test_a_trace_of_the_demo_page_reaches_the_dashboard_and_the_firefox_profile(
     expect(rows.first).to_contain_text(HOT)
     save_screenshot(page, "dashboard-page")
     copy_link_and_fetch_it(page)
+    page.get_by_text("Download as…").click()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download").click()
+        page.get_by_role("link", name="Firefox Profiler").click()
     path = tmp_path / "profile.json"
     download.value.save_as(path)
     packed = path.read_bytes()

@@ -1,0 +1,134 @@
+"""A slice's call tree as columns, or that of two slices side by side: what a flame graph is drawn from."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from aggregate.selectors.code import select_code
+from aggregate.selectors.functions import FunctionRow, categorize_row
+from aggregate.selectors.named_trees import merge_named
+from aggregate.selectors.reading import Reading
+from aggregate.selectors.slices import Slice
+from aggregate.selectors.whole import Whole
+from profcore.calltree import CallTree, CallTreeBuilder, total_us
+from profcore.identity import identity_of
+from profcore.weights import TimeParts
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSide:
+    """One slice's sums, and its µs at each node of the common tree: 0 where it has no such node.
+
+    Totals are those of the whole tree: what was pruned below a node is in its total.
+    """
+
+    views: int
+    traces: int
+    time: TimeParts
+    self_us: Sequence[int]
+    total_us: Sequence[int]
+    hidden_us: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeColumns:
+    """The call tree of one slice or of two, pruned. Callers come before callees; a root's prefix is -1.
+
+    `func` indexes `funcs` and their `packages`. `sides` are in the order of the slices. `left_out_nodes` were pruned.
+    """
+
+    source: str
+    prefix: Sequence[int]
+    func: Sequence[int]
+    funcs: Sequence[FunctionRow]
+    packages: Sequence[str | None]
+    sides: Sequence[TreeSide]
+    left_out_nodes: int
+
+
+def select_tree_columns(
+    slices: Sequence[Slice], *, min_share: float, max_nodes: int, reading: Reading | None = None
+) -> TreeColumns:
+    """Returns the merged call trees of a project's slices as one tree.
+
+    A node stays where its share of the JS time is at least `min_share` on some side; of these, the `max_nodes` with the
+    greatest. Of several slices, what is one function in all of them is one func: the last slice's, as far as it has it.
+    Raises `SliceError` as `merge_slice` does.
+    """
+    code = select_code(slices[0].project_id)
+    named = [merge_named(slice_, code, reading) for slice_ in slices]
+    wholes = [whole for whole, _, _ in named]
+    rows, numbers = _number_funcs([own for _, _, own in named])
+    both = CallTreeBuilder()
+    places = [_place_nodes(both, own, number_of) for (_, own, _), number_of in zip(named, numbers, strict=True)]
+    tree = both.tree
+    totals = [_spread(len(tree), total_us(own), at) for (_, own, _), at in zip(named, places, strict=True)]
+    shares = [_greatest_share(us, wholes) for us in zip(*totals, strict=True)]
+    # A callee's share is never above its caller's, and callers come first: what is kept is closed under callers.
+    heaviest = sorted((n for n, share in enumerate(shares) if share >= min_share), key=lambda n: (-shares[n], n))
+    kept = sorted(heaviest[:max_nodes])
+    place_of = {node: place for place, node in enumerate(kept)}
+    used = sorted({tree.func[node] for node in kept})
+    number_of = {index: number for number, index in enumerate(used)}
+    return TreeColumns(
+        source=wholes[-1].source,
+        prefix=[place_of.get(tree.prefix[node], -1) for node in kept],
+        func=[number_of[tree.func[node]] for node in kept],
+        funcs=[categorize_row(code, rows[index]) for index in used],
+        packages=[code.package_of(rows[index].key, rows[index].mapped) for index in used],
+        sides=[
+            _make_side(whole, own, at, total, kept)
+            for (whole, own, _), at, total in zip(named, places, totals, strict=True)
+        ],
+        left_out_nodes=len(tree) - len(kept),
+    )
+
+
+def _number_funcs(sides: Sequence[Sequence[FunctionRow]]) -> tuple[Sequence[FunctionRow], list[list[int]]]:
+    """Returns the distinct functions, and for each side which of them its functions are.
+
+    Mapped ones are known by their id across releases, others by name, script and position as well.
+    """
+    distinct: list[FunctionRow] = []
+    known: dict[Hashable, int] = {}
+    numbers: list[list[int]] = []
+    for rows in reversed(sides):
+        own: list[int] = []
+        for row in rows:
+            names: list[Hashable] = [row.id]
+            if len(sides) > 1 and row.mapped is None:
+                names.append(identity_of(row.key))
+            number = next((known[name] for name in names if name in known), len(distinct))
+            if number == len(distinct):
+                distinct.append(row)
+            for name in names:
+                known.setdefault(name, number)
+            own.append(number)
+        numbers.insert(0, own)
+    return distinct, numbers
+
+
+def _place_nodes(both: CallTreeBuilder, tree: CallTree, number_of: Sequence[int]) -> list[int]:
+    places: list[int] = []
+    for prefix, func in zip(tree.prefix, tree.func, strict=True):
+        places.append(both.node(places[prefix] if prefix >= 0 else -1, number_of[func]))
+    return places
+
+
+def _spread(count: int, values: Iterable[int], places: Sequence[int]) -> list[int]:
+    """Returns values by the node of the common tree; two nodes of one tree may meet there."""
+    spread = [0] * count
+    for value, place in zip(values, places, strict=True):
+        spread[place] += value
+    return spread
+
+
+def _greatest_share(us: Sequence[int], wholes: Sequence[Whole]) -> float:
+    return max(part / whole.time.js_us if whole.time.js_us else 0.0 for part, whole in zip(us, wholes, strict=True))
+
+
+def _make_side(
+    whole: Whole, tree: CallTree, places: Sequence[int], totals: Sequence[int], kept: Sequence[int]
+) -> TreeSide:
+    self_us, hidden_us = (_spread(len(totals), us, places) for us in (tree.self_us, tree.hidden_us))
+    columns = ([us[node] for node in kept] for us in (self_us, totals, hidden_us))
+    return TreeSide(whole.views, whole.traces, whole.time, *columns)

@@ -1,0 +1,100 @@
+"""`flamegraph`: the call tree as columns, as a browser draws it: a quarter of what it is as rows, packed a twelfth."""
+
+from rest_framework import serializers
+
+from aggregate.selectors import Slice, TreeColumns, TreeSide
+from dashboard.serializers import SliceShape, TimeShape, encode_slice, encode_time
+from dashboard.shapes import Json, Shape, define_shape
+
+
+def _texts(*, allow_null: bool = False, allow_blank: bool = False) -> serializers.ListField:
+    return serializers.ListField(child=serializers.CharField(allow_null=allow_null, allow_blank=allow_blank))
+
+
+def _integers(*, allow_null: bool = False) -> serializers.ListField:
+    return serializers.ListField(child=serializers.IntegerField(allow_null=allow_null))
+
+
+FuncColumnsShape = define_shape(
+    "FuncColumnsShape",
+    "What the functions are, by column.",
+    {
+        "id": _texts(),
+        "name": _texts(allow_blank=True),
+        "label": _texts(),
+        "uri": _texts(allow_null=True),
+        "line": _integers(allow_null=True),
+        "column": _integers(allow_null=True),
+        "original_source": _texts(allow_null=True),
+        "original_line": _integers(allow_null=True),
+        "original_column": _integers(allow_null=True),
+        "category": _texts(allow_null=True),
+        "package": _texts(allow_null=True),
+    },
+)
+
+
+class NodeColumnsShape(Shape):
+    prefix = serializers.ListField(
+        child=serializers.IntegerField(), help_text="The caller's index, callers first; -1 for a root."
+    )
+    function = serializers.ListField(child=serializers.IntegerField(), help_text="An index into functions.")
+
+
+class TreeSideShape(Shape):
+    views = serializers.IntegerField()
+    traces = serializers.IntegerField()
+    time_ms = TimeShape()
+    self_ms = serializers.ListField(child=serializers.FloatField(), help_text="By node; 0 where this side has none.")
+    total_ms = serializers.ListField(
+        child=serializers.FloatField(), help_text="Of the whole tree: what was pruned below is in it."
+    )
+    hidden_ms = serializers.ListField(child=serializers.FloatField())
+
+
+class FlameGraphShape(Shape):
+    slice = SliceShape()
+    source = serializers.CharField(help_text="What it was taken from: cells or raw.")  # type: ignore[assignment]  # a word of DRF's own
+    functions = FuncColumnsShape()
+    nodes = NodeColumnsShape()
+    head = TreeSideShape(help_text="The slice, or that of head_release.")
+    base = TreeSideShape(allow_null=True, help_text="That of the base.")
+    pruned_nodes = serializers.IntegerField(help_text="Of both sides. Their time is still in their callers' totals.")
+
+
+def encode_tree_columns(slice_: Slice, columns: TreeColumns) -> Json:
+    *base, head = columns.sides
+    return {
+        "slice": encode_slice(slice_),
+        "source": columns.source,
+        "functions": _encode_funcs(columns),
+        "nodes": {"prefix": columns.prefix, "function": columns.func},
+        "head": _encode_side(head),
+        "base": _encode_side(base[0]) if base else None,
+        "pruned_nodes": columns.left_out_nodes,
+    }
+
+
+def _encode_funcs(columns: TreeColumns) -> Json:
+    funcs = columns.funcs
+    originals = [row.mapped.original if row.mapped else None for row in funcs]
+    return {
+        "id": [str(row.id) for row in funcs],
+        **{name: [getattr(row, name) for row in funcs] for name in ("name", "label", "uri", "line", "column")},
+        "original_source": [original and original.source for original in originals],
+        "original_line": [original and original.line for original in originals],
+        "original_column": [original and original.column for original in originals],
+        "category": [row.category for row in funcs],
+        "package": columns.packages,
+    }
+
+
+def _encode_side(side: TreeSide) -> Json:
+    return {
+        "views": side.views,
+        "traces": side.traces,
+        "time_ms": encode_time(side.time),
+        "self_ms": [us / 1000 for us in side.self_us],
+        "total_ms": [us / 1000 for us in side.total_us],
+        "hidden_ms": [us / 1000 for us in side.hidden_us],
+    }

@@ -1,0 +1,74 @@
+"""What the export buttons of a page need: open in the viewer, copy a link, download as any format."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.urls import reverse
+
+from aggregate.selectors import Slice
+from ingest.models import Project
+from profcore.formats.registry import EXPORTERS, FIREFOX, Kind
+
+# What each format is for; the order is that of the menu.
+PURPOSES: Final = {
+    "firefox": "Firefox Profiler, samply",
+    "cpuprofile": "Chrome DevTools, VS Code",
+    "trace-event": "Chrome DevTools, Perfetto",
+    "speedscope": "speedscope.app",
+    "collapsed": "FlameGraph, inferno",
+    "pprof": "go tool pprof",
+    "csv": "spreadsheets",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """One format of the menu: its title, what reads it, where it is, and how its file's name ends."""
+
+    title: str
+    purpose: str
+    link: str
+    suffix: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportMenu:
+    """The buttons over one slice, or over a difference of two releases."""
+
+    profile_url: str
+    profile_name: str
+    links_url: str
+    viewer_origin: str
+    downloads: Sequence[Download]
+
+
+def build_export_menu(
+    project: Project, slice_: Slice, *, base: Sequence[str] = (), head: Sequence[str] = ()
+) -> ExportMenu:
+    """Returns the menu of a slice; with `base` and `head` releases, that of their difference."""
+    sides = [("base_release", release) for release in base] + [("head_release", release) for release in head]
+    kind: Kind = "difference" if sides else "slice"
+    address = reverse("api-profile", args=[project.slug])
+
+    def link(name: str) -> str:
+        packed = [("compress", "gzip")] if name == FIREFOX.name else []  # the viewer reads it, and it is the largest
+        query = urlencode([*slice_.params(), *sides, ("format", name), *packed], safe="/:")
+        return f"{address}?{query}"
+
+    between = [*base, "to", *head] if sides else []
+    words = [project.slug, *between, *slice_.releases, *slice_.pages]
+    downloads = [
+        Download(EXPORTERS[name].title, purpose, link(name), EXPORTERS[name].suffix)
+        for name, purpose in PURPOSES.items()
+        if kind in EXPORTERS[name].kinds
+    ]
+    return ExportMenu(
+        profile_url=link(FIREFOX.name),
+        profile_name=" ".join(words),
+        links_url=reverse("api-links", args=[project.slug]),
+        viewer_origin=settings.VIEWER_ORIGIN,
+        downloads=downloads,
+    )

@@ -1,0 +1,77 @@
+// What each node's colour says: its function's category, its package, or how it changed between two releases.
+// The colours themselves are custom properties of the style sheet, one set for each theme.
+
+const PACKAGES = 8; // that have a colour of their own, the heaviest; more could not be told apart
+// Of JS time a view: below the first a change is as good as none, above the last it is a great one.
+const STEPS = [0.005, 0.02, 0.05];
+
+// Returns {of, entries}: `of[node]` indexes `entries`, each {property, word, share}; share is of self time, or null.
+export function colourTree(tree, by, words) {
+  if (by === "change" && tree.base) return byChange(tree);
+  return by === "package" ? byPackage(tree) : byCategory(tree, words);
+}
+
+function byCategory(tree, words) {
+  const entries = [{ property: "--flame-all", word: "" }];
+  for (const [category, word] of words) entries.push({ property: `--flame-${category}`, word, category });
+  entries.push({ property: "--flame-unknown", word: "Unknown", category: null });
+  return byFunc(tree, entries, (func) => entries.findIndex((entry) => entry.category === func.category));
+}
+
+function byPackage(tree) {
+  const self = new Map();
+  for (let node = 1; node < tree.count; node++) {
+    const name = tree.funcs[tree.func[node]].package;
+    if (name) self.set(name, (self.get(name) ?? 0) + tree.head.self[node]);
+  }
+  const names = [...self.keys()].sort((a, b) => self.get(b) - self.get(a) || (a < b ? -1 : 1));
+  const entries = [{ property: "--flame-all", word: "" }, { property: "--flame-none", word: "No package" }];
+  names.slice(0, PACKAGES).forEach((name, n) => entries.push({ property: `--flame-package-${n + 1}`, word: name, name }));
+  if (names.length > PACKAGES) entries.push({ property: "--flame-package-rest", word: "Other packages" });
+  return byFunc(tree, entries, (func) => {
+    if (!func.package) return 1;
+    const found = entries.findIndex((entry) => entry.name === func.package);
+    return found < 0 ? entries.length - 1 : found;
+  });
+}
+
+function byFunc(tree, entries, find) {
+  const ofFunc = tree.funcs.map(find);
+  const of = new Uint8Array(tree.count);
+  const shares = entries.map(() => 0);
+  let whole = 0;
+  for (let node = 1; node < tree.count; node++) {
+    of[node] = ofFunc[tree.func[node]];
+    shares[of[node]] += tree.head.self[node];
+    whole += tree.head.self[node];
+  }
+  return { of, entries: entries.map((entry, n) => ({ ...entry, share: whole ? shares[n] / whole : 0 })) };
+}
+
+function byChange(tree) {
+  const whole = Math.max(tree.head.total[0], tree.base.total[0]) || 1;
+  const percent = (part) => `${part * 100} %`;
+  const ranges = [
+    `${percent(STEPS[0])} to ${percent(STEPS[1])}`,
+    `${percent(STEPS[1])} to ${percent(STEPS[2])}`,
+    `over ${percent(STEPS[2])}`,
+  ];
+  const entries = [
+    { property: "--flame-same", word: `less than ${percent(STEPS[0])} of JS per view: as good as none`, share: null },
+    ...ranges.map((word, n) => ({ property: `--flame-more-${n + 1}`, word: `+ ${word}`, share: null })),
+    ...ranges.map((word, n) => ({ property: `--flame-less-${n + 1}`, word: `− ${word}`, share: null })),
+  ];
+  const of = new Uint8Array(tree.count);
+  for (let node = 0; node < tree.count; node++) {
+    const change = (tree.head.total[node] - tree.base.total[node]) / whole;
+    const step = STEPS.filter((least) => Math.abs(change) >= least).length;
+    of[node] = step === 0 ? 0 : change > 0 ? step : STEPS.length + step;
+  }
+  return { of, entries };
+}
+
+// Reads colours as the theme has them now.
+export function readColours(properties) {
+  const style = getComputedStyle(document.documentElement);
+  return properties.map((name) => style.getPropertyValue(name).trim());
+}

@@ -1,0 +1,69 @@
+// The line that says all about one node: its whole name, where it is defined, and its figures.
+import { ALL } from "./tree.js";
+import { make } from "./dom.js";
+import { addressOf, asChange, asShare, asTime, counted, nameOf, placeOf, visible } from "./words.js";
+
+// `isSpoken`: the keyboard went there, so that it is read out; a mouse goes over too much.
+export function showDetails(host, tree, node, { isSpoken = false, totalWord = "Total", onSandwich = null } = {}) {
+  host.setAttribute("aria-live", isSpoken ? "polite" : "off");
+  host.replaceChildren(...(node === ALL ? describeAll(tree) : describeNode(tree, node, totalWord, onSandwich)));
+}
+
+function describeAll(tree) {
+  const figures = [figure("Per view", asTime(tree.head.total[ALL]))];
+  if (tree.base) figures.push(figure("Base", asTime(tree.base.total[ALL])), changeOf(tree, ALL));
+  return [make("p", { className: "which" }, make("b", {}, "All of it")), make("dl", {}, ...figures)];
+}
+
+function describeNode(tree, node, totalWord, onSandwich) {
+  const func = tree.funcs[tree.func[node]];
+  const whole = tree.head.total[ALL];
+  const { self, total, hidden } = tree.head;
+  const figures = [figure(totalWord, asTime(total[node]), asShare(total[node] / whole))];
+  if (!tree.isTurned) figures.push(figure("Self", asTime(self[node]), asShare(self[node] / whole)));
+  if (!tree.isTurned && hidden[node] > 0) figures.push(figure("Hidden", asTime(hidden[node])));
+  if (tree.base) figures.push(figure("Base", asTime(tree.base.total[node])), changeOf(tree, node));
+  const above = tree.prefix[node];
+  const facts = [func.category, func.package && `package ${visible(func.package)}`].filter(Boolean).join(" · ");
+  const who = make("p", { className: "which" },
+    make("bdi", { className: "name" }, nameOf(func)), " ",
+    make("bdi", { className: "place muted", title: visible(addressOf(func) ?? "") }, placeOf(func)),
+    facts ? make("span", { className: "muted facts" }, ` ${facts}`) : null,
+    above > ALL ? make("span", { className: "unseen" }, `, next to ${nameOf(tree.funcs[tree.func[above]])}`) : null);
+  const button = onSandwich && make("button", { type: "button", onclick: () => onSandwich(tree.func[node]) }, "Callers and callees");
+  return [who, make("dl", {}, ...figures), button].filter(Boolean);
+}
+
+function figure(word, value, more) {
+  return make("div", {}, make("dt", {}, word), make("dd", {}, value, more ? make("span", { className: "muted" }, ` ${more}`) : null));
+}
+
+function changeOf(tree, node) {
+  const change = tree.head.total[node] - tree.base.total[node];
+  const isNew = !(tree.base.total[node] > 0);
+  const isGone = !(tree.head.total[node] > 0);
+  const made = figure("Change", asChange(change), isNew ? "not in the base" : isGone ? "gone" : (change > 0 ? "+" : "") + asShare(change / tree.base.total[node]).replace("-", "−"));
+  made.classList.add(change > 0 ? "more" : "less");
+  return made;
+}
+
+// One sentence on what a tree is made of.
+export function describeTree(tree, answer, minViews) {
+  const { head, base } = answer;
+  const sides = base
+    ? [`${counted(base.views, "page view")} before`, `${counted(head.views, "page view")} after`]
+    : [counted(head.views, "page view"), counted(head.traces, "trace")];
+  const hidden = head.time_ms.hidden / (head.views || 1);
+  const parts = [
+    base
+      ? `${asTime(tree.base.total[ALL])} to ${asTime(tree.head.total[ALL])} JS per view`
+      : `${asTime(tree.head.total[ALL])} JS per view`,
+    ...(hidden > 0 ? [`beside it ${asTime(hidden)} hidden`] : []),
+    ...sides,
+    counted(tree.count - 1, "call node"),
+  ];
+  if (tree.prunedNodes) parts.push(`${counted(tree.prunedNodes, "lighter one")} left out, their time stays with their callers`);
+  if (base && Math.min(head.views, base.views) < minViews) parts.push(`under ${minViews} page views on a side, any change may be chance`);
+  if (!base && head.views < minViews) parts.push(`under ${minViews} page views, too few to speak for others`);
+  return parts.join(" · ");
+}

@@ -1,0 +1,178 @@
+// One flame graph on a canvas: what it shows, where it is zoomed to, and which node is pointed at or has the focus.
+import { ALL } from "./tree.js";
+import { layOut, moveView, zoomOn } from "./layout.js";
+import { depthAt, draw, heightOf, topOf } from "./draw.js";
+import { readColours } from "./colours.js";
+import { nameOf } from "./words.js";
+import { listen } from "./input.js";
+
+const ZOOM_MS = 160;
+const MAX_PRINT_PX = 6_000;
+const THEME = ["--flame-text", "--flame-faded", "--flame-faded-text", "--focus", "--mono"];
+const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
+const isCoarse = matchMedia("(pointer: coarse)");
+const isPrinting = matchMedia("print");
+const isDark = matchMedia("(prefers-color-scheme: dark)");
+
+// `scroll` holds a box as high as the tree, and in it the canvas, which is as high as what can be seen.
+// `isPart`: the tree is one function's, whose own bar is the first; there is none of all.
+// Callbacks: onPoint(node or -1, isKeyboard), onZoom(isNarrowed), onSandwich(func), onSearch().
+export function makeGraph({ canvas, isFlame = false, isPart = false, ...callbacks }) {
+  const box = canvas.parentElement;
+  const scroll = box.parentElement;
+  const context = canvas.getContext("2d");
+  const scene = {
+    tree: null, layout: null, side: "head", view: { from: 0, to: 1 }, top: 0, width: 0, height: 0, ratio: 1,
+    rowHeight: isCoarse.matches ? 26 : 20, isFlame, colourOf: null, fills: [], found: null, pointed: -1, focused: -1,
+    theme: null, labels: { all: "All JS", of: [] }, firstDepth: isPart ? 1 : 0,
+  };
+  let colours = null;
+  let frame = 0;
+  let current = ALL; // the node that is zoomed on
+  let history = [];
+  let focus = ALL;
+  let stopListening = null;
+
+  const api = {
+    scene,
+    get zoomed() { return current; },
+    get focus() { return focus; },
+    show(tree, made, side = "head") {
+      Object.assign(scene, { tree, side, layout: layOut(tree, side), view: { from: 0, to: 1 }, found: null, pointed: -1 });
+      scene.labels.of = tree.funcs.map(nameOf);
+      [current, focus, history] = [ALL, isPart ? 1 : ALL, []];
+      tellZoom(scene.view);
+      api.setColours(made);
+      resize();
+      if (scene.isFlame) scroll.scrollTop = scroll.scrollHeight;
+    },
+    setColours(made) {
+      colours = made;
+      restyle();
+    },
+    setFound(found) { scene.found = found; api.redraw(); },
+    setGrowing(wanted) {
+      scene.isFlame = wanted;
+      scroll.scrollTop = wanted ? scroll.scrollHeight : 0;
+      api.redraw();
+    },
+    redraw() {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        scene.top = isPrinting.matches ? 0 : scroll.scrollTop;
+        if (scene.layout && scene.width) draw(context, scene);
+      });
+    },
+    hasFocus(is) { scene.focused = is ? focus : -1; api.redraw(); },
+    point(node) {
+      if (node === scene.pointed) return;
+      scene.pointed = node;
+      canvas.classList.toggle("pointed", node >= 0);
+      callbacks.onPoint?.(node >= 0 ? node : focus, false);
+      api.redraw();
+    },
+    focusOn(node) {
+      if (node === ALL && isPart) return;
+      focus = node;
+      scene.pointed = -1;
+      if (document.activeElement === canvas) scene.focused = node;
+      reveal(node);
+      callbacks.onPoint?.(node, true);
+      api.redraw();
+    },
+    zoomTo(node, { isBack = false } = {}) {
+      if (node === current && scene.view.to - scene.view.from === scene.layout.width[node]) return;
+      if (!isBack) history.push(current);
+      current = node;
+      const wanted = zoomOn(scene.layout, node);
+      moveTo(wanted);
+      tellZoom(wanted);
+    },
+    zoomOut() { api.zoomTo(history.pop() ?? ALL, { isBack: true }); },
+    move(how) {
+      cancelAnimationFrame(moving);
+      scene.view = moveView(scene.view, how);
+      if (scene.view.to - scene.view.from >= 1) [current, history] = [ALL, []];
+      tellZoom(scene.view);
+      api.redraw();
+    },
+    depthAt: (y) => depthAt(scene, y),
+    scrollBy(px) { scroll.scrollTop += px; },
+    callbacks,
+    stop() {
+      observer.disconnect();
+      stopListening();
+      for (const query of [isPrinting, isDark]) query.removeEventListener("change", onTheme);
+    },
+  };
+
+  function tellZoom(view) {
+    callbacks.onZoom?.(view.to - view.from < 1);
+  }
+
+  let moving = 0;
+  function moveTo(wanted) {
+    cancelAnimationFrame(moving);
+    const before = scene.view;
+    const started = performance.now();
+    const step = (now) => {
+      const done = isCalm.matches || document.hidden ? 1 : Math.min(1, Math.max(0, now - started) / ZOOM_MS);
+      const eased = 1 - (1 - done) ** 3;
+      scene.view = done === 1 ? wanted : {
+        from: before.from + (wanted.from - before.from) * eased,
+        to: before.to + (wanted.to - before.to) * eased,
+      };
+      api.redraw();
+      if (done < 1) moving = requestAnimationFrame(step);
+    };
+    step(started);
+  }
+
+  // Brings a node that the keyboard went to into sight: wide enough to be seen, and not scrolled away.
+  function reveal(node) {
+    const { layout, view, width, rowHeight } = scene;
+    const [from, part] = [layout.x[node], layout.width[node]];
+    const shown = view.to - view.from;
+    if ((part / shown) * width < 3) {
+      const wanted = Math.min(1, (part * width) / 40);
+      const left = Math.min(Math.max(from + part / 2 - wanted / 2, 0), 1 - wanted);
+      scene.view = { from: left, to: left + wanted };
+    } else if (from + part <= view.from || from >= view.to) {
+      const left = Math.min(Math.max(from + part / 2 - shown / 2, 0), 1 - shown);
+      scene.view = { from: left, to: left + shown };
+    }
+    const y = topOf(scene, layout.depth[node]);
+    if (y < 0) scroll.scrollTop += y;
+    else if (y + rowHeight > scroll.clientHeight) scroll.scrollTop += y + rowHeight - scroll.clientHeight;
+  }
+
+  function restyle() {
+    const [text, faded, fadedText, focusColour, mono] = readColours(THEME);
+    scene.theme = { text, faded, fadedText, focus: focusColour, font: `12px ${mono}` };
+    if (colours) {
+      scene.colourOf = colours.of;
+      scene.fills = readColours(colours.entries.map((entry) => entry.property));
+    }
+    api.redraw();
+  }
+
+  function resize() {
+    if (!scene.layout) return;
+    const content = heightOf(scene);
+    box.style.height = `${content}px`;
+    scene.width = scroll.clientWidth;
+    scene.height = Math.min(content, isPrinting.matches ? MAX_PRINT_PX : Math.max(scroll.clientHeight, 1));
+    scene.ratio = window.devicePixelRatio || 1;
+    canvas.style.height = `${scene.height}px`;
+    canvas.width = Math.round(scene.width * scene.ratio);
+    canvas.height = Math.round(scene.height * scene.ratio);
+    api.redraw();
+  }
+
+  const onTheme = () => { restyle(); resize(); };
+  for (const query of [isPrinting, isDark]) query.addEventListener("change", onTheme);
+  const observer = new ResizeObserver(resize);
+  observer.observe(scroll);
+  stopListening = listen(canvas, scroll, api);
+  return api;
+}

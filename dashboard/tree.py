@@ -1,0 +1,150 @@
+"""The page "Flame graph": a slice's call tree as a graph, a table and a sandwich; or that of two releases compared.
+
+The page comes at once and its script fetches the tree; with `plain=1` the heaviest calls come with the page as a table,
+for whoever has no script.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregate.selectors import (
+    FunctionRow,
+    Slice,
+    SliceError,
+    SliceQuery,
+    TreeColumns,
+    select_arrivals,
+    select_releases,
+    select_status,
+    select_tree_columns,
+)
+from aggregate.selectors.reading import SliceTooLarge
+from aggregate.selectors.sides import resolve_sides
+from dashboard.access import get_visible_project
+from dashboard.export_menu import build_export_menu
+from dashboard.params import read_choice
+from dashboard.shell import build_shell
+from dashboard.views import private_page, read_page_slice
+from profcore.formats.slice import FUNC_CATEGORIES
+from profcore.stats.summaries import MIN_VIEWS
+
+SIDE_FIELDS: Final = ("base_release", "head_release")
+SHOWS: Final = ("graph", "table", "sandwich")
+# Rows that come with the page: more than a person reads, and few enough to be there at once.
+TABLE_NODES: Final = 200
+# Deeper rows stand where these do: on a phone there is no more room.
+MAX_INDENT: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """One call node of the table. µs are those of the head, `base_us` is the total of the base, for its page views."""
+
+    level: int
+    indent: int
+    func: FunctionRow
+    self_us: int
+    total_us: int
+    hidden_us: int
+    base_us: int | None
+
+
+@private_page
+def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    sides = [(field, [value for value in request.GET.getlist(field) if value]) for field in SIDE_FIELDS]
+    base, head = (values for _, values in sides)
+    slice_ = read_page_slice(request, project)
+    if base or head:
+        slice_ = replace(slice_, releases=())  # the two sides name releases of their own
+    slices = read_slices(slice_, base, head)
+    is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
+    show = "table" if is_plain else read_choice(request.GET, "show", SHOWS, "graph")
+    releases = select_releases(project.pk)
+    if not releases:
+        return redirect("project", slug)  # there the first steps are told
+    pairs = [(field, value) for field, values in sides for value in values]
+    kept = [*pairs, *([("plain", "1")] if is_plain else [("show", show)] if show != "graph" else [])]
+    shell = build_shell(request, project, slice_, "tree", releases=releases, now=timezone.now(), kept=kept)
+    if shell.bar and pairs:
+        fields = [field for field in shell.bar.fields if field.name != "release"]
+        shell = replace(shell, bar=replace(shell.bar, fields=fields))
+    address = reverse("tree", args=[slug])
+    context = {
+        "project": project,
+        "slice": slice_,
+        "status": select_status(project.pk),
+        "arrivals": select_arrivals(slice_),
+        "shell": shell,
+        "export": build_export_menu(project, slice_, base=base, head=head),
+        "show": show,
+        "is_plain": is_plain,
+        "base": base,
+        "head": head,
+        "releases": releases,
+        "slice_params": [pair for pair in slice_.params() if pair[0] != "release"],
+        "single_link": f"{address}?{slice_.query()}",
+        "plain_link": f"{address}?{join_query(slice_, [*pairs, ('plain', '1')])}",
+        "everything_link": address,
+        "data_url": f"{reverse('api-flamegraph', args=[slug])}?{join_query(slice_, pairs)}",
+        "jobs_url": reverse("api-jobs", args=[slug]),
+        "categories": FUNC_CATEGORIES.items(),
+        "min_views": MIN_VIEWS,
+    }
+    return render(request, "dashboard/tree.html", context | (read_table(slices) if is_plain else {}))
+
+
+def read_slices(slice_: Slice, base: Sequence[str], head: Sequence[str]) -> Sequence[Slice]:
+    """Returns the slice, or both sides of its difference. Raises `SliceError`."""
+    if not base and not head:
+        return [slice_]
+    return resolve_sides(slice_, SliceQuery(release=base), SliceQuery(release=head))
+
+
+def join_query(slice_: Slice, pairs: Sequence[tuple[str, str]]) -> str:
+    """Returns the query string of a slice and of parameters that may be repeated."""
+    return urlencode([*slice_.params(), *pairs], safe="/:")
+
+
+def read_table(slices: Sequence[Slice]) -> dict[str, object]:
+    """Returns what the table shows: its rows, or why there are none."""
+    try:
+        columns = select_tree_columns(slices, min_share=0.0, max_nodes=TABLE_NODES)
+    except SliceError as error:
+        return {"problem": error, "is_too_large": isinstance(error, SliceTooLarge)}
+    side = columns.sides[-1]
+    return {
+        "rows": list(list_rows(columns)),
+        "side": side,
+        "base_side": columns.sides[0] if len(columns.sides) > 1 else None,
+        "left_out_nodes": columns.left_out_nodes,
+    }
+
+
+def list_rows(columns: TreeColumns) -> Iterator[TreeRow]:
+    """Yields the nodes depth first, the heaviest callee first."""
+    *bases, head = columns.sides
+    base = bases[0] if bases else None
+    callees: dict[int, list[int]] = {}
+    for node in sorted(range(len(columns.prefix)), key=lambda node: head.total_us[node]):
+        callees.setdefault(columns.prefix[node], []).append(node)  # a list is taken from its end
+    pending = [(node, 1) for node in callees.get(-1, ())]
+    while pending:
+        node, level = pending.pop()
+        yield TreeRow(
+            level,
+            min(level, MAX_INDENT),
+            columns.funcs[columns.func[node]],
+            head.self_us[node],
+            head.total_us[node],
+            head.hidden_us[node],
+            base.total_us[node] if base else None,
+        )
+        pending += [(callee, level + 1) for callee in callees.get(node, ())]

@@ -1,0 +1,21 @@
+"""The dashboard's own scripts and styles stay small: to send, and to read."""
+
+import gzip
+from pathlib import Path
+
+import dashboard
+
+STATIC = Path(dashboard.__file__).parent / "static" / "dashboard"
+MAX_PACKED_BYTES = 150_000
+MAX_LINES = 350
+
+
+def test_all_scripts_and_styles_together_are_small_to_send() -> None:
+    files = [path for path in STATIC.rglob("*") if path.suffix in {".js", ".css"}]
+    assert len(files) > 10
+    assert sum(len(gzip.compress(path.read_bytes())) for path in files) < MAX_PACKED_BYTES
+
+
+def test_every_script_is_short_enough_to_read() -> None:
+    lines = {path.name: path.read_text().count("\n") for path in STATIC.rglob("*.js") if ".min." not in path.name}
+    assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}

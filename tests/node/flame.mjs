@@ -1,0 +1,67 @@
+// Prints what the flame graph's pure modules make of a tree, as JSON: `flame.mjs OPERATION`, the answer of `flamegraph` on
+// standard input, with what else the operation needs in `asked`.
+import { readFileSync } from "node:fs";
+
+import * as layout from "../../dashboard/static/dashboard/flame/layout.js";
+import * as trees from "../../dashboard/static/dashboard/flame/tree.js";
+import * as words from "../../dashboard/static/dashboard/flame/words.js";
+
+const { answer, asked } = JSON.parse(readFileSync(0, "utf8"));
+const tree = answer ? trees.readTree(answer) : null;
+
+// A line a node, the heaviest callee first, two spaces a level.
+function picture(of, side = "head") {
+  const { start, nodes } = trees.listCallees(of, side);
+  const lines = [];
+  const pending = [[trees.ALL, 0]];
+  while (pending.length) {
+    const [node, level] = pending.pop();
+    const name = node === trees.ALL ? "all" : of.funcs[of.func[node]].label;
+    lines.push(`${"  ".repeat(level)}- ${name} (total: ${of[side].total[node]}, self: ${of[side].self[node]})`);
+    for (let at = start[node + 1] - 1; at >= start[node]; at--) pending.push([nodes[at], level + 1]);
+  }
+  return lines;
+}
+
+function bars(side) {
+  const laid = layout.layOut(tree, side);
+  const name = (node) => (node === trees.ALL ? "all" : tree.funcs[tree.func[node]].label);
+  return laid.rows.map((row) => [...row].map((node) => [name(node), laid.x[node], laid.width[node]]));
+}
+
+function walk(keys) {
+  const laid = layout.layOut(tree);
+  let node = trees.ALL;
+  return keys.map((key) => {
+    node = layout.neighbour(laid, tree, node, key);
+    return node === trees.ALL ? "all" : tree.funcs[tree.func[node]].label;
+  });
+}
+
+function find(places) {
+  const laid = layout.layOut(tree);
+  return places.map(([depth, x]) => {
+    const node = layout.nodeAt(laid, depth, x);
+    return node < 0 ? null : node === trees.ALL ? "all" : tree.funcs[tree.func[node]].label;
+  });
+}
+
+function search(text) {
+  const found = trees.searchTree(tree, text);
+  return found && { nodes: [...found.nodes.keys()].filter((node) => found.nodes[node]).length, ms: found.ms, funcs: found.funcs };
+}
+
+const operations = {
+  picture: () => picture(tree, asked ?? "head"),
+  bars: () => bars(asked ?? "head"),
+  turned: () => picture(trees.turnOver(tree)),
+  callers: () => picture(trees.treeOfCallers(tree, asked)),
+  callees: () => picture(trees.treeOfCallees(tree, asked)),
+  sums: () => trees.sumFuncs(tree).map(({ func, self, total }) => [tree.funcs[func].label, self, total]),
+  search: () => search(asked),
+  walk: () => walk(asked),
+  find: () => find(asked),
+  move: () => asked.map(([view, how]) => layout.moveView(view, how)),
+  words: () => asked.map(([name, value]) => words[name](value)),
+};
+console.log(JSON.stringify(operations[process.argv[2]]()));
