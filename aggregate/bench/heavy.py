@@ -6,15 +6,16 @@ from uuid import uuid5
 
 from aggregate.bench.corpus import NAMESPACE
 
-STACKS: Final = 5_000
+# (stacks, samples) by kind: 64 kB of JSON, and 223. A recorded app reached 12,230 stacks and 462 kB in three seconds.
+SIZES: Final = {"heavy": (1_200, 370), "huge": (5_000, 1_500)}
 FRAMES: Final = 300
-SAMPLES: Final = 1_500  # a recorded app reached 12,230 stacks and 462 kB in three seconds
 MAX_DEPTH: Final = 120
 RESOURCES: Final = tuple(f"https://heavy.corpus.test/assets/chunk-{n}.js" for n in range(6))
 
 
-def make_heavy_envelope(number: int) -> dict[str, Any]:
-    """Returns the `number`-th heavy envelope; equal numbers give equal envelopes. Some 210 kB of JSON, 5,000 stacks."""
+def make_heavy_envelope(number: int, kind: str) -> dict[str, Any]:
+    """Returns the `number`-th envelope of a kind of `SIZES`; equal numbers give equal envelopes."""
+    stack_count, sample_count = SIZES[kind]
     draw = random.Random(number)  # noqa: S311  # not for secrets
     frames = [
         {"column": 7 + 31 * n, "line": 1 + n % 9, "name": f"f{n % 97}", "resourceId": n % len(RESOURCES)}
@@ -22,7 +23,7 @@ def make_heavy_envelope(number: int) -> dict[str, Any]:
     ]
     stacks: list[dict[str, int]] = []
     depths: list[int] = []
-    for index in range(STACKS):
+    for index in range(stack_count):
         # Mostly deeper from where the last one was, as a descent into a grammar is; sometimes back to an older caller.
         parent = index - 1 if draw.random() < 0.8 else draw.randrange(index) if index else -1
         if parent < 0 or depths[parent] >= MAX_DEPTH:
@@ -33,9 +34,9 @@ def make_heavy_envelope(number: int) -> dict[str, Any]:
             depths.append(depths[parent] + 1)
     samples: list[dict[str, float]] = []
     time_ms = 40.0
-    for _ in range(SAMPLES):
+    for _ in range(sample_count):
         time_ms = round(time_ms + draw.choice((0.0, 0.1, 2.0, 2.1, 2.2)), 1)
-        samples.append({"timestamp": time_ms} if draw.random() < 0.15 else _at(draw.randrange(STACKS), time_ms))
+        samples.append({"timestamp": time_ms} if draw.random() < 0.15 else _at(draw.randrange(stack_count), time_ms))
     view = uuid5(NAMESPACE, f"heavy:{number}")
     return {
         "viewId": str(view),

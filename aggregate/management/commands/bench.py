@@ -13,7 +13,7 @@ from aggregate.bench.corpus import read_corpus
 from aggregate.bench.end_to_end import bench_end_to_end
 from aggregate.bench.exports import as_json, bench_exports, measure_export
 from aggregate.bench.exports import describe as describe_exports
-from aggregate.bench.heavy import make_heavy_envelope
+from aggregate.bench.heavy import SIZES, make_heavy_envelope
 from aggregate.bench.hidden import compare_with_facts, describe, measure_hidden
 from aggregate.bench.queries import bench_queries
 from aggregate.bench.sizes import bench_sizes
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("what", choices=sorted(self.parts))
         parser.add_argument("--corpus", type=Path, default=CORPUS, help="recorded traces (default: the project's own)")
         parser.add_argument(
-            "--kind", choices=["corpus", "heavy"], default="corpus", help="core, end-to-end: which traces"
+            "--kind", choices=["corpus", *SIZES], default="corpus", help="core, end-to-end: which traces"
         )
         parser.add_argument("--rounds", type=int, default=5, help="core, queries: rounds (default: %(default)s)")
         parser.add_argument("--traces", type=int, default=3000, help="end-to-end: how many (default: %(default)s)")
@@ -55,8 +55,8 @@ class Command(BaseCommand):
         self.parts[options["what"]](self, options)
 
     def read_envelopes(self, options: dict[str, Any]) -> list[dict[str, Any]]:
-        if options["kind"] == "heavy":
-            return [make_heavy_envelope(number) for number in range(HEAVY_ENVELOPES)]
+        if options["kind"] != "corpus":
+            return [make_heavy_envelope(number, options["kind"]) for number in range(HEAVY_ENVELOPES)]
         return [envelope for _, envelope in read_corpus(options["corpus"])]
 
     def show_core(self, options: dict[str, Any]) -> None:
