@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from aggregate.selectors import SliceQuery
 from ingest.models import Project
 from tests.aggregate.test_export_originals import make_shop, write
 from tests.profile_reader import read_functions
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.django_db
 QUERIES: dict[str, dict[str, Any]] = {  # Any: fields of an export's query
     "slice": {},
     "segments": {"segment": "release"},
-    "difference": {"base_release": ["1.0.0"], "head_release": ["2.0.0"]},
+    "difference": {"base": SliceQuery(release=["1.0.0"]), "head": SliceQuery(release=["2.0.0"])},
 }
 
 
