@@ -14,6 +14,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import get_visible_project, may_administer
+from dashboard.shell import Shell, build_tabs
 from ingest.importing import FileReport, import_file
 from ingest.models import Project
 from profcore.formats.importers.registry import IMPORTERS
@@ -92,6 +93,7 @@ def show(request: HttpRequest, project: Project, *, status: int = 200, **context
     given |= {"formats": [importer.title for importer in IMPORTERS], "clamp_days": settings.VIEW_START_MAX_AGE_DAYS}
     if is_read:
         given |= {name: request.POST.get(name, "") for name in ("release", "page", "dry_run")}
+    given["shell"] = Shell(build_tabs(project), None)
     return render(request, "dashboard/import.html", given | context, status=status)
 
 

@@ -88,8 +88,8 @@ class Shell:
     bar: SliceBar | None
 
 
-def build_tabs(project: Project, slice_: Slice | None, here: str) -> list[Tab]:
-    """Returns the project's tabs; those that show a slice show this one."""
+def build_tabs(project: Project, slice_: Slice | None = None, here: str = "") -> list[Tab]:
+    """Returns the project's tabs; those that show a slice show this one. `here` is none on a page beside them."""
     query = slice_.query() if slice_ else ""
     return [
         Tab(word, reverse(name, args=[project.slug]) + (f"?{query}" if query and takes_slice else ""), name == here)

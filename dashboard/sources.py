@@ -18,6 +18,7 @@ from dashboard.drilldown import FuncView
 from dashboard.drilldown_shapes import FuncShape, encode_func
 from dashboard.highlighting import highlight_lines
 from dashboard.shapes import Json, Shape
+from dashboard.shell import Shell, build_tabs
 from dashboard.views import private_page
 from ingest.models import Project
 from profcore.source_links import make_link
@@ -106,5 +107,6 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
         "link": link_of_source(project, func),
         "census": select_census(Slice(project.pk), func.id, "release").rows[:CENSUS_ROWS],
         "note": NOTE,
+        "shell": Shell(build_tabs(project), None),
     }
     return render(request, "dashboard/function.html", context)

@@ -14,6 +14,7 @@ from ingest.models import IngestKey, Project, Receipt
 from profcore.formats.registry import EXPORTERS
 from profcore.wire import Limits, decode_envelope
 from tests.builders import MONDAY, count_receipts, make_cell, make_func, make_group, make_hotspot, make_receipt
+from tests.dashboard.conftest import People
 
 PAGE = "/projects/shop/page/?page=/cart"
 HOSTILE = "<script>alert(1)</script>\"'&\u202ex\x00".replace("\x00", "\x07")
@@ -248,3 +249,12 @@ def test_a_failure_is_a_page_without_details(member: Client, monkeypatch: pytest
     text = text_of(member, PAGE, 500)
     assert "Something went wrong" in text
     assert "secret" not in text
+
+
+def test_pages_beside_the_tabs_have_them_too(client: Client, people: People) -> None:
+    client.force_login(people.owner)
+    for address in ("/projects/shop/functions/1/", "/projects/shop/import/"):
+        page = client.get(address).content.decode()
+        assert '<nav class="tabs"' in page, address
+        assert 'href="/projects/shop/tree/"' in page
+        assert 'class="slice-bar"' not in page
