@@ -23,6 +23,11 @@ def pytest_xdist_setupnodes(specs: list["XSpec"]) -> None:
         share_out_valkey(specs, url)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names long bytes by their argument: a gzip has the second it was made in, and processes must agree on names."""
+    return argname if isinstance(val, bytes) and len(val) > 16 else None
+
+
 @pytest.fixture(autouse=True)
 def _forget_everything() -> None:
     """Empties what processes remember of the database: every test has its own."""
