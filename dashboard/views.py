@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from csp.decorators import csp_update
 from django.contrib.auth.decorators import login_required
@@ -56,15 +56,36 @@ class LogIn(LoginView):
 
 def private_page(view: Page) -> Page:
     """Makes a view one for people who are logged in, not to be kept by caches, with a plain answer to a bad address."""
+    return require_safe(_guard(view, "dashboard/bad_address.html", 400))
 
+
+def private_part(view: Page) -> Page:
+    """Makes a view that of a part of a page, which htmx puts in its place: so are the words about a slice it refuses.
+
+    Who is no longer logged in is sent to the login with the whole page.
+    """
+    answer = _guard(view, "dashboard/_bad_part.html", 200)
+
+    @wraps(view)
+    def answer_part(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
+        if request.user.is_authenticated or "HX-Request" not in request.headers:
+            return answer(request, *args, **kwargs)
+        page = urlsplit(request.headers.get("HX-Current-URL", ""))._replace(scheme="", netloc="").geturl()
+        return HttpResponse(headers={"HX-Redirect": f"{reverse('login')}?{urlencode({'next': page or '/'})}"})
+
+    return require_safe(answer_part)
+
+
+def _guard(view: Page, problem_template: str, problem_status: int) -> Page:
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
         try:
             return view(request, *args, **kwargs)
         except (ParamError, SliceError) as error:
-            return render(request, "dashboard/bad_address.html", {"error": error}, status=400)
+            return render(request, problem_template, {"error": error}, status=problem_status)
 
-    return require_safe(cache_control(private=True, no_cache=True)(login_required(answer)))
+    guarded: Page = cache_control(private=True, no_cache=True)(login_required(answer))
+    return guarded
 
 
 @private_page

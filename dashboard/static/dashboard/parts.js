@@ -1,0 +1,38 @@
+// Parts of pages that come by themselves (htmx). A part that fails says so in its place, with a way to try again; one
+// that came is told to whoever hears the page.
+const said = document.querySelector("#parts-said");
+
+const words = (status) => {
+  if (status === 0) return "The server did not answer.";
+  if (status >= 500) return "The server failed on it; its log says why.";
+  return `The server answered ${status}.`;
+};
+
+const fail = (event, status) => {
+  const part = event.detail.elt;
+  part.removeAttribute("aria-busy");
+  const line = document.createElement("p");
+  line.className = "problem part-problem";
+  line.setAttribute("role", "alert");
+  line.append(`This part did not come. ${words(status)} `);
+  const again = document.createElement("button");
+  again.type = "button";
+  again.textContent = "Try again";
+  again.addEventListener("click", () => {
+    line.remove();
+    part.setAttribute("aria-busy", "true");
+    window.htmx.trigger(part, "again");
+  });
+  line.append(again);
+  part.querySelector(":scope > .part-problem")?.remove();
+  part.append(line);
+};
+
+document.body.addEventListener("htmx:responseError", (event) => fail(event, event.detail.xhr.status));
+document.body.addEventListener("htmx:sendError", (event) => fail(event, 0));
+document.body.addEventListener("htmx:timeout", (event) => fail(event, 0));
+document.body.addEventListener("htmx:afterSwap", (event) => {
+  const part = event.detail.target;
+  part.removeAttribute("aria-busy");
+  if (said && part.dataset.said) said.textContent = part.dataset.said;
+});
