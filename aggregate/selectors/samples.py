@@ -51,19 +51,22 @@ def select_view_sample(slice_: Slice, *, most: int | None = None, population: in
     population, rows = _select_sampled(slice_, f"v.contribution, {FACTS}", most=most, population=population)
     blobs = tuple(bytes(row[0]) for row in rows)
     is_small = sum(map(len, blobs)) <= settings.DECODED_SAMPLE_MAX_BYTES
-    lengths, columns = _decode(blobs) if is_small else _decode.__wrapped__(blobs)
+    lengths, columns = _remember_decoded(blobs) if is_small else _decode(blobs)
     sample = sample_of_columns(lengths, columns, _facts_of(rows), max(population, len(rows)))
     is_complete = len(rows) >= min(population, most) and (not rows or rows[0][-1])
     return replace(sample, is_complete=is_complete)
 
 
-@lru_cache(maxsize=settings.DECODED_SAMPLES_KEPT)
 def _decode(blobs: tuple[bytes, ...]) -> tuple[IntColumn, tuple[IntColumn, ...]]:
-    """Decodes a sample's contributions; those decoded last are remembered by their bytes, and so never out of date."""
+    """Decodes a sample's contributions, to be read only."""
     lengths, columns = decode_contributions(blobs, column_count=4)
     for column in (lengths, *columns):
         column.flags.writeable = False
     return lengths, tuple(columns)
+
+
+# Samples decoded last are remembered by their bytes, and so are never out of date.
+_remember_decoded: Final = lru_cache(maxsize=settings.DECODED_SAMPLES_KEPT)(_decode)
 
 
 def select_marker_sample(slice_: Slice, *, most: int | None = None) -> ViewSample:
