@@ -229,13 +229,13 @@ def _from_hotspots(slice_: Slice, *, by_release: bool) -> str:
     if rolled is None:
         return of_cells
     sums = ", ".join(f"h.{name}" for name in HOTSPOT_SUMS)
-    of_day, of_cell = ("d.release,", "p.release,") if by_release else ("", "")
+    of_day, of_cell = ("g.release,", "p.release,") if by_release else ("", "")
     if slice_.ranges:  # a few days, maybe of years: each by its key
-        days = f"""(SELECT DISTINCT p.group_id, {of_cell} {DAY_OF_CELL} AS day_at FROM picked p WHERE {rolled[1]}) AS d
-            JOIN aggregate_dayhotspot h ON h.project_id = %(project_id)s AND h.group_id = d.group_id
-                 AND h.day_at = d.day_at"""
+        days = f"""(SELECT DISTINCT p.group_id, {of_cell} {DAY_OF_CELL} AS day_at FROM picked p WHERE {rolled[1]}) AS g
+            JOIN aggregate_dayhotspot h ON h.project_id = %(project_id)s AND h.group_id = g.group_id
+                 AND h.day_at = g.day_at"""
     else:
-        days = f"""ingest_group d JOIN aggregate_dayhotspot h ON h.project_id = d.project_id AND h.group_id = d.id
+        days = f"""ingest_group g JOIN aggregate_dayhotspot h ON h.project_id = g.project_id AND h.group_id = g.id
             WHERE {rolled[0]}"""
     return f"""FROM (SELECT h.func_id, {of_day} {sums} FROM {days}
                      UNION ALL SELECT h.func_id, {of_cell} {sums} {of_cells} WHERE NOT ({rolled[1]})) AS h"""

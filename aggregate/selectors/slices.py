@@ -276,7 +276,7 @@ def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as a
 
 
 def where_rolled(slice_: Slice) -> tuple[str, str] | None:
-    """Returns the conditions on the roll-up's groups `d`, and on cells `p` that it stands for.
+    """Returns the conditions on the roll-up's groups `g`, and on cells `p` that it stands for.
 
     None where cells must tell: it holds all device classes and browsers of a group's day together. It stands for the
     rolled cells of days that lie whole in the slice; the first condition knows no time. The parameters are those of
@@ -284,7 +284,7 @@ def where_rolled(slice_: Slice) -> tuple[str, str] | None:
     """
     if slice_.devices or slice_.browsers:
         return None
-    where = _conditions(replace(slice_, ranges=()), "d", "")[0].replace("g.", "d.")
+    where, _ = _conditions(replace(slice_, ranges=()), "g", "")
     if not slice_.ranges:
         return where, "p.is_rolled"
     return where, f"p.is_rolled AND {_is_whole(DAY_OF_CELL)}"
