@@ -66,7 +66,7 @@ def make_etag(project: Project, asked: ExportRequest, exporter: Exporter, link: 
     The project's sites are part of it: they decide which functions are first-party.
     """
     what = (asked.kind, asked.query, asked.segment, fingerprint_export(asked))
-    code = select_code(project.pk)
+    code = select_code(project.pk, as_stored=asked.slice_.as_stored)
     facts = (EXPORT_VERSION, exporter.name, coding, project.name, link, what, sorted(code.sites), code.version)
     return f'W/"{hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()}"'
 

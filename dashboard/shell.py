@@ -1,7 +1,7 @@
 """What all pages of a project share: its tabs, and the slice bar, whose whole state is the address."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode
@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from aggregate.selectors import ReleaseRow, Slice, select_overview
-from aggregate.selectors.slices import format_instant
+from aggregate.selectors.slices import AS_STORED, DISPLAY, format_instant
 from ingest.models import Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 
@@ -108,6 +108,8 @@ def build_shell(
     kept: Sequence[tuple[str, str]] = (),
 ) -> Shell:
     """Returns the tabs and the bar of a page that shows a slice. One statement."""
+    if slice_.as_stored:
+        kept = [*kept, (DISPLAY, AS_STORED)]
     pages = select_overview(Slice(project.pk), ["page"], limit=MAX_CHOICES).rows
     fields = [
         _field("release", "All releases", [(row.release, row.views) for row in releases], slice_.releases),
@@ -125,7 +127,7 @@ def build_shell(
         " ".join(f"{key}:{value}" for key, value in slice_.tags),
         kept,
         f"{request.path}?{urlencode(kept)}" if kept else request.path,
-        not slice_.params(),
+        not replace(slice_, as_stored=False).params(),
     )
     return Shell(build_tabs(project, slice_, here), bar)
 
@@ -138,7 +140,7 @@ def _field(name: str, all_word: str, known: Sequence[tuple[str, int | None]], ch
 
 
 def _presets(path: str, slice_: Slice, now: datetime, kept: Sequence[tuple[str, str]]) -> list[Preset]:
-    others = [pair for pair in slice_.params() if pair[0] not in ("from", "to")]
+    others = [pair for pair in slice_.params() if pair[0] not in ("from", "to", DISPLAY)]  # `kept` has the last
     presets = [Preset("All time", f"{path}?{urlencode([*others, *kept], safe='/:')}", not slice_.ranges)]
     for word, span in PRESETS:
         start = (now - span).replace(minute=0, second=0, microsecond=0)

@@ -30,7 +30,7 @@ from aggregate.selectors import (
     select_releases,
     select_status,
 )
-from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
+from aggregate.selectors.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS
 from dashboard.access import get_visible_project, may_administer, visible_projects
 from dashboard.export_menu import build_export_menu
 from dashboard.onboarding import build_onboarding
@@ -168,7 +168,7 @@ def read_page_slice(request: HttpRequest, project: Project) -> Slice:
     Several tags may come in one field, as people write them, apart by spaces.
     """
     params = QueryDict(mutable=True)
-    for field in (*SLICE_FIELDS, *FINE_FIELDS):
+    for field in (*SLICE_FIELDS, *FINE_FIELDS, DISPLAY):
         params.setlist(field, [value for value in request.GET.getlist(field) if value])
     params.setlist("tag", [tag for value in params.getlist("tag") for tag in value.split()])
     return resolve_slice(project.pk, read_slice_query(params))

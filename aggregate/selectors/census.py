@@ -1,7 +1,7 @@
 """One func's sums broken down by a dimension."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Final
 
@@ -10,6 +10,8 @@ from django.db import connection
 from aggregate.selectors.code import RowId
 from aggregate.selectors.contributions import SliceView
 from aggregate.selectors.fine import select_seen_views
+from aggregate.selectors.groups import is_made_id
+from aggregate.selectors.made_rows import find_made
 from aggregate.selectors.refs import FuncRef, find_ref
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
@@ -35,16 +37,19 @@ MAX_ROWS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class CensusRow:
-    """A func's sums in one value of a dimension. `views` are all of it, `func_views` those that ran the func."""
+    """A func's sums in one value of a dimension. `views` are all of it, `func_views` those that ran the func.
+
+    What is no sum over funcs is None for what a display rule made of several: totals and views.
+    """
 
     value: str
     views: int
-    func_views: int
+    func_views: int | None
     self_us: int
-    total_us: int
+    total_us: int | None
     hidden_us: int
     self_samples: int
-    total_samples: int
+    total_samples: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,14 @@ def select_census(slice_: Slice, func_id: RowId, by: str) -> Census:
     Days come in their order, other dimensions with the most self time first. One statement, of a fine slice more:
     then the views, or of `trace` and `tag` the raw traces, are read at once. Raises `SliceError`.
     """
-    ref = find_ref(slice_.project_id, func_id)
-    return _from_views(slice_, ref, by) if slice_.is_fine else Census("cells", _from_cells(slice_, ref, by))
+    made = find_made(slice_, str(func_id)) if is_made_id(func_id) else None
+    ref = made.ref if made else find_ref(slice_.project_id, func_id)
+    census = _from_views(slice_, ref, by) if slice_.is_fine else Census("cells", _from_cells(slice_, ref, by))
+    if made is None:
+        return census
+    return replace(
+        census, rows=[replace(row, func_views=None, total_us=None, total_samples=None) for row in census.rows]
+    )
 
 
 def _from_views(slice_: Slice, ref: FuncRef, by: str) -> Census:

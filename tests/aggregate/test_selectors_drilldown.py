@@ -145,7 +145,7 @@ def test_a_pruned_tree_says_what_was_pruned(shop: Project) -> None:
 
 
 def test_a_census_breaks_one_funcs_sums_down_and_shows_where_it_took_none(shop: Project) -> None:
-    def told(by: str) -> list[tuple[str, int, int, int]]:
+    def told(by: str) -> list[tuple[str, int, int | None, int]]:
         return [
             (row.value, row.views, row.func_views, row.self_us // 1000)
             for row in select_census(Slice(shop.pk), func_id("B"), by).rows

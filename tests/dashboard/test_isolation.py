@@ -36,10 +36,12 @@ API_ADDRESSES = [
     API + "sourcemaps",
     API + "functions/1/source",
     API + "code",
+    API + "display",
     API + "matches?base_release=1.0.0&head_release=1.0.0",
 ]
 # Jobs are started and cancelled, and have tests of their own.
 CODE_PREVIEW_ADDRESS = API + "code/preview"  # takes a body: test_api_code
+DISPLAY_PREVIEW_ADDRESS = API + "display/preview"  # as well: test_api_display
 JOB_ADDRESSES = [API + f"jobs/{TRACE}", API + f"jobs/{TRACE}/result"]
 READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith(("jobs", "sourcemaps"))]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
@@ -63,6 +65,7 @@ def test_every_address_that_names_a_project_is_tried_here() -> None:
             *JOB_ADDRESSES,
             RAW_ADDRESS,
             CODE_PREVIEW_ADDRESS,
+            DISPLAY_PREVIEW_ADDRESS,
         ]
     }
     assert tried | OPEN_ADDRESSES == {pattern.name for pattern in urls.urlpatterns}
@@ -123,6 +126,7 @@ def test_writing_is_refused_to_all_alike_and_never_with_403(people: People, who:
         if (address, method) not in (
             (API + "settings", "patch"),
             (API + "code", "patch"),
+            (API + "display", "put"),
         ):  # they write: test_api_settings, …
             assert getattr(client, method)(address).status_code == 405
 

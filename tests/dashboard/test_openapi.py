@@ -42,7 +42,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "jobs/{job_id}",
         "jobs/{job_id}/result",
     }
-    names |= {"code", "code/preview", "matches"}
+    names |= {"code", "code/preview", "matches", "display", "display/preview"}
     names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees", "source")}
     own = {prefix + name for name in names} | {"/api/v1/shared/{token}/{file_name}"}
     assert set(schema["paths"]) == own

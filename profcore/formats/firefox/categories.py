@@ -42,8 +42,8 @@ ENGINE_CHOICES: Final = {
 
 
 def is_built_in(func: ExportFunc) -> bool:
-    """Tells whether a func is the browser's own: it has no resource and no position."""
-    return func.uri is None and func.line is None
+    """Tells whether a func is the browser's own: it has no resource and no position, and no rule made it."""
+    return func.uri is None and func.line is None and not func.is_made
 
 
 def choose_category(func: ExportFunc) -> Choice:
