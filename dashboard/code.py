@@ -18,6 +18,7 @@ from dashboard.drilldown_shapes import FuncShape, encode_func
 from dashboard.params import ParamError, read_changes, read_side
 from dashboard.shapes import Json, Shape, define_shape
 from ingest.models import ApiToken
+from ingest.projects import change_code_rules, change_source_link
 from profcore.code_rules import CodeRuleError, CodeSpec, read_code_rules
 from profcore.parties import known_parties
 from profcore.source_links import TemplateError, check_template
@@ -113,10 +114,12 @@ class CodeView(ProjectView):
         changes = read_changes(request.data, ("rules", "source_link_template"))
         if "rules" in changes:
             read_rules(changes["rules"])
-            self.project.code_rules = changes["rules"]
         if "source_link_template" in changes:
-            self.project.source_link_template = read_template(changes["source_link_template"])
-        self.project.save(update_fields=["code_rules", "source_link_template"])
+            read_template(changes["source_link_template"])
+        if "rules" in changes:
+            change_code_rules(self.project, changes["rules"])
+        if "source_link_template" in changes:
+            change_source_link(self.project, changes["source_link_template"])
         return Response(self.encode())
 
     def may_change(self) -> bool:

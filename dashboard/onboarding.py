@@ -26,8 +26,12 @@ def build_onboarding(project: Project, base_url: str, now: datetime) -> Onboardi
     key = project.keys.filter(revoked_at=None).order_by("pk").first()
     if key is None:
         return None
-    tag = f'<script src="{base_url}/snippet.js" data-key="{key.public_key}" data-release="1.0.0" crossorigin></script>'
-    return Onboarding(tag, HEADER, write_curl(base_url, key.public_key, now))
+    return Onboarding(write_tag(base_url, key.public_key), HEADER, write_curl(base_url, key.public_key, now))
+
+
+def write_tag(base_url: str, public_key: str) -> str:
+    """Returns the snippet's tag with a key, for a page's head."""
+    return f'<script src="{base_url}/snippet.js" data-key="{public_key}" data-release="1.0.0" crossorigin></script>'
 
 
 def write_curl(base_url: str, public_key: str, now: datetime) -> str:

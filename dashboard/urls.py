@@ -5,6 +5,7 @@ from django.urls import URLPattern, path, re_path
 from django.views.generic import RedirectView
 
 from dashboard import (
+    account,
     api,
     code,
     comparing,
@@ -21,6 +22,7 @@ from dashboard import (
     tree,
     views,
 )
+from dashboard.settings import urls as settings_urls
 
 PROJECT_API = "api/v1/projects/<slug:slug>/"
 
@@ -28,12 +30,15 @@ urlpatterns: list[URLPattern] = [
     path("", RedirectView.as_view(pattern_name="projects"), name="home"),
     path("login/", views.LogIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("account/", account.show_account, name="account"),
+    path("account/password/<str:uidb64>/<str:token>/", account.SetPassword.as_view(), name="set-password"),
     path("projects/", views.show_projects, name="projects"),
     path("projects/<slug:slug>/", views.show_project, name="project"),
     path("projects/<slug:slug>/page/", views.show_page, name="page"),
     path("projects/<slug:slug>/functions/<str:func_id>/", sources.show_function, name="function"),
     path("projects/<slug:slug>/tree/", tree.show_tree, name="tree"),
     path("projects/<slug:slug>/import/", importing.show_import, name="import"),
+    *settings_urls.urlpatterns,
     path(PROJECT_API + "status", api.StatusView.as_view(), name="api-status"),
     path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),
     path(PROJECT_API + "pages", api.PagesView.as_view(), name="api-pages"),

@@ -72,6 +72,18 @@ def select_status(project_id: int) -> Status:
     )
 
 
+def count_refused(project_id: int, reason: str, since: datetime) -> int:
+    """Returns how many of a project's envelopes the door refused for a reason, by hours that began since then."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT COALESCE(sum(count), 0)::bigint FROM ingest_refusal
+               WHERE project_id = %s AND reason = %s AND hour_at >= %s""",
+            [project_id, str(reason), since],
+        )
+        ((refused,),) = cursor.fetchall()
+    return int(refused)
+
+
 def select_project_summaries(project_ids: Sequence[int]) -> Mapping[int, ProjectSummary]:
     """Returns a summary of each project, by its id."""
     with connection.cursor() as cursor:

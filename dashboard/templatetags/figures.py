@@ -119,6 +119,13 @@ def count(number: int) -> str:
 
 
 @register.filter
+def roughly(number: int) -> str:
+    """Writes an estimate of a whole number: two digits tell, the rest are zeros."""
+    digits = len(str(number)) - 2
+    return count(round(number, -digits) if digits > 0 else number)
+
+
+@register.filter
 def share(part: float | None) -> str:
     """Writes a part of one in per cent; what is there but rounds to nothing is `< 0.1 %`."""
     if part is None:
