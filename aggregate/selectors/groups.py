@@ -14,6 +14,7 @@ from aggregate.selectors.functions import (
     FunctionRow,
     FunctionTable,
     categorize_row,
+    keep_rows,
     select_functions,
     select_parts,
     sort_rows,
@@ -56,6 +57,7 @@ def select_groups(
     sort: str = "self_ms",
     limit: int = ALL,
     categories: Sequence[str] = (),
+    search: str = "",
     reading: Reading | None = None,
 ) -> FunctionTable:
     """Returns a slice's sums and its rows: functions by their identity across releases, or groups of them.
@@ -64,16 +66,22 @@ def select_groups(
     however many of them are on its stack, so it is taken from the merged call tree where several may be. `views` is the
     number of views that ran any of them, from the views' contributions; None in slices of traces or tags, and where
     they are more than the reading may look at. Without source maps, functions are what `select_functions` gives.
+    `categories` and `search` keep funcs before they are summed up: a group has those alone.
     """
     code = select_code(slice_.project_id)
     if by == "function" and code.labels is None:
-        return select_functions(slice_, sort=sort, limit=limit, categories=categories, reading=reading, code=code)
+        return select_functions(
+            slice_, sort=sort, limit=limit, categories=categories, search=search, reading=reading, code=code
+        )
     reading = reading or Reading.at_once()
     if code.labels is None:
         table = select_functions(slice_, limit=ALL, reading=reading, code=code)
     else:
         table = select_parts(slice_, code, reading=reading)
-    parts = [part for part in table.functions if not categories or categorize_row(code, part).category in categories]
+    parts = table.functions
+    if categories:
+        parts = [categorize_row(code, part) for part in parts]
+    parts = keep_rows(code, parts, categories, search)
     name_of = (lambda part: id_of_part(code, part)) if by == "function" else name_group(by, code)
     sums = _Sums(parts, [name_of(part) for part in parts])
     summed = [
