@@ -21,6 +21,7 @@ TABS: Final = (
     ("project", "Overview", True),
     ("page", "Functions", True),
     ("tree", "Flame graph", True),
+    ("quality", "Quality", True),
 )
 # Pages that show functions, and so take the category and the search that go along; of these the flame graph has a
 # search field of its own, with what the address says.

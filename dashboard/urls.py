@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 from dashboard import (
     api,
+    api_quality,
     code,
     comparing,
     drilldown,
@@ -14,6 +15,7 @@ from dashboard import (
     markers,
     overview,
     project_settings,
+    quality,
     sharing,
     sourcemaps,
     sources,
@@ -32,6 +34,8 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/page/", views.show_page, name="page"),
     path("projects/<slug:slug>/functions/<str:func_id>/", sources.show_function, name="function"),
     path("projects/<slug:slug>/tree/", tree.show_tree, name="tree"),
+    path("projects/<slug:slug>/quality/", quality.show_quality, name="quality"),
+    path("projects/<slug:slug>/quality/sampled/", quality.show_sampled, name="quality-sampled"),
     path("projects/<slug:slug>/import/", importing.show_import, name="import"),
     path(PROJECT_API + "status", api.StatusView.as_view(), name="api-status"),
     path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),
@@ -43,6 +47,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "code/preview", code.CodePreviewView.as_view(), name="api-code-preview"),
     path(PROJECT_API + "matches", code.MatchesView.as_view(), name="api-matches"),
     path(PROJECT_API + "markers", markers.MarkersView.as_view(), name="api-markers"),
+    path(PROJECT_API + "quality", api_quality.QualityView.as_view(), name="api-quality"),
     path(PROJECT_API + "compare", comparing.CompareView.as_view(), name="api-compare"),
     path(PROJECT_API + "functions/<str:func_id>/source", sources.SourceView.as_view(), name="api-source"),
     path(PROJECT_API + "functions/<str:func_id>/census", drilldown.CensusView.as_view(), name="api-census"),

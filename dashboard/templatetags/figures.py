@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from aggregate.selectors import FunctionRow, FunctionTable, OverviewRow
+from aggregate.selectors.quality import MeasuredRow
 from profcore.stats.estimates import Figure
 from profcore.weights import TimeParts
 
@@ -127,6 +128,24 @@ def share(part: float | None) -> str:
     if 0 < part < 0.0005:
         return f"<{THIN}0.1{THIN}%"
     return f"{part * 100:.1f}{THIN}%"
+
+
+@register.filter
+def one_decimal(number: float | None) -> str:
+    """Writes a number with one decimal and thin spaces."""
+    return "–" if number is None else group_thousands(f"{number:,.1f}")
+
+
+@register.filter
+def kilobytes(size: float | None) -> str:
+    """Writes bytes as kB."""
+    return "–" if size is None else f"{one_decimal(size / 1_000)}{THIN}kB"
+
+
+@register.filter
+def part_share(row: MeasuredRow, part: str) -> str:
+    """Writes a part of the recorded time in per cent."""
+    return share(row.share(part))
 
 
 @register.filter

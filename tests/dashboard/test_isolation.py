@@ -32,6 +32,7 @@ API_ADDRESSES = [
     API + "traces",
     API + "traces/" + TRACE,
     API + "markers",
+    API + "quality",
     API + "jobs",
     API + "sourcemaps",
     API + "functions/1/source",
@@ -47,6 +48,8 @@ PAGE_ADDRESSES = [
     "/projects/shop/",
     "/projects/shop/page/?page=/cart",
     "/projects/shop/tree/?plain=1",
+    "/projects/shop/quality/",
+    "/projects/shop/quality/sampled/",
     "/projects/shop/functions/1/",
 ]
 ADMIN_ADDRESSES = ["/projects/shop/import/"]
