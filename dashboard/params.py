@@ -1,16 +1,19 @@
 """Query parameters: which are known, and what they may say."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.http import QueryDict
 
 from aggregate.selectors import ExportQuery, SliceQuery
 from aggregate.selectors.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS
+from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.funcs import UNSTORABLE
 
 SHARE: Final = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,12})?")
+MAX_SEARCH: Final = 200  # characters: a long path; each is looked for in every function's texts
 
 
 class ParamError(ValueError):
@@ -23,6 +26,18 @@ class ParamError(ValueError):
         self.field = UNSTORABLE.sub("\ufffd", field)
         self.detail = UNSTORABLE.sub("\ufffd", detail)
         super().__init__(self.detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Which functions of a slice are shown; no part of the slice, whose sums stay. Empty means all."""
+
+    categories: Sequence[str] = ()
+    search: str = ""
+
+    def params(self) -> list[tuple[str, str]]:
+        """Returns it as query parameters."""
+        return [("category", word) for word in self.categories] + ([("q", self.search)] if self.search else [])
 
 
 def check_known(params: QueryDict, known: Collection[str]) -> None:
@@ -120,3 +135,11 @@ def read_changes(changes: object, known: tuple[str, ...]) -> dict[str, Any]:  # 
         if name not in known:
             raise ParamError(str(name)[:80], f"{str(name)[:80]} is not known; known are {', '.join(known)}.")
     return changes
+
+
+def read_narrowing(params: QueryDict) -> Narrowing:
+    """Returns `category`, which may be repeated, and `q`."""
+    search = read_one(params, "q", "").strip()
+    if len(search) > MAX_SEARCH:
+        raise ParamError("q", f"q must have at most {MAX_SEARCH} characters, not {len(search)}.")
+    return Narrowing(read_words(params, "category", list(FUNC_CATEGORIES)), search)

@@ -34,8 +34,8 @@ from aggregate.selectors.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS
 from dashboard.access import get_visible_project, may_administer, visible_projects
 from dashboard.export_menu import build_export_menu
 from dashboard.onboarding import build_onboarding
-from dashboard.params import ParamError, read_choice, read_count, read_slice_query
-from dashboard.shell import build_shell
+from dashboard.params import Narrowing, ParamError, read_choice, read_count, read_slice_query
+from dashboard.shell import EVERY_FUNCTION, build_shell, join_pairs, read_page_narrowing
 from ingest.models import Project
 from profcore.stats.summaries import MIN_VIEWS
 
@@ -130,18 +130,22 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
     slice_ = read_page_slice(request, project)
     sort = read_choice(request.GET, "sort", list(TABLE_SORTS), "self_ms")
     limit = read_count(request.GET, "limit", default=TOP_FUNCTIONS, high=MAX_TOP_FUNCTIONS)
+    narrowing = read_page_narrowing(request.GET)
     address = reverse("page", args=[slug])
     context = {
         "project": project,
         "slice": slice_,
-        "table": select_estimated(slice_, Asked(sort=sort, limit=limit)),
+        "table": select_estimated(
+            slice_, Asked(sort=sort, limit=limit, categories=narrowing.categories, search=narrowing.search)
+        ),
         "status": select_status(project.pk),
         "arrivals": select_arrivals(slice_),
         "export": build_export_menu(project, slice_),
         "min_views": MIN_VIEWS,
+        "narrowing": narrowing,
         "sort": sort,
-        "sort_links": {name: f"{address}?{make_query(slice_, sort=name)}" for name in TABLE_SORTS},
-        "more_link": f"{address}?{make_query(slice_, sort=sort, limit=str(MAX_TOP_FUNCTIONS))}",
+        "sort_links": {name: f"{address}?{make_query(slice_, narrowing, sort=name)}" for name in TABLE_SORTS},
+        "more_link": f"{address}?{make_query(slice_, narrowing, sort=sort, limit=str(MAX_TOP_FUNCTIONS))}",
         "back_link": f"{reverse('project', args=[slug])}?{make_query(without_pages(slice_))}",
         "shell": build_shell(
             request,
@@ -174,9 +178,9 @@ def read_page_slice(request: HttpRequest, project: Project) -> Slice:
     return resolve_slice(project.pk, read_slice_query(params))
 
 
-def make_query(slice_: Slice, **more: str) -> str:
-    """Returns the query string of a slice and what more is asked of its page."""
-    return urlencode([*slice_.params(), *more.items()], safe="/:")
+def make_query(slice_: Slice, narrowing: Narrowing = EVERY_FUNCTION, **more: str) -> str:
+    """Returns the query string of a slice, of which functions of it are shown, and what more is asked of its page."""
+    return join_pairs([*slice_.params(), *narrowing.params(), *more.items()])
 
 
 def without_pages(slice_: Slice) -> Slice:

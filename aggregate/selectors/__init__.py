@@ -16,6 +16,7 @@ from aggregate.selectors.labels import label_func
 from aggregate.selectors.overview import OVERVIEW_DIMENSIONS, Overview, OverviewRow, select_overview
 from aggregate.selectors.pages import PageRow, ReleaseRow, select_pages, select_releases
 from aggregate.selectors.projects import ProjectSummary, Status, select_project_summaries, select_status
+from aggregate.selectors.quality import select_measured, select_receipts, select_set_aside
 from aggregate.selectors.requests import (
     EXPORT_FIELDS,
     ExportQuery,
@@ -86,11 +87,14 @@ __all__ = [
     "select_func",
     "select_functions",
     "select_groups",
+    "select_measured",
     "select_overview",
     "select_pages",
     "select_project_summaries",
     "select_raw_body",
+    "select_receipts",
     "select_releases",
+    "select_set_aside",
     "select_slice_export",
     "select_status",
     "select_trace",

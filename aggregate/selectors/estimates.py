@@ -32,13 +32,17 @@ SUMS_OF_ROW: Final[Mapping[Measure, Callable[[FunctionRow], int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a slice's table. `group_by` is `function` or one of `GROUPINGS`, `sort` one of `TABLE_SORTS`."""
+    """What is asked of a slice's table. `group_by` is `function` or one of `GROUPINGS`, `sort` one of `TABLE_SORTS`.
+
+    `categories` and `search` narrow its rows, and no sum of the slice.
+    """
 
     group_by: str = "function"
     sort: str = "self_ms"
     limit: int = ALL
     categories: Sequence[str] = ()
     measure: Measure = "self"
+    search: str = ""
 
 
 def select_estimated(slice_: Slice, asked: Asked, reading: Reading | None = None) -> FunctionTable:
@@ -49,7 +53,15 @@ def select_estimated(slice_: Slice, asked: Asked, reading: Reading | None = None
     """
     by_percentile = asked.sort == PERCENTILE_SORT
     sort, limit = ("self_ms", ALL) if by_percentile else (asked.sort, asked.limit)
-    table = select_groups(slice_, asked.group_by, sort=sort, limit=limit, categories=asked.categories, reading=reading)
+    table = select_groups(
+        slice_,
+        asked.group_by,
+        sort=sort,
+        limit=limit,
+        categories=asked.categories,
+        search=asked.search,
+        reading=reading,
+    )
     if not slice_.traces:
         sample = table.sample or select_view_sample(
             slice_, most=settings.TABLE_STATISTICS_MAX_VIEWS, population=table.views

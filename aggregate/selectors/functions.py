@@ -85,6 +85,11 @@ class FunctionRow:
             return place_of(original.source, original.line, original.column)
         return place_of(self.uri, self.line, self.column)
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The whole paths it has: that of its script, and in the original."""
+        return (self.uri or "", self.mapped.original.source if self.mapped is not None else "")
+
 
 @dataclass(frozen=True, slots=True)
 class FunctionTable:
@@ -130,27 +135,45 @@ def select_functions(
     sort: str = "self_ms",
     limit: int,
     categories: Sequence[str] = (),
+    search: str = "",
     reading: Reading | None = None,
     code: Code | None = None,
 ) -> FunctionTable:
     """Returns a slice's sums and its funcs with JS or hidden time, as the wire has them. `sort` is a key of
     `FUNCTION_SORTS`; `aggregate.selectors.identities` sums up what is one function.
 
-    Three statements, of which one has sums and funcs of one moment; a fine slice takes more. `categories` keeps those
-    funcs alone, in the list and its count; the slice's sums stay. `reading` bounds a fine slice: by default, at once.
+    Three statements, of which one has sums and funcs of one moment; a fine slice takes more. `categories` and
+    `search` (`keep_rows`) keep some funcs alone, in the list and its count; the slice's sums stay. `reading` bounds a
+    fine slice: by default, at once.
     """
-    # A category is known when its func is: with one asked for, the database cannot cut the list.
-    cut = None if categories else limit
+    # Category and label are known when the func is: with these asked for, the database cannot cut the list.
+    cut = None if categories or search else limit
     if slice_.is_fine:
         table = _select_fine(slice_, sort, cut, reading or Reading.at_once())
     else:
         table = _select_cells(slice_, sort, cut)
     code = code or select_code(slice_.project_id, as_stored=slice_.as_stored)
     rows = describe_rows(code, table.functions)
-    if categories:
-        kept = [row for row in rows if row.category in categories]
-        table, rows = replace(table, function_count=len(kept)), kept[:limit]
-    return replace(table, functions=rows, display_rules=len(code.display), stored_count=table.function_count)
+    table = replace(table, functions=rows, display_rules=len(code.display), stored_count=table.function_count)
+    if cut is not None:
+        return table
+    kept = keep_rows(code, rows, categories, search)
+    return replace(table, function_count=len(kept), stored_count=len(kept), functions=kept[:limit])
+
+
+def keep_rows(code: Code, rows: Sequence[FunctionRow], categories: Sequence[str], search: str) -> Sequence[FunctionRow]:
+    """Returns the rows of some categories that have a text, whatever its case. Nothing asked for keeps all.
+
+    It is looked for in label, name, `file:line:column` and package; one with a slash in whole addresses too, as the
+    flame graph's search does: else a host's name would find all of its functions.
+    """
+    text = search.casefold()
+
+    def has_text(row: FunctionRow) -> bool:
+        texts = [row.label, row.name, row.place, code.package_of(row.key, row.mapped) or ""]
+        return any(text in each.casefold() for each in (*texts, *(row.addresses if "/" in text else ())))
+
+    return [row for row in rows if (not categories or row.category in categories) and (not text or has_text(row))]
 
 
 def select_parts(slice_: Slice, code: Code, *, reading: Reading | None = None) -> FunctionTable:

@@ -14,6 +14,7 @@ from aggregate.selectors.functions import (
     FunctionRow,
     FunctionTable,
     describe_row,
+    keep_rows,
     make_shown_row,
     select_functions,
     select_parts,
@@ -58,6 +59,7 @@ def select_groups(
     sort: str = "self_ms",
     limit: int = ALL,
     categories: Sequence[str] = (),
+    search: str = "",
     reading: Reading | None = None,
 ) -> FunctionTable:
     """Returns a slice's sums and its rows: functions by their identity across releases, or groups of them.
@@ -66,14 +68,19 @@ def select_groups(
     however many of them are on its stack, so it is taken from the merged call tree where several may be. `views` is the
     number of views that ran any of them, from the views' contributions; None in slices of traces or tags, and where
     they are more than the reading may look at. Without source maps, functions are what `select_functions` gives, but
-    for those that display rules show as one. Other groups are of the functions as they are stored.
+    for those that display rules show as one. Other groups are of the functions as they are stored. `categories` and
+    `search` keep funcs before they are summed up: a row has those alone.
     """
     code = select_code(slice_.project_id, as_stored=slice_.as_stored or by != "function")
     if by == "function" and code.labels is None and not code.display.sums_up:
-        return select_functions(slice_, sort=sort, limit=limit, categories=categories, reading=reading, code=code)
+        return select_functions(
+            slice_, sort=sort, limit=limit, categories=categories, search=search, reading=reading, code=code
+        )
     reading = reading or Reading.at_once()
     table = select_parts(slice_, code, reading=reading)
-    parts = [part for part in table.functions if not categories or code.categorize(part.key, part.mapped) in categories]
+    parts = table.functions
+    if categories or search:
+        parts = keep_rows(code, [describe_row(code, part) for part in parts], categories, search)
     name_of = (lambda part: id_of_part(code, part)) if by == "function" else name_group(by, code)
     sums = _Sums(parts, [name_of(part) for part in parts])
     summed = [

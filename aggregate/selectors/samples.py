@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 from heapq import heappush, heapreplace
 from typing import Any, Final
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
@@ -55,6 +56,12 @@ def select_view_sample(slice_: Slice, *, most: int | None = None, population: in
     sample = sample_of_columns(lengths, columns, _facts_of(rows), max(population, len(rows)))
     is_complete = len(rows) >= min(population, most) and (not rows or rows[0][-1])
     return replace(sample, is_complete=is_complete)
+
+
+def select_sampled_views(slice_: Slice, *, most: int, population: int) -> list[tuple[UUID, int]]:
+    """Returns (view id, group id) of the same views, without what statistics need of them."""
+    _, rows = _select_sampled(slice_, "v.view_id, v.group_id", most=most, population=population)
+    return [(row[0], row[1]) for row in rows]
 
 
 def _decode(blobs: tuple[bytes, ...]) -> tuple[IntColumn, tuple[IntColumn, ...]]:

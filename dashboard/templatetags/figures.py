@@ -3,13 +3,15 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Final
 
 from django import template
-from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from aggregate.selectors import FunctionRow, FunctionTable, OverviewRow
+from aggregate.selectors.quality import MeasuredRow
 from profcore.stats.estimates import Figure
 from profcore.weights import TimeParts
 
@@ -136,6 +138,24 @@ def share(part: float | None) -> str:
 
 
 @register.filter
+def one_decimal(number: float | None) -> str:
+    """Writes a number with one decimal and thin spaces."""
+    return "–" if number is None else group_thousands(f"{number:,.1f}")
+
+
+@register.filter
+def kilobytes(size: float | None) -> str:
+    """Writes bytes as kB."""
+    return "–" if size is None else f"{one_decimal(size / 1_000)}{THIN}kB"
+
+
+@register.filter
+def part_share(row: MeasuredRow, part: str) -> str:
+    """Writes a part of the recorded time in per cent."""
+    return share(row.share(part))
+
+
+@register.filter
 def per(us: int, views: int) -> float | None:
     """Returns µs for each of some views."""
     return us / views if views else None
@@ -176,15 +196,22 @@ def _picture(char: str) -> str:
 
 
 @register.filter
-def ago(at: datetime | None) -> str:
-    """Writes how long ago something was, in its largest unit."""
-    if at is None:
-        return "never"
-    seconds = int((timezone.now() - at).total_seconds())
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
-        if seconds >= size:
-            return f"{seconds // size}{THIN}{unit} ago"
-    return "just now"
+def moment(at: datetime) -> SafeString:
+    """Writes a time in UTC, which times.js makes the reader's."""
+    return _write_time(at, "data-local")
+
+
+@register.filter
+def ago(at: datetime | None) -> SafeString | str:
+    """Writes a time in UTC, of which times.js makes how long ago it was: the page need not change for it."""
+    return "never" if at is None else _write_time(at, "data-ago")
+
+
+def _write_time(at: datetime, how: str) -> SafeString:
+    utc = at.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" {}>{} UTC</time>', f"{utc:%Y-%m-%dT%H:%M:%SZ}", how, f"{utc:%Y-%m-%d %H:%M}"
+    )
 
 
 @register.filter

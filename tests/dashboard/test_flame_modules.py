@@ -129,19 +129,27 @@ def test_a_function_that_recurs_counts_once() -> None:
     assert run("sums", answer) == [["A", 4, 4], ["B", 0, 3]]
     assert run("callees", answer, 0)[:2] == ["- all (total: 4, self: 0)", "  - A (total: 4, self: 2)"]
     assert run("callers", answer, 0)[1] == "  - A (total: 4, self: 3)"
-    assert run("search", answer, "a") == {"nodes": 3, "ms": 4, "funcs": 1}
+    assert run("search", answer, ["a"]) == {"nodes": 3, "ms": 4, "funcs": 1}
 
 
 def test_a_search_finds_names_files_and_packages_and_addresses_by_a_slash() -> None:
     answer = answer_of("render\ncommit\nhash")
     answer["functions"]["uri"] = ["https://render.example/app.js", "https://cdn.example/render/x.js", "app:///hash.js"]
     answer["functions"]["package"] = [None, None, "@render/kit"]
-    assert run("search", answer, " RENDER ")["funcs"] == 2
-    assert run("search", answer, "/render")["funcs"] == 2
-    assert run("search", answer, "x.js")["funcs"] == 1
+    assert run("search", answer, [" RENDER "])["funcs"] == 2
+    assert run("search", answer, ["/render"])["funcs"] == 2
+    assert run("search", answer, ["x.js"])["funcs"] == 1
     answer["functions"]["original_source"] = [None, None, "src/orders.ts"]
-    assert run("search", answer, "orders.ts")["funcs"] == 1
-    assert run("search", answer, "  ") is None
+    assert run("search", answer, ["orders.ts"])["funcs"] == 1
+    assert run("search", answer, ["  "]) is None
+
+
+def test_a_search_may_be_for_categories_with_or_without_a_text() -> None:
+    answer = answer_of("a b\na c\nb")
+    answer["functions"]["category"] = ["first-party", "library", None]
+    assert run("search", answer, ["", ["library"]]) == {"nodes": 2, "ms": 2, "funcs": 1}
+    assert run("search", answer, ["a", ["library"]])["funcs"] == 0
+    assert run("search", answer, ["", []]) is None
 
 
 def test_bars_lie_left_heavy_within_their_callers() -> None:

@@ -46,8 +46,8 @@ function find(places) {
   });
 }
 
-function search(text) {
-  const found = trees.searchTree(tree, text);
+function search([text, categories]) {
+  const found = trees.searchTree(tree, text, categories);
   return found && { nodes: [...found.nodes.keys()].filter((node) => found.nodes[node]).length, ms: found.ms, funcs: found.funcs };
 }
 

@@ -27,11 +27,13 @@ let graph = null;
 let table = null;
 let sandwich = null;
 let chosen = null; // the sandwich's function, an index
+const categories = new URLSearchParams(location.search).getAll("category").filter(Boolean);
 
 start();
 
 async function start() {
   recall();
+  find.value = new URLSearchParams(location.search).get("q") ?? "";
   await load(() => fetchTree(host.dataset.url));
 }
 
@@ -228,7 +230,8 @@ function recolour(tree = currentTree()) {
 
 function search() {
   const tree = currentTree();
-  const found = searchTree(tree, find.value);
+  const found = searchTree(tree, find.value, categories);
+  keepSearch();
   const output = document.getElementById("flame-found");
   const whole = tree.head.total[0];
   output.textContent = found ? `${counted(found.funcs, "function")}, ${asShare(found.ms / whole)} of the time` : "";
@@ -236,6 +239,17 @@ function search() {
   if (name === "graph") graph.setFound(found?.nodes ?? null);
   else if (name === "table") table.show(tree, keepCallers(tree, found), side());
   else sandwich.show({ tree, func: chosen ?? -1, text: find.value, by: value("colour"), words, side: side() });
+}
+
+// The search stays in the address, and goes along to where functions are listed.
+function keepSearch() {
+  const address = new URL(location.href);
+  const q = find.value.trim();
+  if (q === (address.searchParams.get("q") ?? "")) return;
+  if (q) address.searchParams.set("q", q);
+  else address.searchParams.delete("q");
+  history.replaceState(null, "", address);
+  document.dispatchEvent(new CustomEvent("address-kept", { detail: { name: "q", value: q } }));
 }
 
 // Goes to the heaviest match, and with each further call to the next one.

@@ -136,10 +136,10 @@ export function makeMatcher(text) {
 }
 
 // Finds a text. `nodes` marks what matches, `ms` is their time, each sample once.
-export function searchTree(tree, text) {
+export function searchTree(tree, text, categories = []) {
   const matches = makeMatcher(text);
-  if (!matches) return null;
-  const isFound = tree.funcs.map(matches);
+  if (!matches && !categories.length) return null;
+  const isFound = tree.funcs.map((func) => (!matches || matches(func)) && (!categories.length || categories.includes(func.category)));
   const nodes = new Uint8Array(tree.count);
   const isBelow = new Uint8Array(tree.count);
   let ms = 0;
