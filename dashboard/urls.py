@@ -22,6 +22,7 @@ from dashboard import (
     sourcemaps,
     sources,
     tree,
+    trends,
     views,
 )
 from dashboard.settings import urls as settings_urls
@@ -47,6 +48,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),
     path(PROJECT_API + "pages", api.PagesView.as_view(), name="api-pages"),
     path(PROJECT_API + "overview", overview.OverviewView.as_view(), name="api-overview"),
+    path(PROJECT_API + "trend", trends.TrendView.as_view(), name="api-trend"),
     path(PROJECT_API + "settings", project_settings.SettingsView.as_view(), name="api-settings"),
     path(PROJECT_API + "functions", api.FunctionsView.as_view(), name="api-functions"),
     path(PROJECT_API + "code", code.CodeView.as_view(), name="api-code"),

@@ -123,6 +123,13 @@ def sample_of(contributions: Iterable[Contribution], facts: ViewFacts, *, popula
     return sample_of_columns(lengths, columns, facts, population)
 
 
+def sample_of_times(facts: ViewFacts, *, population: int | None = None) -> ViewSample:
+    """Builds a sample of views of which no contributions are known: their own times alone, and no funcs."""
+    nothing: IntColumn = np.zeros(0, dtype=np.int64)
+    views = int(facts.js_us.size)
+    return ViewSample(nothing, nothing, nothing, nothing, nothing, nothing, facts, population or views)
+
+
 def sample_of_table(table: Sequence[Sequence[int]], facts: ViewFacts) -> ViewSample:
     """Builds a sample from a row of µs a view, one column for each of a few kinds of time: those are its funcs.
 

@@ -20,6 +20,7 @@ API_ADDRESSES = [
     API + "releases",
     API + "pages",
     API + "overview",
+    API + "trend",
     API + "settings",
     API + "functions",
     API + "compare?base_release=1.0.0&head_release=1.0.0",

@@ -31,6 +31,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
     names = {"status", "releases", "pages", "functions", "compare", "profile", "calltree", "views", "traces"}
     names |= {
         "overview",
+        "trend",
         "settings",
         "traces/{ref}",
         "traces/{ref}/raw",
@@ -56,6 +57,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "releases",
         "pages",
         "overview",
+        "trend",
         "settings",
         "functions",
         "markers",
