@@ -48,6 +48,7 @@ PAGE_ADDRESSES = [
     "/projects/shop/page/?page=/cart",
     "/projects/shop/tree/?plain=1",
     "/projects/shop/functions/1/",
+    "/projects/shop/functions/1/parts/cost/",
 ]
 ADMIN_ADDRESSES = ["/projects/shop/import/"]
 OPEN_ADDRESSES = {"api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None}
