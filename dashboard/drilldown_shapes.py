@@ -191,14 +191,14 @@ def encode_census(slice_: Slice, func: FunctionRow, by: str, census: Census) -> 
         {
             "value": row.value,
             "views": row.views,
-            "function_views": row.func_views,
+            "function_views": None if census.is_made else row.func_views,
             "self_samples": row.self_samples,
-            "total_samples": row.total_samples,
+            "total_samples": None if census.is_made else row.total_samples,
             "self_ms": row.self_us / 1000,
-            "total_ms": None if row.total_us is None else row.total_us / 1000,
+            "total_ms": None if census.is_made else row.total_us / 1000,
             "hidden_ms": row.hidden_us / 1000,
             "self_ms_per_view": row.self_us / 1000 / row.views,
-            "total_ms_per_view": None if row.total_us is None else row.total_us / 1000 / row.views,
+            "total_ms_per_view": None if census.is_made else row.total_us / 1000 / row.views,
         }
         for row in census.rows
     ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from aggregate.selectors.code import RowId, select_code
+from aggregate.selectors.code import Code, RowId, select_code
 from aggregate.selectors.functions import FunctionRow, describe_row, describe_rows
 from aggregate.selectors.groups import is_made_id
 from aggregate.selectors.made_rows import find_made
@@ -38,6 +38,16 @@ class Calls:
     source: str
     rows: Sequence[CallRow]
     display_rules: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """A function's callers and callees, and its own µs in the same tree: total once a sample, however it recurs."""
+
+    callers: Calls
+    callees: Calls
+    self_us: int
+    total_us: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,27 +98,42 @@ def select_calls(slice_: Slice, func_id: RowId, direction: Direction) -> Calls:
     callee's row says what that callee took when called from the function. Totals are counted once a sample, however
     often the call recurs on its stack. A function that is shown as one with others is told of as it is stored.
     """
+    neighbours = select_neighbours(slice_, func_id)
+    return neighbours.callers if direction == "callers" else neighbours.callees
+
+
+def select_neighbours(slice_: Slice, func_id: RowId) -> Neighbours:
+    """Returns both, of one look at the slice's call tree."""
     code = select_code(slice_.project_id, as_stored=slice_.as_stored)
     is_stored = code.labels is None or is_made_id(func_id)
     row_id = func_id if is_stored else find_ref(slice_.project_id, func_id, code).row_id
     whole, tree, rows = merge_named(slice_, code)
     wanted = next((index for index, row in enumerate(rows) if row.id == row_id), None)
     if wanted is None and code.display.sums_up and not is_made_id(row_id):
-        return select_calls(replace(slice_, as_stored=True), row_id, direction)
+        return select_neighbours(replace(slice_, as_stored=True), row_id)
     callers = [tree.func[prefix] if prefix >= 0 else ROOT for prefix in tree.prefix]
-    pairs = zip(tree.func, callers, strict=True)
-    if direction == "callers":
-        other = [caller if func == wanted else None for func, caller in pairs]
-    else:
-        other = [func if caller == wanted else None for func, caller in pairs]
+    pairs = list(zip(tree.func, callers, strict=True))
+    above = _sum_by(tree, [caller if func == wanted else None for func, caller in pairs], rows, code)
+    below = _sum_by(tree, [func if caller == wanted else None for func, caller in pairs], rows, code)
+    own = _sum_by(tree, [func if func == wanted else None for func in tree.func], rows, code)
+    return Neighbours(
+        Calls(whole.source, above, len(code.display)),
+        Calls(whole.source, below, len(code.display)),
+        sum(row.self_us for row in own),
+        sum(row.total_us for row in own),
+    )
+
+
+def _sum_by(tree: CallTree, other: Sequence[int | None], funcs: Sequence[FunctionRow], code: Code) -> list[CallRow]:
+    """Returns a row for each function that nodes are booked to; None: a node is booked to none."""
     ids = sorted({func for func in other if func is not None})
     position = {func: index for index, func in enumerate(ids)}
     rest = len(ids)
     key = [rest if func is None else position[func] for func in other]
     sums = sum_by_func(tree.prefix, key, tree.self_us, tree.self_samples, tree.hidden_us)
-    calls = [
+    rows = [
         CallRow(
-            None if func == ROOT else describe_row(code, rows[func]),
+            None if func == ROOT else describe_row(code, funcs[func]),
             sums.self_samples.get(index, 0),
             sums.total_samples.get(index, 0),
             sums.self_us.get(index, 0),
@@ -117,7 +142,7 @@ def select_calls(slice_: Slice, func_id: RowId, direction: Direction) -> Calls:
         )
         for func, index in position.items()
     ]
-    return Calls(whole.source, sorted(calls, key=lambda row: -row.total_us), len(code.display))
+    return sorted(rows, key=lambda row: -row.total_us)
 
 
 def select_call_tree(slice_: Slice, *, min_share: float, max_nodes: int, reading: Reading | None = None) -> PrunedTree:

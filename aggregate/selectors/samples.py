@@ -41,6 +41,22 @@ FROM c JOIN aggregate_view v ON v.project_id = %(project_id)s AND v.cell_id = c.
 ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id LIMIT %(most)s
 """
 
+# The same for each value of a dimension, up to a bound of its own.
+SAMPLED_BY: Final = f"""
+WITH c AS MATERIALIZED (
+    SELECT c.project_id, c.id, c.device_class, c.bucket_at, c.views, g.release, ({{value}})::text AS value
+    {FROM_CELLS} WHERE {{where}}),
+oldest AS (SELECT DISTINCT ON (c.value) c.value, c.id FROM c WHERE c.views > 0 ORDER BY c.value, c.bucket_at, c.id),
+w AS MATERIALIZED (
+    SELECT w.value, w.below, EXISTS (SELECT FROM aggregate_view o
+           WHERE o.project_id = %(project_id)s AND o.cell_id = oldest.id) AS is_complete
+    FROM unnest(%(values)s::text[], %(below)s::bigint[]) AS w (value, below) JOIN oldest USING (value))
+SELECT c.value, w.is_complete, v.contribution, {FACTS}
+FROM w JOIN c USING (value) JOIN aggregate_view v ON v.project_id = %(project_id)s AND v.cell_id = c.id
+     AND fieldflame_sample_key(v.view_id) <= w.below
+ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id
+"""
+
 
 def select_view_sample(slice_: Slice, *, most: int | None = None, population: int | None = None) -> ViewSample:
     """Returns the views of a slice as a sample: all of them up to `most`, else those first in the uniform order.
@@ -62,6 +78,37 @@ def select_sampled_views(slice_: Slice, *, most: int, population: int) -> list[t
     """Returns (view id, group id) of the same views, without what statistics need of them."""
     _, rows = _select_sampled(slice_, "v.view_id, v.group_id", most=most, population=population)
     return [(row[0], row[1]) for row in rows]
+
+
+def select_samples_by(
+    slice_: Slice, column: str, populations: Mapping[str, int], *, most: int
+) -> dict[str, ViewSample]:
+    """Returns a sample of at most `most` views for each value of a column of cells `c` or groups `g`, by value.
+
+    `populations` has the values wanted, as text, and how many views each has. One statement.
+    """
+    where, params = where_slice(slice_)
+    below = [bound_of_sample(most, population) for population in populations.values()]
+    found: dict[str, list[tuple[Any, ...]]] = {value: [] for value in populations}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            SAMPLED_BY.format(where=where, value=column), {**params, "values": list(populations), "below": below}
+        )
+        for value, *row in cursor:
+            if len(found[value]) < most:
+                found[value].append(tuple(row))
+    return {
+        value: _sample_rows([row[1:] for row in rows], populations[value], most, not rows or rows[0][0])
+        for value, rows in found.items()
+    }
+
+
+def _sample_rows(
+    rows: Sequence[tuple[Any, ...]], population: int, most: int, has_oldest: bool
+) -> ViewSample:  # Any: rows as the driver types them
+    lengths, columns = _decode(tuple(bytes(row[0]) for row in rows))
+    sample = sample_of_columns(lengths, columns, _facts_of(rows), max(population, len(rows)))
+    return replace(sample, is_complete=len(rows) >= min(population, most) and has_oldest)
 
 
 def _decode(blobs: tuple[bytes, ...]) -> tuple[IntColumn, tuple[IntColumn, ...]]:

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from aggregate.selectors import FunctionRow, FunctionTable, OverviewRow
 from aggregate.selectors.quality import MeasuredRow
-from profcore.stats.estimates import Figure
+from profcore.stats.estimates import Figure, Interval
 from profcore.weights import TimeParts
 
 register = template.Library()
@@ -94,6 +94,24 @@ def interval_as_share(figure: Figure | str | None) -> str:
     if not isinstance(figure, Figure) or figure.ci95 is None:
         return ""
     return f"{share(figure.ci95.low)} to {share(figure.ci95.high)}"
+
+
+@register.filter
+def change_as_time(ms: float) -> str:
+    """Writes a difference in ms with its sign."""
+    return ("−" if ms < 0 else "+") + us_as_time(abs(ms) * 1_000)
+
+
+@register.filter
+def change_interval(interval: Interval) -> str:
+    """Writes the interval of a difference in ms, `+0.5 ms to +12.0 ms`."""
+    return f"{change_as_time(interval.low)} to {change_as_time(interval.high)}"
+
+
+@register.filter
+def q_value(q: float) -> str:
+    """Writes a q-value; what is smaller than anyone needs to know is `< 0.001`."""
+    return f"<{THIN}0.001" if q < 0.001 else f"{q:.3f}"
 
 
 @register.filter

@@ -22,6 +22,7 @@ from aggregate.selectors import (
     select_tree_columns,
 )
 from aggregate.selectors.exports import select_slice_export
+from aggregate.selectors.made_rows import select_members
 from aggregate.selectors.matches import select_matches
 from aggregate.selectors.segments import select_difference_export, select_segmented_export
 from aggregate.selectors.slices import Slice
@@ -287,8 +288,12 @@ def test_what_a_rule_made_is_found_by_its_id_with_no_sums_that_nothing_tells(app
     found = select_func(app.pk, made.id)
     assert found is not None
     assert (found.id, found.label) == (made.id, "React")
-    (row,) = select_census(slice_, made.id, "release").rows
-    assert (row.self_us, row.total_us, row.func_views, row.views) == (70_000, None, None, 3)
+    census = select_census(slice_, made.id, "release")
+    assert [(row.self_us, row.views) for row in census.rows] == [(70_000, 3)]
+    assert census.is_made  # so that nothing is said of its totals and views
+    members = select_members(slice_, str(made.id))
+    assert {row.label for row in members.functions} == {"rRender", "rHooks", "rEffect"}
+    assert sum(row.self_us for row in members.functions) == 70_000
     show(app)
     assert select_func(app.pk, made.id) is None
 

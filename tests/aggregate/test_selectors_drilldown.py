@@ -21,6 +21,7 @@ from aggregate.selectors import (
     select_traces,
     select_views,
 )
+from aggregate.selectors.calls import select_neighbours
 from aggregate.selectors.reading import Reading
 from ingest.models import Project
 from profcore.calltree import picture
@@ -132,6 +133,12 @@ def test_callers_and_callees_count_a_sample_once_under_recursion(shop: Project) 
     assert told("A", "callees") == [("B", 40, 40)]
     assert told("B", "callees") == [("A", 0, 10)]
     assert told("C", "callees") == []
+    found = select_neighbours(Slice(shop.pk), func_id("A"))
+    assert (found.self_us, found.total_us) == (10_000, 50_000)  # that of its own recursion once
+    assert found.callers == select_calls(Slice(shop.pk), func_id("A"), "callers")
+    assert found.callees == select_calls(Slice(shop.pk), func_id("A"), "callees")
+    nowhere = select_neighbours(Slice(shop.pk, releases=("9",)), func_id("A"))
+    assert (nowhere.total_us, nowhere.callers.rows, nowhere.callees.rows) == (0, [], [])
 
 
 def test_a_pruned_tree_says_what_was_pruned(shop: Project) -> None:

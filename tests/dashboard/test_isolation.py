@@ -56,6 +56,7 @@ PAGE_ADDRESSES = [
     "/projects/shop/quality/",
     "/projects/shop/quality/sampled/",
     "/projects/shop/functions/1/",
+    "/projects/shop/functions/1/parts/cost/",
     SETTINGS,
     SETTINGS + "keys/",
     SETTINGS + "routes/",

@@ -102,7 +102,7 @@ def test_a_long_name_is_cut_and_whole_behind_a_click(member: Client, shop: Proje
     name = "x" * 1_000 + "END"
     make_hotspot(make_cell(shop, page="/long", js_us=5), make_func(shop, name), self_us=5, total_us=5)
     page = member.get("/projects/shop/page/?page=/long").content.decode()
-    assert re.search(r"<summary><bdi[^>]*>x{95}…</bdi></summary>", page)
+    assert re.search(r"<a [^>]*><bdi[^>]*>x{95}…</bdi></a><details[^>]*><summary>Whole name</summary>", page)
     assert page.count(name) == 1
 
 
@@ -256,8 +256,14 @@ def test_a_failure_is_a_page_without_details(member: Client, monkeypatch: pytest
 
 def test_pages_beside_the_tabs_have_them_too(client: Client, people: People) -> None:
     client.force_login(people.owner)
-    for address in ("/projects/shop/functions/1/", "/projects/shop/import/"):
-        page = client.get(address).content.decode()
-        assert '<nav class="tabs"' in page, address
-        assert 'href="/projects/shop/tree/"' in page
-        assert 'class="slice-bar"' not in page
+    page = client.get("/projects/shop/import/").content.decode()
+    assert '<nav class="tabs"' in page
+    assert 'href="/projects/shop/tree/"' in page
+    assert 'class="slice-bar"' not in page
+
+
+def test_functions_link_to_their_pages_by_name_within_the_slice(member: Client) -> None:
+    for address in (PAGE + "&release=1.0.0", "/projects/shop/tree/?plain=1&page=/cart&release=1.0.0"):
+        page = member.get(address).content.decode()
+        link = '<a class="function" href="/projects/shop/functions/2/?release=1.0.0&amp;page=/cart">'
+        assert f'{link}<bdi class="name">draw' in page, address

@@ -86,7 +86,7 @@ def page_addresses() -> list[tuple[str, str]]:
     view = View.objects.order_by("-js_us").first()
     assert hotspot is not None
     assert view is not None
-    values: dict[str, object] = {"slug": SLUG, "func_id": hotspot.func_id, "view_id": view.view_id}
+    values: dict[str, object] = {"slug": SLUG, "func_id": hotspot.func_id, "view_id": view.view_id, "part": "cost"}
     addresses = []
     for pattern in urlpatterns:
         if not isinstance(pattern, URLPattern) or not pattern.name or "api/" in str(pattern.pattern):

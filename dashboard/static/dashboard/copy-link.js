@@ -1,13 +1,19 @@
 // Makes a link that opens the slice in the viewer without logging in here, and copies it. The link ends after a while.
 
-const button = document.getElementById("copy-link");
+const BUTTONS = "button[data-links-url]"; // one may come later, with a part of the page
 const statusLine = document.getElementById("open-status");
-if (button && navigator.clipboard) {
-  button.hidden = false;
-  button.addEventListener("click", copyLink);
+const showButtons = (host) => { for (const button of host.querySelectorAll(BUTTONS)) button.hidden = false; };
+
+if (navigator.clipboard) {
+  showButtons(document);
+  document.body.addEventListener("htmx:afterSwap", (event) => showButtons(event.detail.target));
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest(BUTTONS);
+    if (button) copyLink(button);
+  });
 }
 
-async function copyLink() {
+async function copyLink(button) {
   button.disabled = true;
   try {
     const response = await fetch(button.dataset.linksUrl, {

@@ -59,6 +59,7 @@ async function load(fetching) {
   if (trees.down.count < 2 || !answer.nodes.prefix.length) return showEmpty();
   const asked = new URLSearchParams(location.search).get("func");
   chosen = asked === null ? null : trees.down.funcs.findIndex((func) => func.id === asked);
+  if (chosen === -1) facts.textContent = `The function asked for is in no call shown here: it was not seen, or pruned. ${facts.textContent}`;
   tools.hidden = false;
   show();
 }
@@ -171,6 +172,11 @@ function currentTree() {
   return (trees.up ??= turnOver(trees.down));
 }
 
+// The page of a function, in this slice.
+function linkOf(func) {
+  return `${host.dataset.functionsUrl}${encodeURIComponent(func.id)}/${host.dataset.query}`;
+}
+
 function side() {
   return value("width") ?? "head";
 }
@@ -190,7 +196,7 @@ function show() {
     table ??= makeTable(document.getElementById(panels.table), { onSandwich: openSandwich });
     search();
   } else {
-    sandwich ??= makeSandwich(document.getElementById(panels.sandwich), { choose: openSandwich });
+    sandwich ??= makeSandwich(document.getElementById(panels.sandwich), { choose: openSandwich, linkOf });
     search();
   }
 }
@@ -212,7 +218,7 @@ function showGraph(tree) {
 
 function details(node, isSpoken) {
   const totalWord = value("order") === "up" ? "Self time, by this way" : "Total";
-  showDetails(document.getElementById("flame-details"), currentTree(), node, { isSpoken, totalWord, onSandwich: openSandwich });
+  showDetails(document.getElementById("flame-details"), currentTree(), node, { isSpoken, totalWord, onSandwich: openSandwich, linkOf });
 }
 
 function recolour(tree = currentTree()) {
