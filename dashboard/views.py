@@ -17,8 +17,6 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from aggregate.selectors import (
-    TABLE_SORTS,
-    Asked,
     Slice,
     SliceError,
     resolve_slice,
@@ -33,15 +31,14 @@ from aggregate.selectors import (
 from aggregate.selectors.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS
 from dashboard.access import get_visible_project, may_administer, visible_projects
 from dashboard.export_menu import build_export_menu
+from dashboard.function_table import kept_params, read_asked, show_table
 from dashboard.onboarding import build_onboarding
-from dashboard.params import Narrowing, ParamError, read_choice, read_count, read_slice_query
+from dashboard.params import Narrowing, ParamError, read_slice_query
 from dashboard.shell import EVERY_FUNCTION, build_shell, join_pairs, read_page_narrowing
 from ingest.models import Project
 from profcore.stats.summaries import MIN_VIEWS
 
 Page = Callable[..., HttpResponse]
-TOP_FUNCTIONS: Final = 100
-MAX_TOP_FUNCTIONS: Final = 2_000
 MAX_RELEASES: Final = 20  # rows of the project's page; the picker has them all
 MAX_DAYS: Final = 10_000
 SHOWN_DAYS: Final = 60
@@ -128,24 +125,16 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
 def show_page(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
-    sort = read_choice(request.GET, "sort", list(TABLE_SORTS), "self_ms")
-    limit = read_count(request.GET, "limit", default=TOP_FUNCTIONS, high=MAX_TOP_FUNCTIONS)
-    narrowing = read_page_narrowing(request.GET)
-    address = reverse("page", args=[slug])
-    context = {
+    asked, narrowing = read_asked(request.GET), read_page_narrowing(request.GET)
+    table = select_estimated(slice_, replace(asked, categories=narrowing.categories, search=narrowing.search))
+    context = show_table(table, asked, reverse("page", args=[slug]), slice_, narrowing) | {
         "project": project,
         "slice": slice_,
-        "table": select_estimated(
-            slice_, Asked(sort=sort, limit=limit, categories=narrowing.categories, search=narrowing.search)
-        ),
         "status": select_status(project.pk),
         "arrivals": select_arrivals(slice_),
         "export": build_export_menu(project, slice_),
         "min_views": MIN_VIEWS,
         "narrowing": narrowing,
-        "sort": sort,
-        "sort_links": {name: f"{address}?{make_query(slice_, narrowing, sort=name)}" for name in TABLE_SORTS},
-        "more_link": f"{address}?{make_query(slice_, narrowing, sort=sort, limit=str(MAX_TOP_FUNCTIONS))}",
         "back_link": f"{reverse('project', args=[slug])}?{make_query(without_pages(slice_))}",
         "shell": build_shell(
             request,
@@ -154,7 +143,7 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
             "page",
             releases=select_releases(project.pk),
             now=timezone.now(),
-            kept=[("sort", sort)] if sort != "self_ms" else [],
+            kept=kept_params(asked),
         ),
     }
     return render(request, "dashboard/page.html", context)

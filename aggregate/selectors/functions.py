@@ -23,7 +23,14 @@ from profcore.weights import TIME_PART_NAMES, TimeParts
 FUNCTION_SORTS: Final = {
     "self_ms": "t.self_us DESC, t.total_us DESC, t.func_id",
     "total_ms": "t.total_us DESC, t.self_us DESC, t.func_id",
+    "hidden_ms": "t.hidden_us DESC, t.self_us DESC, t.func_id",
     "views": "t.views DESC, t.self_us DESC, t.func_id",
+}
+SORTED_BY: Final = {
+    "self_ms": ("self_us", "total_us"),
+    "total_ms": ("total_us", "self_us"),
+    "hidden_ms": ("hidden_us", "self_us"),
+    "views": ("views", "self_us"),
 }
 SUM_PARTS: Final = ", ".join(f"COALESCE(sum({name}), 0)::bigint AS {name}" for name in TIME_PART_NAMES)
 
@@ -230,9 +237,7 @@ def label_rows(code: Code, rows: Sequence[FunctionRow]) -> Sequence[FunctionRow]
 
 def sort_rows(rows: Sequence[FunctionRow], sort: str) -> list[FunctionRow]:
     """Returns rows in the order the database would give them."""
-    first, second = {"total_ms": ("total_us", "self_us"), "views": ("views", "self_us")}.get(
-        sort, ("self_us", "total_us")
-    )
+    first, second = SORTED_BY[sort]
     return sorted(
         rows, key=lambda row: (-(getattr(row, first) or 0), -getattr(row, second), isinstance(row.id, str), row.id)
     )
