@@ -1,4 +1,4 @@
-"""Code rules: rows of a form, kept in their order, wrong ones told in their row, and previewed by functions and time."""
+"""Code rules: rows of a form, kept in their order, wrong ones told in their row, previewed by functions and time."""
 
 from datetime import UTC, datetime
 from typing import Any
