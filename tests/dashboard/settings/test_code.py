@@ -67,9 +67,11 @@ def test_rows_are_ordered_deleted_and_emptied(owner: Client, shop: Project) -> N
         ("categories", {"category": "library"}, "A rule needs a uri, a source or a name."),
         ("categories", {"category": "library", "uri": "("}, "cannot be read"),
         ("categories", {"category": "library", "uri": "(a+)+"}, "must not repeat what repeats"),
-        ("categories", {"uri": "a"}, "Object missing required field `category`."),
+        ("categories", {"uri": "a"}, "Choose a category."),
         ("parties", {"domain": "https://cdn.example", "owner": "own"}, "Domain must be a host in small letters"),
-        ("parties", {"domain": "cdn.example"}, "Object missing required field `owner`."),
+        ("parties", {"domain": "cdn.example"}, "Say whose it is."),
+        ("parties", {"name": "A CDN"}, "Say which domain."),
+        ("packages", {"name": "@acme/*"}, "Say which folders."),
         ("packages", {"path": "packages/**"}, "Path may have one *"),
     ],
 )
@@ -78,7 +80,7 @@ def test_a_wrong_rule_is_told_in_its_row(
 ) -> None:
     good = {"categories": {"category": "eval", "uri": "x"}, "parties": {"domain": "x.example", "owner": "own"}}
     rows = [good.get(kind, {"path": "libs/*"}), row]
-    response = send(owner, **{kind: rows})
+    response = send(owner, **{kind: rows})  # type: ignore[arg-type]  # by name it could be another argument
     assert response.status_code == 400
     assert sentence in words(response)
     wrong = response.content.decode().partition('<tr class="is-wrong">')[2].partition("</tr>")[0]
@@ -119,6 +121,16 @@ def test_moves_are_of_one_project(shop: Project) -> None:
     found = preview_moves(Slice(cell.project_id), rules)
     assert [(move.after, move.func_count, move.js_us) for move in found.moves] == [("library", 1, 5)]
     assert (found.js_us, found.moved_us) == (5, 5)
+
+
+def test_every_wrong_rule_is_told_at_once_and_a_deleted_one_is_none(owner: Client) -> None:
+    bad: dict[str, list[dict[str, str]]] = {
+        "categories": [{"category": "eval", "uri": "("}],
+        "packages": [{"path": "/"}],
+    }
+    page = send(owner, parties=[{"domain": "x/", "owner": "own"}], **bad).content.decode()  # type: ignore[arg-type]  # as below
+    assert page.count('<tr class="is-wrong">') == 3
+    assert send(owner, packages=[{"path": "/", "DELETE": "on"}]).status_code == 302
 
 
 def test_a_form_without_its_counts_is_refused_and_changes_nothing(owner: Client, shop: Project) -> None:
