@@ -1,9 +1,7 @@
 """Code: a project's word on whose code is whose, and how much time a change of it would move where."""
 
-import re
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from django import forms
 from django.forms import formset_factory
@@ -21,7 +19,6 @@ from profcore.parties import known_parties
 PREVIEW_DAYS: Final = 7  # whose JS time a preview tells: of 100,000 page views a month it takes 0.2 s
 MAX_MOVED: Final = 30  # functions a preview names
 SPARE_ROWS: Final = 2  # empty ones, to add rules without a script
-PLACE: Final = re.compile(r"(\w+)\[(\d+)\](?:\.(\w+))?")
 OWNERS: Final = (("", "–"), ("own", "ours"), ("other", "another’s"))
 
 Rules = dict[str, list[dict[str, str]]]
@@ -30,12 +27,34 @@ Rules = dict[str, list[dict[str, str]]]
 def text_field(label: str, placeholder: str) -> forms.CharField:
     """Makes a short field of a rule."""
     attrs = {"placeholder": placeholder, "spellcheck": "false", "autocomplete": "off", "aria-label": label}
-    return forms.CharField(
-        label=label, required=False, max_length=MAX_TEXT_CHARS, strip=False, widget=forms.TextInput(attrs=attrs)
-    )
+    return forms.CharField(label=label, required=False, max_length=MAX_TEXT_CHARS, widget=forms.TextInput(attrs=attrs))
 
 
-class CategoryRow(SettingsForm):
+class RuleRow(SettingsForm):
+    """One rule, checked by itself, so that each wrong one is told at once. An empty row is none."""
+
+    kind: ClassVar[str]
+    needed: ClassVar[dict[str, str]]  # what a rule cannot do without, and what to say
+
+    def clean(self) -> None:
+        rule = self.filled()
+        missing = {name: words for name, words in self.needed.items() if name not in rule and name not in self.errors}
+        if not rule or self.cleaned_data.get("DELETE"):
+            return
+        for name, words in missing.items():
+            self.add_error(name, words)
+        if self.errors:
+            return
+        try:
+            read_code_rules({self.kind: [rule]})
+        except CodeRuleError as error:
+            self.add_error(None, f"{error.detail[:1].upper()}{error.detail[1:]}.")
+
+
+class CategoryRow(RuleRow):
+    kind = "categories"
+    needed: ClassVar[dict[str, str]] = {"category": "Choose a category."}
+
     category = forms.ChoiceField(
         choices=[("", "–"), *FUNC_CATEGORIES.items()],
         required=False,
@@ -46,13 +65,19 @@ class CategoryRow(SettingsForm):
     name = text_field("Function name is", "track.*")
 
 
-class PartyRow(SettingsForm):
+class PartyRow(RuleRow):
+    kind = "parties"
+    needed: ClassVar[dict[str, str]] = {"domain": "Say which domain.", "owner": "Say whose it is."}
+
     domain = text_field("Domain", "cdn.example")
     owner = forms.ChoiceField(choices=OWNERS, required=False, widget=forms.Select(attrs={"aria-label": "Whose"}))
     name = text_field("What to call it", "Tag vendor")
 
 
-class PackageRow(SettingsForm):
+class PackageRow(RuleRow):
+    kind = "packages"
+    needed: ClassVar[dict[str, str]] = {"path": "Say which folders."}
+
     path = text_field("Folders", "packages/*")
     name = text_field("Package name", "@acme/*")
 
@@ -109,25 +134,14 @@ class CodeForms:
 
     def read(self) -> tuple[Rules, CodeRules] | None:
         """Returns the rules as JSON has them and ready to be used; None, with a word beside it, for a wrong one."""
-        kept: dict[str, Sequence[SettingsForm]] = {kind: rows.kept_forms() for kind, rows in self.rows.items()}
-        rules = {kind: [form.filled() for form in forms_] for kind, forms_ in kept.items()}
+        rules: Rules = {kind: [form.filled() for form in rows.kept_forms()] for kind, rows in self.rows.items()}
         rules["same_funcs"] = self.same.cleaned_data["same_funcs"]
         rules = {kind: each for kind, each in rules.items() if each}
         try:
             return rules, read_code_rules(rules)
-        except CodeRuleError as error:
-            self.blame(error, kept)
+        except CodeRuleError as error:  # each row is fine by itself: it is the overrides
+            self.same.add_error("same_funcs", f"{error.detail[:1].upper()}{error.detail[1:]}.")
             return None
-
-    def blame(self, error: CodeRuleError, kept: dict[str, Sequence[SettingsForm]]) -> None:
-        """Puts a complaint beside its rule."""
-        detail = f"{error.detail[:1].upper()}{error.detail[1:]}."
-        place = PLACE.match(error.field)
-        if place is None or place[1] not in kept:
-            self.same.add_error("same_funcs", detail)
-            return
-        form = kept[place[1]][int(place[2])]
-        form.add_error(place[3] if place[3] in form.fields else None, detail)
 
 
 @settings_page("settings-code")

@@ -1,8 +1,7 @@
 """Source maps: what is uploaded by release, how far its labels are, an upload by hand, and the end of a release's."""
 
 import shlex
-from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django import forms
@@ -34,6 +33,15 @@ class ManyFiles(forms.FileInput):
     allow_multiple_selected = True
 
 
+class ManyFilesField(forms.FileField):
+    """Several files; each is checked as one is."""
+
+    def clean(self, data: Any, initial: Any = None) -> Any:  # Any: as in Django's stubs
+        if not data:
+            return super().clean(None, initial)
+        return [super(ManyFilesField, self).clean(each, initial) for each in data]
+
+
 class UploadForm(SettingsForm):
     release = forms.CharField(
         max_length=200,
@@ -48,7 +56,8 @@ class UploadForm(SettingsForm):
             attrs={"rows": 2, "spellcheck": "false", "placeholder": "https://shop.example/assets/"},
         ),
     )
-    build = forms.FileField(
+    build = ManyFilesField(
+        allow_empty_file=True,
         label="Scripts and their maps",
         help_text="Some .js and .js.map files of one folder, or a whole build as one .tar or .tar.gz.",
         widget=ManyFiles(attrs={"accept": ".js,.mjs,.cjs,.map,.tar,.gz,.tgz"}),
@@ -80,7 +89,7 @@ def take_upload(request: HttpRequest, desk: Desk) -> HttpResponse:
         return show(desk, form, status=400)
     try:
         with upload_turn():
-            report = store_upload(desk.project, form, request.FILES.getlist("build"))
+            report = store_upload(desk.project, form)
     except OthersUpload as error:
         return show(desk, form, status=503, problem=f"{error} Try again in a moment.")
     except UploadError as error:
@@ -94,9 +103,10 @@ def take_upload(request: HttpRequest, desk: Desk) -> HttpResponse:
     return show(desk, UploadForm(), status=status, report=report, release=form.cleaned_data["release"])
 
 
-def store_upload(project: Project, form: UploadForm, files: "Sequence[UploadedFile[bytes]]") -> UploadReport:
+def store_upload(project: Project, form: UploadForm) -> UploadReport:
     """Stores the files of a form: an archive, or some of one folder. Raises as `store_build` and `open_archive` do."""
     release, prefixes = form.cleaned_data["release"], read_lines(form.cleaned_data["url_prefix"])
+    files: list[UploadedFile[Any]] = form.cleaned_data["build"]  # Any: as in Django's stubs
     first = files[0].file
     if len(files) == 1 and first is not None and (files[0].name or "").endswith(ARCHIVE_ENDINGS):
         with open_archive(first) as members:

@@ -60,7 +60,7 @@ def test_roles_change_but_the_last_admins(owner: Client, shop: Project) -> None:
 
 def test_a_member_is_removed_after_a_question_and_finds_nothing_any_more(owner: Client, member: Client) -> None:
     address = f"members/{id_of('member')}/remove/"
-    assert "Tokens and links to profiles go on" in read(owner, address)
+    assert "Tokens go on: they are the project’s." in read(owner, address)
     assert member.get(SETTINGS).status_code == 200
     assert "member is no member any more." in follow(owner, address)
     assert member.get(SETTINGS).status_code == 404
