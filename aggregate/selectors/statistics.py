@@ -69,6 +69,7 @@ def compare_slices(
     """Compares two slices of one project by identity across releases (`profcore.identity`), or by group of funcs.
 
     `group_by` is `function` or one of `GROUPINGS`; files are told apart without the content hash in their names.
+    Where the sides name device classes and have none in common, these are what is compared, and no stratum.
     Raises `NoTotalsError` for totals of groups.
     """
     code = select_code(base.project_id)
@@ -93,7 +94,8 @@ def compare_slices(
                 shown.append(row)
             numbers.append(index[identity])
         grouped.append(group_funcs(sample, numbers, known_totals_alone=group_by == "function"))
-    return SliceComparison(compare(grouped[1], grouped[0], measure=measure), shown)
+    by_device = not (base.devices and head.devices) or bool(set(base.devices) & set(head.devices))
+    return SliceComparison(compare(grouped[1], grouped[0], measure=measure, by_device=by_device), shown)
 
 
 def _split(sample: ViewSample, code: Code) -> tuple[ViewSample, list[tuple[str, int]]]:
