@@ -19,6 +19,7 @@ TABS: Final = (
     ("project", "Overview", True),
     ("page", "Functions", True),
     ("tree", "Flame graph", True),
+    ("compare", "Compare", True),
 )
 PRESETS: Final = (("Last 24 hours", timedelta(days=1)), ("7 days", timedelta(days=7)), ("30 days", timedelta(days=30)))
 MAX_CHOICES: Final = 500  # of one field, beside those that are chosen; an address may name any
@@ -66,7 +67,8 @@ class Preset:
 class SliceBar:
     """The bar's fields; `kept` are parameters that are no part of it and go along, such as the order of a table.
 
-    `start` and `end` are None where they are open, or where the slice has several spans of time.
+    `start` and `end` are None where they are open, or where the slice has several spans of time. Without `has_time` or
+    `has_tags` the page has no place for that field.
     """
 
     fields: Sequence[ChoiceField]
@@ -78,6 +80,8 @@ class SliceBar:
     kept: Sequence[tuple[str, str]]
     clear_link: str
     is_everything: bool
+    has_time: bool = True
+    has_tags: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 from dashboard import (
     api,
     code,
+    compare,
     comparing,
     drilldown,
     importing,
@@ -32,6 +33,9 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/page/", views.show_page, name="page"),
     path("projects/<slug:slug>/functions/<str:func_id>/", sources.show_function, name="function"),
     path("projects/<slug:slug>/tree/", tree.show_tree, name="tree"),
+    path("projects/<slug:slug>/compare/", compare.show_compare, name="compare"),
+    path("projects/<slug:slug>/compare/table/", compare.show_compared, name="compare-table"),
+    path("projects/<slug:slug>/compare/csv/", compare.download_compared, name="compare-csv"),
     path("projects/<slug:slug>/import/", importing.show_import, name="import"),
     path(PROJECT_API + "status", api.StatusView.as_view(), name="api-status"),
     path(PROJECT_API + "releases", api.ReleasesView.as_view(), name="api-releases"),

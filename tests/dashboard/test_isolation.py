@@ -48,6 +48,9 @@ PAGE_ADDRESSES = [
     "/projects/shop/page/?page=/cart",
     "/projects/shop/tree/?plain=1",
     "/projects/shop/functions/1/",
+    "/projects/shop/compare/",
+    "/projects/shop/compare/table/?base_release=1.0.0&head_release=2.0.0",
+    "/projects/shop/compare/csv/?base_release=1.0.0&head_release=2.0.0",
 ]
 ADMIN_ADDRESSES = ["/projects/shop/import/"]
 OPEN_ADDRESSES = {"api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None}
