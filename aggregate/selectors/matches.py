@@ -1,6 +1,6 @@
 """Functions that a new release seems to have moved or renamed: offered as matches, never taken for one unasked."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -36,12 +36,19 @@ def select_matches(base: Slice, head: Slice) -> Sequence[FuncMatch]:
     ]
     gone = {row_id: row for row_id, row in sides[0].items() if row_id not in sides[1]}
     came = {row_id: row for row_id, row in sides[1].items() if row_id not in sides[0]}
+    matches = match_rows(gone, came)
+    return sorted(matches, key=lambda match: -(match.gone.self_us + match.came.self_us))[:MAX_MATCHES]
+
+
+def match_rows(gone: Mapping[RowId, FunctionRow], came: Mapping[RowId, FunctionRow]) -> list[FuncMatch]:
+    """Returns the matches among functions that are gone and that came, each by its id; unmapped ones have none."""
+    gone, came = dict(gone), dict(came)
     matches: list[FuncMatch] = []
     reasons: tuple[tuple[Reason, Callable[[FunctionRow], Hashable | None]], ...] = (("body", _body), ("name", _name))
     for reason, key_of in reasons:
         for old, new in _pair(gone, came, key_of):
             matches.append(FuncMatch(gone.pop(old), came.pop(new), reason))
-    return sorted(matches, key=lambda match: -(match.gone.self_us + match.came.self_us))[:MAX_MATCHES]
+    return matches
 
 
 def _body(row: FunctionRow) -> Hashable | None:

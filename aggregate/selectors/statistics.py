@@ -70,6 +70,7 @@ def compare_slices(
     """Compares two slices of one project by identity across releases (`profcore.identity`), or by group of funcs.
 
     `group_by` is `function` or one of `GROUPINGS`; files are told apart without the content hash in their names.
+    Where the sides name device classes and have none in common, these are what is compared, and no stratum.
     Raises `NoTotalsError` for totals of groups.
     """
     code = select_code(base.project_id, as_stored=base.as_stored or group_by != "function")
@@ -94,7 +95,9 @@ def compare_slices(
                 shown.append(row)
             numbers.append(index[identity])
         grouped.append(group_funcs(sample, numbers, known_totals_alone=group_by == "function"))
-    return SliceComparison(compare(grouped[1], grouped[0], measure=measure), shown, len(code.display))
+    by_device = not (base.devices and head.devices) or bool(set(base.devices) & set(head.devices))
+    found = compare(grouped[1], grouped[0], measure=measure, by_device=by_device)
+    return SliceComparison(found, shown, len(code.display))
 
 
 def _split(sample: ViewSample, code: Code) -> tuple[ViewSample, list[tuple[str, int]]]:

@@ -1,8 +1,8 @@
 """Two samples of views compared: which funcs cost more than before, by how much, and how sure that is.
 
-Everything is stratified by device class. The difference is of means in ms a view, standardised directly to the device
-mix of both samples together; whether it is a change at all is decided by ranks, which do not care that a few slow
-views hold most of the time.
+Everything is stratified by device class, unless classes are what is compared. The difference is of means in ms a view,
+standardised directly to the device mix of both samples together; whether it is a change at all is decided by ranks,
+which do not care that a few slow views hold most of the time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from profcore.stats.estimates import (
     effective_views,
 )
 from profcore.stats.ranks import RankRows, rank_test
-from profcore.stats.standardised import ClassSums, Side, crude_means, standardise
+from profcore.stats.standardised import ClassSums, Side, crude_means, device_mix, standardise
 from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align
 
 Status = Literal["changed", "new", "gone"]
@@ -88,6 +88,11 @@ class Comparison:
     With `is_too_few` there are none: a side has too few (effective) views in device classes that both
     have. `left_out_views` are views of classes that only one side has (or with a single view). `overall` is the change
     of the views' whole time by the same measure, with `func_id` -1 and a q that is its p; None for the measure `total`.
+
+    `device_mix` has each common class's code and its share of the mix that differences are taken at, () where device
+    classes are what is compared. `is_weighted` where sample rates differ, not `is_complete` where contributions of some
+    views have expired. `base_effective` and `head_effective` are how many views of one weight are worth as much, of
+    those that are compared.
     """
 
     measure: Measure
@@ -100,6 +105,11 @@ class Comparison:
     clipped_views: int
     overall: Difference | None
     functions: tuple[Difference, ...]
+    device_mix: tuple[tuple[int, float], ...] = ()
+    is_weighted: bool = False
+    is_complete: bool = True
+    base_effective: float = 0.0
+    head_effective: float = 0.0
 
     @property
     def increases(self) -> tuple[Difference, ...]:
@@ -118,26 +128,33 @@ def compare(
     measure: Measure = "self+hidden",
     min_views: int = MIN_COMPARED_VIEWS,
     known: tuple[KnownClasses, KnownClasses] | None = None,
+    by_device: bool = True,
 ) -> Comparison:
     """Compares two samples over the same kind of func ids (map them to identities across releases first).
 
     Samples without funcs (`sample_of_times`) are compared by their views' whole time alone. With `known`, of base and
     head, means of that are those of all views, and their intervals as narrow as so many views make them; it is put
-    aside where sample rates differ within a side.
+    aside where sample rates differ within a side. Without `by_device` all device classes are one stratum, for samples
+    whose classes are the question; nothing is `known` of that one.
     """
     base, head = align(base, head)
     weights = [clip_weights(sample.weight) for sample in (base, head)]
-    stratum, strata = _strata(base.facts.device_class, head.facts.device_class)
+    classes = [each.facts.device_class for each in (base, head)]
+    if not by_device:
+        classes = [np.zeros_like(each) for each in classes]
+    stratum, shared = _strata(classes[0], classes[1])
     kept = [int(np.count_nonzero(codes >= 0)) for codes in stratum]
     effective = [effective_views(weight[codes >= 0]) for (weight, _), codes in zip(weights, stratum, strict=True)]
     is_too_few = min(effective) < min_views
     functions: tuple[Difference, ...] = ()
     overall = None
+    mix: list[float] = []
     if not is_too_few:
         sides = tuple(_Views(*parts) for parts in zip((base, head), (w for w, _ in weights), stratum, strict=True))
-        functions = _compare_funcs(sides[0], sides[1], measure, strata) if base.func_count else ()
-        classes = _known_by_stratum(base, head, stratum, strata, known)
-        overall = None if measure == "total" else _compare_whole(sides[0], sides[1], measure, strata, classes)
+        mix = device_mix(sides[0].whole("self", ()), sides[1].whole("self", ()), len(shared)).tolist()
+        functions = _compare_funcs(sides[0], sides[1], measure, len(shared)) if base.func_count else ()
+        by_class = _known_by_stratum(base, head, stratum, len(shared), known if by_device else None)
+        overall = None if measure == "total" else _compare_whole(sides[0], sides[1], measure, len(shared), by_class)
     return Comparison(
         measure=measure,
         base_views=base.views,
@@ -149,16 +166,21 @@ def compare(
         clipped_views=sum(clipped for _, clipped in weights),
         overall=overall,
         functions=functions,
+        device_mix=tuple(zip(shared, mix, strict=False)) if by_device else (),
+        is_weighted=len(np.unique(np.concatenate([base.weight, head.weight]))) > 1,
+        is_complete=base.is_complete and head.is_complete,
+        base_effective=effective[0],
+        head_effective=effective[1],
     )
 
 
-def _strata(base: IntColumn, head: IntColumn) -> tuple[tuple[IntColumn, IntColumn], int]:
-    """Numbers the device classes that both sides have; views of others get -1."""
+def _strata(base: IntColumn, head: IntColumn) -> tuple[tuple[IntColumn, IntColumn], list[int]]:
+    """Numbers the device classes that both sides have, and returns them; views of others get -1."""
     classes = np.intersect1d(base, head)
     shared = [code for code in classes.tolist() if min(np.sum(base == code), np.sum(head == code)) >= MIN_CLASS_VIEWS]
     number = {code: index for index, code in enumerate(shared)}
     codes = [np.array([number.get(code, -1) for code in side.tolist()], dtype=np.int64) for side in (base, head)]
-    return (codes[0], codes[1]), len(shared)
+    return (codes[0], codes[1]), shared
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def standardise(base: Side, head: Side, funcs: int, strata: int) -> tuple[Floats
     The bounds are put together from those of both means (Zou and Donner's "method of variance estimates recovery"): the
     skewness of a difference cannot be estimated well, since what it is made of nearly cancels.
     """
-    mix = _device_mix(base, head, strata)
+    mix = device_mix(base, head, strata)
     base_mean, base_low, base_high = _standard_mean(base, funcs, mix)
     head_mean, head_low, head_high = _standard_mean(head, funcs, mix)
     delta = head_mean - base_mean
@@ -82,7 +82,7 @@ def _standard_mean(side: Side, funcs: int, mix: Floats) -> tuple[Floats, Floats,
     return mean, np.where(variance > 0, low, mean), np.where(variance > 0, high, mean)
 
 
-def _device_mix(base: Side, head: Side, strata: int) -> Floats:
+def device_mix(base: Side, head: Side, strata: int) -> Floats:
     """Returns the share of each class: the mean of both sides' mixes, so that the larger sample does not decide it."""
     mixes = []
     for side in (base, head):

@@ -9,7 +9,7 @@ const words = (status) => {
 };
 
 const fail = (event, status) => {
-  const part = event.detail.elt;
+  const part = event.detail.target ?? event.detail.elt; // a link may have asked for it
   part.removeAttribute("aria-busy");
   const line = document.createElement("p");
   line.className = "problem part-problem";

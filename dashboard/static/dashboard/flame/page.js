@@ -113,7 +113,7 @@ function recall() {
     const select = tools.querySelector(`select[name=${name}]`);
     if (!choices.includes(kept)) continue;
     if (select) {
-      if (!host.dataset.base && select.querySelector(`[value=${kept}]`)) select.value = kept;
+      if (!host.dataset.isCompared && select.querySelector(`[value=${kept}]`)) select.value = kept;
     } else tools.querySelector(`[name=${name}][value=${kept}]`).checked = true;
   }
 }
