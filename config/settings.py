@@ -71,6 +71,8 @@ TEMPLATES = [
         },
     }
 ]
+PASSWORD_RESET_TIMEOUT = 3 * 86_400  # s, a link by which somebody opens an account: over a weekend
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000  # of a form: that of code rules has 2,700 at their limits
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "projects"
 LOGOUT_REDIRECT_URL = "login"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
@@ -62,8 +63,8 @@ def find_unreached(rules: Sequence[str]) -> dict[int, int]:
     return found
 
 
-def _covers(template: list[str], segments: list[str], *, is_open: bool) -> bool:
-    if template[-1:] == ["*"]:
+def _covers(template: Sequence[str], segments: Sequence[str], *, is_open: bool) -> bool:
+    if template and template[-1] == "*":
         template = template[:-1]
         segments = segments[: -1 if is_open else None]
         if len(segments) < len(template):
@@ -118,8 +119,9 @@ def fits_rule(segments: Sequence[str], rule: str) -> bool:
     )
 
 
-def _segments_of(rule: str) -> list[str]:
-    return [segment for segment in rule.split("/") if segment]
+@lru_cache(maxsize=10_000)  # rules of some projects: each path is held against all of its project's
+def _segments_of(rule: str) -> tuple[str, ...]:
+    return tuple(segment for segment in rule.split("/") if segment)
 
 
 def clean_page(page: str) -> str:

@@ -50,13 +50,14 @@ def show_general(desk: Desk) -> HttpResponse:
     project = desk.project
     stored = {"name": project.name, "source_link_template": project.source_link_template}
     form = GeneralForm(desk.request.POST if desk.has_posted else None, initial=stored)
-    if desk.has_posted and form.is_valid() and "try" not in desk.request.POST:
+    is_trial = "try" in desk.request.POST  # also while somebody types: what is not done yet is no error
+    if desk.has_posted and form.is_valid() and not is_trial:
         return save(desk, form)
     template = form.cleaned_data.get("source_link_template", "") if form.is_bound else project.source_link_template
     found = select_example_source(project.pk)
     return desk.show(
         "general",
-        status=400 if form.is_bound and form.errors else 200,
+        status=400 if form.is_bound and form.errors and not is_trial else 200,
         form=form,
         example=found or MADE_UP,
         is_made_up=found is None,

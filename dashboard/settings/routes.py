@@ -1,17 +1,19 @@
 """Page routes: which addresses are one page, and what a change of the rules would call the pages known now."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django import forms
 from django.http import HttpResponse
 
-from aggregate.selectors.route_previews import preview_routes
+from aggregate.selectors.route_previews import preview_addresses, preview_routes
 from dashboard.settings.forms import SettingsForm, read_lines
 from dashboard.settings.frame import Desk, settings_page
 from ingest.keys import CACHE_S
 from ingest.projects import MAX_ROUTE_RULES, change_route_rules
 from profcore.routes import MAX_ROUTE_CHARS, RouteRuleError, check_rule, find_unreached
 
+ADDRESS_DAYS: Final = 2  # of which raw traces are looked at: few daily partitions
 MAX_SHOWN: Final = 200  # pages that would be renamed; the rest is counted
 
 
@@ -62,7 +64,10 @@ def show_routes(desk: Desk) -> HttpResponse:
                 f"The rules are saved. They hold within {CACHE_S:.0f} seconds, for what arrives from then."
             )
         preview = preview_routes(desk.project.pk, rules)
+        since = datetime.now(UTC) - timedelta(days=ADDRESS_DAYS)
         context |= {
+            "addresses": preview_addresses(desk.project.pk, desk.project.route_rules, rules, since=since),
+            "address_days": ADDRESS_DAYS,
             "preview": preview,
             "renamed": preview.renamed[:MAX_SHOWN],
             "unreached": [(rules[later], rules[earlier]) for later, earlier in find_unreached(rules).items()],

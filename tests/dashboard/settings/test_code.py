@@ -10,7 +10,7 @@ from django.test import Client
 from aggregate.selectors.previews import preview_moves
 from aggregate.selectors.slices import Slice
 from ingest.models import Project
-from profcore.code_rules import read_code_rules
+from profcore.code_rules import MAX_RULES, read_code_rules
 from tests.builders import make_cell, make_func, make_hotspot, make_project
 from tests.dashboard.settings.conftest import SETTINGS, read, words
 
@@ -21,7 +21,7 @@ def send(client: Client, *, same: str = "", preview: bool = False, **rows: list[
     """Posts the form with rows by kind, and as a browser does, an empty one behind them."""
     fields: dict[str, Any] = {"same_funcs": same} | ({"preview": "1"} if preview else {})
     for kind in KINDS:
-        given = [*rows.get(kind, []), {}]
+        given = [*rows.get(kind, []), {}][:MAX_RULES]
         fields |= {f"{kind}-TOTAL_FORMS": len(given), f"{kind}-INITIAL_FORMS": 0}
         fields |= {f"{kind}-{at}-{name}": value for at, row in enumerate(given) for name, value in row.items()}
     return client.post(SETTINGS + "code/", fields)  # type: ignore[return-value]  # the client's own response
@@ -131,6 +131,18 @@ def test_every_wrong_rule_is_told_at_once_and_a_deleted_one_is_none(owner: Clien
     page = send(owner, parties=[{"domain": "x/", "owner": "own"}], **bad).content.decode()  # type: ignore[arg-type]  # as below
     assert page.count('<tr class="is-wrong">') == 3
     assert send(owner, packages=[{"path": "/", "DELETE": "on"}]).status_code == 302
+
+
+def test_as_many_rules_as_there_may_be_are_taken(owner: Client, shop: Project) -> None:
+    category = {"category": "eval", "source": "b", "name": "c"}
+    many: dict[str, list[dict[str, str]]] = {
+        "categories": [category | {"uri": f"a{n}", "ORDER": str(n)} for n in range(MAX_RULES)],
+        "parties": [{"domain": f"d{n}.example", "owner": "other", "name": "e"} for n in range(MAX_RULES)],
+        "packages": [{"path": f"libs/{n}", "name": "f"} for n in range(MAX_RULES)],
+    }
+    assert send(owner, **many).status_code == 302  # type: ignore[arg-type]  # by name it could be another argument
+    assert len(Project.objects.get(pk=shop.pk).code_rules["packages"]) == MAX_RULES
+    read(owner, "code/")
 
 
 def test_a_form_without_its_counts_is_refused_and_changes_nothing(owner: Client, shop: Project) -> None:

@@ -23,6 +23,9 @@ def test_the_link_is_shown_by_a_made_up_function_before_it_is_saved(owner: Clien
     response = send(owner, "", name="The shop", source_link_template=TEMPLATE, **{"try": "1"})
     assert "A made-up function, defined in src/cart/total.ts:12:17" in words(response)
     assert 'href="https://git.example/1.4.0/src/cart/total.ts#L12"' in response.content.decode()
+    half_typed = send(owner, "", name="The shop", source_link_template="https://git.example/{pa", **{"try": "1"})
+    assert half_typed.status_code == 200
+    assert "No link can be made of that yet." in words(half_typed)
     assert Project.objects.get(pk=shop.pk).source_link_template == ""
 
 
