@@ -18,6 +18,7 @@ from dashboard import (
     sourcemaps,
     sources,
     tree,
+    view_timeline,
     views,
 )
 
@@ -51,6 +52,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "calltree", drilldown.CallTreeView.as_view(), name="api-calltree"),
     path(PROJECT_API + "flamegraph", drilldown.FlameGraphView.as_view(), name="api-flamegraph"),
     path(PROJECT_API + "views", drilldown.ViewsView.as_view(), name="api-views"),
+    path(PROJECT_API + "views/<str:view_id>/timeline", view_timeline.TimelineView.as_view(), name="api-timeline"),
     path(PROJECT_API + "traces", drilldown.TracesView.as_view(), name="api-traces"),
     path(PROJECT_API + "traces/<str:ref>", drilldown.TraceView.as_view(), name="api-trace"),
     path(PROJECT_API + "traces/<str:ref>/raw", drilldown.RawTraceView.as_view(), name="api-raw-trace"),

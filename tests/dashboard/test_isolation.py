@@ -10,7 +10,7 @@ from dashboard import urls
 from ingest.models import ApiToken, Membership, Project
 from ingest.services import create_token
 from tests.builders import make_project
-from tests.dashboard.conftest import People
+from tests.dashboard.conftest import VIEW_ID, People
 
 API = "/api/v1/projects/shop/"
 TRACE = "0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11"
@@ -49,6 +49,7 @@ PAGE_ADDRESSES = [
     "/projects/shop/tree/?plain=1",
     "/projects/shop/functions/1/",
 ]
+TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: test_api_timeline
 ADMIN_ADDRESSES = ["/projects/shop/import/"]
 OPEN_ADDRESSES = {"api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None}
 
@@ -63,6 +64,7 @@ def test_every_address_that_names_a_project_is_tried_here() -> None:
             *JOB_ADDRESSES,
             RAW_ADDRESS,
             CODE_PREVIEW_ADDRESS,
+            TIMELINE_ADDRESS,
         ]
     }
     assert tried | OPEN_ADDRESSES == {pattern.name for pattern in urls.urlpatterns}
