@@ -45,6 +45,12 @@ class ExportMenu:
     downloads: Sequence[Download]
 
 
+def make_profile_url(project: Project, slice_: Slice) -> str:
+    """Returns where a slice's profile for the Firefox Profiler is, packed."""
+    query = urlencode([*slice_.params(), ("format", FIREFOX.name), ("compress", "gzip")], safe="/:")
+    return f"{reverse('api-profile', args=[project.slug])}?{query}"
+
+
 def build_export_menu(
     project: Project, slice_: Slice, *, base: Sequence[str] = (), head: Sequence[str] = ()
 ) -> ExportMenu:

@@ -19,6 +19,7 @@ TABS: Final = (
     ("project", "Overview", True),
     ("page", "Functions", True),
     ("tree", "Flame graph", True),
+    ("views", "Views", True),
 )
 PRESETS: Final = (("Last 24 hours", timedelta(days=1)), ("7 days", timedelta(days=7)), ("30 days", timedelta(days=30)))
 MAX_CHOICES: Final = 500  # of one field, beside those that are chosen; an address may name any

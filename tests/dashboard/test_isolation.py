@@ -48,6 +48,10 @@ PAGE_ADDRESSES = [
     "/projects/shop/page/?page=/cart",
     "/projects/shop/tree/?plain=1",
     "/projects/shop/functions/1/",
+    "/projects/shop/views/",
+    "/projects/shop/views/list/",
+    f"/projects/shop/views/{VIEW_ID}/",
+    f"/projects/shop/views/{VIEW_ID}/functions/",
 ]
 TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: test_api_timeline
 ADMIN_ADDRESSES = ["/projects/shop/import/"]

@@ -5,14 +5,15 @@
 const ASK_EVERY_MS = 250;
 const PATIENCE_MS = 30_000;
 
-const button = document.getElementById("open-profile");
 const statusLine = document.getElementById("open-status");
-if (button) {
-  button.hidden = false;
-  button.addEventListener("click", openProfile);
-}
+document.getElementById("open-profile")?.removeAttribute("hidden");
+// One for the page's slice, and in lists one a row; rows may come later than this script.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("#open-profile, .open-profile");
+  if (button) openProfile(button);
+});
 
-async function openProfile() {
+async function openProfile(button) {
   const { viewerOrigin, profileUrl, profileName } = button.dataset;
   const address = `${viewerOrigin}/from-post-message/calltree/?profileName=${encodeURIComponent(profileName)}`;
   // At once, while this is still the person's click: later, the browser would take it for a pop-up.
