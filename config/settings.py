@@ -305,6 +305,14 @@ EXPORT_LINK_DEFAULT_S = read_int("FIELDFLAME_EXPORT_LINK_DEFAULT_S", 3_600, low=
 EXPORT_LINK_MAX_S = read_int("FIELDFLAME_EXPORT_LINK_MAX_S", 30 * 86_400, low=60)
 # Views one answer decodes the contributions of: some 30 µs and 400 bytes each.
 READ_MAX_VIEWS = read_int("FIELDFLAME_READ_MAX_VIEWS", 20_000, low=1)
+# Views that a list puts in order, by the parts of time in their rows: 60 ms for 100,000 (2 shared cores, 2026-11). Of a
+# slice with more, those of a uniform sample of VIEW_LIST_SAMPLE, which an index finds in as much time.
+VIEW_LIST_MAX_VIEWS = read_int("FIELDFLAME_VIEW_LIST_MAX_VIEWS", 200_000, low=1)
+VIEW_LIST_SAMPLE = 10_000
+# Samples of one view that its timeline sends: half an hour at 10 ms, 5 MB before it is packed.
+TIMELINE_MAX_SAMPLES = read_int("FIELDFLAME_TIMELINE_MAX_SAMPLES", 200_000, low=1)
+# Raw traces in which a page looks for vitals, tags and browsers of the views it shows: expanded bytes of them all, 40 ms.
+FACTS_MAX_BYTES = 16 * 2**20
 # Raw traces one answer folds while a web thread waits: 0.5 ms each for recorded ones, 7 ms for heavy ones (bench core).
 READ_MAX_RAW_TRACES = read_int("FIELDFLAME_READ_MAX_RAW_TRACES", 500, low=1)
 READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # and their expanded bytes

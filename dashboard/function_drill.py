@@ -78,15 +78,10 @@ def _view_rows(question: FunctionQuestion, rows: Sequence[ViewRow]) -> list[Cont
             "at": min((trace.view_started_at for trace in row.traces), default=row.view.bucket_at),
             "device": DEVICE_CLASSES[row.view.device],
             "browser": BROWSERS[row.view.browser],
-            "link": link_of_view(question.project.slug, str(row.view.view_id)),
+            "link": reverse("view", args=[question.project.slug, row.view.view_id]),
             "profile_url": f"{profile}?view={row.view.view_id}&format={FIREFOX.name}&compress=gzip"
             if row.traces and all(trace.trace_id for trace in row.traces)
             else None,
         }
         for row in rows
     ]
-
-
-def link_of_view(slug: str, view_id: str) -> str:
-    """Returns the address of one page view's page."""
-    return f"{reverse('project', args=[slug])}views/{view_id}/"

@@ -22,6 +22,7 @@ TABS: Final = (
     ("page", "Functions", True),
     ("tree", "Flame graph", True),
     ("compare", "Compare", True),
+    ("views", "Views", True),
     ("quality", "Quality", True),
     ("settings", "Settings", False),
 )

@@ -25,6 +25,9 @@ from dashboard import (
     sources,
     tree,
     trends,
+    view_list,
+    view_page,
+    view_timeline,
     views,
 )
 from dashboard.settings import urls as settings_urls
@@ -50,6 +53,10 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/compare/", compare.show_compare, name="compare"),
     path("projects/<slug:slug>/compare/table/", compare.show_compared, name="compare-table"),
     path("projects/<slug:slug>/compare/csv/", compare.download_compared, name="compare-csv"),
+    path("projects/<slug:slug>/views/", view_list.show_views, name="views"),
+    path("projects/<slug:slug>/views/list/", view_list.show_view_list, name="views-list"),
+    path("projects/<slug:slug>/views/<str:view_id>/", view_page.show_view, name="view"),
+    path("projects/<slug:slug>/views/<str:view_id>/functions/", view_page.show_view_functions, name="view-functions"),
     path("projects/<slug:slug>/quality/", quality.show_quality, name="quality"),
     path("projects/<slug:slug>/quality/sampled/", quality.show_sampled, name="quality-sampled"),
     path("projects/<slug:slug>/import/", importing.show_import, name="import"),
@@ -76,6 +83,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT_API + "calltree", drilldown.CallTreeView.as_view(), name="api-calltree"),
     path(PROJECT_API + "flamegraph", drilldown.FlameGraphView.as_view(), name="api-flamegraph"),
     path(PROJECT_API + "views", drilldown.ViewsView.as_view(), name="api-views"),
+    path(PROJECT_API + "views/<str:view_id>/timeline", view_timeline.TimelineView.as_view(), name="api-timeline"),
     path(PROJECT_API + "traces", drilldown.TracesView.as_view(), name="api-traces"),
     path(PROJECT_API + "traces/<str:ref>", drilldown.TraceView.as_view(), name="api-trace"),
     path(PROJECT_API + "traces/<str:ref>/raw", drilldown.RawTraceView.as_view(), name="api-raw-trace"),

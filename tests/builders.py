@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any
-from uuid import NAMESPACE_OID, uuid4, uuid5
+from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
 
 from django.db import connection
 from django.db.models import F
@@ -171,12 +171,13 @@ def make_receipt(
     state: Receipt.State = Receipt.State.FOLDED,
     age: timedelta = timedelta(minutes=1),
     interval_us: int = 10_000,
+    view_id: UUID | None = None,
 ) -> Receipt:
-    """Makes the receipt of a trace that came `age` ago."""
+    """Makes the receipt of a trace that came `age` ago, of a view of its own if none is named."""
     received_at = datetime.now(UTC) - age
     receipt = Receipt.objects.create(
         project=project,
-        view_id=uuid4(),
+        view_id=view_id or uuid4(),
         seq=0,
         group_id=make_group(project, release, page).id,
         received_at=received_at,

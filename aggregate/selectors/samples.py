@@ -65,7 +65,7 @@ def select_view_sample(slice_: Slice, *, most: int | None = None, population: in
     order of sample key; views whose rows have expired are missing.
     """
     most = settings.STATISTICS_MAX_VIEWS if most is None else most
-    population, rows = _select_sampled(slice_, f"v.contribution, {FACTS}", most=most, population=population)
+    population, rows = select_sampled(slice_, f"v.contribution, {FACTS}", most=most, population=population)
     blobs = tuple(bytes(row[0]) for row in rows)
     is_small = sum(map(len, blobs)) <= settings.DECODED_SAMPLE_MAX_BYTES
     lengths, columns = _remember_decoded(blobs) if is_small else _decode(blobs)
@@ -76,7 +76,7 @@ def select_view_sample(slice_: Slice, *, most: int | None = None, population: in
 
 def select_sampled_views(slice_: Slice, *, most: int, population: int) -> list[tuple[UUID, int]]:
     """Returns (view id, group id) of the same views, without what statistics need of them."""
-    _, rows = _select_sampled(slice_, "v.view_id, v.group_id", most=most, population=population)
+    _, rows = select_sampled(slice_, "v.view_id, v.group_id", most=most, population=population)
     return [(row[0], row[1]) for row in rows]
 
 
@@ -129,13 +129,18 @@ def select_marker_sample(slice_: Slice, *, most: int | None = None) -> ViewSampl
     A marker's self time is that of the samples which carried it; shares are of all marked time. How many such views the
     slice has is not known without a look at all of them: `population` counts those of the sample.
     """
-    _, rows = _select_sampled(slice_, f"v.marker_us, {FACTS}", most=most, more="AND v.marker_us IS NOT NULL")
+    _, rows = select_sampled(slice_, f"v.marker_us, {FACTS}", most=most, more="AND v.marker_us IS NOT NULL")
     return sample_of_table([row[0] for row in rows], _facts_of(rows))
 
 
-def _select_sampled(
+def select_sampled(
     slice_: Slice, columns: str, *, most: int | None, population: int | None = None, more: str = ""
 ) -> tuple[int, list[tuple[Any, ...]]]:  # Any: rows as the driver types them
+    """Returns how many views a slice has, and some columns of those first in the uniform order, at most `most`.
+
+    `columns` and `more`, a condition, are over views `v` and their cells `c`, which have their release. The last column
+    of each row tells whether no views have expired. One statement, or two where the population is not given.
+    """
     most = settings.STATISTICS_MAX_VIEWS if most is None else most
     where, params = where_slice(slice_)
     with connection.cursor() as cursor:

@@ -25,7 +25,7 @@ VIEW_ORDERS: Final = ("typical", "worst", "random")
 TRACE_REF: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([0-9]{1,9}))?", re.IGNORECASE)
 COLUMNS: Final = """t.trace_id, r.view_id, r.seq, g.release, g.page, r.received_at, r.view_started_at, r.device_class,
 r.browser, r.requested_interval_us, r.interval_us, r.measured_interval_us, coalesce(r.sample_rate, 1), r.isolated,
-r.end_reason, r.body_bytes, r.state, r.reason, r.path, r.detail"""
+r.end_reason, r.body_bytes, r.state, r.reason, r.path, r.detail, r.fold_version"""
 FROM_RECEIPTS: Final = """FROM ingest_receipt r JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
 LEFT JOIN ingest_rawtrace t ON t.project_id = r.project_id AND t.view_id = r.view_id AND t.seq = r.seq
      AND t.received_at = r.received_at"""
@@ -55,6 +55,7 @@ class TraceRow:
     reason: str | None
     path: str | None
     detail: str | None
+    fold_version: int | None
 
     @property
     def ref(self) -> str:
@@ -211,7 +212,7 @@ def pick_views(
     middle = len(ordered) // 2
     median = (ordered[middle] + ordered[-middle - 1]) / 2 if ordered else None
     picked = [sorted(rows, key=lambda row: _rank(row, order, median or 0.0))[:limit] for order in orders]
-    traces = _select_traces_of(slice_.project_id, [row for some in picked for row in some])
+    traces = select_traces_of(slice_.project_id, [row.view.view_id for some in picked for row in some])
     truncated = sum(row.view.is_truncated for row in rows)
     return [
         ViewTable(len(rows), truncated, median, [_with_traces(row, traces, seen) for row in some], seen.source)
@@ -236,12 +237,11 @@ def _rank(row: ViewRow, order: ViewOrder, median_us: float) -> tuple[float, int]
     return (abs(row.self_us - median_us) if order == "typical" else -row.self_us), key
 
 
-def _select_traces_of(project_id: int, rows: Sequence[ViewRow]) -> TracesOf:
+def select_traces_of(project_id: int, view_ids: Sequence[UUID]) -> TracesOf:
+    """Returns the traces of some views, pending and rejected ones too, by view, release and page. One statement."""
     traces: TracesOf = {}
-    if rows:
+    if view_ids:
         where = "r.project_id = %(project_id)s AND r.view_id = ANY(%(views)s::uuid[])"
-        for row in _select_rows(
-            where, {"project_id": project_id, "views": [row.view.view_id for row in rows], "limit": 100_000}
-        ):
+        for row in _select_rows(where, {"project_id": project_id, "views": list(view_ids), "limit": 100_000}):
             traces.setdefault((row.view_id, row.release, row.page), []).append(row)
     return traces

@@ -11,7 +11,7 @@ from dashboard import urls
 from ingest.models import ApiToken, Membership, Project
 from ingest.services import create_token
 from tests.builders import make_project
-from tests.dashboard.conftest import People
+from tests.dashboard.conftest import VIEW_ID, People
 
 API = "/api/v1/projects/shop/"
 TRACE = "0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11"
@@ -56,6 +56,10 @@ PAGE_ADDRESSES = [
     "/projects/shop/quality/",
     "/projects/shop/quality/sampled/",
     "/projects/shop/functions/1/",
+    "/projects/shop/views/",
+    "/projects/shop/views/list/",
+    f"/projects/shop/views/{VIEW_ID}/",
+    f"/projects/shop/views/{VIEW_ID}/functions/",
     "/projects/shop/compare/",
     "/projects/shop/compare/table/?base_release=1.0.0&head_release=2.0.0",
     "/projects/shop/compare/csv/?base_release=1.0.0&head_release=2.0.0",
@@ -86,6 +90,7 @@ POST_ADDRESSES = [
     *QUESTION_ADDRESSES,
     *OTHER_QUESTION_ADDRESSES,
 ]
+TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: test_api_timeline
 ADMIN_ADDRESSES = ["/projects/shop/import/"]
 OPEN_ADDRESSES = {
     *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
@@ -122,6 +127,7 @@ def test_every_address_that_names_a_project_is_tried_here() -> None:
             RAW_ADDRESS,
             CODE_PREVIEW_ADDRESS,
             DISPLAY_PREVIEW_ADDRESS,
+            TIMELINE_ADDRESS,
         ]
     }
     assert tried | OPEN_ADDRESSES == {pattern.name for pattern in urls.urlpatterns}

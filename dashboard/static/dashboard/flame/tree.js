@@ -50,7 +50,7 @@ function readSide(side, answer) {
   side.total[ALL] = answer.time_ms.js / views;
 }
 
-function readFuncs(columns) {
+export function readFuncs(columns) {
   return columns.id.map((id, index) => ({
     id,
     label: columns.label[index],
