@@ -21,7 +21,7 @@ from profcore.stats.views import Measure
 
 Context = Mapping[str, object]
 MOST_PAGES: Final = 15  # with intervals: 400 views are read for each
-MOST_DAYS: Final = 31
+MOST_DAYS: Final = 14  # and so here
 COST_MEASURES: Final[tuple[Measure, ...]] = ("self", "total", "hidden")
 
 
@@ -50,6 +50,8 @@ def build_cost(question: FunctionQuestion, _params: QueryDict) -> Context:
     }
     if costs:
         context["cost"] = costs[0]
+        # Where no view looked at had any self time, all percentiles are 0; of too few views there are none.
+        context["no_percentile"] = None if costs[0].is_too_few else 0.0
         context["has_copies"] = bool(costs[0].summaries) and "total" not in costs[0].summaries
         context["rows"] = {measure: make_row(question, costs[0], question.slice_, measure) for measure in COST_MEASURES}
     return context

@@ -12,7 +12,6 @@ from aggregate.selectors import ViewRow
 from aggregate.selectors.calls import CallRow, select_neighbours
 from aggregate.selectors.contributions import sample_slice_views
 from aggregate.selectors.fine import SeenViews, select_seen_views
-from aggregate.selectors.reading import SliceTooLarge
 from aggregate.selectors.traces import pick_views
 from dashboard.function_costs import Context
 from dashboard.function_question import FunctionQuestion
@@ -45,13 +44,11 @@ def _side(key: str, title: str, rows: Sequence[CallRow]) -> Context:
 def build_views(question: FunctionQuestion, _params: QueryDict) -> Context:
     """The typical and the worst page views that ran it; of very many, those in a uniform sample."""
     slice_, ref = question.slice_, question.ref
-    population = None
-    try:
+    if slice_.is_fine:
         seen = select_seen_views(slice_, ref=ref)
-    except SliceTooLarge:
-        if slice_.is_fine:
-            raise
-        views, population = sample_slice_views(slice_, ref, most=settings.STATISTICS_MAX_VIEWS)
+        population = len(seen.views)
+    else:
+        views, population = sample_slice_views(slice_, ref, most=settings.TABLE_STATISTICS_MAX_VIEWS)
         seen = SeenViews("contributions", views)
     typical, worst = pick_views(slice_, seen, ref, ("typical", "worst"), MOST_VIEWS)
     return {

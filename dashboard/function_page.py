@@ -30,7 +30,7 @@ from dashboard.params import read_choice
 from dashboard.shell import build_shell
 from dashboard.sources import NOTE, link_of_source
 from dashboard.views import private_page, private_part
-from profcore.stats.summaries import MIN_VIEWS
+from profcore.stats.summaries import MIN_RAN, MIN_VIEWS
 
 Build = Callable[[FunctionQuestion, QueryDict], Context]
 # name in the address → what says what it shows, and its template
@@ -120,6 +120,7 @@ def _common(question: FunctionQuestion) -> dict[str, object]:
         "measure": question.measure,
         "word": question.word,
         "min_views": MIN_VIEWS,
+        "min_ran": MIN_RAN,
     }
 
 

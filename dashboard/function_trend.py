@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from aggregate.selectors import select_releases
 from aggregate.selectors.costs import select_costs
-from aggregate.selectors.steps import of_release, select_relatives, select_step
+from aggregate.selectors.steps import of_release, select_kin, select_relatives, select_step
 from dashboard.function_costs import Context, CostRow, draw_rows, make_row
 from dashboard.function_question import FunctionQuestion
 from dashboard.params import ParamError, read_one
@@ -23,7 +23,8 @@ def build_trend(question: FunctionQuestion, _params: QueryDict) -> Context:
     everywhere = replace(question.slice_, releases=())
     known = [row.release for row in select_releases(question.project.pk)]
     shown = known[:MOST_RELEASES][::-1]
-    costs = select_costs(everywhere, question.ref, "release", measures=(question.measure,), values=shown)
+    kin = select_kin(question.project.pk, question.func, question.ref)
+    costs = select_costs(everywhere, kin, "release", measures=(question.measure,), values=shown)
     marked = question.slice_.releases
     rows = [
         replace(make_row(question, cost, of_release(everywhere, cost.sums.value)), is_marked=cost.sums.value in marked)
@@ -34,6 +35,7 @@ def build_trend(question: FunctionQuestion, _params: QueryDict) -> Context:
         "chart": draw_rows(question, rows),
         "left_out": len(known) - len(shown),
         "is_wider": bool(marked),
+        "is_followed": kin.funcs != question.ref.funcs,
         "step_links": _link(question, "step", _find_step(rows)),
         "relative_links": _link(question, "relatives", _find_ends(question, rows)),
     }

@@ -3,10 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from django.db import connection
+
+from aggregate.selectors.code import select_code
 from aggregate.selectors.functions import FunctionRow
 from aggregate.selectors.matches import FuncMatch, select_matches
+from aggregate.selectors.refs import FuncRef, list_releases
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import compare_slices
+from profcore.funcs import FuncKey
 from profcore.identity import identity_of
 from profcore.stats.comparison import Comparison, Difference
 from profcore.stats.views import Measure
@@ -41,6 +46,30 @@ def select_relatives(slice_: Slice, func: FunctionRow, base: str, head: str) -> 
     """Returns the matches that a function has part in: what it may have been before the head, or become in it."""
     matches = select_matches(of_release(slice_, base), of_release(slice_, head))
     return [match for match in matches if func.id in (match.gone.id, match.came.id)]
+
+
+def select_kin(project_id: int, func: FunctionRow, ref: FuncRef) -> FuncRef:
+    """Returns an unmapped function together with those that `compare` takes for it: of other bundles, with its name and
+    position, under a URI that is the same but for its content hash. A mapped one is returned as it is.
+
+    Two statements, and those of the labels where source maps are in.
+    """
+    if func.mapped is not None or func.uri is None:
+        return ref
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT id, uri, line, col, name FROM aggregate_func
+               WHERE project_id = %s AND name = %s AND line IS NOT DISTINCT FROM %s AND col IS NOT DISTINCT FROM %s""",
+            [project_id, func.name, func.line, func.column],
+        )
+        kin = [func_id for func_id, *key in cursor if identity_of(FuncKey(*key)) == identity_of(func.key)]
+    funcs = tuple(sorted({*ref.funcs, *kin}))
+    labels = select_code(project_id).labels
+    if ref.pairs is None or labels is None:
+        return FuncRef(ref.row_id, funcs)
+    others = [(release, each) for release in list_releases(project_id) for each in kin if each not in ref.funcs]
+    labels.load(others)
+    return FuncRef(ref.row_id, funcs, ref.pairs | {pair for pair in others if labels.of(*pair) is None})
 
 
 def of_release(slice_: Slice, release: str) -> Slice:

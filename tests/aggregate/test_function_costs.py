@@ -14,12 +14,12 @@ from aggregate.selectors.contributions import sample_slice_views, select_slice_v
 from aggregate.selectors.costs import FuncCosts, select_costs
 from aggregate.selectors.refs import FuncRef, find_ref
 from aggregate.selectors.slices import Slice
-from aggregate.selectors.steps import select_step
+from aggregate.selectors.steps import select_kin, select_step
 from ingest.models import Project
 from profcore.dimensions import DEVICE_CLASSES
 from profcore.stats.views import MEASURES, Measure
 from tests.aggregate.posting import fold_all, post
-from tests.builders import make_project
+from tests.builders import make_label, make_project
 from tests.envelopes import YESTERDAY, make_envelope, view_id_of
 
 pytestmark = pytest.mark.django_db
@@ -232,6 +232,12 @@ def test_a_step_follows_an_unmapped_function_into_the_next_bundle(project: Proje
     assert step.func.id == new.id
     assert step.difference is not None
     assert step.difference.status == "changed"
+    kin = select_kin(project.pk, func, find_ref(project.pk, old.id))
+    assert kin == FuncRef(old.id, tuple(sorted((old.id, new.id))))
+    trend = costs_by(Slice(project.pk), kin, "release", values=["6.0.0", "7.0.0"]).rows
+    assert [row.ms_per_view("self") for row in trend] == [10, 10]
+    make_label(new, "7.0.0", "src/slow.ts", "slowly")  # now a map says what that one is
+    assert select_kin(project.pk, func, find_ref(project.pk, old.id)).funcs_in("7.0.0") == (old.id,)
 
 
 def test_a_fine_slice_beyond_bounds_is_refused(project: Project, settings: Settings) -> None:

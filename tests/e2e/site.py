@@ -64,13 +64,21 @@ def fill_site(*, views: int | None = None) -> User:
 
 
 @contextmanager
-def open_as(browser: Browser, url: str, user: User, look: Look) -> Iterator[tuple[Page, Watch]]:
+def open_as(
+    browser: Browser, url: str, user: User, look: Look, *, java_script_enabled: bool = True
+) -> Iterator[tuple[Page, Watch]]:
     """Opens a page with the user's session. What the browser complains of is collected."""
     client = Client()
     client.force_login(user)
     height = 844 if look.width < 700 else 900
     size = {"width": look.width, "height": height}
-    with open_page(browser, viewport=size, color_scheme=look.theme, has_touch=look.width < 700) as page:
+    with open_page(
+        browser,
+        viewport=size,
+        color_scheme=look.theme,
+        has_touch=look.width < 700,
+        java_script_enabled=java_script_enabled,
+    ) as page:
         session = client.cookies["sessionid"]
         page.context.add_cookies([{"name": session.key, "value": session.value, "url": url}])
         watch = Watch()
