@@ -26,6 +26,7 @@ from aggregate.selectors import (
 )
 from aggregate.selectors.reading import SliceTooLarge
 from dashboard.access import get_visible_project
+from dashboard.display_line import build_display_line
 from dashboard.export_menu import build_export_menu
 from dashboard.params import read_choice
 from dashboard.shell import build_shell
@@ -78,6 +79,7 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
         "status": select_status(project.pk),
         "arrivals": select_arrivals(slice_),
         "shell": shell,
+        "display": build_display_line(request, project, slice_),
         "export": build_export_menu(project, slice_, sides=pairs),
         "show": show,
         "is_plain": is_plain,

@@ -30,6 +30,7 @@ from aggregate.selectors import (
 )
 from aggregate.selectors.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS
 from dashboard.access import get_visible_project, may_administer, visible_projects
+from dashboard.display_line import build_display_line
 from dashboard.export_menu import build_export_menu
 from dashboard.function_table import kept_params, read_asked, show_table
 from dashboard.onboarding import build_onboarding
@@ -130,6 +131,7 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
     context = show_table(table, asked, reverse("page", args=[slug]), slice_, narrowing) | {
         "project": project,
         "slice": slice_,
+        "display": build_display_line(request, project, slice_, table) if asked.group_by == "function" else None,
         "status": select_status(project.pk),
         "arrivals": select_arrivals(slice_),
         "export": build_export_menu(project, slice_),

@@ -79,6 +79,7 @@ class DisplayRules:
 
     rules: Sequence[DisplayRule] = ()
     fits: Sequence[tuple[str, Callable[[str], bool]]] = ()  # of each rule, its field and whether a text fits
+    colours: Sequence[str | None] = ()  # what each rule gives: rules that make one row give it one
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -97,20 +98,20 @@ class DisplayRules:
                 known[field] = None if text is None else text[:MAX_MATCHED_CHARS]
             found = known[field]
             if found is not None and fits(found):
-                return _show(at, self.rules[at], facts)
+                return self._show(at, facts)
         return None
+
+    def _show(self, at: int, facts: Facts) -> Shown:
+        rule = self.rules[at]
+        title = PLACEHOLDER.sub(lambda match: facts(match[1]) or NOTHING, rule.title)[:MAX_MATCHED_CHARS]
+        row_id = shown_id(rule.action, title) if rule.action in SUMMING else None
+        return Shown(at, title or None, self.colours[at], row_id, rule.action == "fold")
 
     def fitting(self, facts: Facts) -> list[int]:
         """Returns all rules that fit a function, by their places."""
         known = {field: facts(field) for field in {field for field, _ in self.fits}}
         texts = {field: None if text is None else text[:MAX_MATCHED_CHARS] for field, text in known.items()}
         return [at for at, (field, fits) in enumerate(self.fits) if (text := texts[field]) is not None and fits(text)]
-
-
-def _show(at: int, rule: DisplayRule, facts: Facts) -> Shown:
-    title = PLACEHOLDER.sub(lambda match: facts(match[1]) or NOTHING, rule.title)[:MAX_MATCHED_CHARS]
-    row_id = shown_id(rule.action, title) if rule.action in SUMMING else None
-    return Shown(at, title or None, rule.colour, row_id, rule.action == "fold")
 
 
 def shown_id(action: str, title: str) -> str:
@@ -131,7 +132,25 @@ def read_display_rules(rules: Any) -> DisplayRules:  # Any: JSON, checked here
     for at, rule in enumerate(read):
         for field, detail in check_rule(rule).items():
             raise DisplayRuleError(f"[{at}].{field}", detail)
-    return DisplayRules(read, [(rule.field, make_fit(rule.pattern)) for rule in read])
+    return DisplayRules(read, [(rule.field, make_fit(rule.pattern)) for rule in read], _share_colours(read))
+
+
+def _share_colours(rules: Sequence[DisplayRule]) -> list[str | None]:
+    """Returns each rule's colour; of those that make one row, the first that any of them has."""
+    colours: dict[tuple[str, str], Colour] = {}
+    for rule in rules:
+        if rule.colour is not None and rule.action in SUMMING:
+            colours.setdefault((rule.action, rule.title), rule.colour)
+    return [colours.get((rule.action, rule.title), rule.colour) for rule in rules]
+
+
+def find_problems(rule: Any) -> Mapping[str, str]:  # Any: JSON, checked here
+    """Returns what is wrong with one rule as JSON has it, by field, as `check_rule` does."""
+    try:
+        return check_rule(msgspec.convert(rule, DisplayRule))
+    except msgspec.ValidationError as error:
+        text, _, path = str(error).partition(" - at `$.")
+        return {path.rstrip("`") or "rule": text}
 
 
 def check_rule(rule: DisplayRule) -> Mapping[str, str]:

@@ -21,6 +21,7 @@ from profcore.display_rules import DisplayRules, Shown, read_display_rules
 from profcore.funcs import FuncKey
 from profcore.identity import MAPPED_ID, Original, mapped_id, source_part
 from profcore.packages import canonical_source, own_package_of, package_of
+from profcore.parties import FIRST_PARTY
 from profcore.sites import origin_of, party_of, sites_of
 
 RowId = int | str
@@ -245,8 +246,9 @@ class Code:
                 return self.package_of(key, label)
             case "category":
                 return self.categorize(key, label)
-            case "party":
-                return self.party_of(key, label)
+            case "party":  # of one's own code there is none: all of it as one row is what nobody wants
+                party = self.party_of(key, label)
+                return None if party == FIRST_PARTY else party
             case _:
                 return origin_of(key.uri)
 

@@ -13,7 +13,9 @@ from aggregate.selectors.groups import id_of_part, make_part_row, stored_id_of_p
 from aggregate.selectors.slices import Slice
 from profcore.display_rules import DisplayRules
 
-PREVIEW_ROWS: Final = 25  # what a person compares side by side; rules are about what is on top
+PREVIEW_ROWS: Final = 15  # what a person compares side by side; rules are about what is on top
+
+Members = dict[RowId, list[FunctionRow]]  # the funcs of each row
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,19 @@ class RuleEffect:
     self_us: int
     fits: int
 
+    @property
+    def taken(self) -> int:
+        """How many functions that it fits are decided by rules above it."""
+        return self.fits - self.decided
+
 
 @dataclass(frozen=True, slots=True)
 class PreviewRow:
-    """A row of the table with its self and hidden time, and of how many functions it is made."""
+    """A row of the table with its self and hidden time, of how many functions it is made, and if it changes."""
 
     row: FunctionRow
     func_count: int
+    is_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,39 +60,52 @@ def preview_display(project_id: int, rules: DisplayRules) -> DisplayPreview:
     then = now.with_display(rules)
     table = select_parts(Slice(project_id), now)
     parts = table.functions
-    before, after = _sum_up(now, parts), _sum_up(then, parts)
+    before, after = _group(now, parts), _group(then, parts)
     return DisplayPreview(
         table.time.js_us,
         len({stored_id_of_part(now, part) for part in parts}),
         len(before),
         len(after),
-        _top(now, before),
-        _top(then, after),
+        _top(now, before, then, after),
+        _top(then, after, now, before),
         _tell_effects(then, parts),
     )
 
 
-def _sum_up(code: Code, parts: Iterable[FunctionRow]) -> dict[RowId, list[FunctionRow]]:
-    members: dict[RowId, list[FunctionRow]] = {}
+def _group(code: Code, parts: Iterable[FunctionRow]) -> Members:
+    members: Members = {}
     for part in parts:
         members.setdefault(id_of_part(code, part), []).append(part)
     return members
 
 
-def _top(code: Code, members: dict[RowId, list[FunctionRow]]) -> list[PreviewRow]:
-    rows = [
-        replace(
-            max(some, key=lambda part: (int(part.id), part.release or "")),
-            id=row_id,
-            self_us=sum(part.self_us for part in some),
-            hidden_us=sum(part.hidden_us for part in some),
-        )
-        for row_id, some in members.items()
-    ]
-    return [_tell_row(code, row, members[row.id]) for row in sort_rows(rows, "self_ms")[:PREVIEW_ROWS]]
+def _top(code: Code, members: Members, other_code: Code, others: Members) -> list[PreviewRow]:
+    """Returns the rows on top by some rules; what is not the same by the others is changed."""
+    rows = []
+    for row in sort_rows([_sum_row(row_id, some) for row_id, some in members.items()], "self_ms")[:PREVIEW_ROWS]:
+        told = _tell_row(code, row, members[row.id])
+        other = _tell_row(other_code, row, others[row.id]) if row.id in others else None
+        is_changed = other is None or _looks(told) != _looks(other)
+        rows.append(replace(told, is_changed=is_changed))
+    return rows
+
+
+def _sum_row(row_id: RowId, members: Sequence[FunctionRow]) -> FunctionRow:
+    return replace(
+        max(members, key=lambda part: (int(part.id), part.release or "")),
+        id=row_id,
+        self_us=sum(part.self_us for part in members),
+        hidden_us=sum(part.hidden_us for part in members),
+    )
+
+
+def _looks(told: PreviewRow) -> tuple[object, ...]:
+    shown = told.row.shown
+    return told.row.label, shown and shown.colour, told.func_count
 
 
 def _tell_row(code: Code, row: FunctionRow, members: Sequence[FunctionRow]) -> PreviewRow:
+    """Returns a row as some rules show it."""
     made = make_part_row(code, members)
     func_count = len({stored_id_of_part(code, part) for part in members})
     if made is None:

@@ -103,9 +103,10 @@ def select_groups(
 
 
 def make_part_row(code: Code, members: Sequence[FunctionRow]) -> FunctionRow | None:
-    """Returns the row, without sums, that a display rule makes of some funcs; None where these are a function."""
-    shown = code.show(members[0].key, members[0].mapped)
-    return make_shown_row(code, shown, members) if shown is not None and shown.row_id is not None else None
+    """Returns the row, without sums, that display rules make of some funcs; None where these are a function."""
+    shown = [code.show(member.key, member.mapped) for member in members]
+    made = [each for each in shown if each is not None and each.row_id is not None]
+    return make_shown_row(code, min(made, key=lambda each: each.rule), members) if made else None
 
 
 def show_rows(code: Code, parts: Sequence[FunctionRow]) -> list[FunctionRow]:

@@ -25,5 +25,10 @@ def test_a_preview_tells_what_each_rule_decides_and_stores_nothing(app: Project)
     after = [(each.row.label, each.func_count, each.row.self_us // 1000) for each in found.after]
     assert sorted(after) == [("React", 2, 70), ("React", 3, 70)]
     assert [each.row.label for each in found.before] == ["React", "app", "card"]
+    assert [each.is_changed for each in found.before] == [True, True, True]
+    same = preview_display(app.pk, read_display_rules([GROUP]))
+    assert not any(each.is_changed for each in (*same.before, *same.after))
+    recoloured = preview_display(app.pk, read_display_rules([{**GROUP, "colour": "red"}]))
+    assert [each.is_changed for each in recoloured.after] == [True, False, False]
     app.refresh_from_db()
     assert app.display_rules == [GROUP]

@@ -24,14 +24,12 @@ from aggregate.selectors import (
 from aggregate.selectors.exports import select_slice_export
 from aggregate.selectors.made_rows import select_members
 from aggregate.selectors.matches import select_matches
-from aggregate.selectors.segments import select_difference_export, select_segmented_export
+from aggregate.selectors.segments import select_difference_export
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import compare_slices
-from aggregate.selectors.timelines import select_timeline_export
 from ingest.models import Project
 from profcore.calltree import CallTree, picture, total_us
 from profcore.display_rules import read_display_rules
-from profcore.formats.registry import EXPORTERS
 from tests.aggregate.posting import everything, fold_all, post
 from tests.aggregate.test_identities import HASHED, label, view
 from tests.builders import make_project
@@ -303,30 +301,16 @@ def test_groups_by_file_or_category_are_of_the_functions_as_stored(app: Project)
     assert select_groups(show(app, FOLD), by="file").functions == by_file.functions
 
 
-def test_one_view_on_its_clock_shows_what_is_shown(app: Project) -> None:
-    slice_ = replace(show(app, FOLD), views=(UUID(view_id_of("v0")),))
-    export = select_timeline_export(slice_, project="Shop")
-    (clock,) = export.views
-    paths = set()
-    for stack in range(len(clock.func)):
-        path, at = [], stack
-        while at >= 0:
-            path.append(export.funcs[clock.func[at]].label)
-            at = clock.prefix[at]
-        paths.add(" ".join(reversed(path)))
-    assert paths == {"app", "app React", "app React card", "app React card React"}
-    plain = select_timeline_export(replace(slice_, as_stored=True), project="Shop")
-    assert clock.samples.weight_us == plain.views[0].samples.weight_us
-    assert [stack < 0 for stack in clock.samples.stack] == [stack < 0 for stack in plain.views[0].samples.stack]
-    assert b"".join(EXPORTERS["firefox"].write(export))
-
-
-def test_segments_have_what_is_shown(app: Project) -> None:
-    slice_ = show(app, FOLD)
-    for by in ("release", "category"):
-        export = select_segmented_export(slice_, by, project="Shop")
-        assert "React" in [func.label for func in export.whole.funcs]
-        assert sum(sum(part.tree.self_us) for _, part in export.segments) == export.whole.time.js_us
+def test_each_vendor_is_one_row_and_the_projects_own_functions_stay() -> None:
+    project = make_project()
+    own, other = envelope("own", "app card\napp"), envelope("other", "rHooks rEffect\nrHooks")
+    other["trace"]["resources"] = ["https://www.googletagmanager.com/gtm.js"]
+    project.code_rules = {"parties": [{"domain": "shop.example", "owner": "own"}]}
+    project.save()
+    post("KEY-shop", own, other)
+    fold_all()
+    slice_ = show(project, {"action": "group", "field": "party", "pattern": "*", "title": "{party}"})
+    assert table_of(slice_) == {"Google Tag Manager": (20, 20, 1), "app": (10, 20, 1), "card": (10, 10, 1)}
 
 
 def test_rules_of_one_project_are_none_of_anothers(app: Project) -> None:

@@ -213,3 +213,25 @@ def test_words_are_those_of_the_server() -> None:
     assert run("words", None, [["visible", name] for name in names]) == [figures.visible(name) for name in names]
     counts = [0, 999, 1_234_567]
     assert run("words", None, [["asCount", number] for number in counts]) == [figures.count(n) for n in counts]
+
+
+def test_a_display_rules_colour_stands_before_category_and_package_and_not_before_a_change() -> None:
+    answer = answer_of("A B\nA C", base="A B")
+    answer["functions"] |= {"colour": [None, "red", None], "category": ["library", "library", None]}
+    answer["functions"]["package"] = ["d3", "d3", None]
+    assert run("colour", answer, "category") == [
+        ["A", "--flame-library"],
+        ["B", "--shown-red"],
+        ["C", "--flame-unknown"],
+    ]
+    by_package = [["A", "--flame-package-1"], ["B", "--shown-red"], ["C", "--flame-none"]]
+    assert run("colour", answer, "package") == by_package
+    assert "--shown-red" not in str(run("colour", answer, "change"))
+
+
+def test_what_a_rule_made_of_several_functions_is_no_built_in() -> None:
+    func = {"label": "React", "uri": None, "original": None, "line": None, "column": None}
+    assert run("words", None, [["placeOf", {**func, "isGroup": True}], ["placeOf", func]]) == [
+        "several functions",
+        "built-in",
+    ]

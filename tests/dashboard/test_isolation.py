@@ -68,6 +68,7 @@ PAGE_ADDRESSES = [
     SETTINGS + "keys/",
     SETTINGS + "routes/",
     SETTINGS + "code/",
+    SETTINGS + "display/",
     SETTINGS + "source-maps/",
     SETTINGS + "source-maps/state/",
     SETTINGS + "source-maps/release/?release=1.0.0",

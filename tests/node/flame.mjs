@@ -2,6 +2,7 @@
 // standard input, with what else the operation needs in `asked`.
 import { readFileSync } from "node:fs";
 
+import * as colours from "../../dashboard/static/dashboard/flame/colours.js";
 import * as layout from "../../dashboard/static/dashboard/flame/layout.js";
 import * as trees from "../../dashboard/static/dashboard/flame/tree.js";
 import * as words from "../../dashboard/static/dashboard/flame/words.js";
@@ -51,7 +52,13 @@ function search([text, categories]) {
   return found && { nodes: [...found.nodes.keys()].filter((node) => found.nodes[node]).length, ms: found.ms, funcs: found.funcs };
 }
 
+function colour(by) {
+  const made = colours.colourTree(tree, by, [["library", "Library"]]);
+  return [...made.of].slice(1).map((entry, at) => [tree.funcs[tree.func[at + 1]].label, made.entries[entry].property]);
+}
+
 const operations = {
+  colour: () => colour(asked),
   picture: () => picture(tree, asked ?? "head"),
   bars: () => bars(asked ?? "head"),
   turned: () => picture(trees.turnOver(tree)),

@@ -64,6 +64,14 @@ def test_a_group_is_one_row_for_each_title_that_comes_of_it() -> None:
     assert shown_id("group", "React") != shown_id("fold", "React")
 
 
+def test_rules_that_make_one_row_give_it_one_colour() -> None:
+    rules = [FOLD, {**FOLD, "pattern": "scheduler", "colour": "blue"}, {**FOLD, "pattern": "fiber", "colour": "red"}]
+    assert [decide(rules, package=name).colour for name in ("react", "scheduler", "fiber")] == ["blue"] * 3
+    assert encode_display_rules(read_display_rules(rules)) == rules
+    apart = [{**FOLD, "action": "group"}, *rules[1:]]
+    assert [decide(apart, package=name).colour for name in ("react", "scheduler")] == [None, "blue"]
+
+
 def test_the_id_of_a_made_row_is_none_of_a_function() -> None:
     made = shown_id("group", "React")
     assert SHOWN_ID.fullmatch(made)

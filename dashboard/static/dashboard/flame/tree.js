@@ -61,6 +61,8 @@ export function readFuncs(columns) {
     original: readOriginal(columns, index),
     category: columns.category[index],
     package: columns.package[index],
+    colour: columns.colour?.[index] ?? null, // results that were prepared before there were display rules have none
+    isGroup: columns.is_group?.[index] ?? false,
   }));
 }
 
