@@ -50,6 +50,7 @@ MEASURES: Final[Mapping[Measure, tuple[str, str, str]]] = {
     ),
 }
 KIND_WORDS: Final = {"": "All", "increases": "Increases", "decreases": "Decreases", "new": "New", "gone": "Gone"}
+GROUP_WORDS: Final = {"function": "Functions", "file": "Files", "package": "Packages", "category": "Categories"}
 SORT_WORDS: Final = {"change": "Change", "q": "How sure"}
 Verdict = Literal["too few", "no sum", "nothing", "more", "less", "unsure", "noise"]
 CSV_COLUMNS: Final = (
@@ -118,6 +119,7 @@ def read_comparison(project: Project, sides: Sides, shown: Shown, *, may_change:
         "certain_count": sum(each.is_significant for each in answer.comparison.functions),
         "largest": increases[0] if increases and table.moved is None else None,
         "largest_func": answer.funcs[increases[0].func_id] if increases else None,
+        "group_word": GROUP_WORDS[shown.by],
         "verdict": verdict_of(answer.comparison),
         "tree_link": f"{reverse('tree', args=[project.slug])}?{tree}",
         "meaning": MEASURES[shown.measure][2],
