@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from aggregate.selectors import FunctionRow, PageRow, select_code, select_pages
-from aggregate.selectors.statistics import compare_slices
+from aggregate.selectors.statistics import SliceComparison
 from dashboard.compared import (
     DEFAULT_MEASURE,
     GROUPED_BY,
@@ -20,6 +20,7 @@ from dashboard.compared import (
     sureness_of,
     with_shown,
 )
+from dashboard.comparing import facts_of_sides, remember_comparison
 from dashboard.shapes import Json
 from dashboard.sides import Sides, name_side
 from ingest.models import Project
@@ -61,6 +62,25 @@ CSV_COLUMNS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """Which comparison is shown, and what of it; `facts` decide it, as `facts_of_sides` returns them."""
+
+    sides: Sides
+    shown: Shown
+    facts: tuple[object, ...]
+
+    @classmethod
+    def of(cls, sides: Sides, shown: Shown) -> "Asked":
+        """Looks up the facts."""
+        return cls(sides, shown, facts_of_sides(sides.base, sides.head))
+
+    def answer(self) -> SliceComparison:
+        """Returns the comparison."""
+        sides, shown = self.sides, self.shown
+        return remember_comparison(sides.base, sides.head, shown.measure, shown.by, repr(self.facts))
+
+
+@dataclass(frozen=True, slots=True)
 class Switch:
     """One choice of what is shown, and the query that leads to it."""
 
@@ -94,9 +114,9 @@ class PageChange:
         return min(self.base_views, self.head_views) < MIN_COMPARED_VIEWS
 
 
-def read_comparison(project: Project, sides: Sides, shown: Shown, *, may_change: bool) -> Json:
+def read_comparison(project: Project, question: Asked, *, may_change: bool) -> Json:
     """Compares both sides and returns what the part of the page shows."""
-    answer = compare_slices(sides.base, sides.head, measure=shown.measure, group_by=shown.by)
+    sides, shown, answer = question.sides, question.shown, question.answer()
     table = build_table(answer, shown, select_code(project.pk))
 
     def query(wanted: Shown) -> str:
@@ -199,12 +219,12 @@ def verdict_of(found: Comparison) -> Verdict:
     return "unsure" if is_beyond else "noise"
 
 
-def write_csv(sides: Sides, shown: Shown) -> Iterator[bytes]:
+def write_csv(question: Asked) -> Iterator[bytes]:
     """Yields the table as CSV: all rows asked for, in order, with numbers unrounded."""
-    answer = compare_slices(sides.base, sides.head, measure=shown.measure, group_by=shown.by)
+    answer = question.answer()
     may_have_moved = count_moved(answer) is not None
     yield encode_row(CSV_COLUMNS)
-    for found in list_wanted(answer, shown):
+    for found in list_wanted(answer, question.shown):
         func = answer.funcs[found.func_id]
         yield encode_row(_csv_row(func, found, sureness_of(found, func, may_have_moved=may_have_moved)))
 
