@@ -26,8 +26,7 @@ from aggregate.selectors import (
 from dashboard.access import get_visible_project, may_administer
 from dashboard.chooser import Question, build_chooser
 from dashboard.compared import Shown, with_shown
-from dashboard.comparing import facts_of_sides
-from dashboard.comparison_page import read_comparison, write_csv
+from dashboard.comparison_page import Asked, read_comparison, write_csv
 from dashboard.export_menu import build_export_menu
 from dashboard.exports import name_file
 from dashboard.params import ParamError
@@ -85,7 +84,7 @@ def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
         context |= _links(project, sides, shown)
         if shown.is_plain:
             may_change = may_administer(request.user, project)
-            context |= read_comparison(project, sides, shown, may_change=may_change)
+            context |= read_comparison(project, Asked.of(sides, shown), may_change=may_change)
     return render(request, "dashboard/compare.html", context, status=400 if problem else 200)
 
 
@@ -102,19 +101,14 @@ def _links(project: Project, sides: Sides, shown: Shown) -> dict[str, object]:
 @private_part
 def show_compared(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
-    sides, shown = _read_question(request, project)
+    asked = _read_question(request, project)
+    sides, shown = asked.sides, asked.shown
     may_change = may_administer(request.user, project)
-    facts = (
-        sides.params(),
-        shown.params(),
-        may_change,
-        _digest_of_templates(),
-        *facts_of_sides(sides.base, sides.head),
-    )
+    facts = (sides.params(), shown.params(), may_change, _digest_of_templates(), *asked.facts)
     etag = f'W/"{hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()}"'
     response: HttpResponse | None = get_conditional_response(request, etag=etag, response=None)
     if response is None:
-        response = render(request, PART, read_comparison(project, sides, shown, may_change=may_change))
+        response = render(request, PART, read_comparison(project, asked, may_change=may_change))
     response["ETag"] = etag
     query = urlencode([*sides.params(), *shown.params()], safe="/:")
     response["HX-Replace-Url"] = f"{reverse('compare', args=[slug])}?{query}"  # the address says what is shown
@@ -124,9 +118,9 @@ def show_compared(request: HttpRequest, slug: str) -> HttpResponse:
 @private_page
 def download_compared(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
-    sides, shown = _read_question(request, project)
-    response = HttpResponse(b"".join(write_csv(sides, shown)), content_type="text/csv; charset=utf-8")
-    name = "-".join(name_file(project, side) for side in (sides.base, sides.head))
+    asked = _read_question(request, project)
+    response = HttpResponse(b"".join(write_csv(asked)), content_type="text/csv; charset=utf-8")
+    name = "-".join(name_file(project, side) for side in (asked.sides.base, asked.sides.head))
     response["Content-Disposition"] = f'attachment; filename="compare-{name}.csv"'
     response["X-Content-Type-Options"] = "nosniff"  # names are hostile
     return response
@@ -138,17 +132,17 @@ def read_coarse_slice(request: HttpRequest, project: Project) -> tuple[Slice, Sl
     return slice_, replace(slice_, views=(), traces=(), tags=(), func_over=())
 
 
-def _read_question(request: HttpRequest, project: Project) -> tuple[Sides, Shown]:
+def _read_question(request: HttpRequest, project: Project) -> Asked:
     """Returns what is compared and shown. Raises `SliceError` and `ParamError`."""
     shown = Shown.read(request.GET)
     _, slice_ = read_coarse_slice(request, project)
     asked = read_asked_sides(request.GET)
     if not asked.is_empty:
-        return settle_sides(slice_, asked), shown
+        return Asked.of(settle_sides(slice_, asked), shown)
     sides = find_default_sides(slice_, select_releases(project.pk))
     if sides is None:
         raise ParamError("base_release", "There is one release alone: name two pages, times or devices to compare.")
-    return sides, shown
+    return Asked.of(sides, shown)
 
 
 @lru_cache(maxsize=1)

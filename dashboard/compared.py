@@ -127,6 +127,11 @@ class ComparedTable:
     found_count: int
     moved: Mapping[str, int] | None
 
+    @property
+    def moved_count(self) -> int:
+        """How many differences are new or gone, and may only have moved."""
+        return sum(self.moved.values()) if self.moved else 0
+
 
 def kind_of(found: Difference) -> str:
     """Returns which of `KINDS` a difference is."""

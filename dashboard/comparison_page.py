@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from aggregate.selectors import FunctionRow, PageRow, select_code, select_pages
-from aggregate.selectors.statistics import compare_slices
+from aggregate.selectors.code import Code
+from aggregate.selectors.statistics import SliceComparison
 from dashboard.compared import (
     DEFAULT_MEASURE,
     GROUPED_BY,
@@ -20,6 +21,7 @@ from dashboard.compared import (
     sureness_of,
     with_shown,
 )
+from dashboard.comparing import facts_of_sides, remember_comparison
 from dashboard.shapes import Json
 from dashboard.shell import EVERY_FUNCTION
 from dashboard.sides import Sides, name_side
@@ -51,6 +53,7 @@ MEASURES: Final[Mapping[Measure, tuple[str, str, str]]] = {
     ),
 }
 KIND_WORDS: Final = {"": "All", "increases": "Increases", "decreases": "Decreases", "new": "New", "gone": "Gone"}
+GROUP_WORDS: Final = {"function": "Functions", "file": "Files", "package": "Packages", "category": "Categories"}
 SORT_WORDS: Final = {"change": "Change", "q": "How sure"}
 Verdict = Literal["too few", "no sum", "nothing", "more", "less", "unsure", "noise"]
 CSV_COLUMNS: Final = (
@@ -58,6 +61,29 @@ CSV_COLUMNS: Final = (
     "base_ms_per_view", "head_ms_per_view", "delta_ms_per_view", "delta_low", "delta_high", "relative",
     "self_delta_ms_per_view", "mix_ms_per_view", "p", "q", "sureness", "base_views_ran", "head_views_ran",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which comparison is shown, and what of it; `facts` decide it, as `facts_of_sides` returns them."""
+
+    sides: Sides
+    shown: Shown
+    facts: tuple[object, ...]
+
+    @classmethod
+    def of(cls, sides: Sides, shown: Shown) -> "Asked":
+        """Looks up the facts."""
+        return cls(sides, shown, facts_of_sides(sides.base, sides.head))
+
+    def answer(self) -> SliceComparison:
+        """Returns the comparison."""
+        sides, shown = self.sides, self.shown
+        return remember_comparison(sides.base, sides.head, shown.measure, shown.by, repr(self.facts))
+
+    def code(self) -> Code:
+        """Returns what is known of the code."""
+        return select_code(self.sides.base.project_id, as_stored=self.sides.base.as_stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +120,10 @@ class PageChange:
         return min(self.base_views, self.head_views) < MIN_COMPARED_VIEWS
 
 
-def read_comparison(project: Project, sides: Sides, shown: Shown, *, may_change: bool) -> Json:
+def read_comparison(project: Project, question: Asked, *, may_change: bool) -> Json:
     """Compares both sides and returns what the part of the page shows."""
-    answer = compare_slices(sides.base, sides.head, measure=shown.measure, group_by=shown.by)
-    code = select_code(project.pk, as_stored=sides.base.as_stored)
-    table = build_table(answer, shown, code)
+    sides, shown, answer = question.sides, question.shown, question.answer()
+    table = build_table(answer, shown, question.code())
 
     def query(wanted: Shown) -> str:
         return urlencode([*sides.params(), *wanted.params()], safe="/:")
@@ -120,6 +145,7 @@ def read_comparison(project: Project, sides: Sides, shown: Shown, *, may_change:
         "certain_count": sum(each.is_significant for each in answer.comparison.functions),
         "largest": increases[0] if increases and table.moved is None else None,
         "largest_func": answer.funcs[increases[0].func_id] if increases else None,
+        "group_word": GROUP_WORDS[shown.by],
         "verdict": verdict_of(answer.comparison),
         "tree_link": f"{reverse('tree', args=[project.slug])}?{tree}",
         "meaning": MEASURES[shown.measure][2],
@@ -203,13 +229,12 @@ def verdict_of(found: Comparison) -> Verdict:
     return "unsure" if is_beyond else "noise"
 
 
-def write_csv(sides: Sides, shown: Shown) -> Iterator[bytes]:
+def write_csv(question: Asked) -> Iterator[bytes]:
     """Yields the table as CSV: all rows asked for, in order, with numbers unrounded."""
-    answer = compare_slices(sides.base, sides.head, measure=shown.measure, group_by=shown.by)
+    answer = question.answer()
     may_have_moved = count_moved(answer) is not None
     yield encode_row(CSV_COLUMNS)
-    code = select_code(sides.base.project_id, as_stored=sides.base.as_stored)
-    for found in list_wanted(answer, shown, code):
+    for found in list_wanted(answer, question.shown, question.code()):
         func = answer.funcs[found.func_id]
         yield encode_row(_csv_row(func, found, sureness_of(found, func, may_have_moved=may_have_moved)))
 

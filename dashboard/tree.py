@@ -72,6 +72,7 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
     shell = build_shell(request, project, slice_, "tree", releases=releases, now=timezone.now(), kept=kept)
     if sides:
         shell = trim_bar(shell, sides.own_fields, has_tags=True)
+    is_judged = sides is not None and not slice_.is_fine  # a comparison is of whole page views
     address = reverse("tree", args=[slug])
     context = {
         "project": project,
@@ -91,6 +92,7 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
         "releases": releases,
         "slice_params": [pair for pair in slice_.params() if pair[0] != "release"],
         "compare_link": f"{reverse('compare', args=[slug])}?{join_query(slice_, pairs)}",
+        "noise_url": f"{reverse('api-compare', args=[slug])}?{join_query(slice_, pairs)}" if is_judged else "",
         "single_link": f"{address}?{slice_.query()}",
         "plain_link": f"{address}?{join_query(slice_, [*pairs, ('plain', '1')])}",
         "everything_link": address,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -11,6 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from ingest.models import Membership, Project
 from tests.dashboard.compared_lab import make_lab
 from tests.dashboard.conftest import People
+from tests.dashboard.test_flame_graph import ROW, wait_for_colour
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import open_chromium, save_screenshot
 
@@ -27,7 +29,9 @@ def lab(people: People) -> Project:
 
 
 @contextmanager
-def open_compare(live_server: LiveServer, client: Client, query: str = "", **options: object) -> Iterator[Page]:
+def open_compare(
+    live_server: LiveServer, client: Client, query: str = "", *, tab: str = "compare", **options: object
+) -> Iterator[Page]:
     """Opens the page with a client's session; any complaint of the browser fails."""
     complaints: list[str] = []
     session = client.cookies["sessionid"].value
@@ -37,7 +41,7 @@ def open_compare(live_server: LiveServer, client: Client, query: str = "", **opt
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(f"{live_server.url}/projects/lab/compare/?{query}")
+        page.goto(f"{live_server.url}/projects/lab/{tab}/?{query}")
         yield page
     assert complaints == []
 
@@ -97,7 +101,10 @@ def test_what_is_shown_stays_when_the_sides_change(live_server: LiveServer, memb
     ],
 )
 def test_it_can_be_read_in_both_themes_and_narrow(
-    live_server: LiveServer, member: Client, name: str, options: dict[str, object]
+    live_server: LiveServer,
+    member: Client,
+    name: str,
+    options: dict[str, Any],  # Any: Playwright types each apart
 ) -> None:
     with open_compare(live_server, member, "noise=1", **options) as page:
         expect(page.locator(ROWS).first).to_be_visible()
@@ -106,6 +113,23 @@ def test_it_can_be_read_in_both_themes_and_narrow(
         assert find_violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         save_screenshot(page, f"compare-{name}")
+
+
+@pytest.mark.usefixtures("lab")
+def test_the_flame_graph_colours_what_is_more_than_noise(live_server: LiveServer, member: Client) -> None:
+    sides = "base_release=1.0.0&head_release=1.1.0&page=/cart"
+    with open_compare(live_server, member, sides, tab="tree", color_scheme="light") as page:
+        expect(page.locator("#flame-legend")).to_contain_text("may be noise, or")
+        wait_for_colour(page, 60, 2 * ROW + 3, "#ea7f45")  # slow
+        page.locator("#flame-canvas").hover(position={"x": 800, "y": 2 * ROW + 8})
+        expect(page.locator("#flame-details")).to_contain_text("came")
+        expect(page.locator("#flame-details")).to_contain_text("may be noise")
+        page.get_by_text("By caller", exact=True).click()
+        expect(page.locator("#flame-legend")).to_contain_text("may be noise, or")
+        wait_for_colour(page, 60, ROW + 3, "#ea7f45")
+        assert find_violations(page) == []
+        page.get_by_role("link", name="Functions, with how sure").click()
+        expect(page.locator(".verdict")).to_contain_text("costs 50.0")
 
 
 @pytest.mark.usefixtures("lab")

@@ -242,4 +242,18 @@ def test_it_takes_a_fixed_number_of_statements(
         member.get(PAGE)
     # session, user, project, role; code and prints of both sides; code, two samples of two, keys; code; both's pages
     with django_assert_num_queries(16):
-        member.get(f"/projects/lab/compare/table/?{SIDES}")
+        member.get(f"/projects/lab/compare/table/?{SIDES}&measure=self")
+    # the comparison is remembered: no samples, and what belongs to them
+    with django_assert_num_queries(10):
+        member.get(f"/projects/lab/compare/table/?{SIDES}&measure=self&noise=1&sort=q&find=slow")
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_remembered_comparison_is_not_shown_for_another_one(member: Client) -> None:
+    part = f"/projects/lab/compare/table/?{SIDES}"
+    before = text_of(member, part)
+    assert "30 against 30 page views" in before
+    post_views("1.1.0", "/cart", 31, is_slow=True)
+    fold_all()
+    assert "31 against 30 page views" in text_of(member, part)
+    assert "Totals overlap" in text_of(member, part + "&measure=total")

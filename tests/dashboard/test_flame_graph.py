@@ -191,11 +191,11 @@ class TestFlameGraph:
             expect(page.locator("#flame-facts")).to_contain_text("9.0 ms to 21.0 ms JS per view")
             expect(page.locator("#flame-facts")).to_contain_text("under 25 page views on a side")
             expect(page.locator("#flame-legend")).to_contain_text("over 5 %")
-            wait_for_colour(page, 300, 3 * ROW + 3, "#ea7f45")
+            expect(page.locator("#flame-legend")).to_contain_text("may be noise, or")  # of one view a side, all of it
             page.locator(CANVAS).focus()
             for _ in range(3):
                 page.keyboard.press("ArrowDown")
-            expect(page.locator(DETAILS)).to_contain_text("+12.0 ms not in the base")
+            expect(page.locator(DETAILS)).to_contain_text("+12.0 ms not in the base, may be noise")
             page.get_by_text("Width: base", exact=True).click()
             page.locator(CANVAS).focus()
             for _ in range(3):

@@ -1,6 +1,7 @@
 // The line that says all about one node: its whole name, where it is defined, and its figures.
 import { ALL } from "./tree.js";
 import { make } from "./dom.js";
+import { isNoise } from "./noise.js";
 import { addressOf, asChange, asShare, asTime, counted, nameOf, placeOf, visible } from "./words.js";
 
 // `isSpoken`: the keyboard went there, so that it is read out; a mouse goes over too much.
@@ -49,6 +50,7 @@ function changeOf(tree, node) {
   const isGone = !(tree.head.total[node] > 0);
   const made = figure("Change", asChange(change), isNew ? "not in the base" : isGone ? "gone" : (change > 0 ? "+" : "") + asShare(change / tree.base.total[node]).replace("-", "−"));
   made.classList.add(change > 0 ? "more" : "less");
+  if (isNoise(tree, node)) made.lastChild.append(make("span", { className: "muted" }, ", may be noise"));
   return made;
 }
 

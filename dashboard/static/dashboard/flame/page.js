@@ -5,6 +5,7 @@ import { makeGraph } from "./graph.js";
 import { makeTable, keepCallers } from "./table.js";
 import { makeSandwich } from "./sandwich.js";
 import { describeTree, showDetails } from "./details.js";
+import { fetchSure, markSure } from "./noise.js";
 import { fetchTree, findJob, followJob, prepareTree, Problem } from "./loading.js";
 import { make, makeSwatch } from "./dom.js";
 import { asShare, counted, visible } from "./words.js";
@@ -28,6 +29,7 @@ let table = null;
 let sandwich = null;
 let chosen = null; // the sandwich's function, an index
 const categories = new URLSearchParams(location.search).getAll("category").filter(Boolean);
+const judged = new Set(); // the measures that were asked for
 
 start();
 
@@ -181,6 +183,19 @@ function side() {
   return value("width") ?? "head";
 }
 
+// Asks once a measure which functions' changes are more than noise; until then, and without an answer that says so, none is.
+async function judge(measure) {
+  const url = host.dataset.compareUrl;
+  const { funcs, base } = trees.down;
+  if (!base || !url || funcs[0]?.sure?.[measure] !== undefined || judged.has(measure)) return;
+  judged.add(measure);
+  markSure(funcs, measure, null, { isAwaited: true });
+  const found = await fetchSure(url, measure);
+  markSure(funcs, measure, found);
+  recolour();
+  show();
+}
+
 function showOnly(name) {
   for (const [each, id] of Object.entries(panels)) document.getElementById(id).hidden = each !== name;
   for (const control of tools.querySelectorAll("[data-for]")) control.hidden = !control.dataset.for.split(" ").includes(name);
@@ -191,6 +206,7 @@ function show() {
   showOnly(name);
   keepInAddress(name);
   const tree = currentTree();
+  judge(tree.judgedBy);
   if (name === "graph") showGraph(tree);
   else if (name === "table") {
     table ??= makeTable(document.getElementById(panels.table), { onSandwich: openSandwich });

@@ -36,6 +36,7 @@ function emptyTree(count, funcs, isCompared) {
     funcs,
     prunedNodes: 0,
     isTurned: false, // from callees to callers: a total is the time that came by this way
+    judgedBy: "total", // the measure of a function by which a change may be noise
   };
 }
 
@@ -164,7 +165,7 @@ export function turnOver(tree) {
     if (!tree.head.self[node] && !tree.base?.self[node]) continue;
     addTo(seeds, tree.func[node], [node, tree.head.self[node], tree.base?.self[node] ?? 0, tree.head.hidden[node]]);
   }
-  return growUp(tree, seeds);
+  return Object.assign(growUp(tree, seeds), { judgedBy: "self" });
 }
 
 // Who called a function, and below them who called these; the time is the function's total.
