@@ -19,6 +19,7 @@ from dashboard.drilldown_shapes import FuncShape, encode_func
 from dashboard.highlighting import highlight_lines
 from dashboard.shapes import Json, Shape
 from dashboard.shell import Shell, build_tabs
+from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page
 from ingest.models import Project
 from profcore.source_links import make_link
@@ -90,6 +91,7 @@ def link_of_source(project: Project, func: FunctionRow) -> str | None:
 
 
 @private_page
+@answer_unchanged
 def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     asked = read_func_id(func_id)

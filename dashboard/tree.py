@@ -31,6 +31,7 @@ from dashboard.access import get_visible_project
 from dashboard.export_menu import build_export_menu
 from dashboard.params import read_choice
 from dashboard.shell import build_shell
+from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, read_page_slice
 from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.stats.summaries import MIN_VIEWS
@@ -57,6 +58,7 @@ class TreeRow:
 
 
 @private_page
+@answer_unchanged
 def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     sides = [(field, [value for value in request.GET.getlist(field) if value]) for field in SIDE_FIELDS]

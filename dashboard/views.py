@@ -35,6 +35,7 @@ from dashboard.function_table import kept_params, read_asked, show_table
 from dashboard.onboarding import build_onboarding
 from dashboard.params import Narrowing, ParamError, read_slice_query
 from dashboard.shell import EVERY_FUNCTION, build_shell, join_pairs, read_page_narrowing
+from dashboard.unchanged import answer_unchanged
 from ingest.models import Project
 from profcore.stats.summaries import MIN_VIEWS
 
@@ -122,6 +123,7 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @private_page
+@answer_unchanged
 def show_page(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)

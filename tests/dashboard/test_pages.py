@@ -233,8 +233,9 @@ def test_pages_take_a_fixed_number_of_statements(
     # session, user, project, status, releases, its people, pages, arrivals, overviews by page, day and release
     with django_assert_num_queries(11):
         member.get("/projects/shop/")
-    # session, user, project, functions, code, sites, sample, releases, overview by page, status, arrivals
-    with django_assert_num_queries(11):
+    # session, user, project, functions, code, sites, sample, releases, overview by page, status, arrivals; and for its
+    # ETag the project and its state
+    with django_assert_num_queries(13):
         member.get(PAGE)
 
 
