@@ -47,6 +47,7 @@ RAW_ADDRESS = API + f"traces/{TRACE}/raw"
 PAGE_ADDRESSES = [
     "/projects/shop/",
     "/projects/shop/page/?page=/cart",
+    "/projects/shop/page/table/?group_by=file",
     "/projects/shop/tree/?plain=1",
     "/projects/shop/quality/",
     "/projects/shop/quality/sampled/",

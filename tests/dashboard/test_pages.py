@@ -248,7 +248,7 @@ def test_a_failure_is_a_page_without_details(member: Client, monkeypatch: pytest
     def fail(*_: object) -> None:
         raise RuntimeError("a secret of the server")
 
-    monkeypatch.setattr("dashboard.views.select_status", fail)
+    monkeypatch.setattr("dashboard.function_table.select_status", fail)
     member.raise_request_exception = False
     text = text_of(member, PAGE, 500)
     assert "Something went wrong" in text
