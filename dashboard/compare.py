@@ -32,6 +32,7 @@ from dashboard.exports import name_file
 from dashboard.params import ParamError
 from dashboard.shell import build_shell
 from dashboard.sides import Sides, find_default_sides, read_asked_sides, settle_sides, trim_bar
+from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, private_part, read_page_slice
 from ingest.models import Project
 
@@ -40,6 +41,7 @@ PART_TEMPLATES: Final = (PART, "dashboard/_compared_rows.html", "dashboard/_side
 
 
 @private_page
+@answer_unchanged
 def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     asked = read_asked_sides(request.GET)

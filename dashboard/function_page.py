@@ -29,6 +29,7 @@ from dashboard.highlighting import highlight_lines
 from dashboard.params import read_choice
 from dashboard.shell import build_shell
 from dashboard.sources import NOTE, link_of_source
+from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, private_part
 from profcore.stats.summaries import MIN_RAN, MIN_VIEWS
 
@@ -52,6 +53,7 @@ NESTED: Final = (("step", "step_links"), ("relatives", "relative_links"))  # par
 
 
 @private_page
+@answer_unchanged
 def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse:
     asked = read_func_id(func_id)
     if asked is not None and is_made_id(asked):
@@ -85,6 +87,7 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
 
 
 @private_part
+@answer_unchanged
 def show_function_part(request: HttpRequest, slug: str, func_id: str, part: str) -> HttpResponse:
     if part not in PARTS:
         raise Http404("There is no such part.")

@@ -1,16 +1,37 @@
-"""The table of the page "Functions": what is asked for, which links its head and its foot have, what each row says."""
+"""The page "Functions": where the time of a slice went, and its functions or groups of them, by their sums."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from django.http import QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
 
-from aggregate.selectors import GROUPINGS, TABLE_SORTS, Asked, FunctionRow, FunctionTable, Slice
+from aggregate.selectors import (
+    GROUPINGS,
+    TABLE_SORTS,
+    Asked,
+    FunctionRow,
+    FunctionTable,
+    Slice,
+    select_arrivals,
+    select_estimated,
+    select_overview,
+    select_releases,
+    select_status,
+)
+from dashboard.access import get_visible_project
+from dashboard.display_line import build_display_line
+from dashboard.export_menu import build_export_menu
 from dashboard.params import MAX_SEARCH, Narrowing, read_choice, read_count
-from dashboard.shell import join_pairs
+from dashboard.shell import build_shell, join_pairs, read_page_narrowing
+from dashboard.unchanged import answer_unchanged
+from dashboard.views import private_page, private_part, read_page_slice
+from ingest.models import Project
 from profcore.categories import NO_GROUP
-from profcore.stats.summaries import FuncSummary
+from profcore.stats.summaries import MIN_VIEWS, FuncSummary
 
 TOP_FUNCTIONS: Final = 25  # what a phone shows in some screens; more is a link away
 MORE_FUNCTIONS: Final = (100, 500, 2_000)
@@ -66,29 +87,102 @@ def kept_params(asked: Asked) -> list[tuple[str, str]]:
     return pairs + ([("sort", asked.sort)] if asked.sort != "self_ms" else [])
 
 
-def show_table(
-    table: FunctionTable, asked: Asked, address: str, slice_: Slice, narrowing: Narrowing
-) -> dict[str, object]:
-    """Returns what the template shows of a table."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the table stands: a page's path, its slice, and what is asked of the table."""
 
-    def link(group_by: str, sort: str, *more: tuple[str, str]) -> str:
-        kept = kept_params(Asked(group_by, sort))
-        return f"{address}?{join_pairs([*slice_.params(), *narrowing.params(), *kept, *more])}"
+    path: str
+    slice_: Slice
+    asked: Asked
 
-    next_limit = next((size for size in MORE_FUNCTIONS if size > asked.limit), None)
-    rows = [
-        ShownRow(row, table.self_estimates.get(row.id), _link_of_group(row, asked, address, slice_))
-        for row in table.functions
-    ]
-    return {
-        "table": table,
-        "rows": rows,
+    def link(self, *more: tuple[str, str], path: str = "", group_by: str = "", sort: str = "") -> str:
+        """Returns an address of the same functions, maybe ordered or grouped otherwise."""
+        asked = self.asked
+        narrowing = Narrowing(asked.categories, asked.search)
+        kept = kept_params(replace(asked, group_by=group_by or asked.group_by, sort=sort or asked.sort))
+        query = join_pairs([*self.slice_.params(), *narrowing.params(), *kept, *more])
+        return f"{path or self.path}?{query}"
+
+
+@private_page
+@answer_unchanged
+def show_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """The page. Groups of a large slice are summed up from call trees: their table comes by itself."""
+    project = get_visible_project(request.user, slug)
+    place = read_place(request, project)
+    slice_, asked = place.slice_, place.asked
+    is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
+    comes_later = asked.group_by != "function" and not slice_.is_fine and not is_plain
+    context: dict[str, object] = {
+        "project": project,
+        "slice": slice_,
+        "status": select_status(project.pk),
+        "arrivals": select_arrivals(slice_),
+        "export": build_export_menu(project, slice_),
+        "back_link": f"{reverse('project', args=[slug])}?{replace(slice_, pages=()).query()}",
+        "shell": build_shell(
+            request,
+            project,
+            slice_,
+            "page",
+            releases=select_releases(project.pk),
+            now=timezone.now(),
+            kept=[*kept_params(asked), *([("plain", "1")] if is_plain else [])],
+        ),
         "asked": asked,
+        "row_word": GROUP_WORDS[asked.group_by],
+        "groups": _links(GROUP_WORDS, asked.group_by, lambda key: place.link(group_by=key)),
+        "sorts": _links(SORT_WORDS, asked.sort, lambda key: place.link(sort=key)),
+    }
+    if comes_later:
+        limit = ("limit", str(asked.limit))
+        context["whole"] = select_overview(slice_, [], limit=1).whole
+        context["part_link"] = place.link(limit, path=reverse("page-table", args=[slug]))
+        context["plain_link"] = place.link(("plain", "1"))
+    else:
+        table = select_estimated(slice_, asked)
+        context |= show_rows(place, table)
+        if asked.group_by == "function":
+            context["display"] = build_display_line(request, project, slice_, table)
+    return render(request, "dashboard/page.html", context)
+
+
+@private_part
+@answer_unchanged
+def show_table(request: HttpRequest, slug: str) -> HttpResponse:
+    """The table alone."""
+    project = get_visible_project(request.user, slug)
+    place = read_place(request, project)
+    return render(
+        request,
+        "dashboard/_function_rows.html",
+        {"project": project, **show_rows(place, select_estimated(place.slice_, place.asked))},
+    )
+
+
+def read_place(request: HttpRequest, project: Project) -> Place:
+    """Returns what a page's address asks of the table. Raises `ParamError` and `SliceError`."""
+    narrowing = read_page_narrowing(request.GET)
+    asked = replace(read_asked(request.GET), categories=narrowing.categories, search=narrowing.search)
+    return Place(reverse("page", args=[project.slug]), read_page_slice(request, project), asked)
+
+
+def show_rows(place: Place, table: FunctionTable) -> dict[str, object]:
+    """Returns what the template shows of the table."""
+    asked = place.asked
+    next_limit = next((size for size in MORE_FUNCTIONS if size > asked.limit), None)
+    return {
+        "whole": table,
+        "table": table,
+        "rows": [
+            ShownRow(row, table.self_estimates.get(row.id), _link_of_group(row, place)) for row in table.functions
+        ],
+        "asked": asked,
+        "min_views": MIN_VIEWS,
         "sort_word": SORT_WORDS[asked.sort],
         "row_word": GROUP_WORDS[asked.group_by],
-        "groups": _links(GROUP_WORDS, asked.group_by, lambda key: link(key, asked.sort)),
-        "sorts": _links(SORT_WORDS, asked.sort, lambda key: link(asked.group_by, key)),
-        "more_link": link(asked.group_by, asked.sort, ("limit", str(next_limit))) if next_limit else None,
+        "sorts": _links(SORT_WORDS, asked.sort, lambda key: place.link(sort=key)),
+        "more_link": place.link(("limit", str(next_limit))) if next_limit else None,
     }
 
 
@@ -96,10 +190,10 @@ def _links(words: dict[str, str], here: str, link: Callable[[str], str]) -> Sequ
     return [TableLink(key, word, link(key), key == here) for key, word in words.items()]
 
 
-def _link_of_group(row: FunctionRow, asked: Asked, address: str, slice_: Slice) -> str | None:
+def _link_of_group(row: FunctionRow, place: Place) -> str | None:
     """Returns where a group's functions are listed; None where no category or search names them alone."""
-    name = str(row.id)
-    if asked.group_by in ("function", "party") or name == NO_GROUP or len(name) > MAX_SEARCH:
+    name, by = str(row.id), place.asked.group_by
+    if by in ("function", "party") or name == NO_GROUP or len(name) > MAX_SEARCH:
         return None
-    narrowing = Narrowing((name,)) if asked.group_by == "category" else Narrowing(search=name)
-    return f"{address}?{join_pairs([*slice_.params(), *narrowing.params()])}"
+    narrowing = Narrowing((name,)) if by == "category" else Narrowing(search=name)
+    return f"{place.path}?{join_pairs([*place.slice_.params(), *narrowing.params()])}"

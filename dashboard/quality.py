@@ -30,6 +30,7 @@ from dashboard.access import get_visible_project
 from dashboard.params import read_choice
 from dashboard.reasons import explain_reason
 from dashboard.shell import build_shell, join_pairs
+from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, private_part, read_page_slice
 from ingest.snippet_views import SNIPPET_PATH, read_fixed_file
 from profcore.stats.summaries import MIN_VIEWS
@@ -82,6 +83,7 @@ class ReasonRow:
 
 
 @private_page
+@answer_unchanged
 def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
@@ -136,6 +138,7 @@ def read_intake(slice_: Slice) -> dict[str, object]:
 
 
 @private_part
+@answer_unchanged
 def show_sampled(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)

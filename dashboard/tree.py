@@ -31,6 +31,7 @@ from dashboard.export_menu import build_export_menu
 from dashboard.params import read_choice
 from dashboard.shell import build_shell
 from dashboard.sides import name_side, read_asked_sides, settle_sides, trim_bar
+from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, read_page_slice
 from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.stats.summaries import MIN_VIEWS
@@ -56,6 +57,7 @@ class TreeRow:
 
 
 @private_page
+@answer_unchanged
 def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)

@@ -14,6 +14,7 @@ from dashboard import (
     display_api,
     drilldown,
     function_page,
+    function_table,
     importing,
     jobs,
     markers,
@@ -42,7 +43,8 @@ urlpatterns: list[URLPattern] = [
     path("account/password/<str:uidb64>/<str:token>/", account.SetPassword.as_view(), name="set-password"),
     path("projects/", views.show_projects, name="projects"),
     path("projects/<slug:slug>/", views.show_project, name="project"),
-    path("projects/<slug:slug>/page/", views.show_page, name="page"),
+    path("projects/<slug:slug>/page/", function_table.show_page, name="page"),
+    path("projects/<slug:slug>/page/table/", function_table.show_table, name="page-table"),
     path("projects/<slug:slug>/functions/<str:func_id>/", function_page.show_function, name="function"),
     path(
         "projects/<slug:slug>/functions/<str:func_id>/parts/<str:part>/",

@@ -22,6 +22,7 @@ from dashboard.access import get_visible_project, may_read_raw
 from dashboard.export_menu import build_export_menu
 from dashboard.params import read_choice, read_count, read_one
 from dashboard.shell import Shell, build_tabs
+from dashboard.unchanged import answer_unchanged
 from dashboard.view_list import MAX_SKIP, link_to, one_view, read_listing
 from dashboard.view_timeline import read_view_id
 from dashboard.views import private_page, private_part, read_page_slice
@@ -77,6 +78,7 @@ class FuncLine:
 
 
 @private_page
+@answer_unchanged
 def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
     project, known, slice_ = _read(request, slug, view_id)
     own = one_view(project, known.view_id, known.release, known.page)
@@ -119,6 +121,7 @@ def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
 
 
 @private_part
+@answer_unchanged
 def show_view_functions(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
     project, known, slice_ = _read(request, slug, view_id)
     return render(request, "dashboard/_view_functions.html", _compare(project, known, slice_))

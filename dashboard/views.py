@@ -1,7 +1,6 @@
 """The dashboard's pages: decode the address, ask the selectors, render."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -21,7 +20,6 @@ from aggregate.selectors import (
     SliceError,
     resolve_slice,
     select_arrivals,
-    select_estimated,
     select_overview,
     select_pages,
     select_project_summaries,
@@ -30,14 +28,10 @@ from aggregate.selectors import (
 )
 from aggregate.selectors.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS
 from dashboard.access import get_visible_project, may_administer, visible_projects
-from dashboard.display_line import build_display_line
-from dashboard.export_menu import build_export_menu
-from dashboard.function_table import kept_params, read_asked, show_table
 from dashboard.onboarding import build_onboarding
-from dashboard.params import Narrowing, ParamError, read_slice_query
-from dashboard.shell import EVERY_FUNCTION, build_shell, join_pairs, read_page_narrowing
+from dashboard.params import ParamError, read_slice_query
+from dashboard.shell import build_shell
 from ingest.models import Project
-from profcore.stats.summaries import MIN_VIEWS
 
 Page = Callable[..., HttpResponse]
 MAX_RELEASES: Final = 20  # rows of the project's page; the picker has them all
@@ -122,35 +116,6 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/project.html", context)
 
 
-@private_page
-def show_page(request: HttpRequest, slug: str) -> HttpResponse:
-    project = get_visible_project(request.user, slug)
-    slice_ = read_page_slice(request, project)
-    asked, narrowing = read_asked(request.GET), read_page_narrowing(request.GET)
-    table = select_estimated(slice_, replace(asked, categories=narrowing.categories, search=narrowing.search))
-    context = show_table(table, asked, reverse("page", args=[slug]), slice_, narrowing) | {
-        "project": project,
-        "slice": slice_,
-        "display": build_display_line(request, project, slice_, table) if asked.group_by == "function" else None,
-        "status": select_status(project.pk),
-        "arrivals": select_arrivals(slice_),
-        "export": build_export_menu(project, slice_),
-        "min_views": MIN_VIEWS,
-        "narrowing": narrowing,
-        "back_link": f"{reverse('project', args=[slug])}?{make_query(without_pages(slice_))}",
-        "shell": build_shell(
-            request,
-            project,
-            slice_,
-            "page",
-            releases=select_releases(project.pk),
-            now=timezone.now(),
-            kept=kept_params(asked),
-        ),
-    }
-    return render(request, "dashboard/page.html", context)
-
-
 @require_safe
 @csp_update({"img-src": ["data:"]})  # Swagger's style sheet draws its arrows from data: images
 def show_api_docs(request: HttpRequest) -> HttpResponse:
@@ -169,11 +134,6 @@ def read_page_slice(request: HttpRequest, project: Project) -> Slice:
     return resolve_slice(project.pk, read_slice_query(params))
 
 
-def make_query(slice_: Slice, narrowing: Narrowing = EVERY_FUNCTION, **more: str) -> str:
-    """Returns the query string of a slice, of which functions of it are shown, and what more is asked of its page."""
-    return join_pairs([*slice_.params(), *narrowing.params(), *more.items()])
-
-
-def without_pages(slice_: Slice) -> Slice:
-    """Returns the slice over all pages."""
-    return replace(slice_, pages=())
+def make_query(slice_: Slice, **more: str) -> str:
+    """Returns the query string of a slice and what more is asked of its page."""
+    return urlencode([*slice_.params(), *more.items()], safe="/:")

@@ -48,7 +48,7 @@ def test_each_is_timed_for_three_slices_and_its_statements_are_counted(project: 
     results = bench_pages(project, rounds=2)
     quality = [result for result in results if result.page == "quality/"]
     assert {result.slice_word for result in quality} == {"everything", "busiest page", "busiest page, one release"}
-    assert all(result.statements == 11 and result.sent_bytes > 1_000 and not result.note for result in quality)
+    assert all(result.statements == 13 and result.sent_bytes > 1_000 and not result.note for result in quality)
     assert [result.p95_ms for result in results] == sorted((result.p95_ms for result in results), reverse=True)
     assert not [result for result in results if result.note]
     assert not Session.objects.exists()
@@ -70,6 +70,6 @@ def test_the_command_tells_them_and_an_unknown_project_is_an_error(
     call_command("bench", "pages", project="shop", rounds=1)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "shop, medians of 1"
-    assert any("quality/sampled/" in line and "6 statements" in line for line in lines)
+    assert any("quality/sampled/" in line and "8 statements" in line for line in lines)
     with pytest.raises(CommandError, match="--project"):
         call_command("bench", "pages", project="nowhere")

@@ -53,14 +53,18 @@ def test_functions_can_be_grouped_and_a_group_leads_to_its_functions(member: Cli
     assert groups["Category"] == "/projects/shop/page/?page=/lib&group_by=category&sort=hidden_ms"
     page = member.get(groups["Category"]).content.decode()
     assert "By category" in page
+    (part,) = re.findall(r'hx-get="([^"]+)"', page)
+    assert html.unescape(part) == groups["Category"].replace("/page/?", "/page/table/?") + "&limit=25"
+    page = member.get(groups["Category"] + "&plain=1").content.decode()
     assert 'name="group_by" value="category"' in page
+    assert "9.0" in text_of(member, groups["Category"])  # the slice's own sums need no call trees
     leads = dict(re.findall(r'<a class="name" href="([^"]+)"[^>]*><bdi>([^<]+)<', page))
     assert leads == {
         "/projects/shop/page/?page=/lib&amp;category=library": "library",
         "/projects/shop/page/?page=/lib&amp;category=built-in": "built-in",
     }
     for by, name in (("package", "d3"), ("file", "https://a.example/node_modules/d3/a.js")):
-        page = member.get(PAGE + f"?page=/lib&group_by={by}").content.decode()
+        page = member.get(PAGE + f"table/?page=/lib&group_by={by}").content.decode()
         assert f"q={name}" in page
         assert ">(none)</bdi>" in page
         (link,) = re.findall(r'<a class="name" href="([^"]+)"', page)

@@ -52,6 +52,7 @@ SETTINGS = "/projects/shop/settings/"
 PAGE_ADDRESSES = [
     "/projects/shop/",
     "/projects/shop/page/?page=/cart",
+    "/projects/shop/page/table/?group_by=file",
     "/projects/shop/tree/?plain=1",
     "/projects/shop/quality/",
     "/projects/shop/quality/sampled/",

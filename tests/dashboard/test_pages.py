@@ -233,8 +233,9 @@ def test_pages_take_a_fixed_number_of_statements(
     # session, user, project, status, releases, its people, pages, arrivals, overviews by page, day and release
     with django_assert_num_queries(11):
         member.get("/projects/shop/")
-    # session, user, project, functions, code, sites, sample, releases, overview by page, status, arrivals
-    with django_assert_num_queries(11):
+    # session, user, project, functions, code, sites, sample, releases, overview by page, status, arrivals; and for its
+    # ETag the project and its state
+    with django_assert_num_queries(13):
         member.get(PAGE)
 
 
@@ -247,7 +248,7 @@ def test_a_failure_is_a_page_without_details(member: Client, monkeypatch: pytest
     def fail(*_: object) -> None:
         raise RuntimeError("a secret of the server")
 
-    monkeypatch.setattr("dashboard.views.select_status", fail)
+    monkeypatch.setattr("dashboard.function_table.select_status", fail)
     member.raise_request_exception = False
     text = text_of(member, PAGE, 500)
     assert "Something went wrong" in text
