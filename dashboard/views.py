@@ -17,8 +17,6 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from aggregate.selectors import (
-    TABLE_SORTS,
-    Asked,
     Slice,
     SliceError,
     resolve_slice,
@@ -30,18 +28,18 @@ from aggregate.selectors import (
     select_releases,
     select_status,
 )
-from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
+from aggregate.selectors.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS
 from dashboard.access import get_visible_project, may_administer, visible_projects
+from dashboard.display_line import build_display_line
 from dashboard.export_menu import build_export_menu
+from dashboard.function_table import kept_params, read_asked, show_table
 from dashboard.onboarding import build_onboarding
-from dashboard.params import ParamError, read_choice, read_count, read_slice_query
-from dashboard.shell import build_shell
+from dashboard.params import Narrowing, ParamError, read_slice_query
+from dashboard.shell import EVERY_FUNCTION, build_shell, join_pairs, read_page_narrowing
 from ingest.models import Project
 from profcore.stats.summaries import MIN_VIEWS
 
 Page = Callable[..., HttpResponse]
-TOP_FUNCTIONS: Final = 100
-MAX_TOP_FUNCTIONS: Final = 2_000
 MAX_RELEASES: Final = 20  # rows of the project's page; the picker has them all
 MAX_DAYS: Final = 10_000
 SHOWN_DAYS: Final = 60
@@ -128,20 +126,17 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
 def show_page(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
-    sort = read_choice(request.GET, "sort", list(TABLE_SORTS), "self_ms")
-    limit = read_count(request.GET, "limit", default=TOP_FUNCTIONS, high=MAX_TOP_FUNCTIONS)
-    address = reverse("page", args=[slug])
-    context = {
+    asked, narrowing = read_asked(request.GET), read_page_narrowing(request.GET)
+    table = select_estimated(slice_, replace(asked, categories=narrowing.categories, search=narrowing.search))
+    context = show_table(table, asked, reverse("page", args=[slug]), slice_, narrowing) | {
         "project": project,
         "slice": slice_,
-        "table": select_estimated(slice_, Asked(sort=sort, limit=limit)),
+        "display": build_display_line(request, project, slice_, table) if asked.group_by == "function" else None,
         "status": select_status(project.pk),
         "arrivals": select_arrivals(slice_),
         "export": build_export_menu(project, slice_),
         "min_views": MIN_VIEWS,
-        "sort": sort,
-        "sort_links": {name: f"{address}?{make_query(slice_, sort=name)}" for name in TABLE_SORTS},
-        "more_link": f"{address}?{make_query(slice_, sort=sort, limit=str(MAX_TOP_FUNCTIONS))}",
+        "narrowing": narrowing,
         "back_link": f"{reverse('project', args=[slug])}?{make_query(without_pages(slice_))}",
         "shell": build_shell(
             request,
@@ -150,7 +145,7 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
             "page",
             releases=select_releases(project.pk),
             now=timezone.now(),
-            kept=[("sort", sort)] if sort != "self_ms" else [],
+            kept=kept_params(asked),
         ),
     }
     return render(request, "dashboard/page.html", context)
@@ -168,15 +163,15 @@ def read_page_slice(request: HttpRequest, project: Project) -> Slice:
     Several tags may come in one field, as people write them, apart by spaces.
     """
     params = QueryDict(mutable=True)
-    for field in (*SLICE_FIELDS, *FINE_FIELDS):
+    for field in (*SLICE_FIELDS, *FINE_FIELDS, DISPLAY):
         params.setlist(field, [value for value in request.GET.getlist(field) if value])
     params.setlist("tag", [tag for value in params.getlist("tag") for tag in value.split()])
     return resolve_slice(project.pk, read_slice_query(params))
 
 
-def make_query(slice_: Slice, **more: str) -> str:
-    """Returns the query string of a slice and what more is asked of its page."""
-    return urlencode([*slice_.params(), *more.items()], safe="/:")
+def make_query(slice_: Slice, narrowing: Narrowing = EVERY_FUNCTION, **more: str) -> str:
+    """Returns the query string of a slice, of which functions of it are shown, and what more is asked of its page."""
+    return join_pairs([*slice_.params(), *narrowing.params(), *more.items()])
 
 
 def without_pages(slice_: Slice) -> Slice:

@@ -27,6 +27,7 @@ SECTIONS: Final = (
     ("settings-keys", "Keys and origins"),
     ("settings-routes", "Page routes"),
     ("settings-code", "Code"),
+    ("settings-display", "Display rules"),
     ("settings-sourcemaps", "Source maps"),
     ("settings-retention", "Retention and quota"),
     ("settings-members", "Members"),

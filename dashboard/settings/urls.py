@@ -4,7 +4,7 @@ from typing import Final
 
 from django.urls import URLPattern, path
 
-from dashboard.settings import code, general, keys, members, retention, routes, source_maps, tokens
+from dashboard.settings import code, display, general, keys, members, retention, routes, source_maps, tokens
 
 SETTINGS: Final = "projects/<slug:slug>/settings/"
 
@@ -15,6 +15,7 @@ urlpatterns: list[URLPattern] = [
     path(SETTINGS + "keys/<int:key_id>/revoke/", keys.end_key, name="settings-key-end"),
     path(SETTINGS + "routes/", routes.show_routes, name="settings-routes"),
     path(SETTINGS + "code/", code.show_code, name="settings-code"),
+    path(SETTINGS + "display/", display.show_display, name="settings-display"),
     path(SETTINGS + "source-maps/", source_maps.show_source_maps, name="settings-sourcemaps"),
     path(SETTINGS + "source-maps/state/", source_maps.show_state, name="settings-sourcemaps-state"),
     path(SETTINGS + "source-maps/release/", source_maps.show_release, name="settings-sourcemaps-release"),

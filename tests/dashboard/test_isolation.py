@@ -11,7 +11,7 @@ from dashboard import urls
 from ingest.models import ApiToken, Membership, Project
 from ingest.services import create_token
 from tests.builders import make_project
-from tests.dashboard.conftest import People
+from tests.dashboard.conftest import VIEW_ID, People
 
 API = "/api/v1/projects/shop/"
 TRACE = "0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11"
@@ -20,6 +20,7 @@ API_ADDRESSES = [
     API + "releases",
     API + "pages",
     API + "overview",
+    API + "trend",
     API + "settings",
     API + "functions",
     API + "compare?base_release=1.0.0&head_release=1.0.0",
@@ -33,14 +34,17 @@ API_ADDRESSES = [
     API + "traces",
     API + "traces/" + TRACE,
     API + "markers",
+    API + "quality",
     API + "jobs",
     API + "sourcemaps",
     API + "functions/1/source",
     API + "code",
+    API + "display",
     API + "matches?base_release=1.0.0&head_release=1.0.0",
 ]
 # Jobs are started and cancelled, and have tests of their own.
 CODE_PREVIEW_ADDRESS = API + "code/preview"  # takes a body: test_api_code
+DISPLAY_PREVIEW_ADDRESS = API + "display/preview"  # as well: test_api_display
 JOB_ADDRESSES = [API + f"jobs/{TRACE}", API + f"jobs/{TRACE}/result"]
 READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith(("jobs", "sourcemaps"))]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
@@ -49,11 +53,22 @@ PAGE_ADDRESSES = [
     "/projects/shop/",
     "/projects/shop/page/?page=/cart",
     "/projects/shop/tree/?plain=1",
+    "/projects/shop/quality/",
+    "/projects/shop/quality/sampled/",
     "/projects/shop/functions/1/",
+    "/projects/shop/views/",
+    "/projects/shop/views/list/",
+    f"/projects/shop/views/{VIEW_ID}/",
+    f"/projects/shop/views/{VIEW_ID}/functions/",
+    "/projects/shop/compare/",
+    "/projects/shop/compare/table/?base_release=1.0.0&head_release=2.0.0",
+    "/projects/shop/compare/csv/?base_release=1.0.0&head_release=2.0.0",
+    "/projects/shop/functions/1/parts/cost/",
     SETTINGS,
     SETTINGS + "keys/",
     SETTINGS + "routes/",
     SETTINGS + "code/",
+    SETTINGS + "display/",
     SETTINGS + "source-maps/",
     SETTINGS + "source-maps/state/",
     SETTINGS + "source-maps/release/?release=1.0.0",
@@ -76,6 +91,7 @@ POST_ADDRESSES = [
     *QUESTION_ADDRESSES,
     *OTHER_QUESTION_ADDRESSES,
 ]
+TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: test_api_timeline
 ADMIN_ADDRESSES = ["/projects/shop/import/"]
 OPEN_ADDRESSES = {
     *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
@@ -111,6 +127,8 @@ def test_every_address_that_names_a_project_is_tried_here() -> None:
             *(address.format(key=1, member=1, token="a") for address in POST_ADDRESSES),
             RAW_ADDRESS,
             CODE_PREVIEW_ADDRESS,
+            DISPLAY_PREVIEW_ADDRESS,
+            TIMELINE_ADDRESS,
         ]
     }
     assert tried | OPEN_ADDRESSES == {pattern.name for pattern in urls.urlpatterns}
@@ -218,6 +236,7 @@ def test_writing_is_refused_to_all_alike_and_never_with_403(people: People, who:
         if (address, method) not in (
             (API + "settings", "patch"),
             (API + "code", "patch"),
+            (API + "display", "put"),
         ):  # they write: test_api_settings, …
             assert getattr(client, method)(address).status_code == 405
 
