@@ -30,6 +30,12 @@ def add_member(*, project: Project, user: User, role: Membership.Role) -> Member
         return Membership.objects.create(project=project, user=user, role=role)
 
 
+def add_new_member(*, project: Project, username: str, role: Membership.Role) -> Membership:
+    """Creates an account and makes it a member, or neither. Raises as `create_account` and `add_member` do."""
+    with transaction.atomic():
+        return add_member(project=project, user=create_account(username), role=role)
+
+
 def change_role(membership: Membership, role: Membership.Role) -> None:
     """Gives a member another role. Raises `LastAdmin`."""
     with transaction.atomic():
@@ -59,7 +65,8 @@ def create_account(username: str) -> User:
     user.set_unusable_password()
     user.full_clean(exclude=["password"])
     try:
-        user.save()
+        with transaction.atomic():
+            user.save()
     except IntegrityError:  # made meanwhile
         raise ValidationError({"username": f"There is somebody called {username} already."}) from None
     return user

@@ -14,7 +14,7 @@ from dashboard.access import visible_projects
 from dashboard.account import LINK_DAYS, write_password_link
 from dashboard.settings.forms import SettingsForm
 from dashboard.settings.frame import Desk, settings_page
-from ingest.members import LastAdmin, add_member, change_role, create_account, is_last_admin, remove_member
+from ingest.members import LastAdmin, add_member, add_new_member, change_role, is_last_admin, remove_member
 from ingest.models import Membership
 
 NAME_CHARS: Final = 150  # as the table of users has it
@@ -75,13 +75,13 @@ def add(desk: Desk, form: AddForm) -> HttpResponse:
     is_new = user is None and form.cleaned_data.get("create", False)
     if user is None and not is_new:
         raise ValidationError({"username": missing_words(desk, name)})
-    if role != Membership.Role.ADMIN and not desk.project.memberships.exists():
-        raise ValidationError({"role": "The first member must be an admin: nobody else could add more."})
-    user = user or create_account(name)
-    add_member(project=desk.project, user=user, role=role)
-    desk.tell("member added: user", user.pk, role, "new" if is_new else "")
+    if user is None:
+        member = add_new_member(project=desk.project, username=name, role=role)
+    else:
+        member = add_member(project=desk.project, user=user, role=role)
+    desk.tell("member added: user", member.user_id, role, "with a new account" if is_new else "")
     if is_new:
-        return show_link(desk, user, is_new=True)
+        return show_link(desk, member.user, is_new=True)
     words = f"{name} is {'an admin' if role == Membership.Role.ADMIN else 'a member'} of the project now."
     if not visible_projects(desk.request.user).filter(pk=desk.project.pk).exists():
         return desk.leave(f"{words} It belongs to its members, and you are none.", to=reverse("projects"))

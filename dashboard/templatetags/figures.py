@@ -156,8 +156,8 @@ def count(number: int) -> str:
 
 @register.filter
 def roughly(number: int) -> str:
-    """Writes an estimate of a whole number: two digits tell, the rest are zeros."""
-    digits = len(str(number)) - 2
+    """Writes an estimate of a whole number: three digits tell, the rest are zeros."""
+    digits = len(str(number)) - 3
     return count(round(number, -digits) if digits > 0 else number)
 
 

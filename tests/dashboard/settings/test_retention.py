@@ -66,7 +66,9 @@ def test_what_is_kept_is_of_one_project_and_near_what_there_is(db: None) -> None
     for day in range(3):
         make_cell(shop, bucket_at=NOW - timedelta(days=day), views=10)
         make_receipt(shop, age=timedelta(days=day))
-    make_cell(other, bucket_at=NOW - timedelta(days=40), views=1_000)
+    for day in (0, 40):
+        make_cell(other, bucket_at=NOW - timedelta(days=day), views=1_000)
+    make_receipt(other)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE aggregate_cell, ingest_receiptcount")
     kept = select_storage(
