@@ -27,6 +27,7 @@ from dashboard.access import get_visible_project, may_administer
 from dashboard.chooser import Question, build_chooser
 from dashboard.compared import Shown, with_shown
 from dashboard.comparison_page import Asked, read_comparison, write_csv
+from dashboard.display_line import build_display_line
 from dashboard.export_menu import build_export_menu
 from dashboard.exports import name_file
 from dashboard.params import ParamError
@@ -81,6 +82,7 @@ def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
         "left_out": [pair for pair in whole.params() if pair not in slice_.params()],
         "is_plain": shown.is_plain,
         "is_compared": is_compared,
+        "display": build_display_line(request, project, common) if shown.by == "function" else None,
     }
     if sides is not None and is_compared:
         context |= _links(project, sides, shown)

@@ -72,7 +72,8 @@ def select_func(project_id: int, func_id: RowId) -> FunctionRow | None:
     """Returns a function's facts, with no sums, by its id or that of one of its funcs; None where there is none.
 
     They are those of its newest func, by the id that tables have it under; its original is that of `release`. Four
-    statements, and five more where source maps are in. Of what a display rule made, its title.
+    statements, and five more where source maps are in. Of what a display rule made, its title; a function of that is
+    told of as it is stored.
     """
     if is_made_id(func_id):
         made = find_made(Slice(project_id), str(func_id))
@@ -88,7 +89,8 @@ def select_func(project_id: int, func_id: RowId) -> FunctionRow | None:
     else:
         releases = [release for release, func in sorted(ref.pairs) if func == newest.id]
         parts = [replace(newest, release=release) for release in releases]
-    return replace(describe_rows(code, parts)[-1], id=ref.row_id)
+    found = describe_rows(code, parts)[-1]
+    return replace(found, id=ref.row_id, shown=None if found.is_made else found.shown)
 
 
 def select_calls(slice_: Slice, func_id: RowId, direction: Direction) -> Calls:

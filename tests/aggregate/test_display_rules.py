@@ -292,6 +292,10 @@ def test_what_a_rule_made_is_found_by_its_id_with_no_sums_that_nothing_tells(app
     members = select_members(slice_, str(made.id))
     assert {row.label for row in members.functions} == {"rRender", "rHooks", "rEffect"}
     assert sum(row.self_us for row in members.functions) == 70_000
+    hooks = next(row for row in select_groups(replace(slice_, as_stored=True)).functions if row.name == "rHooks")
+    stored = select_func(app.pk, hooks.id)
+    assert stored is not None
+    assert (stored.label, stored.is_made) == ("rHooks", False)
     show(app)
     assert select_func(app.pk, made.id) is None
 
