@@ -28,4 +28,9 @@ const tellAll = (within) => within.querySelectorAll("time[data-local], time[data
 tellAll(document);
 setInterval(() => document.querySelectorAll("time[data-ago]").forEach(tell), REFRESH_MS);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) tellAll(document); });
+// Paper is read later and elsewhere: there, times are UTC.
+window.addEventListener("beforeprint", () => {
+  for (const time of document.querySelectorAll("time[data-utc]")) time.textContent = time.dataset.utc;
+});
+window.addEventListener("afterprint", () => tellAll(document));
 document.body.addEventListener("htmx:load", ({ target }) => tellAll(target)); // of each part that has come
