@@ -137,6 +137,7 @@ def read_comparison(project: Project, question: Asked, *, may_change: bool) -> J
         "project": project,
         "sides": sides,
         "shown": shown,
+        "shared": sides.common.params(),
         "found": answer.comparison,
         "table": table,
         "base_name": name_side(sides, sides.base),
