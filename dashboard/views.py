@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from csp.decorators import csp_update
@@ -22,27 +22,20 @@ from aggregate.selectors import (
     resolve_slice,
     select_arrivals,
     select_estimated,
-    select_overview,
-    select_pages,
-    select_project_summaries,
     select_releases,
     select_status,
 )
 from aggregate.selectors.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS
-from dashboard.access import get_visible_project, may_administer, visible_projects
+from dashboard.access import get_visible_project
 from dashboard.display_line import build_display_line
 from dashboard.export_menu import build_export_menu
 from dashboard.function_table import kept_params, read_asked, show_table
-from dashboard.onboarding import build_onboarding
 from dashboard.params import Narrowing, ParamError, read_slice_query
 from dashboard.shell import EVERY_FUNCTION, build_shell, join_pairs, read_page_narrowing
 from ingest.models import Project
 from profcore.stats.summaries import MIN_VIEWS
 
 Page = Callable[..., HttpResponse]
-MAX_RELEASES: Final = 20  # rows of the project's page; the picker has them all
-MAX_DAYS: Final = 10_000
-SHOWN_DAYS: Final = 60
 
 
 class LogIn(LoginView):
@@ -84,42 +77,6 @@ def _guard(view: Page, problem_template: str, problem_status: int) -> Page:
 
     guarded: Page = cache_control(private=True, no_cache=True)(login_required(answer))
     return guarded
-
-
-@private_page
-def show_projects(request: HttpRequest) -> HttpResponse:
-    projects = list(visible_projects(request.user))
-    summaries = select_project_summaries([project.pk for project in projects])
-    return render(
-        request,
-        "dashboard/projects.html",
-        {"rows": [(project, summaries[project.pk]) for project in projects]},
-    )
-
-
-@private_page
-def show_project(request: HttpRequest, slug: str) -> HttpResponse:
-    project = get_visible_project(request.user, slug)
-    status = select_status(project.pk)
-    slice_ = read_page_slice(request, project)
-    releases = select_releases(project.pk)
-    context: dict[str, object] = {"project": project, "status": status, "slice": slice_}
-    context["may_import"] = may_administer(request.user, project)
-    if not releases:
-        base_url = request.build_absolute_uri("/").rstrip("/")
-        context["onboarding"] = build_onboarding(project, base_url, timezone.now())
-        return render(request, "dashboard/project_empty.html", context)
-    context["shell"] = build_shell(request, project, slice_, "project", releases=releases, now=timezone.now())
-    pages = select_pages(slice_)
-    links = [f"{reverse('page', args=[slug])}?{make_query(slice_, page=row.page)}" for row in pages]
-    context["arrivals"] = select_arrivals(slice_)
-    days = select_overview(slice_, ["day"], limit=MAX_DAYS)
-    context |= {
-        "pages": list(zip(pages, links, strict=True)),
-        "by_release": select_overview(slice_, ["release"], limit=MAX_RELEASES),
-        "by_day": days.rows[-SHOWN_DAYS:],
-    }
-    return render(request, "dashboard/project.html", context)
 
 
 @private_page

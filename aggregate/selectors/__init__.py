@@ -16,7 +16,16 @@ from aggregate.selectors.labels import label_func
 from aggregate.selectors.last_release import ReleaseChange, compare_releases, pick_last_releases
 from aggregate.selectors.overview import OVERVIEW_DIMENSIONS, Overview, OverviewRow, select_overview
 from aggregate.selectors.pages import PageRow, ReleaseRow, select_pages, select_releases
-from aggregate.selectors.projects import ProjectSummary, Status, select_project_summaries, select_status
+from aggregate.selectors.projects import (
+    NewestTrace,
+    ProjectDay,
+    ProjectSummary,
+    Status,
+    select_newest_trace,
+    select_project_days,
+    select_project_summaries,
+    select_status,
+)
 from aggregate.selectors.quality import select_measured, select_receipts, select_set_aside
 from aggregate.selectors.requests import (
     EXPORT_FIELDS,
@@ -70,9 +79,11 @@ __all__ = [
     "ExportRequest",
     "FunctionRow",
     "FunctionTable",
+    "NewestTrace",
     "Overview",
     "OverviewRow",
     "PageRow",
+    "ProjectDay",
     "ProjectSummary",
     "PrunedTree",
     "ReleaseChange",
@@ -111,8 +122,10 @@ __all__ = [
     "select_functions",
     "select_groups",
     "select_measured",
+    "select_newest_trace",
     "select_overview",
     "select_pages",
+    "select_project_days",
     "select_project_summaries",
     "select_raw_body",
     "select_receipts",

@@ -1,19 +1,6 @@
 // The settings work without this. With it, texts can be copied by a button, and what came of a form has the focus.
 
-for (const button of document.querySelectorAll("button.copy")) {
-  if (!navigator.clipboard) break; // on plain http, but for this computer's own addresses
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    const text = button.parentElement.querySelector("code").textContent;
-    try {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-    } catch {
-      button.textContent = "Not copied";
-    }
-    window.setTimeout(() => { button.textContent = "Copy"; }, 2000);
-  });
-}
+import "./copy-text.js";
 
 // On a narrow screen the list of sections scrolls sideways: the one that is shown must be in sight.
 document.querySelector(".sections [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

@@ -1,6 +1,6 @@
 // Draws series with uPlot: a line, its band, dashes where too little is known, and a mark for every point.
 import { columnsOf } from "./series.js";
-import { writerOf } from "./words.js";
+import { asTicks, writerOf } from "./words.js";
 
 const COLUMNS = 4; // of a line: value, low, high, dashed
 const COLOURS = 8; // custom properties --chart-1 to --chart-8; more lines than these share them
@@ -8,6 +8,7 @@ const BAND_ALPHA = "33"; // of #rrggbb
 const MARK_PX = 3;
 const MARKS_UP_TO = 120; // points of a line; more would be a caterpillar
 const HEADROOM = 1.08;
+const WHOLE = /\.0(\u202f|$)/; // what no tick needs to say
 
 export function colourOf(line) {
   return `chart-${(line % COLOURS) + 1}`;
@@ -27,7 +28,7 @@ export function plot(target, figure, state, size, onPoint) {
   const columns = series.lines.map((line) => columnsOf(line.points));
   const options = {
     ...size,
-    padding: [8, 12, 0, 0],
+    padding: [8, 36, 0, 0],
     legend: { show: false },
     cursor: { x: true, y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: { x: { time: true, range: () => bounds(series) }, y: { range: (_, __, high) => [0, (high || 1) * HEADROOM] } },
@@ -51,8 +52,8 @@ function makeAxes({ text, grid, font }, unit) {
   const write = writerOf(unit);
   const shared = { stroke: text, font: `12px ${font}`, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1, size: 4 } };
   return [
-    { ...shared, grid: { show: false } },
-    { ...shared, size: 74, values: (_, splits) => splits.map((value) => (value === 0 ? "0" : write(value))) },
+    { ...shared, grid: { show: false }, space: 64, values: (_, splits, __, ___, step) => asTicks(splits, step) },
+    { ...shared, size: 74, values: (_, splits) => splits.map((value) => (value === 0 ? "0" : write(value).replace(WHOLE, "$1"))) },
   ];
 }
 
@@ -77,6 +78,7 @@ function drawMarks(chart, state, colours) {
   const ratio = devicePixelRatio;
   const place = (value, scale) => chart.valToPos(value, scale, true);
   ctx.save();
+  ctx.setLineDash([]); // of the line drawn last
   ctx.lineWidth = 1.5 * ratio;
   state.series.lines.forEach((line, index) => {
     if (!state.shown[index]) return;
