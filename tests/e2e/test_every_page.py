@@ -11,7 +11,14 @@ from tests.e2e.site import LOOKS, Look, fill_site, open_as, page_addresses
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(60), pytest.mark.django_db(transaction=True)]
 pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
 
-NO_PAGES = {"home", "logout", "function-part"}  # they lead elsewhere, or are parts of pages
+NO_PAGES = {
+    "home",
+    "logout",
+    "function-part",
+    "changes",
+    "last-change",
+    "first-steps",
+}  # they lead elsewhere, or are parts of pages
 
 
 def is_wider_than_the_window(page: Page) -> bool:
