@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from aggregate.selectors import SliceError, select_arrivals, select_code, select_releases
-from aggregate.selectors.groups import is_made_id
 from aggregate.selectors.originals import select_excerpt
+from aggregate.selectors.shown_rows import is_made_id
 from aggregate.selectors.slices import read_func_id
 from dashboard.function_costs import (
     Context,

@@ -11,9 +11,9 @@ from django.db import connection
 
 from aggregate.selectors.code import Code, select_code
 from aggregate.selectors.functions import FunctionRow, describe_row
-from aggregate.selectors.groups import show_rows
 from aggregate.selectors.named_trees import merge_named
 from aggregate.selectors.reading import Reading
+from aggregate.selectors.shown_rows import show_rows
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.whole import Whole
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
