@@ -14,6 +14,7 @@ from aggregate.selectors import (
     TABLE_SORTS,
     Asked,
     FunctionRow,
+    OverviewRow,
     Slice,
     select_arrivals,
     select_estimated,
@@ -32,6 +33,8 @@ from profcore.categories import NO_GROUP
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
 
 TOP_FUNCTIONS: Final = 25  # what a phone shows in some screens; more is a link away
+# All pages of more views come by themselves: at a million their functions take some 180 ms (docs/benchmarks.md).
+INLINE_VIEWS: Final = 20_000
 MORE_FUNCTIONS: Final = (100, 500, 2_000)
 GROUP_WORDS: Final = {
     "function": "Function",
@@ -105,12 +108,12 @@ class Place:
 @private_page
 @answer_unchanged
 def show_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page. Groups of a large slice are summed up from call trees: their table comes by itself."""
+    """The page. Its table comes by itself where it may take long: groups, which need call trees, and many views."""
     project = get_visible_project(request.user, slug)
     place = read_place(request, project)
     slice_, asked = place.slice_, place.asked
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
-    comes_later = asked.group_by != "function" and not slice_.is_fine and not is_plain
+    whole = select_whole(place, is_plain=is_plain)
     context: dict[str, object] = {
         "project": project,
         "slice": slice_,
@@ -132,9 +135,9 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
         "groups": _links(GROUP_WORDS, asked.group_by, lambda key: place.link(group_by=key)),
         "sorts": _links(SORT_WORDS, asked.sort, lambda key: place.link(sort=key)),
     }
-    if comes_later:
+    if whole is not None:
         limit = ("limit", str(asked.limit))
-        context["whole"] = select_overview(slice_, [], limit=1).whole
+        context["whole"] = whole
         context["part_link"] = place.link(limit, path=reverse("page-table", args=[slug]))
         context["plain_link"] = place.link(("plain", "1"))
     else:
@@ -149,6 +152,15 @@ def show_table(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     place = read_place(request, project)
     return render(request, "dashboard/_function_rows.html", {"project": project, **read_table(place)})
+
+
+def select_whole(place: Place, *, is_plain: bool) -> OverviewRow | None:
+    """Returns the slice's own sums where its table comes by itself; None where it comes with the page."""
+    is_grouped = place.asked.group_by != "function"
+    if is_plain or place.slice_.is_fine or (place.slice_.pages and not is_grouped):
+        return None
+    whole = select_overview(place.slice_, [], limit=1).whole
+    return whole if is_grouped or whole.views > INLINE_VIEWS else None
 
 
 def read_place(request: HttpRequest, project: Project) -> Place:
