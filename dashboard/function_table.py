@@ -14,6 +14,7 @@ from aggregate.selectors import (
     TABLE_SORTS,
     Asked,
     FunctionRow,
+    FunctionTable,
     OverviewRow,
     Slice,
     select_arrivals,
@@ -23,6 +24,7 @@ from aggregate.selectors import (
     select_status,
 )
 from dashboard.access import get_visible_project
+from dashboard.display_line import build_display_line
 from dashboard.export_menu import build_export_menu
 from dashboard.params import MAX_SEARCH, Narrowing, read_choice, read_count
 from dashboard.shell import build_shell, join_pairs, read_page_narrowing
@@ -135,13 +137,17 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
         "groups": _links(GROUP_WORDS, asked.group_by, lambda key: place.link(group_by=key)),
         "sorts": _links(SORT_WORDS, asked.sort, lambda key: place.link(sort=key)),
     }
+    table = None
     if whole is not None:
         limit = ("limit", str(asked.limit))
         context["whole"] = whole
         context["part_link"] = place.link(limit, path=reverse("page-table", args=[slug]))
         context["plain_link"] = place.link(("plain", "1"))
     else:
-        context |= read_table(place)
+        table = select_estimated(slice_, asked)
+        context |= show_rows(place, table)
+    if asked.group_by == "function":
+        context["display"] = build_display_line(request, project, slice_, table)
     return render(request, "dashboard/page.html", context)
 
 
@@ -151,7 +157,11 @@ def show_table(request: HttpRequest, slug: str) -> HttpResponse:
     """The table alone."""
     project = get_visible_project(request.user, slug)
     place = read_place(request, project)
-    return render(request, "dashboard/_function_rows.html", {"project": project, **read_table(place)})
+    return render(
+        request,
+        "dashboard/_function_rows.html",
+        {"project": project, **show_rows(place, select_estimated(place.slice_, place.asked))},
+    )
 
 
 def select_whole(place: Place, *, is_plain: bool) -> OverviewRow | None:
@@ -170,10 +180,9 @@ def read_place(request: HttpRequest, project: Project) -> Place:
     return Place(reverse("page", args=[project.slug]), read_page_slice(request, project), asked)
 
 
-def read_table(place: Place) -> dict[str, object]:
+def show_rows(place: Place, table: FunctionTable) -> dict[str, object]:
     """Returns what the template shows of the table."""
     asked = place.asked
-    table = select_estimated(place.slice_, asked)
     next_limit = next((size for size in MORE_FUNCTIONS if size > asked.limit), None)
     return {
         "whole": table,

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.http import QueryDict
 
 from aggregate.selectors import ExportQuery, SliceQuery
-from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
+from aggregate.selectors.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS
 from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.funcs import UNSTORABLE
 
@@ -41,7 +41,12 @@ class Narrowing:
 
 
 def check_known(params: QueryDict, known: Collection[str]) -> None:
-    """Raises `ParamError` for a parameter that would be ignored: a typo must not pass for a filter."""
+    """Raises `ParamError` for a parameter that would be ignored: a typo must not pass for a filter.
+
+    Whoever knows the fields of a slice knows `display`, which links keep with the slice.
+    """
+    if set(SLICE_FIELDS) <= set(known):
+        known = [*known, DISPLAY]
     for name in params:
         if name not in known:
             words = f"known are {', '.join(sorted(known))}" if known else "none is taken here"
@@ -50,7 +55,7 @@ def check_known(params: QueryDict, known: Collection[str]) -> None:
 
 def read_slice_query(params: QueryDict) -> SliceQuery:
     """Returns the slice's raw values, for `resolve_slice` to check."""
-    return SliceQuery(*(params.getlist(field) for field in (*SLICE_FIELDS, *FINE_FIELDS)))
+    return SliceQuery(*(params.getlist(field) for field in (*SLICE_FIELDS, *FINE_FIELDS, DISPLAY)))
 
 
 def read_export_query(params: QueryDict) -> ExportQuery:
@@ -120,6 +125,16 @@ def read_words(params: QueryDict, name: str, choices: Collection[str]) -> list[s
         if value not in choices:
             raise ParamError(name, f"{name} must be one of {', '.join(choices)}; not {value[:80]!r}.")
     return list(dict.fromkeys(params.getlist(name)))
+
+
+def read_changes(changes: object, known: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON, checked by its readers
+    """Returns a body that changes something. Raises `ParamError` for one that is no object, and for unknown names."""
+    if not isinstance(changes, dict):
+        raise ParamError("$", "The body must be a JSON object.")
+    for name in changes:
+        if name not in known:
+            raise ParamError(str(name)[:80], f"{str(name)[:80]} is not known; known are {', '.join(known)}.")
+    return changes
 
 
 def read_narrowing(params: QueryDict) -> Narrowing:

@@ -21,12 +21,15 @@ TABS: Final = (
     ("project", "Overview", True),
     ("page", "Functions", True),
     ("tree", "Flame graph", True),
+    ("compare", "Compare", True),
+    ("views", "Views", True),
     ("quality", "Quality", True),
+    ("settings", "Settings", False),
 )
-# Pages that show functions, and so take the category and the search that go along; of these the flame graph has a
-# search field of its own, with what the address says.
+# Pages that show functions, and so take the category and the search that go along; some of these have a search field
+# of their own, with what the address says.
 NARROWED: Final = frozenset({"page", "tree", "compare"})
-SEARCHED_BY_THEMSELVES: Final = frozenset({"tree"})
+SEARCHED_BY_THEMSELVES: Final = frozenset({"tree", "compare"})
 PRESETS: Final = (("Last 24 hours", timedelta(days=1)), ("7 days", timedelta(days=7)), ("30 days", timedelta(days=30)))
 MAX_CHOICES: Final = 500  # of one field, beside those that are chosen; an address may name any
 EVERY_FUNCTION: Final = Narrowing()
@@ -39,6 +42,7 @@ CHIP_WORDS: Final = {
     "trace": "Trace",
     "tag": "Tag",
     "func_over": "Views where function took over",
+    "display": "Display rules",
 }
 
 
@@ -98,7 +102,7 @@ class SliceBar:
     """The bar's fields; `kept` are parameters that it has no field for and that go along, such as the order of a table.
 
     `start` and `end` are None where they are open, or where the slice has several spans of time. `search` is None where
-    the page has no such field in its bar.
+    the page has no such field in its bar, as it may have none for time or tags.
     """
 
     fields: Sequence[ChoiceField]
@@ -112,6 +116,8 @@ class SliceBar:
     kept: Sequence[tuple[str, str]]
     chips: Sequence[Chip]
     clear_link: str
+    has_time: bool = True
+    has_tags: bool = True
 
     @property
     def from_text(self) -> str:

@@ -1,6 +1,6 @@
 """The funcs of a slice, by their exact sums."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from aggregate.selectors.labels import label_func, label_original, place_of
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import DAY_OF_CELL, FROM_CELLS, Slice, where_rolled, where_slice
 from aggregate.writes import HOTSPOT_SUMS
+from profcore.display_rules import Shown
 from profcore.funcs import FuncKey
 from profcore.stats.summaries import FuncSummary, Summary
 from profcore.stats.views import ViewSample
@@ -54,6 +55,7 @@ class FunctionRow:
     views: int | None
     category: str | None = None
     mapped: FuncLabel | None = None  # what a source map says of it
+    shown: Shown | None = None  # what the display rules make of it
     release: str | None = None  # the one that it is of, before it is summed up with others; None where not asked
 
     @property
@@ -62,8 +64,15 @@ class FunctionRow:
         return FuncKey(self.uri, self.line, self.column, self.name)
 
     @property
+    def is_made(self) -> bool:
+        """Tells whether a display rule made it of several functions."""
+        return self.shown is not None and self.shown.row_id is not None
+
+    @property
     def label(self) -> str:
         """What to call it."""
+        if self.shown is not None and self.shown.title is not None:
+            return self.shown.title
         if self.mapped is not None:
             return label_original(self.mapped.original)
         return label_func(self.name, self.uri, self.line, self.column)
@@ -71,6 +80,8 @@ class FunctionRow:
     @property
     def shown_name(self) -> str:
         """Its name, the original one where it is mapped; "" for an anonymous function."""
+        if self.shown is not None and self.shown.title is not None:
+            return self.shown.title
         return self.name if self.mapped is None else self.mapped.original.name or ""
 
     @property
@@ -100,6 +111,8 @@ class FunctionTable:
     sample: ViewSample | None = None  # of a fine slice: some of the views that were looked at, or all
     truncated_views: int = 0  # of `views`: recording ended before they did, so their sums are too low
     row_of: RowOf | None = None  # which funcs are summed up in which row, where a row is more than one func
+    display_rules: int = 0  # how many were applied
+    stored_count: int = 0  # how many functions there are without them
     # What a sample of the views says, where it was asked for: by the measure of `summary`, and by self; by row id.
     summary: Summary | None = None
     estimates: Mapping[int | str, FuncSummary] = field(default_factory=dict)
@@ -146,12 +159,13 @@ def select_functions(
         table = _select_fine(slice_, sort, cut, reading or Reading.at_once())
     else:
         table = _select_cells(slice_, sort, cut)
-    code = code or select_code(slice_.project_id)
+    code = code or select_code(slice_.project_id, as_stored=slice_.as_stored)
     rows = describe_rows(code, table.functions)
+    table = replace(table, functions=rows, display_rules=len(code.display), stored_count=table.function_count)
     if cut is not None:
-        return replace(table, functions=rows)
+        return table
     kept = keep_rows(code, rows, categories, search)
-    return replace(table, function_count=len(kept), functions=kept[:limit])
+    return replace(table, function_count=len(kept), stored_count=len(kept), functions=kept[:limit])
 
 
 def keep_rows(code: Code, rows: Sequence[FunctionRow], categories: Sequence[str], search: str) -> Sequence[FunctionRow]:
@@ -172,24 +186,45 @@ def keep_rows(code: Code, rows: Sequence[FunctionRow], categories: Sequence[str]
 def select_parts(slice_: Slice, code: Code, *, reading: Reading | None = None) -> FunctionTable:
     """Returns a slice's sums and its funcs, each release's apart: what rows by identity or group are summed up from.
 
-    Their categories are not told: of many releases each func would be held against all rules many times.
+    Without source maps a func is the same in all releases, and they are not apart. Categories are not told: of many
+    releases each func would be held against all rules many times.
     One statement more than `select_functions`, while the labels are not remembered.
     """
+    by_release = code.labels is not None
     if slice_.is_fine:
-        table = _select_fine(slice_, "self_ms", None, reading or Reading.at_once(), by_release=True)
+        table = _select_fine(slice_, "self_ms", None, reading or Reading.at_once(), by_release=by_release)
     else:
-        table = _select_cells(slice_, "self_ms", None, by_release=True)
+        table = _select_cells(slice_, "self_ms", None, by_release=by_release)
     return replace(table, functions=label_rows(code, table.functions))
 
 
 def describe_rows(code: Code, rows: Sequence[FunctionRow]) -> list[FunctionRow]:
-    """Returns rows with what is known of them: their labels, where they are of one release, and their categories."""
-    return [categorize_row(code, row) for row in label_rows(code, rows)]
+    """Returns rows with what is known of them: their labels, where they are of one release, and the rest."""
+    return [describe_row(code, row) for row in label_rows(code, rows)]
 
 
-def categorize_row(code: Code, row: FunctionRow) -> FunctionRow:
-    """Returns a row with its category."""
-    return replace(row, category=code.categorize(row.key, row.mapped))
+def describe_row(code: Code, row: FunctionRow) -> FunctionRow:
+    """Returns a row with its category, and with what the display rules make of it."""
+    if row.is_made:
+        return row
+    return replace(row, category=code.categorize(row.key, row.mapped), shown=code.show(row.key, row.mapped))
+
+
+def make_shown_row(code: Code, shown: Shown, members: Iterable[FunctionRow]) -> FunctionRow:
+    """Returns the row that a display rule makes of some functions, without sums.
+
+    Its category is theirs, where they have one in common.
+    """
+    assert shown.row_id is not None
+    title = shown.title or ""
+    category: str | None = None
+    for at, member in enumerate(members):
+        own = code.categorize(member.key, member.mapped)
+        if at and own != category:
+            category = None
+            break
+        category = own
+    return FunctionRow(shown.row_id, title, None, None, None, 0, 0, 0, 0, 0, None, category, shown=shown)
 
 
 def label_rows(code: Code, rows: Sequence[FunctionRow]) -> Sequence[FunctionRow]:
@@ -257,13 +292,13 @@ def _from_hotspots(slice_: Slice, *, by_release: bool) -> str:
     if rolled is None:
         return of_cells
     sums = ", ".join(f"h.{name}" for name in HOTSPOT_SUMS)
-    of_day, of_cell = ("d.release,", "p.release,") if by_release else ("", "")
+    of_day, of_cell = ("g.release,", "p.release,") if by_release else ("", "")
     if slice_.ranges:  # a few days, maybe of years: each by its key
-        days = f"""(SELECT DISTINCT p.group_id, {of_cell} {DAY_OF_CELL} AS day_at FROM picked p WHERE {rolled[1]}) AS d
-            JOIN aggregate_dayhotspot h ON h.project_id = %(project_id)s AND h.group_id = d.group_id
-                 AND h.day_at = d.day_at"""
+        days = f"""(SELECT DISTINCT p.group_id, {of_cell} {DAY_OF_CELL} AS day_at FROM picked p WHERE {rolled[1]}) AS g
+            JOIN aggregate_dayhotspot h ON h.project_id = %(project_id)s AND h.group_id = g.group_id
+                 AND h.day_at = g.day_at"""
     else:
-        days = f"""ingest_group d JOIN aggregate_dayhotspot h ON h.project_id = d.project_id AND h.group_id = d.id
+        days = f"""ingest_group g JOIN aggregate_dayhotspot h ON h.project_id = g.project_id AND h.group_id = g.id
             WHERE {rolled[0]}"""
     return f"""FROM (SELECT h.func_id, {of_day} {sums} FROM {days}
                      UNION ALL SELECT h.func_id, {of_cell} {sums} {of_cells} WHERE NOT ({rolled[1]})) AS h"""

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from aggregate.selectors import FunctionRow, FunctionTable, OverviewRow
 from aggregate.selectors.quality import MeasuredRow
-from profcore.stats.estimates import Figure
+from profcore.stats.estimates import Figure, Interval
 from profcore.weights import TimeParts
 
 register = template.Library()
@@ -89,11 +89,45 @@ def interval_as_time(figure: Figure | str | None) -> str:
 
 
 @register.filter
+def relative_change(part: float) -> str:
+    """Writes a relative difference in per cent with its sign."""
+    return f"{'−' if part < 0 else '+'}{share(abs(part))}"
+
+
+@register.filter
+def seconds_as_time(seconds: float | None) -> str:
+    """Writes a span of time in its largest unit."""
+    whole = int(seconds or 0)
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if whole >= size:
+            return f"{whole // size}{THIN}{unit}"
+    return f"{whole}{THIN}s"
+
+
+@register.filter
 def interval_as_share(figure: Figure | str | None) -> str:
     """Writes a figure's 95 % interval in per cent."""
     if not isinstance(figure, Figure) or figure.ci95 is None:
         return ""
     return f"{share(figure.ci95.low)} to {share(figure.ci95.high)}"
+
+
+@register.filter
+def change_as_time(ms: float) -> str:
+    """Writes a difference in ms with its sign."""
+    return ("−" if ms < 0 else "+") + us_as_time(abs(ms) * 1_000)
+
+
+@register.filter
+def change_interval(interval: Interval) -> str:
+    """Writes the interval of a difference in ms, `+0.5 ms to +12.0 ms`."""
+    return f"{change_as_time(interval.low)} to {change_as_time(interval.high)}"
+
+
+@register.filter
+def q_value(q: float) -> str:
+    """Writes a q-value; what is smaller than anyone needs to know is `< 0.001`."""
+    return f"<{THIN}0.001" if q < 0.001 else f"{q:.3f}"
 
 
 @register.filter
@@ -118,6 +152,13 @@ def value_of(values: Mapping[int | str, object], key: int | str) -> object | Non
 def count(number: int) -> str:
     """Writes a whole number with thin spaces."""
     return group_thousands(f"{number:,}")
+
+
+@register.filter
+def roughly(number: int) -> str:
+    """Writes an estimate of a whole number: three digits tell, the rest are zeros."""
+    digits = len(str(number)) - 3
+    return count(round(number, -digits) if digits > 0 else number)
 
 
 @register.filter

@@ -44,6 +44,7 @@ def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
         "traces": 1,
         "samples": 1,
         "time_ms": {"js": 9.0, "hidden": 0.5, "idle": 0.3, "unobserved": 0.15, "profiler": 0.05, "span": 10.0},
+        "display": {"rules": 0},
         "function_count": 2,
         "statistics": {
             "measure": "self",
@@ -65,6 +66,8 @@ def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
         "column": 20,
         "original": None,
         "category": None,
+        "is_group": False,
+        "colour": None,
         "self_samples": 1,
         "total_samples": 2,
         "self_ms": 7.0,

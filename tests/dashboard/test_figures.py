@@ -14,6 +14,7 @@ from dashboard.templatetags.figures import (
     interval_as_share,
     interval_as_time,
     moment,
+    roughly,
     share,
     time_parts,
     us_as_time,
@@ -42,6 +43,11 @@ def test_time_is_in_ms_and_above_ten_thousand_of_them_in_seconds(us: int | None,
 
 def test_counts_are_grouped_by_thin_spaces() -> None:
     assert count(1_234_567) == "1\u202f234\u202f567"
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0"), (112, "112"), (13_498, "13 500"), (99_960, "100 000")])
+def test_an_estimate_is_written_with_three_digits(number: int, text: str) -> None:
+    assert roughly(number).replace("\u202f", " ") == text
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_a_long_name_is_cut_and_whole_behind_a_click(member: Client, shop: Proje
     name = "x" * 1_000 + "END"
     make_hotspot(make_cell(shop, page="/long", js_us=5), make_func(shop, name), self_us=5, total_us=5)
     page = member.get("/projects/shop/page/?page=/long").content.decode()
-    assert re.search(r"<summary><bdi[^>]*>x{95}…</bdi></summary>", page)
+    assert re.search(r"<a [^>]*><bdi[^>]*>x{95}…</bdi></a><details[^>]*><summary>Whole name</summary>", page)
     assert page.count(name) == 1
 
 
@@ -119,7 +119,9 @@ def test_an_empty_project_shows_tag_header_and_a_curl_line_that_the_door_takes(
 
     project = make_project("fresh")
     project.memberships.create(user_id=member.session["_auth_user_id"])
-    codes = [html.unescape(code) for code in re.findall(r"<pre[^>]*><code>(.*?)</code>", _page(member, "fresh"), re.S)]
+    codes = [
+        html.unescape(code) for code in re.findall(r"<pre[^>]*><code[^>]*>(.*?)</code>", _page(member, "fresh"), re.S)
+    ]
     header, tag, curl = codes
     assert header == "Document-Policy: js-profiling"
     assert tag == (
@@ -153,9 +155,12 @@ def test_traces_that_wait_are_told_from_none(member: Client, shop: Project) -> N
     project.memberships.create(user_id=member.session["_auth_user_id"])
     make_receipt(project, state=Receipt.State.PENDING)
     assert "Traces are waiting to be folded" in text_of(member, "/projects/waiting/")
-    Receipt.objects.filter(project=project).update(state=Receipt.State.REJECTED)
+    Receipt.objects.filter(project=project).update(state=Receipt.State.REJECTED, reason="too_deep", detail="300 frames")
     count_receipts()
-    assert "No trace could be used" in text_of(member, "/projects/waiting/")
+    text = text_of(member, "/projects/waiting/")
+    assert "No trace could be used" in text
+    assert "A stack deeper than the limit." in text
+    assert "300 frames" in text
 
 
 def test_a_slice_without_views_leads_back(member: Client, shop: Project) -> None:
@@ -228,10 +233,11 @@ def test_pages_take_a_fixed_number_of_statements(
     for number in range(20):
         cell = make_cell(shop, page=f"/p{number}", release=f"r{number}", js_us=5)
         make_hotspot(cell, make_func(shop, f"f{number}"), self_us=5, total_us=5)
-    with django_assert_num_queries(4):  # session, user, projects, their summaries
+    with django_assert_num_queries(5):  # session, user, projects, their summaries and days
         member.get("/projects/")
-    # session, user, project, status, releases, its people, pages, arrivals, overviews by page, day and release
-    with django_assert_num_queries(11):
+    # session, user, project, status, releases, its people, pages and their samples, arrivals, overviews by page, day
+    # and release, the last two releases' sums and samples; and for its ETag the project, its state and its sites
+    with django_assert_num_queries(17):
         member.get("/projects/shop/")
     # session, user, project, functions, code, sites, sample, releases, overview by page, status, arrivals; and for its
     # ETag the project and its state
@@ -257,8 +263,14 @@ def test_a_failure_is_a_page_without_details(member: Client, monkeypatch: pytest
 
 def test_pages_beside_the_tabs_have_them_too(client: Client, people: People) -> None:
     client.force_login(people.owner)
-    for address in ("/projects/shop/functions/1/", "/projects/shop/import/"):
-        page = client.get(address).content.decode()
-        assert '<nav class="tabs"' in page, address
-        assert 'href="/projects/shop/tree/"' in page
-        assert 'class="slice-bar"' not in page
+    page = client.get("/projects/shop/import/").content.decode()
+    assert '<nav class="tabs"' in page
+    assert 'href="/projects/shop/tree/"' in page
+    assert 'class="slice-bar"' not in page
+
+
+def test_functions_link_to_their_pages_by_name_within_the_slice(member: Client) -> None:
+    for address in (PAGE + "&release=1.0.0", "/projects/shop/tree/?plain=1&page=/cart&release=1.0.0"):
+        page = member.get(address).content.decode()
+        link = '<a class="function" href="/projects/shop/functions/2/?release=1.0.0&amp;page=/cart">'
+        assert f'{link}<bdi class="name">draw' in page, address

@@ -36,6 +36,7 @@ function emptyTree(count, funcs, isCompared) {
     funcs,
     prunedNodes: 0,
     isTurned: false, // from callees to callers: a total is the time that came by this way
+    judgedBy: "total", // the measure of a function by which a change may be noise
   };
 }
 
@@ -50,7 +51,7 @@ function readSide(side, answer) {
   side.total[ALL] = answer.time_ms.js / views;
 }
 
-function readFuncs(columns) {
+export function readFuncs(columns) {
   return columns.id.map((id, index) => ({
     id,
     label: columns.label[index],
@@ -61,6 +62,8 @@ function readFuncs(columns) {
     original: readOriginal(columns, index),
     category: columns.category[index],
     package: columns.package[index],
+    colour: columns.colour?.[index] ?? null, // results that were prepared before there were display rules have none
+    isGroup: columns.is_group?.[index] ?? false,
   }));
 }
 
@@ -162,7 +165,7 @@ export function turnOver(tree) {
     if (!tree.head.self[node] && !tree.base?.self[node]) continue;
     addTo(seeds, tree.func[node], [node, tree.head.self[node], tree.base?.self[node] ?? 0, tree.head.hidden[node]]);
   }
-  return growUp(tree, seeds);
+  return Object.assign(growUp(tree, seeds), { judgedBy: "self" });
 }
 
 // Who called a function, and below them who called these; the time is the function's total.
