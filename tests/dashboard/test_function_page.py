@@ -20,7 +20,7 @@ from tests.aggregate.posting import fold_all, post
 from tests.builders import make_cell, make_func, make_group, make_hotspot, make_label, make_project
 from tests.dashboard.conftest import People
 from tests.dashboard.test_pages import HOSTILE, text_of
-from tests.envelopes import make_envelope, view_id_of
+from tests.envelopes import YESTERDAY, make_envelope, view_id_of
 
 # Session, user, project, code, the function, the project's sites, and code again; then what each asks.
 COMMON = 7
@@ -83,6 +83,8 @@ def test_the_page_says_what_the_function_is_and_names_its_parts(client: Client, 
     ]
     assert {client.get(link).status_code for link in fetched} == {200}
     assert 'name="measure" value="total"' in page  # the slice bar keeps it
+    assert 'type="search"' not in page  # there is one function alone
+    assert re.search(r'<a href="/projects/busy/page/\?release=2\.0\.0&page=/cart"[^>]* aria-current="page"', page)
     assert re.search(r'<a href="[^"]*measure=total#trend-title"[^>]*aria-current="true">Total', page)
 
 
@@ -133,8 +135,29 @@ def test_the_trend_shows_all_releases_the_newest_last_and_marks_the_slices(clien
     assert re.fullmatch(r"1\.0\.0: 16\.0 ms self per view, 95 % interval 12\.9–17\.9 ms; 50 page views", dots[0][1])
     assert dots[2][1] == "3.0.0: 0.0 ms self per view; 4 page views, too few for an interval (at least 25)"
     assert page.count('class="whisker"') == 2
+    assert "Hollow and grey: under 25 page views" in text
+    assert "Hollow" not in part_text(client, busy, "trend", f"from={YESTERDAY:%Y-%m-%d}")
     # The step is that to the newest release the slice names.
     assert re.search(r'hx-get="[^"]*/parts/step/\?base_release=1\.0\.0&head_release=2\.0\.0"', page)
+
+
+def test_the_trend_of_an_unmapped_function_goes_on_in_the_next_bundle(client: Client, busy: Project) -> None:
+    for release, bundle in (("8.0.0", "main-AAAAAAA1"), ("9.0.0", "main-BBBBBBB2")):
+        views = [make_envelope(f"{release}-{n}", "spin\n-", release=release) for n in range(30)]
+        for envelope in views:
+            envelope["trace"]["resources"] = [f"https://shop.example/{bundle}.js"]
+        post("KEY-busy", *views)
+    fold_all()
+    old, new = (
+        Func.objects.get(project=busy, name="spin", uri__contains=bundle) for bundle in ("AAAAAAA1", "BBBBBBB2")
+    )
+    address = address_of(busy, "trend", old)
+    text = text_of(client, address)
+    assert re.search(r"8\.0\.0 10\.0 ms .* 30 of 30 9\.0\.0 10\.0 ms .* 30 of 30", text)
+    assert "It is followed by its name and position from bundle to bundle" in text
+    page = client.get(address).content.decode()
+    assert f'href="{address_of(busy, "", old)}?release=8.0.0"' in page
+    assert f'href="{address_of(busy, "", new)}?release=9.0.0"' in page
 
 
 def test_one_release_is_a_trend_of_one_dot(client: Client, member: Client, shop: Project) -> None:
