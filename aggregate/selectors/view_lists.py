@@ -4,7 +4,7 @@ Of a slice of cells the database puts the views in order, by the parts of time i
 `VIEW_LIST_MAX_VIEWS` those of a uniform sample. By a function's time, and of finer slices, contributions tell.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -25,6 +25,7 @@ ListMeasure = Literal["js", "hidden", "self", "total"]
 ListOrder = Literal["typical", "worst", "newest", "random"]
 LIST_MEASURES: Final = ("js", "hidden", "self", "total")
 LIST_ORDERS: Final = ("typical", "worst", "newest", "random")
+RATE: Final = "coalesce(v.sample_rate, 1.0)"
 KEY: Final = "fieldflame_sample_key(v.view_id)"
 # Views whose starts are asked for to find the newest: an hour's, or a day's once hours are merged.
 NEWEST_REACH: Final = 20_000
@@ -55,12 +56,14 @@ class Distribution:
     """What views took, µs, ascending. `looked_at` of the slice's `population` were looked at.
 
     With a function `values_us` has the views that ran it alone. Not `is_complete`: rows of some views have expired.
+    `is_mixed`: they came with different sampling rates, and each counts once all the same.
     """
 
     values_us: Sequence[int]
     looked_at: int
     population: int
     is_complete: bool = True
+    is_mixed: bool = False
 
     def percentile_us(self, part: float) -> int | None:
         """Returns the smallest value that so many of the views do not exceed; None without views."""
@@ -98,9 +101,8 @@ def select_view_page(slice_: Slice, query: ListQuery) -> ViewPage:
 
 def _page_of_rows(slice_: Slice, query: ListQuery) -> ViewPage:
     column = f"v.{query.by}_us"
-    population, rows = select_sampled(slice_, column, most=settings.STATISTICS_MAX_VIEWS)
-    values = sorted(row[0] for row in rows)
-    spread = Distribution(values, len(rows), population, not rows or bool(rows[0][-1]))
+    population, rows = select_sampled(slice_, f"{column}, {RATE}", most=settings.STATISTICS_MAX_VIEWS)
+    spread = _spread_of([row[0] for row in rows], rows, population)
     where, params = where_slice(slice_)
     ranked = population
     if population > settings.VIEW_LIST_MAX_VIEWS and query.order not in ("newest", "random"):
@@ -115,6 +117,12 @@ def _page_of_rows(slice_: Slice, query: ListQuery) -> ViewPage:
     params["found"] = found
     keys = _select_in_order(slice_, query, (where, params), spread)
     return ViewPage(keys, found, ranked, spread)
+
+
+def _spread_of(values_us: Iterable[int], rows: Sequence[tuple[Any, ...]], population: int) -> Distribution:
+    """Returns the distribution that sampled rows tell of; their last columns are the rate and whether all are there."""
+    is_mixed = len({row[-2] for row in rows}) > 1
+    return Distribution(sorted(values_us), len(rows), population, not rows or bool(rows[0][-1]), is_mixed)
 
 
 def _select_in_order(
@@ -162,7 +170,7 @@ SINCE: Final = f"""COALESCE((SELECT b.bucket_at FROM (
 def _page_of_sample(slice_: Slice, query: ListQuery, ref: FuncRef) -> ViewPage:
     """Ranks views by what a function took in them: all of the slice, or the uniform sample."""
     most = settings.STATISTICS_MAX_VIEWS
-    columns = "v.view_id, v.group_id, v.contribution, c.release, c.bucket_at"
+    columns = f"v.view_id, v.group_id, v.contribution, c.release, c.bucket_at, {RATE}"
     population, rows = select_sampled(slice_, columns, most=most)
     lengths, (func, self_us, total_us) = decode_contributions([bytes(row[2]) for row in rows], column_count=3)
     view_of = np.repeat(np.arange(len(rows)), lengths)
@@ -172,7 +180,7 @@ def _page_of_sample(slice_: Slice, query: ListQuery, ref: FuncRef) -> ViewPage:
         view = int(view_of[place])
         if func[place] in ref.funcs_in(rows[view][3]):
             took[view] = took.get(view, 0) + int(took_us[place])
-    spread = Distribution(sorted(took.values()), len(rows), population, not rows or bool(rows[0][-1]))
+    spread = _spread_of(took.values(), rows, population)
     ranked = [_Ranked((rows[view][0], rows[view][1]), us, rows[view][4]) for view, us in took.items()]
     return _page_of(slice_.project_id, query, ranked, spread)
 
@@ -185,7 +193,8 @@ def _page_of_seen(slice_: Slice, query: ListQuery, ref: FuncRef | None) -> ViewP
         us = _took(view, query.by, ref)
         if us is not None:
             ranked.append(_Ranked(key, us, view.bucket_at))
-    spread = Distribution(sorted(each.us for each in ranked), len(views), len(views))
+    rates = {view.sample_rate for view in views.values()}
+    spread = Distribution(sorted(each.us for each in ranked), len(views), len(views), is_mixed=len(rates) > 1)
     page = _page_of(slice_.project_id, query, ranked, spread)
     return replace(page, seen={key: views[key] for key, _ in page.keys})
 

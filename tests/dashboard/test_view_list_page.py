@@ -77,6 +77,8 @@ class TestList:
         assert "p75 230.0 ms" in text
         assert "p99 300.0 ms" in text
         assert "Of all 30 views." in text
+        assert "Sampling rates differ here" in text
+        assert "Sampling rates differ" not in text_of(member, PART + f"?view={view_id_of('v1')}")
 
     def test_too_few_views_have_no_percentiles(self, member: Client) -> None:
         post("KEY-web", make_envelope("few", "A", page="/few"))

@@ -149,6 +149,33 @@ class TestViews:
             tracks.hover(position=right)
             expect(details).to_contain_text("At149.7 ms")
 
+    def test_a_view_without_a_stack_has_its_tracks_alone(self, live_server: LiveServer, member: Client) -> None:
+        post("KEY-web", make_envelope("still", "-\n-\n-", page="/still"))
+        fold_all()
+        with open_web(live_server, member, f"views/{view_id_of('still')}/") as page:
+            expect(page.locator(DETAILS)).to_contain_text("No stack was seen in this view.")
+            tracks = page.locator("#tracks-canvas")
+            tracks.hover(position={"x": 300, "y": 50})
+            expect(page.locator(DETAILS)).to_contain_text("Idle")
+            tracks.focus()
+            page.keyboard.press("+")
+            expect(page.locator("#stacks-canvas")).to_be_hidden()
+            expect(page.locator("#view-functions")).to_contain_text("No function was seen running in this view")
+
+    def test_profilers_that_ran_at_once_can_be_chosen(self, live_server: LiveServer, member: Client) -> None:
+        post("KEY-web", make_envelope("two", "A\nA\nA\nA", page="/two"))
+        post("KEY-web", make_envelope("two", "B\nB", seq=1, page="/two", timeOrigin=TIME_ORIGIN_MS + 5))
+        fold_all()
+        with open_web(live_server, member, f"views/{view_id_of('two')}/") as page:
+            stacks = page.locator("#stacks-canvas")
+            stacks.focus()
+            page.keyboard.press("ArrowUp")
+            stacks.hover(position={"x": 500, "y": 8})
+            expect(page.locator(DETAILS)).to_contain_text("From0.0 ms to 40.0 ms")
+            page.get_by_label("Which of the profilers").select_option("Profiler 2")
+            stacks.hover(position={"x": 501, "y": 9})
+            expect(page.locator(DETAILS)).to_contain_text("From5.0 ms to 25.0 ms")
+
     def test_all_of_it_is_in_tables_too(self, live_server: LiveServer, member: Client) -> None:
         with open_web(live_server, member, VIEW) as page:
             page.get_by_text("Marks as a table (4)").click()
