@@ -71,6 +71,8 @@ TEMPLATES = [
         },
     }
 ]
+PASSWORD_RESET_TIMEOUT = 3 * 86_400  # s, a link by which somebody opens an account: over a weekend
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000  # of a form: that of code rules has 2,700 at their limits
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "projects"
 LOGOUT_REDIRECT_URL = "login"
@@ -289,6 +291,10 @@ STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 2_000, low=1)
 # much views differ, and a thousand are read in the time that the table itself takes. Of fewer than 400, intervals around
 # exact means of skewed times hold less than 93 % (docs/statistics.md).
 TABLE_STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_TABLE_STATISTICS_MAX_VIEWS", 1_000, low=400)
+# Views whose own times (no contributions) a trend looks at for its intervals, of all its points together, and a sentence on
+# the last release on each side: 24,000 take some 0.1 s, 3,000 a side 0.03 (2026-11-21). A trend's points want 400 each, and get 200 at least.
+TREND_MAX_VIEWS = read_int("FIELDFLAME_TREND_MAX_VIEWS", 24_000, low=1)
+CHANGE_MAX_VIEWS = read_int("FIELDFLAME_CHANGE_MAX_VIEWS", 3_000, low=1)
 # Samples that a process keeps decoded: a page's table is asked again and again, sorted and grouped. Those of more packed
 # bytes are not kept: they take some nine times as many unpacked, 5 MB each.
 DECODED_SAMPLES_KEPT = 6
@@ -299,6 +305,14 @@ EXPORT_LINK_DEFAULT_S = read_int("FIELDFLAME_EXPORT_LINK_DEFAULT_S", 3_600, low=
 EXPORT_LINK_MAX_S = read_int("FIELDFLAME_EXPORT_LINK_MAX_S", 30 * 86_400, low=60)
 # Views one answer decodes the contributions of: some 30 µs and 400 bytes each.
 READ_MAX_VIEWS = read_int("FIELDFLAME_READ_MAX_VIEWS", 20_000, low=1)
+# Views that a list puts in order, by the parts of time in their rows: 60 ms for 100,000 (2 shared cores, 2026-11). Of a
+# slice with more, those of a uniform sample of VIEW_LIST_SAMPLE, which an index finds in as much time.
+VIEW_LIST_MAX_VIEWS = read_int("FIELDFLAME_VIEW_LIST_MAX_VIEWS", 200_000, low=1)
+VIEW_LIST_SAMPLE = 10_000
+# Samples of one view that its timeline sends: half an hour at 10 ms, 5 MB before it is packed.
+TIMELINE_MAX_SAMPLES = read_int("FIELDFLAME_TIMELINE_MAX_SAMPLES", 200_000, low=1)
+# Raw traces in which a page looks for vitals, tags and browsers of the views it shows: expanded bytes of them all, 40 ms.
+FACTS_MAX_BYTES = 16 * 2**20
 # Raw traces one answer folds while a web thread waits: 0.5 ms each for recorded ones, 7 ms for heavy ones (bench core).
 READ_MAX_RAW_TRACES = read_int("FIELDFLAME_READ_MAX_RAW_TRACES", 500, low=1)
 READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # and their expanded bytes

@@ -186,6 +186,7 @@ class FunctionsView(ProjectView):
             *SLICE_PARAMS,
             *FINE_PARAMS,
             _many("category", "A category: those functions alone.", enum=list(FUNC_CATEGORIES)),
+            OpenApiParameter("q", description="A text, whatever its case: functions with it in name, label or place."),
             OpenApiParameter("group_by", enum=["function", *GROUPINGS], default="function"),
             OpenApiParameter("sort", enum=list(TABLE_SORTS), default="self_ms"),
             OpenApiParameter("measure", enum=list(MEASURES), default="self", description="Of `estimates`."),

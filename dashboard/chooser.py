@@ -118,7 +118,7 @@ def _side(side: str, word: str, bar: SliceBar, asked: AskedSides, sides: Sides |
 def _field(side: str, field: ChoiceField, chosen: Sequence[str]) -> ChoiceField:
     known = {choice.value for choice in field.choices}
     choices = [replace(choice, is_chosen=choice.value in chosen) for choice in field.choices]
-    choices += [Choice(value, None, True) for value in chosen if value not in known]
+    choices += [Choice(value, value, None, True) for value in chosen if value not in known]
     shared = ", ".join(field.chosen)
     all_word = f"The same for both ({shared})" if shared else "The same for both"
     return ChoiceField(f"{side}_{field.name}", field.word, all_word, choices, chosen)

@@ -27,11 +27,13 @@ from dashboard.access import get_visible_project, may_administer
 from dashboard.chooser import Question, build_chooser
 from dashboard.compared import Shown, with_shown
 from dashboard.comparison_page import Asked, read_comparison, write_csv
+from dashboard.display_line import build_display_line
 from dashboard.export_menu import build_export_menu
 from dashboard.exports import name_file
 from dashboard.params import ParamError
 from dashboard.shell import build_shell
 from dashboard.sides import Sides, find_default_sides, read_asked_sides, settle_sides, trim_bar
+from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, private_part, read_page_slice
 from ingest.models import Project
 
@@ -40,6 +42,7 @@ PART_TEMPLATES: Final = (PART, "dashboard/_compared_rows.html", "dashboard/_side
 
 
 @private_page
+@answer_unchanged
 def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     asked = read_asked_sides(request.GET)
@@ -57,7 +60,7 @@ def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
         except SliceError as error:
             sides, problem = None, error
     pairs = sides.pairs() if sides else []
-    kept = [*pairs, *shown.params()]
+    kept = [*pairs, *shown.own_params()]
     common = sides.common if sides else slice_
     shell = build_shell(request, project, common, "compare", releases=releases, now=now, kept=kept)
     assert shell.bar is not None
@@ -79,6 +82,7 @@ def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
         "left_out": [pair for pair in whole.params() if pair not in slice_.params()],
         "is_plain": shown.is_plain,
         "is_compared": is_compared,
+        "display": build_display_line(request, project, common) if shown.by == "function" else None,
     }
     if sides is not None and is_compared:
         context |= _links(project, sides, shown)

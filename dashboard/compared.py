@@ -1,6 +1,6 @@
 """The table of a comparison: which differences are asked for, in which order, and how each is told and drawn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, cast
 
@@ -8,11 +8,12 @@ from django.http import QueryDict
 
 from aggregate.selectors import FunctionRow
 from aggregate.selectors.code import Code, RowId
-from aggregate.selectors.functions import categorize_row
+from aggregate.selectors.functions import describe_row, keep_rows
 from aggregate.selectors.matches import FuncMatch, match_rows
 from aggregate.selectors.statistics import SliceComparison
 from dashboard.estimates import MEASURES
-from dashboard.params import ParamError, read_choice, read_count, read_one
+from dashboard.params import Narrowing, ParamError, read_choice, read_count
+from dashboard.shell import EVERY_FUNCTION, read_page_narrowing
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
 from profcore.stats.views import Measure
 
@@ -23,7 +24,6 @@ GROUPED_BY: Final = ("function", "file", "package", "category")
 DEFAULT_MEASURE: Final[Measure] = "self+hidden"
 SHOWN_ROWS: Final = 50  # more than a person reads
 MORE_ROWS: Final = 500  # 0.7 MB of page; whoever wants all has the CSV
-MAX_FIND_CHARS: Final = 200  # of a search; a longer one finds nothing more
 CLEAR_Q: Final = 0.001  # one in a thousand of such findings is expected to be noise
 # The drawing of a difference: its width, and what stays free at its edges for the ends of intervals.
 BAR_WIDTH: Final = 200.0
@@ -34,14 +34,17 @@ Sureness = Literal["clear", "likely", "noise", "unclear", "moved"]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What of a comparison is shown, by functions or groups of them. Without `noise`, only what cannot be noise."""
+    """What of a comparison is shown, by functions or groups of them. Without `noise`, only what cannot be noise.
+
+    `narrowing` is that of the slice bar: of groups the search alone.
+    """
 
     by: str = "function"
     measure: Measure = DEFAULT_MEASURE
     only: str = ""
     noise: bool = False
     sort: str = "change"
-    find: str = ""
+    narrowing: Narrowing = EVERY_FUNCTION
     limit: int = SHOWN_ROWS
     is_plain: bool = False
 
@@ -58,20 +61,23 @@ class Shown:
             only=read_choice(params, "only", ("", *KINDS), ""),
             noise=read_choice(params, "noise", ("", "1"), "") == "1",
             sort=read_choice(params, "sort", SORTS, "change"),
-            find=read_one(params, "find", "")[:MAX_FIND_CHARS],
+            narrowing=read_page_narrowing(params),
             limit=read_count(params, "limit", default=SHOWN_ROWS, high=MORE_ROWS),
             is_plain=read_choice(params, "plain", ("", "1"), "") == "1",
         )
 
     def params(self) -> list[tuple[str, str]]:
         """Returns what differs from the default as query parameters."""
+        return [*self.own_params(), *self.narrowing.params()]
+
+    def own_params(self) -> list[tuple[str, str]]:
+        """Returns the same without what the slice bar has."""
         pairs = [
             ("group_by", self.by if self.by != "function" else ""),
             ("measure", self.measure if self.measure != DEFAULT_MEASURE else ""),
             ("only", self.only),
             ("noise", "1" if self.noise else ""),
             ("sort", self.sort if self.sort != "change" else ""),
-            ("find", self.find),
             ("limit", str(self.limit) if self.limit != SHOWN_ROWS else ""),
             ("plain", "1" if self.is_plain else ""),
         ]
@@ -168,28 +174,26 @@ def build_table(answer: SliceComparison, shown: Shown, code: Code) -> ComparedTa
     certain = sum(found.is_significant for found in every)
     counted = [found for found in every if shown.noise or found.is_significant]
     counts = {kind: sum(kind_of(found) == kind for found in counted) for kind in KINDS}
-    wanted = list_wanted(answer, shown)
+    wanted = list_wanted(answer, shown, code)
     moved = count_moved(answer)
     partners = find_partners(answer)
     drawing = Drawing.of(wanted[: shown.limit])
     rows = []
     for found in wanted[: shown.limit]:
         func = answer.funcs[found.func_id]
-        func = categorize_row(code, func) if shown.by == "function" else func
+        func = describe_row(code, func) if shown.by == "function" else func
         sureness = sureness_of(found, func, may_have_moved=moved is not None)
         rows.append(ComparedRow(func, found, sureness, kind_of(found), drawing.draw(found), partners.get(func.id)))
     return ComparedTable(rows, counts | {"": len(counted)}, len(every) - certain, len(wanted), moved)
 
 
-def list_wanted(answer: SliceComparison, shown: Shown) -> list[Difference]:
+def list_wanted(answer: SliceComparison, shown: Shown, code: Code) -> list[Difference]:
     """Returns the differences asked for, all of them, in order."""
-    needle = shown.find.strip().casefold()
+    is_kept = _keeper(answer, shown, code)
     wanted = [
         found
         for found in answer.comparison.functions
-        if (shown.noise or found.is_significant)
-        and shown.only in ("", kind_of(found))
-        and (not needle or needle in _searched(answer.funcs[found.func_id]))
+        if (shown.noise or found.is_significant) and shown.only in ("", kind_of(found)) and is_kept(found)
     ]
     if shown.sort == "q":
         return sorted(wanted, key=lambda found: (found.q, -abs(found.delta_ms)))
@@ -208,9 +212,15 @@ def find_partners(answer: SliceComparison) -> dict[RowId, FuncMatch]:
     return {func.id: match for match in matches for func in (match.gone, match.came)}
 
 
-def _searched(func: FunctionRow) -> str:
-    source = func.mapped.original.source if func.mapped else func.uri
-    return f"{func.label}\n{source or ''}".casefold()
+def _keeper(answer: SliceComparison, shown: Shown, code: Code) -> Callable[[Difference], bool]:
+    """Returns what tells whether a difference is of what the slice bar narrows functions to."""
+    if not shown.narrowing.params():
+        return lambda found: True
+    is_by_function = shown.by == "function"
+    funcs = [describe_row(code, func) for func in answer.funcs] if is_by_function else answer.funcs
+    categories = shown.narrowing.categories if is_by_function else ()
+    kept = {func.id for func in keep_rows(code, funcs, categories, shown.narrowing.search)}
+    return lambda found: answer.funcs[found.func_id].id in kept
 
 
 @dataclass(frozen=True, slots=True)

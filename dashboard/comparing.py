@@ -17,7 +17,16 @@ from dashboard.api import ERRORS, SIDE_PARAMS, SLICE_PARAMS, ProjectView
 from dashboard.estimates import MEASURES, encode_interval
 from dashboard.params import ParamError, read_choice, read_count, read_side
 from dashboard.questions import MAX_FUNCTIONS
-from dashboard.serializers import OriginalShape, SliceShape, encode_original, encode_slice, func_fields
+from dashboard.serializers import (
+    DisplayShape,
+    OriginalShape,
+    SliceShape,
+    encode_original,
+    encode_shown,
+    encode_slice,
+    func_fields,
+    shown_fields,
+)
 from dashboard.shapes import Json, Shape, define_shape, interval_field
 from profcore.dimensions import DEVICE_CLASSES
 from profcore.stats.comparison import Difference
@@ -50,6 +59,7 @@ ComparedFunctionShape = define_shape(
     {
         **func_fields(),
         "original": OriginalShape(allow_null=True),
+        **shown_fields(),
         "status": serializers.ChoiceField(["changed", "new", "gone"]),
         "base_ms_per_view": serializers.FloatField(),
         "head_ms_per_view": serializers.FloatField(),
@@ -83,6 +93,7 @@ class ComparisonShape(Shape):
     overall_delta_ms_per_view = serializers.FloatField(allow_null=True)
     overall_delta_ci95 = interval_field()
     overall_p = serializers.FloatField(allow_null=True)
+    display = DisplayShape()
     function_count = serializers.IntegerField(help_text="All of them, whatever `only` and `limit` say.")
     functions = ComparedFunctionShape(many=True)
 
@@ -178,6 +189,7 @@ def encode_comparison(
         "overall_delta_ms_per_view": overall.delta_ms if overall else None,
         "overall_delta_ci95": encode_interval(overall.ci95 if overall else None),
         "overall_p": overall.p if overall else None,
+        "display": {"rules": answer.display_rules},
         "function_count": len(found.functions),
         "functions": [_encode_difference(answer, difference) for difference in functions[:limit]],
     }
@@ -193,6 +205,7 @@ def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
         "line": func.line,
         "column": func.column,
         "original": encode_original(func),
+        **encode_shown(func),
         "status": difference.status,
         "base_ms_per_view": difference.base_ms,
         "head_ms_per_view": difference.head_ms,

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from aggregate.selectors import FunctionRow, PageRow, select_code, select_pages
+from aggregate.selectors.code import Code
 from aggregate.selectors.statistics import SliceComparison
 from dashboard.compared import (
     DEFAULT_MEASURE,
@@ -23,6 +24,7 @@ from dashboard.compared import (
 )
 from dashboard.comparing import facts_of_sides, remember_comparison
 from dashboard.shapes import Json
+from dashboard.shell import EVERY_FUNCTION
 from dashboard.sides import Sides, name_side
 from ingest.models import Project
 from profcore.dimensions import DEVICE_CLASSES
@@ -84,6 +86,10 @@ class Asked:
         """Returns the query string that shows something else of the same sides."""
         return urlencode([*self.sides.params(), *wanted.params()], safe="/:")
 
+    def code(self) -> Code:
+        """Returns what is known of the code."""
+        return select_code(self.sides.base.project_id, as_stored=self.sides.base.as_stored)
+
 
 @dataclass(frozen=True, slots=True)
 class Switch:
@@ -122,7 +128,7 @@ class PageChange:
 def read_comparison(project: Project, question: Asked, *, may_change: bool) -> Json:
     """Compares both sides and returns what the part of the page shows."""
     sides, shown, answer = question.sides, question.shown, question.answer()
-    table = build_table(answer, shown, select_code(project.pk))
+    table = build_table(answer, shown, question.code())
     return {
         "project": project,
         "table": table,
@@ -186,11 +192,15 @@ def _switches(question: Asked, table: ComparedTable) -> Json:
         ],
         "noise": switch("noise", "Also what may be noise", with_shown(shown, noise=not shown.noise), table.noise_count),
         "sorts": {key: switch(key, word, with_shown(shown, sort=key)) for key, word in SORT_WORDS.items()},
-        "find_params": [*question.sides.params(), *replace(first, find="").params()],
-        "all_query": query(with_shown(shown, find="", only="")),
+        "find_params": [*question.sides.params(), *_without_search(first).params()],
+        "all_query": query(with_shown(shown, narrowing=EVERY_FUNCTION, only="")),
         "has_more": table.found_count > len(table.rows),
         "more_query": query(replace(shown, limit=MORE_ROWS)) if shown.limit < MORE_ROWS else "",
     }
+
+
+def _without_search(shown: Shown) -> Shown:
+    return replace(shown, narrowing=replace(shown.narrowing, search=""))
 
 
 def _grouped(shown: Shown, by: str) -> Shown:
@@ -245,7 +255,7 @@ def write_csv(question: Asked) -> Iterator[bytes]:
     answer = question.answer()
     may_have_moved = count_moved(answer) is not None
     yield encode_row(CSV_COLUMNS)
-    for found in list_wanted(answer, question.shown):
+    for found in list_wanted(answer, question.shown, question.code()):
         func = answer.funcs[found.func_id]
         yield encode_row(_csv_row(func, found, sureness_of(found, func, may_have_moved=may_have_moved)))
 

@@ -46,6 +46,12 @@ class ExportMenu:
     is_difference: bool = False
 
 
+def make_profile_url(project: Project, slice_: Slice) -> str:
+    """Returns where a slice's profile for the Firefox Profiler is, packed."""
+    query = urlencode([*slice_.params(), ("format", FIREFOX.name), ("compress", "gzip")], safe="/:")
+    return f"{reverse('api-profile', args=[project.slug])}?{query}"
+
+
 def build_export_menu(project: Project, slice_: Slice, *, sides: Sequence[tuple[str, str]] = ()) -> ExportMenu:
     """Returns the menu of a slice; with `sides` (`base_release` and so on), that of their difference over it."""
     kind: Kind = "difference" if sides else "slice"

@@ -26,10 +26,12 @@ from aggregate.selectors import (
 )
 from aggregate.selectors.reading import SliceTooLarge
 from dashboard.access import get_visible_project
+from dashboard.display_line import build_display_line
 from dashboard.export_menu import build_export_menu
 from dashboard.params import read_choice
 from dashboard.shell import build_shell
 from dashboard.sides import name_side, read_asked_sides, settle_sides, trim_bar
+from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, read_page_slice
 from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.stats.summaries import MIN_VIEWS
@@ -55,6 +57,7 @@ class TreeRow:
 
 
 @private_page
+@answer_unchanged
 def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
@@ -79,6 +82,7 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
         "status": select_status(project.pk),
         "arrivals": select_arrivals(slice_),
         "shell": shell,
+        "display": build_display_line(request, project, slice_),
         "export": build_export_menu(project, slice_, sides=pairs),
         "show": show,
         "is_plain": is_plain,

@@ -10,7 +10,8 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.code import Code, select_code
-from aggregate.selectors.functions import FunctionRow
+from aggregate.selectors.functions import FunctionRow, describe_row
+from aggregate.selectors.groups import show_rows
 from aggregate.selectors.named_trees import merge_named
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
@@ -64,7 +65,7 @@ def select_slice_export(
     and sites, and the usual sampling interval; a fine slice takes three more. Holds the merged tree in memory, and of
     the cells' trees `TREE_BATCH_NODES` nodes; read at once, all of them packed.
     """
-    code = select_code(slice_.project_id)
+    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
     whole, tree, rows = merge_named(slice_, code, reading)
     starts, ends = _bounds(slice_, whole)
     export = SliceExport(
@@ -105,25 +106,31 @@ def make_export_func(code: Code, row: FunctionRow) -> ExportFunc:
     if row.mapped is not None:
         place = row.mapped.original
         original = ExportOriginal(place.source, place.line, place.column, row.mapped.source_id)
+    row = describe_row(code, row)
     return ExportFunc(
         row.label,
         row.name,
         row.uri,
         row.line,
         row.column,
-        code.categorize(row.key, row.mapped),
+        row.category,
         original,
-        None if original is None else str(row.id),
+        None if original is None and not row.is_made else str(row.id),
+        row.shown.colour if row.shown else None,
+        row.is_made,
     )
 
 
-def make_export_funcs(project_id: int, keys: Sequence[FuncKey], releases: Sequence[str] = ()) -> Sequence[ExportFunc]:
-    """Returns funcs as exporters want them, in the order of their keys; these need not be stored.
+def make_export_funcs(
+    project_id: int, keys: Sequence[FuncKey], releases: Sequence[str] = (), *, as_stored: bool = False
+) -> tuple[Sequence[ExportFunc], Sequence[bool]]:
+    """Returns funcs as exporters want them, in the order of their keys, and which of them a display rule folds.
 
-    Frames without any time are not: none of the fold's sums names them, but raw traces do. Labelled is what is one
-    function in all of the `releases` that the funcs are from. Three statements at most, and two more for labels.
+    The keys need not be stored. Frames without any time are not: none of the fold's sums names them, but raw traces do.
+    Labelled is what is one function in all of the `releases` that the funcs are from. Three statements at most, and two
+    more for labels.
     """
-    code = select_code(project_id)
+    code = select_code(project_id, as_stored=as_stored)
     rows = [FunctionRow(0, key.name, key.uri, key.line, key.column, 0, 0, 0, 0, 0, None) for key in keys]
     labels = code.labels
     if labels is not None and releases:
@@ -133,7 +140,9 @@ def make_export_funcs(project_id: int, keys: Sequence[FuncKey], releases: Sequen
             if func_id is not None and len({labels.id_of(release, func_id) for release in releases}) == 1:
                 label = labels.of(releases[0], func_id)
                 rows[at] = replace(rows[at], id=labels.id_of(releases[0], func_id), mapped=label)
-    return [make_export_func(code, row) for row in rows]
+    rows = show_rows(code, rows)
+    is_folded = [row.shown is not None and row.shown.is_folded for row in rows]
+    return [make_export_func(code, row) for row in rows], is_folded
 
 
 def select_ids(project_id: int, keys: Sequence[FuncKey]) -> list[int | None]:

@@ -32,7 +32,8 @@ class ExportFunc:
     `label` is what to call it; `name` is the (repaired) wire name. `uri`, `line` and `column` say where it is defined,
     1-based, and are None for a built-in. `category` is one of `FUNC_CATEGORIES`, or None
     where nothing is known. `identity` says which function it is across releases, None where only the rest of its facts
-    tells (profcore/identity.py). All texts are hostile input.
+    tells (profcore/identity.py). A display rule may give a `colour`, one of `profcore.display_rules.COLOURS`, and with
+    `is_made` it is several functions that one shows as one. All texts are hostile input.
     """
 
     label: str
@@ -43,6 +44,8 @@ class ExportFunc:
     category: str | None = None
     original: ExportOriginal | None = None
     identity: str | None = None
+    colour: str | None = None
+    is_made: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import gzip
 from dataclasses import dataclass
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
@@ -23,6 +24,7 @@ from tests.builders import (
 from tests.envelopes import make_envelope
 
 TRACE_ID = "0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11"
+VIEW_ID = "5b1d7a0e-6a41-5a3f-9d9e-0c7a7f1d2b11"
 RAW_BODY = b'{"url": "https://shop.example/cart?token=secret"}'
 
 
@@ -33,11 +35,8 @@ def _fast_passwords(settings: Settings) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _plain_static_files(settings: Settings) -> None:
-    """Names static files as they are: the manifest is made by collectstatic, which tests do not need."""
-    storages = dict(settings.STORAGES)
-    storages["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    settings.STORAGES = storages
+def _plain(plain_static_files: None) -> None:
+    """Every page names static files."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def shop(db: None) -> Project:
     make_hotspot(cell, main, self_us=2_000, total_us=9_000)
     make_hotspot(cell, draw, self_us=7_000, total_us=7_000)
     make_call_tree(cell, [(-1, main, 2_000), (0, draw, 7_000)])
-    receipt = make_receipt(project)
+    receipt = make_receipt(project, view_id=UUID(VIEW_ID))
     make_raw_trace(receipt, TRACE_ID, gzip.compress(RAW_BODY))
     return project
 

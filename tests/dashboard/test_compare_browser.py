@@ -102,7 +102,7 @@ def test_a_person_finds_the_regression_and_how_sure_it_is(live_server: LiveServe
         expect(page.locator("#measure-2")).to_have_attribute("aria-current", "true")
         page.reload()
         expect(page.locator(ROWS)).to_have_count(1)
-        assert all(part in page.url for part in ("measure=self", "find=ste", "noise=1", "page=/cart"))
+        assert all(part in page.url for part in ("measure=self", "q=ste", "noise=1", "page=/cart"))
 
 
 @pytest.mark.usefixtures("lab")

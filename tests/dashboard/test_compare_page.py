@@ -105,8 +105,8 @@ class TestTable:
         assert {member.get(link).status_code for link in links.values()} == {200}
 
     def test_it_can_be_searched_and_says_when_nothing_is_found(self, member: Client) -> None:
-        assert "slow" in text_of(member, f"{PAGE}?plain=1&{SIDES}&find=SLO")
-        assert "Nothing is called so. Show all" in text_of(member, f"{PAGE}?plain=1&{SIDES}&find=nowhere")
+        assert "slow" in text_of(member, f"{PAGE}?plain=1&{SIDES}&q=SLO")
+        assert "None of these functions is here. Show all" in text_of(member, f"{PAGE}?plain=1&{SIDES}&q=nowhere")
 
     def test_a_long_table_shows_more_and_then_leads_to_the_csv(self, member: Client) -> None:
         many = f"{PAGE}?plain=1&{SIDES}&noise=1"
@@ -250,7 +250,7 @@ def test_names_are_text_and_nothing_else(member: Client, shop: Project) -> None:
         cell = make_cell(shop, release=release, page="/cart<b>", js_us=5_000)
         make_hotspot(cell, make_func(shop, HOSTILE, uri="javascript:" + HOSTILE), self_us=5_000, total_us=5_000)
     for how in ("", "plain=1&noise=1"):
-        page = member.get(f"/projects/shop/compare/?{how}&page=/cart<b>&find=<b>").content.decode()
+        page = member.get(f"/projects/shop/compare/?{how}&page=/cart<b>&q=<b>").content.decode()
         assert "<b>1" not in page
         assert "/cart<b>" not in page
         assert re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc=)", page) is None

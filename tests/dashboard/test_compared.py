@@ -3,13 +3,16 @@
 import pytest
 
 from aggregate.selectors import FunctionRow
-from aggregate.selectors.code import FuncLabel
+from aggregate.selectors.code import Code, FuncLabel
 from aggregate.selectors.statistics import SliceComparison
 from dashboard.compared import BAR_EDGE, BAR_WIDTH, Drawing, Shown, find_partners, list_wanted, sureness_of
 from dashboard.templatetags.differences import as_q, bounds, signed_ms, size_share
+from profcore.code_rules import CodeRules
 from profcore.identity import Original
 from profcore.stats.comparison import Comparison, Difference
 from profcore.stats.estimates import Interval
+
+CODE = Code(1, (), CodeRules(), (0, 0, "", ""))
 
 
 def difference(func_id: int = 0, delta_ms: float = 5.0, q: float = 0.0, **more: object) -> Difference:
@@ -72,8 +75,8 @@ def test_what_cannot_move_or_is_mapped_is_new_for_certain() -> None:
 
 def test_decreases_alone_come_largest_first_too() -> None:
     found = answer([difference(0, 5.0), difference(1, -1.0), difference(2, -9.0)], [func(n, f"f{n}") for n in range(3)])
-    assert [each.func_id for each in list_wanted(found, Shown(only="decreases"))] == [2, 1]
-    assert [each.func_id for each in list_wanted(found, Shown())] == [0, 1, 2]
+    assert [each.func_id for each in list_wanted(found, Shown(only="decreases"), CODE)] == [2, 1]
+    assert [each.func_id for each in list_wanted(found, Shown(), CODE)] == [0, 1, 2]
 
 
 def test_new_and_gone_functions_of_one_body_are_offered_to_each_other() -> None:

@@ -9,7 +9,9 @@ from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # comes 
 
 from aggregate.jobs import start_job
 from ingest.models import Project
+from tests.aggregate.posting import fold_all, post
 from tests.dashboard.conftest import TRACE_ID
+from tests.envelopes import make_envelope, view_id_of
 
 ADDRESS = "/api/v1/schema"
 
@@ -31,18 +33,21 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
     names = {"status", "releases", "pages", "functions", "compare", "profile", "calltree", "views", "traces"}
     names |= {
         "overview",
+        "trend",
         "settings",
         "traces/{ref}",
         "traces/{ref}/raw",
         "markers",
+        "quality",
         "flamegraph",
         "jobs",
         "links",
         "sourcemaps",
         "jobs/{job_id}",
         "jobs/{job_id}/result",
+        "views/{view_id}/timeline",
     }
-    names |= {"code", "code/preview", "matches"}
+    names |= {"code", "code/preview", "matches", "display", "display/preview"}
     names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees", "source")}
     own = {prefix + name for name in names} | {"/api/v1/shared/{token}/{file_name}"}
     assert set(schema["paths"]) == own
@@ -55,9 +60,11 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "releases",
         "pages",
         "overview",
+        "trend",
         "settings",
         "functions",
         "markers",
+        "quality",
         "calltree",
         "flamegraph",
         "views",
@@ -82,6 +89,20 @@ def test_answers_are_what_it_says_field_by_field(
     response = member.get(f"/api/v1/projects/shop/{address}")
     assert response.status_code == 200
     answer = response.json()
+    assert [error.message for error in Draft4Validator(document).iter_errors(answer)] == []
+
+
+def test_a_timeline_is_what_it_says(
+    client: Client, site: Project, token: dict[str, str], schema: dict[str, Any]
+) -> None:
+    marks = [{"type": "longtask", "start": 10, "duration": 60}, {"type": "mark", "name": "shown", "start": 5, "x": 1}]
+    post("KEY-site", make_envelope("whole", "A\nA B\n-\n-", marks=marks))
+    fold_all()
+    answer = client.get(f"/api/v1/projects/site/views/{view_id_of('whole')}/timeline", headers=token).json()
+    responses = schema["paths"]["/api/v1/projects/{slug}/views/{view_id}/timeline"]["get"]["responses"]
+    shape = responses["200"]["content"]["application/json"]["schema"]
+    document = _for_json_schema({**shape, "components": schema["components"]})
+    assert answer["marks"]
     assert [error.message for error in Draft4Validator(document).iter_errors(answer)] == []
 
 

@@ -142,6 +142,6 @@ def test_it_takes_a_fixed_number_of_statements(
     # session, user, project, releases, overview by page, status, arrivals
     with django_assert_num_queries(7):
         member.get(TREE + "?show=table")  # its script fetches the rest
-    # and cells with their trees, the funcs, the project's code and its sites
-    with django_assert_num_queries(11):
+    # and cells with their trees, the funcs, the project's code and its sites; for its ETag the project and its state
+    with django_assert_num_queries(13):
         member.get(TREE + "?plain=1")

@@ -2,6 +2,7 @@
 // standard input, with what else the operation needs in `asked`.
 import { readFileSync } from "node:fs";
 
+import * as colours from "../../dashboard/static/dashboard/flame/colours.js";
 import * as layout from "../../dashboard/static/dashboard/flame/layout.js";
 import * as noise from "../../dashboard/static/dashboard/flame/noise.js";
 import * as trees from "../../dashboard/static/dashboard/flame/tree.js";
@@ -47,9 +48,14 @@ function find(places) {
   });
 }
 
-function search(text) {
-  const found = trees.searchTree(tree, text);
+function search([text, categories]) {
+  const found = trees.searchTree(tree, text, categories);
   return found && { nodes: [...found.nodes.keys()].filter((node) => found.nodes[node]).length, ms: found.ms, funcs: found.funcs };
+}
+
+function colour(by) {
+  const made = colours.colourTree(tree, by, [["library", "Library"]]);
+  return [...made.of].slice(1).map((entry, at) => [tree.funcs[tree.func[at + 1]].label, made.entries[entry].property]);
 }
 
 // What may be noise, by the label of each function, of the tree or the tree turned over.
@@ -60,6 +66,7 @@ function judge(of, answer) {
 }
 
 const operations = {
+  colour: () => colour(asked),
   noise: () => judge(tree, asked.found),
   noiseTurned: () => judge(trees.turnOver(tree), asked.found),
   picture: () => picture(tree, asked ?? "head"),

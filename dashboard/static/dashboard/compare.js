@@ -1,7 +1,7 @@
 // The page "Compare" works without this. With it: what the forms and links beside the table lead to keeps in step with
 // what is shown, and admins can say that two functions are one.
 
-const SHOWN = ["group_by", "measure", "only", "noise", "sort", "find"];
+const SHOWN = ["group_by", "measure", "only", "noise", "sort", "q"];
 const compared = document.getElementById("compared");
 
 function keepInStep() {

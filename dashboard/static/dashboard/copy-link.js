@@ -1,11 +1,17 @@
 // Makes a link that opens the slice in the viewer without logging in here, and copies it; or, of a difference, opens both
 // sides in the viewer's own comparison, which fetches by such a link. The link ends after a while.
 
-const button = document.getElementById("copy-link");
+const BUTTONS = "button[data-links-url]"; // one may come later, with a part of the page
 const statusLine = document.getElementById("open-status");
-if (button && navigator.clipboard) {
-  button.hidden = false;
-  button.addEventListener("click", copyLink);
+const showButtons = (host) => { for (const button of host.querySelectorAll(BUTTONS)) button.hidden = false; };
+
+if (navigator.clipboard) {
+  showButtons(document);
+  document.body.addEventListener("htmx:afterSwap", (event) => showButtons(event.detail.target));
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest(BUTTONS);
+    if (button) copyLink(button);
+  });
 }
 
 const comparison = document.getElementById("open-comparison");
@@ -14,7 +20,7 @@ if (comparison) {
   comparison.addEventListener("click", openComparison);
 }
 
-async function copyLink() {
+async function copyLink(button) {
   button.disabled = true;
   try {
     const link = await makeLink(button.dataset);

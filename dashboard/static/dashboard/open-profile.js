@@ -1,18 +1,22 @@
 // Opens the slice in the Firefox Profiler: a window of the viewer is opened on the click, and once it says that it
 // listens, it is handed the profile, fetched here with this session. No server but this one and the viewer is asked, and
-// the profile goes to the viewer's origin alone.
+// the profile goes to the viewer's origin alone. A page has any number of such buttons; some come later, with its parts.
 
 const ASK_EVERY_MS = 250;
 const PATIENCE_MS = 30_000;
 
-const button = document.getElementById("open-profile");
+const BUTTONS = "button[data-viewer-origin]";
 const statusLine = document.getElementById("open-status");
-if (button) {
-  button.hidden = false;
-  button.addEventListener("click", openProfile);
-}
+const showButtons = (host) => { for (const button of host.querySelectorAll(BUTTONS)) button.hidden = false; };
 
-async function openProfile() {
+showButtons(document);
+document.body.addEventListener("htmx:afterSwap", (event) => showButtons(event.detail.target));
+document.addEventListener("click", (event) => {
+  const button = event.target.closest(BUTTONS);
+  if (button) openProfile(button);
+});
+
+async function openProfile(button) {
   const { viewerOrigin, profileUrl, profileName } = button.dataset;
   const address = `${viewerOrigin}/from-post-message/calltree/?profileName=${encodeURIComponent(profileName)}`;
   // At once, while this is still the person's click: later, the browser would take it for a pop-up.

@@ -28,6 +28,8 @@ const fail = (event, status) => {
   part.append(line);
 };
 
+// A part that comes when it is scrolled to is busy from then on.
+document.body.addEventListener("htmx:beforeRequest", (event) => event.detail.target.setAttribute("aria-busy", "true"));
 document.body.addEventListener("htmx:responseError", (event) => fail(event, event.detail.xhr.status));
 document.body.addEventListener("htmx:sendError", (event) => fail(event, 0));
 document.body.addEventListener("htmx:timeout", (event) => fail(event, 0));

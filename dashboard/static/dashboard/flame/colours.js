@@ -13,6 +13,7 @@ const NOISE_WORDS = {
   unknown: "whether a change may be noise is not known here",
 };
 
+// The colour that a display rule gives a function stands before its category and package, not before its change.
 // Returns {of, entries}: `of[node]` indexes `entries`, each {property, word, share}; share is of self time, or null.
 export function colourTree(tree, by, words) {
   if (by === "change" && tree.base) return byChange(tree);
@@ -36,15 +37,19 @@ function byPackage(tree) {
   const entries = [{ property: "--flame-all", word: "" }, { property: "--flame-none", word: "No package" }];
   names.slice(0, PACKAGES).forEach((name, n) => entries.push({ property: `--flame-package-${n + 1}`, word: name, name }));
   if (names.length > PACKAGES) entries.push({ property: "--flame-package-rest", word: "Other packages" });
+  const rest = entries.length - 1;
   return byFunc(tree, entries, (func) => {
     if (!func.package) return 1;
     const found = entries.findIndex((entry) => entry.name === func.package);
-    return found < 0 ? entries.length - 1 : found;
+    return found < 0 ? rest : found;
   });
 }
 
 function byFunc(tree, entries, find) {
-  const ofFunc = tree.funcs.map(find);
+  const ruled = [...new Set(tree.funcs.map((func) => func.colour).filter(Boolean))].sort();
+  const first = entries.length;
+  entries.push(...ruled.map((colour) => ({ property: `--shown-${colour}`, word: `${colour}, by display rules` })));
+  const ofFunc = tree.funcs.map((func) => (func.colour ? first + ruled.indexOf(func.colour) : find(func)));
   const of = new Uint8Array(tree.count);
   const shares = entries.map(() => 0);
   let whole = 0;

@@ -5,11 +5,12 @@ import { asShare } from "./words.js";
 
 const PADDING = 5;
 const LEAST_TEXT = 26; // px: narrower bars have no room for a word
-const SHARE_ROOM = 64; // px left of a bar beside its name, for its share
+const NOTE_GAP = 10; // px between a name and the note beside it
 const LEAST_GAP = 4; // px: wider bars stand apart by a pixel
 
 // `scene`: tree, layout, side, view {from, to}, top (px scrolled), width, height, ratio, rowHeight, isFlame, colourOf,
-// fills, found, pointed, focused, firstDepth (1 where the row of all is not shown), theme {text, faded, fadedText, focus, card, font}, labels.
+// fills, found, pointed, focused, firstDepth (1 where the row of all is not shown), theme {text, faded, fadedText, focus, card, font}, labels,
+// noteOf(node): what stands beside its name where there is room, by default its share.
 export function draw(context, scene) {
   const { layout, rowHeight, width, height, ratio } = scene;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -83,15 +84,16 @@ function drawTexts(context, scene, texts, charWidth) {
     context.fillText(shown, left + PADDING, y + rowHeight / 2);
     if (shown !== label || isFaded) continue;
     const used = context.measureText(label).width;
-    if (room - used < SHARE_ROOM) continue;
+    const note = scene.noteOf?.(node) ?? asShare(layout.width[node]);
+    if (room - used < context.measureText(note).width + NOTE_GAP) continue;
     context.globalAlpha = 0.72;
-    context.fillText(asShare(layout.width[node]), left + PADDING + used + 10, y + rowHeight / 2);
+    context.fillText(note, left + PADDING + used + NOTE_GAP, y + rowHeight / 2);
     context.globalAlpha = 1;
   }
 }
 
 // Cuts a text to its room. Of plain letters all are equally wide; others are measured.
-function cut(context, text, room, charWidth) {
+export function cut(context, text, room, charWidth) {
   if (text.length * charWidth <= room && isPlain(text)) return text;
   if (isPlain(text)) {
     const count = Math.floor(room / charWidth) - 1;

@@ -16,7 +16,7 @@ const isDark = matchMedia("(prefers-color-scheme: dark)");
 
 // `scroll` holds a box as high as the tree, and in it the canvas, which is as high as what can be seen.
 // `isPart`: the tree is one function's, whose own bar is the first; there is none of all.
-// Callbacks: onPoint(node or -1, isKeyboard), onZoom(isNarrowed), onSandwich(func), onSearch().
+// Callbacks: onPoint(node or -1, isKeyboard), onZoom(isNarrowed), onSandwich(func), onSearch(), onDraw(scene).
 export function makeGraph({ canvas, isFlame = false, isPart = false, ...callbacks }) {
   const box = canvas.parentElement;
   const scroll = box.parentElement;
@@ -37,8 +37,9 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
     scene,
     get zoomed() { return current; },
     get focus() { return focus; },
-    show(tree, made, side = "head") {
-      Object.assign(scene, { tree, side, layout: layOut(tree, side), view: { from: 0, to: 1 }, found: null, pointed: -1 });
+    // `layout` is the tree's own where it is not to be laid out by weight.
+    show(tree, made, side = "head", layout = layOut(tree, side)) {
+      Object.assign(scene, { tree, side, layout, view: { from: 0, to: 1 }, found: null, pointed: -1 });
       scene.labels.of = tree.funcs.map(nameOf);
       [current, focus, history] = [ALL, isPart ? 1 : ALL, []];
       tellZoom(scene.view);
@@ -60,7 +61,9 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
       frame ||= requestAnimationFrame(() => {
         frame = 0;
         scene.top = isPrinting.matches ? 0 : scroll.scrollTop;
-        if (scene.layout && scene.width) draw(context, scene);
+        if (!scene.layout || !scene.width) return;
+        draw(context, scene);
+        callbacks.onDraw?.(scene);
       });
     },
     hasFocus(is) { scene.focused = is ? focus : -1; api.redraw(); },
@@ -87,6 +90,12 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
       const wanted = zoomOn(scene.layout, node);
       moveTo(wanted);
       tellZoom(wanted);
+    },
+    // Moves to a part of the whole that is no node's.
+    showRange(view) {
+      [current, history] = [ALL, []];
+      moveTo(view);
+      tellZoom(view);
     },
     zoomOut() { api.zoomTo(history.pop() ?? ALL, { isBack: true }); },
     move(how) {

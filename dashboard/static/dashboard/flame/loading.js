@@ -27,9 +27,10 @@ async function ask(url, options = {}) {
     const words = problem.detail.split(" Or have it prepared: ")[0];
     throw new Problem(words, { canPrepare: Boolean(problem.job_kind), canRetry: response.status === 429 });
   }
-  throw new Problem(`This server could not add up the call tree (status ${response.status}).`, { canRetry: true });
+  throw new Problem(`This server failed on it (status ${response.status}); its log says why.`, { canRetry: true });
 }
 
+// Of a call tree, or of whatever else an address of this API answers in JSON.
 export async function fetchTree(url) {
   return (await ask(url)).json();
 }

@@ -28,12 +28,14 @@ let graph = null;
 let table = null;
 let sandwich = null;
 let chosen = null; // the sandwich's function, an index
+const categories = new URLSearchParams(location.search).getAll("category").filter(Boolean);
 const judged = new Set(); // the measures that were asked for
 
 start();
 
 async function start() {
   recall();
+  find.value = new URLSearchParams(location.search).get("q") ?? "";
   await load(() => fetchTree(host.dataset.url));
 }
 
@@ -59,6 +61,7 @@ async function load(fetching) {
   if (trees.down.count < 2 || !answer.nodes.prefix.length) return showEmpty();
   const asked = new URLSearchParams(location.search).get("func");
   chosen = asked === null ? null : trees.down.funcs.findIndex((func) => func.id === asked);
+  if (chosen === -1) facts.textContent = `The function asked for is in no call shown here: it was not seen, or pruned. ${facts.textContent}`;
   tools.hidden = false;
   show();
 }
@@ -171,6 +174,11 @@ function currentTree() {
   return (trees.up ??= turnOver(trees.down));
 }
 
+// The page of a function, in this slice.
+function linkOf(func) {
+  return `${host.dataset.functionsUrl}${encodeURIComponent(func.id)}/${host.dataset.query}`;
+}
+
 function side() {
   return value("width") ?? "head";
 }
@@ -204,7 +212,7 @@ function show() {
     table ??= makeTable(document.getElementById(panels.table), { onSandwich: openSandwich });
     search();
   } else {
-    sandwich ??= makeSandwich(document.getElementById(panels.sandwich), { choose: openSandwich });
+    sandwich ??= makeSandwich(document.getElementById(panels.sandwich), { choose: openSandwich, linkOf });
     search();
   }
 }
@@ -226,7 +234,7 @@ function showGraph(tree) {
 
 function details(node, isSpoken) {
   const totalWord = value("order") === "up" ? "Self time, by this way" : "Total";
-  showDetails(document.getElementById("flame-details"), currentTree(), node, { isSpoken, totalWord, onSandwich: openSandwich });
+  showDetails(document.getElementById("flame-details"), currentTree(), node, { isSpoken, totalWord, onSandwich: openSandwich, linkOf });
 }
 
 function recolour(tree = currentTree()) {
@@ -244,7 +252,8 @@ function recolour(tree = currentTree()) {
 
 function search() {
   const tree = currentTree();
-  const found = searchTree(tree, find.value);
+  const found = searchTree(tree, find.value, categories);
+  keepSearch();
   const output = document.getElementById("flame-found");
   const whole = tree.head.total[0];
   output.textContent = found ? `${counted(found.funcs, "function")}, ${asShare(found.ms / whole)} of the time` : "";
@@ -252,6 +261,17 @@ function search() {
   if (name === "graph") graph.setFound(found?.nodes ?? null);
   else if (name === "table") table.show(tree, keepCallers(tree, found), side());
   else sandwich.show({ tree, func: chosen ?? -1, text: find.value, by: value("colour"), words, side: side() });
+}
+
+// The search stays in the address, and goes along to where functions are listed.
+function keepSearch() {
+  const address = new URL(location.href);
+  const q = find.value.trim();
+  if (q === (address.searchParams.get("q") ?? "")) return;
+  if (q) address.searchParams.set("q", q);
+  else address.searchParams.delete("q");
+  history.replaceState(null, "", address);
+  document.dispatchEvent(new CustomEvent("address-kept", { detail: { name: "q", value: q } }));
 }
 
 // Goes to the heaviest match, and with each further call to the next one.

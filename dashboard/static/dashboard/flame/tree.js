@@ -51,7 +51,7 @@ function readSide(side, answer) {
   side.total[ALL] = answer.time_ms.js / views;
 }
 
-function readFuncs(columns) {
+export function readFuncs(columns) {
   return columns.id.map((id, index) => ({
     id,
     label: columns.label[index],
@@ -62,6 +62,8 @@ function readFuncs(columns) {
     original: readOriginal(columns, index),
     category: columns.category[index],
     package: columns.package[index],
+    colour: columns.colour?.[index] ?? null, // results that were prepared before there were display rules have none
+    isGroup: columns.is_group?.[index] ?? false,
   }));
 }
 
@@ -137,10 +139,10 @@ export function makeMatcher(text) {
 }
 
 // Finds a text. `nodes` marks what matches, `ms` is their time, each sample once.
-export function searchTree(tree, text) {
+export function searchTree(tree, text, categories = []) {
   const matches = makeMatcher(text);
-  if (!matches) return null;
-  const isFound = tree.funcs.map(matches);
+  if (!matches && !categories.length) return null;
+  const isFound = tree.funcs.map((func) => (!matches || matches(func)) && (!categories.length || categories.includes(func.category)));
   const nodes = new Uint8Array(tree.count);
   const isBelow = new Uint8Array(tree.count);
   let ms = 0;

@@ -1,0 +1,167 @@
+"""Single page views with all that is kept of them: parts of time, traces, and as long as bodies are, their facts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+
+from aggregate.selectors.contributions import SliceView, ViewKey, select_slice_views
+from aggregate.selectors.raw import expand_stored, load_raw_bodies
+from aggregate.selectors.slices import Slice
+from aggregate.selectors.traces import TraceRow, select_traces_of
+from aggregate.selectors.view_lists import ViewPage
+from profcore.view_facts import TraceFacts, Vitals, join_vitals, read_facts
+
+PENDING, FOLDED, REJECTED = range(3)  # Receipt.State
+
+
+@dataclass(frozen=True, slots=True)
+class ListedView:
+    """A view of a list: what it took of what the list is by, µs. `vitals` is None where its raw bodies have expired."""
+
+    view: SliceView
+    took_us: int
+    traces: Sequence[TraceRow]
+    vitals: Vitals | None
+
+    @property
+    def started_at(self) -> datetime:
+        """When it began; of a view without receipts, when its bucket did."""
+        return min((trace.view_started_at for trace in self.traces), default=self.view.bucket_at)
+
+    @property
+    def lcp_us(self) -> int | None:
+        """When its largest element was painted, where a mark tells."""
+        return self.vitals.lcp_us if self.vitals else None
+
+    @property
+    def inp_us(self) -> int | None:
+        """How long its slowest interaction took, where a mark tells."""
+        return self.vitals.inp_us if self.vitals else None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownView:
+    """All that is kept of one view on one page in one release.
+
+    `view`, its sums, is None where nothing of it is folded or its row has expired. `facts` are those of the traces
+    whose raw bodies are kept, by number. `others` are the other (release, page) that the same view came with.
+    """
+
+    view_id: UUID
+    release: str
+    page: str
+    view: SliceView | None
+    traces: Sequence[TraceRow]
+    facts: Mapping[int, TraceFacts]
+    others: Sequence[tuple[str, str]]
+
+    @property
+    def started_at(self) -> datetime:
+        """When it began."""
+        return min(trace.view_started_at for trace in self.traces)
+
+    @property
+    def vitals(self) -> Vitals:
+        """How quick it was, as far as marks tell."""
+        return join_vitals([facts.vitals for facts in self.facts.values()])
+
+    @property
+    def folded(self) -> Sequence[TraceRow]:
+        """The traces that are in its sums."""
+        return [trace for trace in self.traces if trace.state == FOLDED]
+
+    @property
+    def gone(self) -> Sequence[TraceRow]:
+        """The folded traces whose raw bodies have expired."""
+        return [trace for trace in self.folded if trace.trace_id is None]
+
+    @property
+    def missing(self) -> Sequence[int]:
+        """The numbers below the last that never came."""
+        seqs = {trace.seq for trace in self.traces}
+        return [seq for seq in range(min(max(seqs), MAX_MISSING)) if seq not in seqs]
+
+
+MAX_MISSING = 1_000  # numbers are the client's: one may be two thousand million
+
+
+def select_listed(project_id: int, page: ViewPage) -> Sequence[ListedView]:
+    """Returns the views of a page of a list, in its order. Three statements at most."""
+    keys = [key for key, _ in page.keys]
+    views = page.seen if page.seen is not None else _select_views(project_id, [key[0] for key in keys])
+    traces_of = select_traces_of(project_id, [key[0] for key in keys])
+    traces = {key: traces_of.get((key[0], view.release, view.page), []) for key, view in views.items()}
+    facts = load_facts(project_id, [trace for key in keys for trace in traces.get(key, ())])
+    return [
+        ListedView(
+            views[key],
+            took_us,
+            traces[key],
+            join_vitals([found.vitals for found in known]) if known else None,
+        )
+        for key, took_us in page.keys
+        if key in views
+        for known in [[facts[key[0], trace.seq] for trace in traces[key] if (key[0], trace.seq) in facts]]
+    ]
+
+
+def select_view(project_id: int, view_id: UUID, *, release: str | None, page: str | None) -> KnownView | None:
+    """Returns a view; None where the project has none of that id. Three statements.
+
+    A view that came with several pages or releases is there for each: `release` and `page` choose, else the first.
+    """
+    by_group = select_traces_of(project_id, [view_id])
+    groups = order_groups(by_group)
+    if not groups:
+        return None
+    chosen = choose_group(groups, release=release, page=page)
+    views = _select_views(project_id, [view_id])
+    view = next((each for each in views.values() if (each.release, each.page) == chosen[1:]), None)
+    traces = by_group[chosen]
+    facts = load_facts(project_id, traces)
+    return KnownView(
+        view_id,
+        *chosen[1:],
+        view,
+        traces,
+        {trace.seq: facts[view_id, trace.seq] for trace in traces if (view_id, trace.seq) in facts},
+        [group[1:] for group in groups if group != chosen],
+    )
+
+
+Group = tuple[UUID, str, str]  # a view with its release and page
+
+
+def order_groups(by_group: Mapping[Group, Sequence[TraceRow]]) -> Sequence[Group]:
+    """Returns the releases and pages that a view came with, those it began with first."""
+    return sorted(by_group, key=lambda group: (min(t.view_started_at for t in by_group[group]), group))
+
+
+def choose_group(groups: Sequence[Group], *, release: str | None, page: str | None) -> Group:
+    """Returns the first of some release and page; where there is none, the first of all."""
+    wanted = (each for each in groups if release in (None, each[1]) and page in (None, each[2]))
+    return next(wanted, groups[0])
+
+
+def _select_views(project_id: int, view_ids: Sequence[UUID]) -> dict[ViewKey, SliceView]:
+    if not view_ids:
+        return {}
+    found = select_slice_views(Slice(project_id, views=tuple(view_ids)))
+    return {(view.view_id, view.group_id): view for view in found}
+
+
+def load_facts(project_id: int, traces: Sequence[TraceRow]) -> dict[tuple[UUID, int], TraceFacts]:
+    """Returns what raw bodies say, by view and number: of those kept, up to `FACTS_MAX_BYTES` in all. One statement."""
+    wanted: list[TraceRow] = []
+    size = 0
+    for trace in traces:
+        if trace.trace_id is not None and size + trace.body_bytes <= settings.FACTS_MAX_BYTES:
+            wanted.append(trace)
+            size += trace.body_bytes
+    if not wanted:
+        return {}
+    bodies = load_raw_bodies(project_id, [(trace.view_id, trace.seq, trace.received_at) for trace in wanted])
+    return {key: read_facts(expand_stored(*stored)) for key, stored in bodies}

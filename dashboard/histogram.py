@@ -1,0 +1,96 @@
+"""A histogram as SVG attributes: bins of a logarithmic or even scale, with percentiles marked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from typing import Final, Literal
+
+import numpy as np
+
+Scale = Literal["log", "linear"]
+SCALES: Final = ("log", "linear")
+PER_DECADE: Final = 8  # bins: each a third wider than the one before
+EVEN_BINS: Final = 40
+LEAST_US: Final = 1_000  # of a logarithmic scale: less than a millisecond is below one sample of any interval
+STEPS: Final = (1, 2, 5)
+HEIGHT: Final = 140  # px, of the highest bar
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bin `[low_us, high_us)`: its views, and its place: x and width in per cent, y and height in px."""
+
+    low_us: int
+    high_us: int
+    count: int
+    share: float
+    x: str
+    width: str
+    y: str
+    height: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A value of the axis, or a percentile with its word."""
+
+    us: int
+    x: str
+    word: str = ""
+    is_late: bool = False  # so far right that its words go to its left
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """The bars with views, from left to right; the ticks of the axis, and the percentiles that are known."""
+
+    bars: Sequence[Bar]
+    ticks: Sequence[Tick]
+    marks: Sequence[Tick]
+
+
+def build_histogram(values_us: Sequence[int], scale: Scale, marks: Sequence[tuple[str, int]]) -> Histogram | None:
+    """Returns the histogram of some values, ascending, with `marks` (word, value) on its axis; None without values."""
+    if not values_us:
+        return None
+    edges = _log_edges(values_us[-1]) if scale == "log" else _even_edges(values_us[-1])
+    counts, _ = np.histogram(np.array(values_us, dtype=np.int64), bins=np.array([*edges[:-1], edges[-1] + 1]))
+    highest = int(counts.max()) or 1
+    last = len(edges) - 1
+
+    def place(us: int) -> float:
+        at = min(max(int(np.searchsorted(edges, us, side="right")) - 1, 0), last - 1)
+        part = (us - edges[at]) / (edges[at + 1] - edges[at])
+        return 100 * min(at + part, last) / last
+
+    bars = []
+    for at, count in enumerate(counts.tolist()):
+        height = max(HEIGHT * count / highest, 1.0)
+        if count:
+            high = edges[at + 1] + (at == last - 1)
+            x, width = f"{100 * at / last + 0.1:.2f}%", f"{100 / last - 0.2:.2f}%"
+            share = count / len(values_us)
+            bars.append(Bar(edges[at], high, count, share, x, width, f"{HEIGHT - height:.1f}", f"{height:.1f}"))
+    ticks = [Tick(us, f"{place(us):.2f}%", is_late=place(us) > 90) for us in _ticks(edges[-1], scale)]
+    placed = [Tick(us, f"{place(us):.2f}%", word, place(us) > 90) for word, us in marks]
+    return Histogram(bars, ticks, placed)
+
+
+def _log_edges(most: int) -> list[int]:
+    """Returns the bounds of bins: one from 0 to a millisecond, then eight for each factor of ten."""
+    count = max(ceil(PER_DECADE * log10(max(most + 1, 2 * LEAST_US) / LEAST_US)), 1)
+    return [0, *(round(LEAST_US * 10 ** (at / PER_DECADE)) for at in range(count + 1))]
+
+
+def _even_edges(most: int) -> list[int]:
+    step = max(ceil((most + 1) / EVEN_BINS), 1)
+    return [at * step for at in range(EVEN_BINS + 1)]
+
+
+def _ticks(most: int, scale: Scale) -> list[int]:
+    if scale == "log":
+        decades = range(floor(log10(LEAST_US)), floor(log10(max(most, LEAST_US))) + 1)
+        return [10**decade for decade in decades]
+    power = 10 ** floor(log10(max(most, 1)))
+    step = next((s * power // 10 for s in (*STEPS, 10, 20, 50) if most / (s * power / 10) <= 6), power)
+    return list(range(0, most + 1, max(step, 1)))

@@ -1,0 +1,76 @@
+// The timeline's data as tables: marks, and stretches of activity. All that the canvases show can be read here.
+import { make } from "../flame/dom.js";
+import { asCount, asTime, nameOf, visible } from "../flame/words.js";
+import { KIND_WORDS } from "./bars.js";
+import { wordOf } from "./tracks.js";
+
+const MAX_ROWS = 300; // of each table: a page stays quick, and more than these nobody reads
+
+export function fillTables(host, timeline, onShow) {
+  host.replaceChildren(
+    fold(`Marks as a table (${asCount(timeline.marks.length)})`, () => tableOfMarks(timeline, onShow)),
+    fold(`Activity as a table (${asCount(timeline.segments.length)} stretches)`, () => tableOfSegments(timeline, onShow)),
+  );
+  host.hidden = false;
+}
+
+// A table is made when it is first opened.
+function fold(title, makeTable) {
+  const details = make("details", {}, make("summary", {}, title));
+  details.addEventListener("toggle", () => details.open && details.append(...makeTable()), { once: true });
+  return details;
+}
+
+function tableOfMarks(timeline, onShow) {
+  if (!timeline.marks.length) return [make("p", { className: "muted" }, "The page sent no marks.")];
+  const rows = timeline.marks.slice(0, MAX_ROWS).map((mark) => make("tr", {},
+    make("th", { scope: "row" }, make("bdi", {}, wordOf(mark)), describeFacts(mark)),
+    cell("At", asMoment(mark.start_ms)), cell("Took", mark.duration_ms ? asTime(mark.duration_ms) : "–"),
+    make("td", { data: { label: "Timeline" } }, showButton(wordOf(mark), () => onShow(mark.start_ms, mark.start_ms + mark.duration_ms)))));
+  return [makeTable("Marks of this view, in order of time", ["Mark", "At", "Took", "Timeline"], rows), rest(timeline.marks.length, "marks")];
+}
+
+function tableOfSegments(timeline, onShow) {
+  // The longest are those that matter; they stand in order of time.
+  const picked = [...timeline.segments].sort((a, b) => b.end - b.start - (a.end - a.start)).slice(0, MAX_ROWS).sort((a, b) => a.start - b.start);
+  const rows = picked.map((segment) => {
+    const word = KIND_WORDS[segment.kind][1];
+    const most = [...segment.self].sort((a, b) => b[1] - a[1])[0];
+    return make("tr", {},
+      make("th", { scope: "row" }, word),
+      cell("From", asMoment(segment.start)), cell("Took", asTime(segment.end - segment.start)), cell("Samples", asCount(segment.samples)),
+      make("td", { data: { label: "Most of it" } }, most ? make("bdi", { className: "name" }, nameOf(timeline.funcs[most[0]])) : "–"),
+      make("td", { data: { label: "Timeline" } }, showButton(`${word} at ${asMoment(segment.start)}`, () => onShow(segment.start, segment.end))));
+  });
+  const heads = ["Activity", "From", "Took", "Samples", "Most of it", "Timeline"];
+  return [makeTable("What the main thread did, in order of time", heads, rows), rest(timeline.segments.length, "stretches, the longest")];
+}
+
+function makeTable(caption, heads, rows) {
+  const figures = new Set(["At", "From", "Took", "Samples"]);
+  return make("table", { className: "list" }, make("caption", { className: "unseen" }, caption),
+    make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col", className: figures.has(head) ? "figure" : "" }, head)))),
+    make("tbody", {}, ...rows));
+}
+
+function cell(label, text) {
+  return make("td", { className: "figure", data: { label } }, text);
+}
+
+function showButton(what, onclick) {
+  return make("button", { type: "button", className: "quiet", onclick, ariaLabel: `Show ${what} in the timeline` }, "Show");
+}
+
+function rest(count, words) {
+  return count > MAX_ROWS ? make("p", { className: "muted" }, `${asCount(MAX_ROWS)} of ${asCount(count)} ${words}.`) : "";
+}
+
+// A moment of the view's clock; what came before its start is negative.
+export function asMoment(ms) {
+  return (ms < 0 ? "−" : "") + asTime(Math.abs(ms));
+}
+
+export function describeFacts(mark) {
+  const facts = Object.entries(mark.facts).map(([name, value]) => `${visible(name)}: ${visible(String(value))}`);
+  return facts.length ? make("span", { className: "under muted" }, facts.join(" · ")) : "";
+}

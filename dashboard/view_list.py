@@ -1,0 +1,275 @@
+"""The page "Views": a slice's page views as a list, and how their times are distributed.
+
+The page comes at once, and the list by itself as a part of it; with `plain=1` both come together, for whoever has no
+script. `go=N` leads to the N-th view of the list, so that one view's page has a next one without asking for it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregate.selectors import (
+    FunctionRow,
+    Slice,
+    select_arrivals,
+    select_func,
+    select_releases,
+    select_status,
+)
+from aggregate.selectors.slices import read_func_id
+from aggregate.selectors.view_facts import ListedView, select_listed
+from aggregate.selectors.view_lists import (
+    LIST_MEASURES,
+    LIST_ORDERS,
+    ListQuery,
+    ViewPage,
+    select_view_page,
+)
+from dashboard.access import get_visible_project
+from dashboard.export_menu import build_export_menu, make_profile_url
+from dashboard.histogram import SCALES, build_histogram
+from dashboard.params import ParamError, read_choice, read_count, read_one
+from dashboard.shell import build_shell
+from dashboard.unchanged import answer_unchanged
+from dashboard.views import private_page, private_part, read_page_slice
+from ingest.models import Project
+from ingest.project_limits import limit_of
+from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.stats.summaries import MIN_VIEWS
+
+PER_PAGE: Final = 25
+MAX_SKIP: Final = 10_000  # beyond it the database sorts for nobody: who looks there wants a narrower slice
+MARKED: Final = (("p50", 0.5), ("p75", 0.75), ("p95", 0.95), ("p99", 0.99))
+US_PER_MS: Final = 1_000
+MAX_MS: Final = 10**9
+MEASURE_WORDS: Final = {"js": "JS", "hidden": "Hidden", "self": "Self", "total": "Total"}
+# (order, word, what it means)
+ORDER_WORDS: Final = (
+    ("typical", "Typical", "Those nearest the median first: what a visit is usually like."),
+    ("worst", "Worst", "Those with the most time first."),
+    ("newest", "Newest", "Those that began last first."),
+    ("random", "Random", "In the order of a hash of their ids: a fair pick, and the same one each time."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What of the address is about the list: everything but the slice."""
+
+    query: ListQuery
+    func: FunctionRow | None
+    scale: str
+
+    def pairs(self, **changes: object) -> list[tuple[str, str]]:
+        """Returns it as query parameters; `changes` replace some, None takes one away."""
+        low, high = self.query.low_us, self.query.high_us
+        pairs: dict[str, object] = {
+            "func": None if self.func is None else self.func.id,
+            "by": self.query.by,
+            "order": self.query.order,
+            "low": None if low is None else f"{low / US_PER_MS:g}",
+            "high": None if high is None else f"{high / US_PER_MS:g}",
+            "scale": None if self.scale == "log" else self.scale,
+            "skip": self.query.offset or None,
+        }
+        return [(name, str(value)) for name, value in (pairs | changes).items() if value is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One view of the list, with its words and links; `at` is its place, from 1."""
+
+    listed: ListedView
+    at: int
+    beside_us: int  # hidden time beside JS, JS beside all else
+    device: str
+    browser: str
+    link: str
+    profile_url: str
+    profile_name: str
+    has_raw: bool
+
+
+def read_listing(params: QueryDict, project: Project) -> Listing:
+    """Reads the list's own parameters. Raises `ParamError`."""
+    func = _read_func(params, project)
+    by = read_choice(params, "by", LIST_MEASURES, "self" if func else "js")
+    if func is None and by in ("self", "total"):
+        raise ParamError("by", f"by={by} is the time of a function: it needs func, a function's id.")
+    if func is not None and by in ("js", "hidden"):
+        raise ParamError("by", f"by={by} is the time of the whole view: it goes without func.")
+    order = read_choice(params, "order", LIST_ORDERS, "typical")
+    skip = 0 if read_one(params, "skip", "0") == "0" else read_count(params, "skip", default=1, high=MAX_SKIP)
+    query = ListQuery(
+        by,  # type: ignore[arg-type]  # checked above, as the order is
+        order,  # type: ignore[arg-type]
+        None if func is None else func.id,
+        _read_us(params, "low"),
+        _read_us(params, "high"),
+        skip,
+        PER_PAGE,
+    )
+    return Listing(query, func, read_choice(params, "scale", SCALES, "log"))
+
+
+def _read_func(params: QueryDict, project: Project) -> FunctionRow | None:
+    text = read_one(params, "func", "")
+    if not text:
+        return None
+    func_id = read_func_id(text)
+    func = None if func_id is None else select_func(project.pk, func_id)
+    if func is None:
+        raise ParamError("func", f"func must be a function's id; not {text[:80]!r}.")
+    return func
+
+
+def _read_us(params: QueryDict, name: str) -> int | None:
+    text = read_one(params, name, "")
+    if not text:
+        return None
+    try:
+        ms = float(text)
+    except ValueError:
+        ms = -1.0
+    if not 0 <= ms <= MAX_MS:
+        raise ParamError(name, f"{name} must be a number of ms from 0 to {MAX_MS}; not {text[:80]!r}.")
+    return round(ms * US_PER_MS)
+
+
+@private_page
+@answer_unchanged
+def show_views(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    slice_ = read_page_slice(request, project)
+    listing = read_listing(request.GET, project)
+    if "go" in request.GET:
+        return _go(project, slice_, listing, read_count(request.GET, "go", default=1, high=MAX_SKIP))
+    releases = select_releases(project.pk)
+    if not releases:
+        return redirect("project", slug)  # there the first steps are told
+    is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
+    kept = listing.pairs(skip=None) + ([("plain", "1")] if is_plain else [])
+    context: dict[str, Any] = {  # Any: what a template shows
+        "project": project,
+        "slice": slice_,
+        "listing": listing,
+        "status": select_status(project.pk),
+        "arrivals": select_arrivals(slice_),
+        "shell": build_shell(request, project, slice_, "views", releases=releases, now=timezone.now(), kept=kept),
+        "export": build_export_menu(project, slice_),
+        "part_link": link_to("views-list", project, slice_, listing.pairs()),
+        "plain_link": link_to("views", project, slice_, [*listing.pairs(), ("plain", "1")]),
+        "is_plain": is_plain,
+    }
+    return render(request, "dashboard/views.html", context | (build_list(project, slice_, listing) if is_plain else {}))
+
+
+@private_part
+@answer_unchanged
+def show_view_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    slice_ = read_page_slice(request, project)
+    context = build_list(project, slice_, read_listing(request.GET, project))
+    return render(request, "dashboard/_views.html", context)
+
+
+def _go(project: Project, slice_: Slice, listing: Listing, at: int) -> HttpResponse:
+    """Leads to the view at a place of the list, or where there is none, to the list."""
+    page = select_view_page(slice_, replace(listing.query, offset=at - 1, limit=1))
+    if not page.keys:
+        return redirect(link_to("views", project, slice_, listing.pairs(skip=None)))
+    listed = select_listed(project.pk, page)
+    return redirect(_link_to_view(project, slice_, listing, listed[0], at) if listed else "views", project.slug)
+
+
+def link_to(name: str, project: Project, slice_: Slice, pairs: Sequence[tuple[str, str]]) -> str:
+    """Returns the address of a page of a project with a slice and more parameters."""
+    query = urlencode([*slice_.params(), *pairs], safe="/:")
+    return reverse(name, args=[project.slug]) + (f"?{query}" if query else "")
+
+
+def _link_to_view(project: Project, slice_: Slice, listing: Listing, listed: ListedView, at: int) -> str:
+    """Returns where one view is shown: with the slice, its place in the list, and on which of its pages, if several."""
+    pairs = [*slice_.params(), *listing.pairs(skip=None), ("at", str(at))]
+    pairs += [("on_release", listed.view.release), ("on_page", listed.view.page)]
+    return f"{reverse('view', args=[project.slug, listed.view.view_id])}?{urlencode(pairs, safe='/:')}"
+
+
+def one_view(project: Project, view_id: UUID, release: str, page: str) -> Slice:
+    """Returns the slice of one view as it came with a release and page."""
+    return Slice(project.pk, releases=(release,), pages=(page,), views=(view_id,))
+
+
+def build_list(project: Project, slice_: Slice, listing: Listing) -> dict[str, Any]:  # Any: as above
+    """Returns what the part shows: the distribution and one page of the list. Raises `SliceError`."""
+    page = select_view_page(slice_, listing.query)
+    spread = page.distribution
+    is_too_few = len(spread.values_us) < MIN_VIEWS
+    marks = [] if is_too_few else [(word, spread.percentile_us(part) or 0) for word, part in MARKED]
+    histogram = build_histogram(spread.values_us, listing.scale, marks)  # type: ignore[arg-type]  # checked when read
+
+    def link(**changes: object) -> str:
+        return link_to("views", project, slice_, listing.pairs(**{"skip": None, **changes}))
+
+    query = listing.query
+    rows = list(_rows(project, slice_, listing, page))
+    end = query.offset + PER_PAGE
+    return {
+        "project": project,
+        "listing": listing,
+        "measure": MEASURE_WORDS[query.by],
+        "beside": "Hidden" if query.by == "js" else "JS",
+        "page": page,
+        "spread": spread,
+        "histogram": histogram,
+        "bars": [
+            (bar, link(low=f"{bar.low_us / US_PER_MS:g}", high=f"{bar.high_us / US_PER_MS:g}"))
+            for bar in (histogram.bars if histogram else ())
+        ],
+        "is_too_few": is_too_few,
+        "min_views": MIN_VIEWS,
+        "rows": rows,
+        "has_vitals": any(each.listed.lcp_us is not None or each.listed.inp_us is not None for each in rows),
+        "first": query.offset + 1,
+        "last": query.offset + len(page.keys),
+        "orders": [(word, link(order=order), order == query.order, why) for order, word, why in ORDER_WORDS],
+        "why": next(why for order, _, why in ORDER_WORDS if order == query.order),
+        "measures": _measures(listing, link),
+        "scales": [(scale, link(scale=scale), scale == listing.scale) for scale in SCALES],
+        "all_link": link(low=None, high=None),
+        "no_func_link": link(func=None, by=None, low=None, high=None),
+        "before_link": link(skip=max(query.offset - PER_PAGE, 0) or None) if query.offset else None,
+        "next_link": link(skip=end) if end < page.found and end <= MAX_SKIP else None,
+        "is_ranked_sample": page.ranked < spread.population and query.func_id is None,
+        "keep_raw": limit_of(project, "keep_raw_days"),
+        "viewer_origin": settings.VIEWER_ORIGIN,
+    }
+
+
+def _measures(listing: Listing, link: Any) -> list[tuple[str, str, bool]]:  # Any: makes a link of changes
+    measures = ("self", "total") if listing.func else ("js", "hidden")
+    return [(MEASURE_WORDS[by], link(by=by, low=None, high=None), by == listing.query.by) for by in measures]
+
+
+def _rows(project: Project, slice_: Slice, listing: Listing, page: ViewPage) -> Iterator[Row]:
+    for at, listed in enumerate(select_listed(project.pk, page), listing.query.offset + 1):
+        view = listed.view
+        yield Row(
+            listed,
+            at,
+            view.time.hidden_us if listing.query.by == "js" else view.time.js_us,
+            DEVICE_CLASSES[view.device],
+            BROWSERS[view.browser],
+            _link_to_view(project, slice_, listing, listed, at),
+            make_profile_url(project, one_view(project, view.view_id, view.release, view.page)),
+            f"{project.slug} {view.page} {view.view_id}",
+            bool(listed.traces) and all(trace.trace_id is not None for trace in listed.traces),
+        )
