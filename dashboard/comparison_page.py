@@ -82,13 +82,13 @@ class Asked:
         sides, shown = self.sides, self.shown
         return remember_comparison(sides.base, sides.head, shown.measure, shown.by, repr(self.facts))
 
-    def code(self) -> Code:
-        """Returns what is known of the code."""
-        return select_code(self.sides.base.project_id, as_stored=self.sides.base.as_stored)
-
     def query(self, wanted: Shown) -> str:
         """Returns the query string that shows something else of the same sides."""
         return urlencode([*self.sides.params(), *wanted.params()], safe="/:")
+
+    def code(self) -> Code:
+        """Returns what is known of the code."""
+        return select_code(self.sides.base.project_id, as_stored=self.sides.base.as_stored)
 
 
 @dataclass(frozen=True, slots=True)
