@@ -3,6 +3,7 @@
 import html
 import re
 from datetime import timedelta
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -22,8 +23,9 @@ from tests.dashboard.conftest import People
 from tests.dashboard.test_pages import HOSTILE, text_of
 from tests.envelopes import YESTERDAY, make_envelope, view_id_of
 
-# Session, user, project, code, the function, the project's sites, and code again; then what each asks.
-COMMON = 7
+# Session and user; project, sites and what has changed, for the ETag; project, code, the function, and code again. Then
+# what each asks.
+COMMON = 9
 STATEMENTS = {
     "": 4,  # code, arrivals, releases, overview by page
     "cost": 4,  # census, sample; code and raw traces: may the views that ran it be exported
@@ -176,6 +178,11 @@ def test_a_step_says_whether_it_may_be_noise(client: Client, busy: Project) -> N
     assert re.search(r"This may be noise: q = 1\.000", same)
     few = part_text(client, busy, "step", "page=/list&base_release=1.0.0&head_release=2.0.0")
     assert "Too few page views on a side to compare them (10 and 10)." in few
+    step = html.unescape(client.get(f"{address_of(busy, 'step')}?page=/cart&{urlencode(BETWEEN)}").content.decode())
+    compared = re.search(r'href="([^"]+)">Compare all functions', step)
+    assert compared is not None
+    assert "page=/cart&base_release=1.0.0&head_release=2.0.0&measure=self" in compared[1]
+    assert client.get(compared[1]).status_code == 200
 
 
 def test_pages_devices_browsers_and_days_have_their_own_views(client: Client, busy: Project) -> None:
@@ -210,16 +217,22 @@ def test_callers_and_callees_lead_to_their_pages_and_to_the_sandwich(client: Cli
 
 
 def test_typical_and_worst_views_lead_to_their_pages_and_profiles(client: Client, busy: Project) -> None:
-    page = html.unescape(client.get(address_of(busy, "views")).content.decode())
-    text = text_of(client, address_of(busy, "views"))
+    address = address_of(busy, "views") + "?page=/cart"
+    page = html.unescape(client.get(address).content.decode())
+    text = text_of(client, address)
     assert "80 page views ran it. Median self time of these: 40.0 ms." in text
     worst = page[page.index("Worst") :]
-    views = re.findall(r'href="/projects/busy/views/([0-9a-f-]{36})/"', worst)
+    link = r'href="(/projects/busy/views/([0-9a-f-]{36})/\?page=/cart&on_release=2\.0\.0&on_page=/cart)"'
+    views = [view_id for _, view_id in re.findall(link, worst)]
     assert len(views) == 5
     assert set(views) <= {view_id_of(f"2.0.0-{n}") for n in range(40)}
     profiles = re.findall(r'data-profile-url="([^"]+)"', worst)
     assert [re.search(r"view=([^&]+)", link)[1] for link in profiles] == views  # type: ignore[index]  # each has one
     assert client.get(profiles[0]).status_code == 200
+    assert client.get(re.findall(link, worst)[0][0]).status_code == 200
+    every = f"/projects/busy/views/?page=/cart&func={draw(busy).id}&order=worst"
+    assert f'href="{every}">All page views that ran it' in page
+    assert client.get(every).status_code == 200
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM ingest_rawtrace WHERE project_id = %s", [busy.pk])
     text = text_of(client, address_of(busy, "views"))
@@ -307,6 +320,7 @@ def test_it_takes_a_fixed_number_of_statements(
     client: Client, busy: Project, part: str, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     address = address_of(busy, part)
+    client.get(address_of(busy))  # sets the cookie without which nothing has an ETag
     forget_sites()
     with django_assert_num_queries(COMMON + STATEMENTS[part]):
         client.get(address, BETWEEN)
