@@ -6,6 +6,7 @@ Of a slice of cells the database puts the views in order, by the parts of time i
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -29,6 +30,12 @@ RATE: Final = "coalesce(v.sample_rate, 1.0)"
 KEY: Final = "fieldflame_sample_key(v.view_id)"
 # Views whose starts are asked for to find the newest: an hour's, or a day's once hours are merged.
 NEWEST_REACH: Final = 20_000
+
+# The start of the bucket that, with all later ones, holds as many views as are wanted.
+SINCE: Final = f"""COALESCE((SELECT b.bucket_at FROM (
+    SELECT c.bucket_at, sum(sum(c.views)) OVER (ORDER BY c.bucket_at DESC) AS views_since
+    {FROM_CELLS} WHERE {{where}} GROUP BY c.bucket_at) b
+    WHERE b.views_since >= %(reach)s ORDER BY b.bucket_at DESC LIMIT 1), '-infinity')"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +167,6 @@ def _select_in_order(
     return [((row[0], row[1]), row[2]) for row in rows]
 
 
-# The start of the bucket that, with all later ones, holds as many views as are wanted.
-SINCE: Final = f"""COALESCE((SELECT b.bucket_at FROM (
-    SELECT c.bucket_at, sum(sum(c.views)) OVER (ORDER BY c.bucket_at DESC) AS views_since
-    {FROM_CELLS} WHERE {{where}} GROUP BY c.bucket_at) b
-    WHERE b.views_since >= %(reach)s ORDER BY b.bucket_at DESC LIMIT 1), '-infinity')"""
-
-
 def _page_of_sample(slice_: Slice, query: ListQuery, ref: FuncRef) -> ViewPage:
     """Ranks views by what a function took in them: all of the slice, or the uniform sample."""
     most = settings.STATISTICS_MAX_VIEWS
@@ -214,7 +214,7 @@ class _Ranked:
 
     key: ViewKey
     us: int
-    bucket_at: Any  # Any: an aware datetime, as the driver gives it
+    bucket_at: datetime
 
 
 def _page_of(project_id: int, query: ListQuery, ranked: list[_Ranked], spread: Distribution) -> ViewPage:
@@ -223,8 +223,8 @@ def _page_of(project_id: int, query: ListQuery, ranked: list[_Ranked], spread: D
     reach = query.offset + query.limit
     if query.order == "newest":
         kept.sort(key=lambda each: each.bucket_at, reverse=True)
-        last = kept[min(reach, len(kept)) - 1].bucket_at if kept else None
-        near = [each.key for each in kept if each.bucket_at >= last]
+        last = kept[:reach][-1:]
+        near = [each.key for each in kept if each.bucket_at >= last[0].bucket_at]
         place = {key: at for at, key in enumerate(sort_newest(project_id, near[:NEWEST_REACH]))}
         kept = sorted((each for each in kept if each.key in place), key=lambda each: place[each.key])
     elif query.order == "random":

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 import pytest
 from django.test import Client
 from playwright.sync_api import Locator, Page, Position, expect
+from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from ingest.models import Membership, Project, RawTrace
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.dashboard.conftest import People
+from tests.dashboard.test_open_profile import STAND_IN, VIEWER
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import open_chromium, save_screenshot
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope, view_id_of
@@ -83,6 +85,18 @@ class TestViews:
             expect(page.locator(".way")).to_contain_text("2 from the worst")
             page.get_by_role("link", name="Previous view").click()
             expect(page.locator("#timeline-facts")).to_contain_text("20 samples")
+
+    def test_each_row_opens_its_own_view_in_the_viewer(
+        self, live_server: LiveServer, member: Client, settings: Settings
+    ) -> None:
+        settings.VIEWER_ORIGIN = VIEWER
+        with open_web(live_server, member, "views/?order=worst") as page:
+            page.context.route(f"{VIEWER}/**", lambda route: route.fulfill(content_type="text/html", body=STAND_IN))
+            with page.expect_popup() as popup:
+                page.get_by_role("button", name="Open view 1 in Firefox Profiler").click()
+            expect(popup.value.locator("#got")).to_contain_text("click")
+            assert view_id_of("one") in popup.value.url
+            expect(page.locator("#open-status")).to_have_text("Opened in a new window.")
 
     def test_a_bar_of_the_histogram_narrows_the_list(self, live_server: LiveServer, member: Client) -> None:
         with open_web(live_server, member, "views/?scale=linear") as page:
