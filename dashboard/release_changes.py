@@ -12,6 +12,7 @@ from aggregate.selectors import TREND_MEASURES, Slice, compare_pages
 from aggregate.selectors.sides import resolve_sides
 from aggregate.selectors.statistics import SliceComparison, compare_slices
 from dashboard.access import get_visible_project
+from dashboard.compared import count_moved, sureness_of
 from dashboard.params import read_choice, read_side
 from dashboard.unchanged import answer_unchanged
 from dashboard.verdicts import WORDS
@@ -75,18 +76,29 @@ def describe_page_changes(project: Project, slice_: Slice, base: str, head: str,
 
 
 def describe_function_changes(answer: SliceComparison) -> dict[str, object]:
-    """Returns the functions that rose and fell beyond chance; where there are none, those that moved most."""
+    """Returns the functions that rose and fell beyond chance; where there are none, those that changed most.
+
+    What came or went and may only have moved is not among the first, as on the page of the comparison.
+    """
     found = answer.comparison
-    sure = [each for each in found.functions if each.is_significant]
+    moved = count_moved(answer)
+    may_have_moved = {
+        each.func_id
+        for each in found.functions
+        if sureness_of(each, answer.funcs[each.func_id], may_have_moved=moved is not None) == "moved"
+    }
+    sure = [each for each in found.functions if each.is_significant and each.func_id not in may_have_moved]
     rises = [each for each in sure if each.delta_ms > 0][:SHOWN_RISES]
     falls = sorted((each for each in sure if each.delta_ms < 0), key=lambda each: each.delta_ms)[:SHOWN_FALLS]
-    unsure = sorted((each for each in found.functions if not each.is_significant), key=lambda each: -abs(each.delta_ms))
+    others = [each for each in found.functions if not each.is_significant or each.func_id in may_have_moved]
+    unsure = sorted(others, key=lambda each: -abs(each.delta_ms))
     shown = [*rises, *falls] or unsure[:SHOWN_FALLS]
     return {
         "found": found,
-        "rows": [(each, answer.funcs[each.func_id]) for each in shown],
+        "rows": [(each, answer.funcs[each.func_id], each.func_id in may_have_moved) for each in shown],
         "sure_count": len(sure),
-        "unsure_count": len(unsure),
+        "unsure_count": len(unsure) - len(may_have_moved),
+        "moved": moved,
     }
 
 

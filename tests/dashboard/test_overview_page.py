@@ -186,6 +186,20 @@ def test_changes_that_may_be_noise_look_like_noise(member: Client, folded: Proje
     assert "is-rise" not in page
 
 
+def test_what_a_new_bundle_may_only_have_moved_is_no_finding(member: Client, folded: Project) -> None:
+    moved = [view(f"moved {n}", 1 + n % 3, "8.0.0") for n in range(30)]
+    for envelope in moved:
+        for frame in envelope["trace"]["frames"]:
+            frame["column"] += 100
+    post("KEY-lab", *moved)
+    fold_all()
+    address = "/projects/lab/changes/?base_release=5.0.0&head_release=8.0.0"
+    text = text_of(member, address)
+    assert "may be noise, or have only moved" in text
+    assert "2 new and 2 gone ones have no source map" in text
+    assert "is-rise" not in page_of(member, address)
+
+
 def test_changes_of_too_few_views_are_not_told(member: Client, folded: Project) -> None:
     text = text_of(member, "/projects/lab/changes/?base_release=7.0.0&head_release=6.0.0")
     assert "Too few page views to compare functions: 30 of 6.0.0 and 1 of 7.0.0 ." in text
