@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +15,7 @@ from aggregate.selectors import (
     PageRow,
     ReleaseRow,
     Slice,
+    Status,
     compare_releases,
     estimate_pages,
     pick_last_releases,
@@ -65,6 +67,7 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         "may_import": may_administer(request.user, project),
         "shell": build_shell(request, project, slice_, "project", releases=releases, now=timezone.now(), kept=kept),
         "arrivals": select_arrivals(slice_),
+        "oldest_pending_at": find_oldest_pending(status, timezone.now()),
         "refused": explain_reasons(status.refused_by_reason),
         "measure": measure,
         "measure_word": WORDS[measure],
@@ -79,6 +82,11 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
     if verdict is not None:
         context |= describe_comparison(project, without_fine(slice_), verdict.base, verdict.head, measure)
     return render(request, "dashboard/project.html", context)
+
+
+def find_oldest_pending(status: Status, now: datetime) -> datetime | None:
+    """Returns when the trace came that waits longest: of a moment a page tells the age, and need not change for it."""
+    return None if status.oldest_pending_s is None else now - timedelta(seconds=round(status.oldest_pending_s))
 
 
 def judge_last_release(

@@ -95,16 +95,6 @@ def relative_change(part: float) -> str:
 
 
 @register.filter
-def seconds_as_time(seconds: float | None) -> str:
-    """Writes a span of time in its largest unit."""
-    whole = int(seconds or 0)
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if whole >= size:
-            return f"{whole // size}{THIN}{unit}"
-    return f"{whole}{THIN}s"
-
-
-@register.filter
 def interval_as_share(figure: Figure | str | None) -> str:
     """Writes a figure's 95 % interval in per cent."""
     if not isinstance(figure, Figure) or figure.ci95 is None:
