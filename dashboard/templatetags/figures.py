@@ -121,6 +121,12 @@ def q_value(q: float) -> str:
 
 
 @register.filter
+def q_equation(q: float) -> str:
+    """Writes what follows a `q` or `p` in a sentence: `= 0.015`, or `< 0.001`."""
+    return q_value(q) if q < 0.001 else f"= {q_value(q)}"
+
+
+@register.filter
 def share_in(row: FunctionRow, table: FunctionTable) -> float | None:
     """Returns a func's share of its table's JS time."""
     return table.self_share(row)
