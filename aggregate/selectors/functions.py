@@ -289,7 +289,8 @@ def _from_hotspots(slice_: Slice, *, by_release: bool) -> str:
         days = f"""ingest_group g JOIN aggregate_dayhotspot h ON h.project_id = g.project_id AND h.group_id = g.id
             WHERE {rolled[0]}"""
     return f"""FROM (SELECT h.func_id, {of_day} {sums} FROM {days}
-                     UNION ALL SELECT h.func_id, {of_cell} {sums} FROM picked p {FEW_CELLS} WHERE NOT ({rolled[1]})) AS h"""
+                     UNION ALL SELECT h.func_id, {of_cell} {sums} FROM picked p {FEW_CELLS}
+                     WHERE NOT ({rolled[1]})) AS h"""
 
 
 def _select_cells(slice_: Slice, sort: str, limit: int | None, *, by_release: bool = False) -> FunctionTable:
