@@ -15,6 +15,7 @@ from aggregate.selectors import (
     Asked,
     FunctionRow,
     FunctionTable,
+    OverviewRow,
     Slice,
     select_arrivals,
     select_estimated,
@@ -34,6 +35,8 @@ from profcore.categories import NO_GROUP
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
 
 TOP_FUNCTIONS: Final = 25  # what a phone shows in some screens; more is a link away
+# All pages of more views come by themselves: at a million their functions take some 180 ms (docs/benchmarks.md).
+INLINE_VIEWS: Final = 20_000
 MORE_FUNCTIONS: Final = (100, 500, 2_000)
 GROUP_WORDS: Final = {
     "function": "Function",
@@ -107,12 +110,12 @@ class Place:
 @private_page
 @answer_unchanged
 def show_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page. Groups of a large slice are summed up from call trees: their table comes by itself."""
+    """The page. Its table comes by itself where it may take long: groups, which need call trees, and many views."""
     project = get_visible_project(request.user, slug)
     place = read_place(request, project)
     slice_, asked = place.slice_, place.asked
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
-    comes_later = asked.group_by != "function" and not slice_.is_fine and not is_plain
+    whole = select_whole(place, is_plain=is_plain)
     context: dict[str, object] = {
         "project": project,
         "slice": slice_,
@@ -134,16 +137,17 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
         "groups": _links(GROUP_WORDS, asked.group_by, lambda key: place.link(group_by=key)),
         "sorts": _links(SORT_WORDS, asked.sort, lambda key: place.link(sort=key)),
     }
-    if comes_later:
+    table = None
+    if whole is not None:
         limit = ("limit", str(asked.limit))
-        context["whole"] = select_overview(slice_, [], limit=1).whole
+        context["whole"] = whole
         context["part_link"] = place.link(limit, path=reverse("page-table", args=[slug]))
         context["plain_link"] = place.link(("plain", "1"))
     else:
         table = select_estimated(slice_, asked)
         context |= show_rows(place, table)
-        if asked.group_by == "function":
-            context["display"] = build_display_line(request, project, slice_, table)
+    if asked.group_by == "function":
+        context["display"] = build_display_line(request, project, slice_, table)
     return render(request, "dashboard/page.html", context)
 
 
@@ -158,6 +162,15 @@ def show_table(request: HttpRequest, slug: str) -> HttpResponse:
         "dashboard/_function_rows.html",
         {"project": project, **show_rows(place, select_estimated(place.slice_, place.asked))},
     )
+
+
+def select_whole(place: Place, *, is_plain: bool) -> OverviewRow | None:
+    """Returns the slice's own sums where its table comes by itself; None where it comes with the page."""
+    is_grouped = place.asked.group_by != "function"
+    if is_plain or place.slice_.is_fine or (place.slice_.pages and not is_grouped):
+        return None
+    whole = select_overview(place.slice_, [], limit=1).whole
+    return whole if is_grouped or whole.views > INLINE_VIEWS else None
 
 
 def read_place(request: HttpRequest, project: Project) -> Place:

@@ -1,27 +1,31 @@
 """How fast the dashboard's pages and parts are answered, from the address to the last byte, in one process.
 
 Which there are is asked of the address table, so that a new page is measured without a word here; arguments are what
-the project has most of. Nothing of the dashboard is imported: it is asked as a browser would.
+the project has most of, and parts that need others are those that pages fetch. Nothing of the dashboard is imported: it
+is asked as a browser would.
 """
 
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import unescape
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
-from django.urls import URLPattern, get_resolver, reverse
+from django.urls import URLPattern, get_resolver, resolve, reverse
 
 from aggregate.selectors import Asked, Slice, select_estimated, select_overview
 from aggregate.selectors.samples import select_sampled_views
 from ingest.models import Membership, Project
 
 PROJECT_ROUTE: Final = "projects/<slug:slug>/"
+PART: Final = re.compile(r'hx-get="(/[^"]+)"')
 Params = Sequence[tuple[str, str]]
 
 
@@ -40,6 +44,7 @@ class PageResult:
     statements: int = 0
     sent_bytes: int = 0
     note: str = ""
+    parts: Sequence[str] = ()  # addresses that it fetches by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,10 @@ def bench_pages(project: Project, rounds: int) -> list[PageResult]:
         slices.append(("busiest page, one release", [("page", busiest.page), ("release", busiest.releases[0])]))
     with _logged_in(project) as client:
         asker = _Asker(client, busiest, rounds)
-        results = [asker.ask(pattern, word, params) for pattern in list_patterns() for word, params in slices]
+        patterns = list(list_patterns())
+        known = [pattern for pattern in patterns if not asker.missing(pattern)]
+        results = [asker.ask(pattern, word, params) for pattern in known for word, params in slices]
+        results += asker.ask_parts(results, [pattern for pattern in patterns if pattern not in known])
     return sorted(results, key=lambda result: (-result.p95_ms, result.page))
 
 
@@ -70,6 +78,11 @@ def list_patterns() -> Iterator[URLPattern]:
     for pattern in get_resolver().url_patterns:
         included = getattr(pattern, "url_patterns", [pattern])
         yield from (each for each in included if each.name and str(each.pattern).startswith(PROJECT_ROUTE))
+
+
+def name_route(pattern: URLPattern) -> str:
+    """Returns a page's route below its project's."""
+    return str(pattern.pattern).removeprefix(PROJECT_ROUTE) or "(overview)"
 
 
 def find_busiest(project: Project) -> Busiest:
@@ -100,14 +113,32 @@ class _Asker:
     busiest: Busiest
     rounds: int
 
+    def missing(self, pattern: URLPattern) -> list[str]:
+        """Returns the arguments of a page of which nothing is known."""
+        return [name for name in pattern.pattern.converters if name not in self.busiest.arguments]
+
+    def ask_parts(self, pages: Sequence[PageResult], patterns: Sequence[URLPattern]) -> list[PageResult]:
+        """Asks the parts that pages fetched by addresses which nothing else is known for; tells what nobody fetched."""
+        fetched = {address: page for page in pages for address in page.parts}
+        results = []
+        for pattern in patterns:
+            route = name_route(pattern)
+            found = [
+                (address, page)
+                for address, page in fetched.items()
+                if resolve(address.partition("?")[0]).url_name == pattern.name
+            ]
+            results += [self.measure(route, f"{page.slice_word}, as a page asks", address) for address, page in found]
+            if not found:
+                missing = ", ".join(self.missing(pattern))
+                results.append(PageResult(route, "", note=f"not asked: nothing is known for {missing}"))
+        return results
+
     def ask(self, pattern: URLPattern, word: str, params: Params) -> PageResult:
         """Asks a page for a slice; one that cannot be answered so may be one of two sides."""
         known, releases = self.busiest.arguments, self.busiest.releases
-        route = str(pattern.pattern).removeprefix(PROJECT_ROUTE) or "(overview)"
-        names = list(pattern.pattern.converters)
-        if missing := [name for name in names if name not in known]:
-            return PageResult(route, word, note=f"not asked: nothing is known for {', '.join(missing)}")
-        path = reverse(str(pattern.name), kwargs={name: known[name] for name in names})
+        route = name_route(pattern)
+        path = reverse(str(pattern.name), kwargs={name: known[name] for name in pattern.pattern.converters})
         result = self.measure(route, word, f"{path}?{urlencode(params)}")
         if not result.note or len(releases) < 2:
             return result
@@ -119,7 +150,7 @@ class _Asker:
     def measure(self, route: str, word: str, address: str) -> PageResult:
         """Asks one address."""
         times: list[float] = []
-        statements = size = 0
+        statements, content = 0, b""
 
         def count(execute: Callable[..., Any], *arguments: Any) -> Any:  # Any: as the wrapper is called
             nonlocal statements
@@ -131,14 +162,15 @@ class _Asker:
             with connection.execute_wrapper(count):
                 began = time.perf_counter()
                 response = self.client.get(address)
-                size = len(response.getvalue())
+                content = response.getvalue()
                 times.append((time.perf_counter() - began) * 1000)
             if response.status_code != 200:
                 return PageResult(route, word, note=f"answered {response.status_code}")
         first_ms = times[0]
         times.sort()
         p50_ms, p95_ms = times[len(times) // 2], times[math.ceil(len(times) * 0.95) - 1]
-        return PageResult(route, word, p50_ms, p95_ms, first_ms, statements, size)
+        parts = [unescape(address) for address in PART.findall(content.decode(errors="replace"))]
+        return PageResult(route, word, p50_ms, p95_ms, first_ms, statements, len(content), parts=parts)
 
 
 @contextmanager

@@ -126,3 +126,14 @@ def test_too_few_views_grey_all_figures_and_say_so(member: Client) -> None:
 @pytest.mark.parametrize("query", ["group_by=x", "limit=2001", "sort=name"])
 def test_what_the_table_does_not_know_is_told(member: Client, query: str) -> None:
     assert "This address cannot be read" in text_of(member, f"{PAGE}?{query}", 400)
+
+
+def test_all_pages_of_many_views_come_by_themselves(member: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "hx-get" not in member.get(PAGE).content.decode()
+    monkeypatch.setattr("dashboard.function_table.INLINE_VIEWS", 0)
+    page = member.get(PAGE + "?sort=views&q=dr").content.decode()
+    assert 'hx-get="/projects/shop/page/table/?q=dr&amp;sort=views&amp;limit=25"' in page
+    assert 'href="/projects/shop/page/?q=dr&amp;sort=views&amp;plain=1"' in page
+    assert "9.0" in text_of(member, PAGE)  # the slice's own sums
+    assert "hx-get" not in member.get(PAGE + "?page=/cart").content.decode()
+    assert ">draw<" in member.get(PAGE + "table/?q=dr&sort=views&limit=25").content.decode()

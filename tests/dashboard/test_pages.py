@@ -236,12 +236,12 @@ def test_pages_take_a_fixed_number_of_statements(
     with django_assert_num_queries(5):  # session, user, projects, their summaries and days
         member.get("/projects/")
     # session, user, project, status, releases, its people, pages and their samples, arrivals, overviews by page, day
-    # and release, the last two releases' sums and samples
-    with django_assert_num_queries(14):
+    # and release, the last two releases' sums and samples; and for its ETag the project, its state and its sites
+    with django_assert_num_queries(17):
         member.get("/projects/shop/")
-    # session, user, project, functions, code, sites, sample, releases, overview by page, status, arrivals; and for its
-    # ETag the project and its state
-    with django_assert_num_queries(13):
+    # session, user, project, functions, code, sample, releases, overview by page, status, arrivals; and for its ETag
+    # the project and its state, while its sites are remembered
+    with django_assert_num_queries(12):
         member.get(PAGE)
 
 
