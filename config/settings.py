@@ -292,9 +292,9 @@ STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 2_000, low=1)
 # exact means of skewed times hold less than 93 % (docs/statistics.md).
 TABLE_STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_TABLE_STATISTICS_MAX_VIEWS", 1_000, low=400)
 # Views whose own times (no contributions) a trend looks at for its intervals, of all its points together, and a sentence on
-# the last release on each side: 24,000 take some 0.1 s, 3,000 a side 0.03 (2026-11-21). A trend's points want 400 each, and get 200 at least.
+# the last release on each side: 24,000 take some 0.1 s, 2,000 a side 0.03 (2026-11-21). A trend's points want 400 each, and get 200 at least.
 TREND_MAX_VIEWS = read_int("FIELDFLAME_TREND_MAX_VIEWS", 24_000, low=1)
-CHANGE_MAX_VIEWS = read_int("FIELDFLAME_CHANGE_MAX_VIEWS", 3_000, low=1)
+CHANGE_MAX_VIEWS = read_int("FIELDFLAME_CHANGE_MAX_VIEWS", 2_000, low=1)
 # Samples that a process keeps decoded: a page's table is asked again and again, sorted and grouped. Those of more packed
 # bytes are not kept: they take some nine times as many unpacked, 5 MB each.
 DECODED_SAMPLES_KEPT = 6

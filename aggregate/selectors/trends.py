@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.models import Cell
-from aggregate.selectors.pages import PageRow
+from aggregate.selectors.overview import OverviewRow
 from aggregate.selectors.slices import DAY, FROM_CELLS, HOUR, Slice, SliceError, where_slice
 from aggregate.selectors.viewtimes import Stratum, ViewTimes, select_view_times
 from profcore.stats.trends import BucketMean, BucketSums, estimate_buckets
@@ -116,9 +116,9 @@ def estimate_trend(sums: TrendSums, *, measure: str = "self") -> Trend:
     return Trend(sums.bucket, sums.line_count, [TrendLine(release, own) for release, own in points.items()])
 
 
-def estimate_pages(slice_: Slice, pages: Sequence[PageRow], *, measure: str = "self") -> list[BucketMean]:
+def estimate_pages(slice_: Slice, pages: Sequence[OverviewRow], *, measure: str = "self") -> list[BucketMean]:
     """Returns the mean of each page of a slice, in their order, as those of a trend's points. One statement."""
-    pages_alone = replace(slice_, pages=tuple(row.page for row in pages))
+    pages_alone = replace(slice_, pages=tuple(row.page for row in pages if row.page is not None))
     strata = [Stratum(row.views, page=row.page) for row in pages]
     times = select_view_times(pages_alone, strata, most=POINT_VIEWS)
     sums = [(row.views, row.time.js_us, row.time.hidden_us) for row in pages]
