@@ -71,6 +71,8 @@ TEMPLATES = [
         },
     }
 ]
+PASSWORD_RESET_TIMEOUT = 3 * 86_400  # s, a link by which somebody opens an account: over a weekend
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000  # of a form: that of code rules has 2,700 at their limits
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "projects"
 LOGOUT_REDIRECT_URL = "login"
@@ -289,6 +291,10 @@ STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 2_000, low=1)
 # much views differ, and a thousand are read in the time that the table itself takes. Of fewer than 400, intervals around
 # exact means of skewed times hold less than 93 % (docs/statistics.md).
 TABLE_STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_TABLE_STATISTICS_MAX_VIEWS", 1_000, low=400)
+# Views whose own times (no contributions) a trend looks at for its intervals, of all its points together, and a sentence on
+# the last release on each side: 24,000 take some 0.1 s, 3,000 a side 0.03 (2026-11-21). A trend's points want 400 each, and get 200 at least.
+TREND_MAX_VIEWS = read_int("FIELDFLAME_TREND_MAX_VIEWS", 24_000, low=1)
+CHANGE_MAX_VIEWS = read_int("FIELDFLAME_CHANGE_MAX_VIEWS", 3_000, low=1)
 # Samples that a process keeps decoded: a page's table is asked again and again, sorted and grouped. Those of more packed
 # bytes are not kept: they take some nine times as many unpacked, 5 MB each.
 DECODED_SAMPLES_KEPT = 6

@@ -15,9 +15,10 @@ from aggregate.selectors.slices import SLICE_FIELDS
 from dashboard.access import may_administer
 from dashboard.api import ERRORS, SIDE_PARAMS, SLICE_PARAMS, ProjectView
 from dashboard.drilldown_shapes import FuncShape, encode_func
-from dashboard.params import ParamError, read_side
+from dashboard.params import ParamError, read_changes, read_side
 from dashboard.shapes import Json, Shape, define_shape
 from ingest.models import ApiToken
+from ingest.projects import change_code_rules, change_source_link
 from profcore.code_rules import CodeRuleError, CodeSpec, read_code_rules
 from profcore.parties import known_parties
 from profcore.source_links import TemplateError, check_template
@@ -113,10 +114,12 @@ class CodeView(ProjectView):
         changes = read_changes(request.data, ("rules", "source_link_template"))
         if "rules" in changes:
             read_rules(changes["rules"])
-            self.project.code_rules = changes["rules"]
         if "source_link_template" in changes:
-            self.project.source_link_template = read_template(changes["source_link_template"])
-        self.project.save(update_fields=["code_rules", "source_link_template"])
+            read_template(changes["source_link_template"])
+        if "rules" in changes:
+            change_code_rules(self.project, changes["rules"])
+        if "source_link_template" in changes:
+            change_source_link(self.project, changes["source_link_template"])
         return Response(self.encode())
 
     def may_change(self) -> bool:
@@ -163,15 +166,6 @@ class MatchesView(ProjectView):
         params = request.query_params
         base, head = resolve_sides(common, read_side(params, "base"), read_side(params, "head"))
         return Response({"matches": [encode_match(match) for match in select_matches(base, head)]})
-
-
-def read_changes(changes: object, known: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON, checked by its readers
-    if not isinstance(changes, dict):
-        raise ParamError("$", "The body must be a JSON object.")
-    for name in changes:
-        if name not in known:
-            raise ParamError(str(name)[:80], f"{str(name)[:80]} is not known; known are {', '.join(known)}.")
-    return changes
 
 
 def read_rules(rules: object) -> Any:  # Any: CodeRules; mypy takes msgspec's fields for Any

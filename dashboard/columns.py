@@ -3,7 +3,7 @@
 from rest_framework import serializers
 
 from aggregate.selectors import Slice, TreeColumns, TreeSide
-from dashboard.serializers import SliceShape, TimeShape, encode_slice, encode_time
+from dashboard.serializers import DisplayShape, SliceShape, TimeShape, encode_slice, encode_time
 from dashboard.shapes import Json, Shape, define_shape
 
 
@@ -30,6 +30,8 @@ FuncColumnsShape = define_shape(
         "original_column": _integers(allow_null=True),
         "category": _texts(allow_null=True),
         "package": _texts(allow_null=True),
+        "is_group": serializers.ListField(child=serializers.BooleanField()),
+        "colour": _texts(allow_null=True),
     },
 )
 
@@ -55,6 +57,7 @@ class TreeSideShape(Shape):
 class FlameGraphShape(Shape):
     slice = SliceShape()
     source = serializers.CharField(help_text="What it was taken from: cells or raw.")  # type: ignore[assignment]  # a word of DRF's own
+    display = DisplayShape()
     functions = FuncColumnsShape()
     nodes = NodeColumnsShape()
     head = TreeSideShape(help_text="The slice, or that of head_release.")
@@ -67,6 +70,7 @@ def encode_tree_columns(slice_: Slice, columns: TreeColumns) -> Json:
     return {
         "slice": encode_slice(slice_),
         "source": columns.source,
+        "display": {"rules": columns.display_rules},
         "functions": _encode_funcs(columns),
         "nodes": {"prefix": columns.prefix, "function": columns.func},
         "head": _encode_side(head),
@@ -86,6 +90,8 @@ def _encode_funcs(columns: TreeColumns) -> Json:
         "original_column": [original and original.column for original in originals],
         "category": [row.category for row in funcs],
         "package": columns.packages,
+        "is_group": [row.is_made for row in funcs],
+        "colour": [row.shown.colour if row.shown else None for row in funcs],
     }
 
 

@@ -1,32 +1,56 @@
 """`compare`: two slices of a project, func by func, with how sure the difference is."""
 
-from typing import cast
+from functools import lru_cache
+from typing import Final, cast
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from aggregate.selectors import GROUPINGS
+from aggregate.selectors import GROUPINGS, fingerprint_slice, select_code
 from aggregate.selectors.sides import SIDE_FIELDS, resolve_sides
 from aggregate.selectors.slices import SLICE_FIELDS, Slice
 from aggregate.selectors.statistics import SliceComparison, compare_slices
+from dashboard.answers import answer_json
 from dashboard.api import ERRORS, SIDE_PARAMS, SLICE_PARAMS, ProjectView
 from dashboard.estimates import MEASURES, encode_interval
 from dashboard.params import ParamError, read_choice, read_count, read_side
 from dashboard.questions import MAX_FUNCTIONS
-from dashboard.serializers import OriginalShape, SliceShape, encode_original, encode_slice, func_fields
+from dashboard.serializers import (
+    DisplayShape,
+    OriginalShape,
+    SliceShape,
+    encode_original,
+    encode_shown,
+    encode_slice,
+    func_fields,
+    shown_fields,
+)
 from dashboard.shapes import Json, Shape, define_shape, interval_field
+from profcore.dimensions import DEVICE_CLASSES
 from profcore.stats.comparison import Difference
 from profcore.stats.views import Measure
 
+SIGNIFICANT: Final = "significant"
+# A table is narrowed, ordered and searched over one comparison. One of 2,000 functions takes 2 MB.
+COMPARISONS_KEPT: Final = 4
+
 
 class SideShape(Shape):
-    """One side: its slice, the views looked at, and how many there are."""
+    """One side: its slice, the views looked at, how many there are, and what those compared are worth."""
 
     slice = SliceShape()
     views = serializers.IntegerField(help_text="Views looked at: all, or a uniform sample.")
     population = serializers.IntegerField(help_text="Views of the slice.")
+    effective_views = serializers.FloatField(help_text="How many views of one weight are worth as much.")
+
+
+class DeviceShareShape(Shape):
+    """A device class's share of the mix that differences are taken at. None where classes are what is compared."""
+
+    device = serializers.ChoiceField(DEVICE_CLASSES)
+    share = serializers.FloatField()
 
 
 ComparedFunctionShape = define_shape(
@@ -35,6 +59,7 @@ ComparedFunctionShape = define_shape(
     {
         **func_fields(),
         "original": OriginalShape(allow_null=True),
+        **shown_fields(),
         "status": serializers.ChoiceField(["changed", "new", "gone"]),
         "base_ms_per_view": serializers.FloatField(),
         "head_ms_per_view": serializers.FloatField(),
@@ -61,11 +86,15 @@ class ComparisonShape(Shape):
     head = SideShape()
     measure = serializers.ChoiceField(MEASURES)
     is_too_few = serializers.BooleanField()
+    is_weighted = serializers.BooleanField(help_text="Sample rates differ: a view stands for 1 / its rate.")
+    is_complete = serializers.BooleanField(help_text="False where contributions of some views have expired.")
+    device_mix = DeviceShareShape(many=True)
     left_out_views = serializers.IntegerField(help_text="Views of device classes that only one side has.")
     overall_delta_ms_per_view = serializers.FloatField(allow_null=True)
     overall_delta_ci95 = interval_field()
     overall_p = serializers.FloatField(allow_null=True)
-    function_count = serializers.IntegerField()
+    display = DisplayShape()
+    function_count = serializers.IntegerField(help_text="All of them, whatever `only` and `limit` say.")
     functions = ComparedFunctionShape(many=True)
 
 
@@ -75,6 +104,7 @@ class CompareView(ProjectView):
         *SIDE_FIELDS,
         "measure",
         "group_by",
+        "only",
         "limit",
     )
 
@@ -85,11 +115,16 @@ class CompareView(ProjectView):
             *SIDE_PARAMS,
             OpenApiParameter("measure", str, enum=MEASURES, default="self+hidden"),
             OpenApiParameter("group_by", str, enum=["function", *GROUPINGS], default="function"),
+            OpenApiParameter("only", str, enum=[SIGNIFICANT], description="Those whose change is more than noise."),
             OpenApiParameter("limit", int, description=f"At most {MAX_FUNCTIONS}, which is the default."),
         ],
-        responses={200: ComparisonShape, **ERRORS},
+        responses={
+            200: ComparisonShape,
+            304: OpenApiResponse(description="`If-None-Match` names what you have, and it has not changed."),
+            **ERRORS,
+        },
     )
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: Request, slug: str) -> HttpResponse:
         """Which funcs cost more or less a page view in the head release than in the base, and how sure that is."""
         params = request.query_params
         measure = cast("Measure", read_choice(params, "measure", MEASURES, "self+hidden"))  # one of its words
@@ -99,25 +134,64 @@ class CompareView(ProjectView):
         limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
         common = self.resolve_slice()
         base, head = resolve_sides(common, read_side(params, "base"), read_side(params, "head"))
-        answer = compare_slices(base, head, measure=measure, group_by=group_by)
-        return Response(encode_comparison(base, head, answer, limit))
+        only = read_choice(params, "only", ("", SIGNIFICANT), "")
+
+        facts = facts_of_sides(base, head)
+
+        def make() -> Json:
+            answer = remember_comparison(base, head, measure, group_by, repr(facts))
+            return encode_comparison(base, head, answer, limit, only_significant=only == SIGNIFICANT)
+
+        return answer_json(request._request, facts=(measure, group_by, limit, only, *facts), make=make)
 
 
-def encode_comparison(base: Slice, head: Slice, answer: SliceComparison, limit: int) -> Json:
+@lru_cache(maxsize=COMPARISONS_KEPT)
+def remember_comparison(base: Slice, head: Slice, measure: Measure, group_by: str, facts: str) -> SliceComparison:
+    """Returns the comparison of two slices; those asked for last are remembered.
+
+    `facts` is what `facts_of_sides` returns of them, as a text: with a trace more it is another comparison.
+    """
+    return compare_slices(base, head, measure=measure, group_by=group_by)
+
+
+def facts_of_sides(base: Slice, head: Slice) -> tuple[object, ...]:
+    """Returns what decides a comparison: it changes with each trace folded into a side, and with the code known.
+
+    Contributions that expire meanwhile change nothing: what was made from more of them is still right.
+    """
+    code = select_code(base.project_id)
+    sides = [(side.query(), fingerprint_slice(side)) for side in (base, head)]
+    return base.project_id, sides, sorted(code.sites), code.version
+
+
+def encode_comparison(
+    base: Slice, head: Slice, answer: SliceComparison, limit: int, *, only_significant: bool = False
+) -> Json:
     """Encodes a comparison; its order is kept."""
     found = answer.comparison
     overall = found.overall
+    functions = [each for each in found.functions if each.is_significant or not only_significant]
+    sides = {
+        "base": (base, found.base_views, found.base_population, found.base_effective),
+        "head": (head, found.head_views, found.head_population, found.head_effective),
+    }
     return {
-        "base": {"slice": encode_slice(base), "views": found.base_views, "population": found.base_population},
-        "head": {"slice": encode_slice(head), "views": found.head_views, "population": found.head_population},
+        **{
+            name: {"slice": encode_slice(side), "views": views, "population": population, "effective_views": effective}
+            for name, (side, views, population, effective) in sides.items()
+        },
         "measure": found.measure,
         "is_too_few": found.is_too_few,
+        "is_weighted": found.is_weighted,
+        "is_complete": found.is_complete,
+        "device_mix": [{"device": DEVICE_CLASSES[code], "share": share} for code, share in found.device_mix],
         "left_out_views": found.left_out_views,
         "overall_delta_ms_per_view": overall.delta_ms if overall else None,
         "overall_delta_ci95": encode_interval(overall.ci95 if overall else None),
         "overall_p": overall.p if overall else None,
+        "display": {"rules": answer.display_rules},
         "function_count": len(found.functions),
-        "functions": [_encode_difference(answer, difference) for difference in found.functions[:limit]],
+        "functions": [_encode_difference(answer, difference) for difference in functions[:limit]],
     }
 
 
@@ -131,6 +205,7 @@ def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
         "line": func.line,
         "column": func.column,
         "original": encode_original(func),
+        **encode_shown(func),
         "status": difference.status,
         "base_ms_per_view": difference.base_ms,
         "head_ms_per_view": difference.head_ms,

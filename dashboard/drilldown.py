@@ -23,6 +23,7 @@ from aggregate.selectors import (
     select_trace_page,
     select_views,
 )
+from aggregate.selectors.shown_rows import is_made_id
 from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS, read_func_id
 from dashboard.answers import answer_json
 from dashboard.api import ERRORS, FINE_PARAMS, SIDE_PARAMS, SLICE_PARAMS, ProjectView
@@ -149,7 +150,7 @@ class FlameGraphView(ProjectView):
         """The slice's call tree by columns; with `base_release` and `head_release`, those of both releases as one."""
         question = FlameGraphQuestion.read(request.query_params)
         slice_ = self.resolve_slice()
-        code = select_code(self.project.pk)
+        code = select_code(self.project.pk, as_stored=slice_.as_stored)
         facts = (self.project.pk, slice_.query(), question.facts(slice_), sorted(code.sites), code.version)
         return answer_json(request._request, facts=facts, make=lambda: question.answer(slice_))
 
@@ -173,8 +174,8 @@ class ViewsView(FuncView):
         params = request.query_params
         text = read_one(params, "func", "")
         func = read_func_id(text)
-        if text and func is None:
-            raise ParamError("func", f"func must be a function's id; not {text[:80]!r}.")
+        if text and (func is None or is_made_id(func)):
+            raise ParamError("func", f"func must be the id of one function, not of a group; not {text[:80]!r}.")
         order = read_choice(params, "order", VIEW_ORDERS, "typical")
         limit = read_count(params, "limit", default=100, high=MAX_ROWS)
         slice_ = self.resolve_slice()

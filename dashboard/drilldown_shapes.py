@@ -15,7 +15,16 @@ from aggregate.selectors import (
     ViewTable,
 )
 from aggregate.selectors.calls import CallRow
-from dashboard.serializers import OriginalShape, SliceShape, encode_original, encode_slice, func_fields
+from dashboard.serializers import (
+    DisplayShape,
+    OriginalShape,
+    SliceShape,
+    encode_original,
+    encode_shown,
+    encode_slice,
+    func_fields,
+    shown_fields,
+)
 from dashboard.shapes import Json, Shape, define_shape
 from ingest.models import Receipt
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
@@ -27,6 +36,7 @@ FuncShape = define_shape(
         **func_fields(),
         "original": OriginalShape(allow_null=True),
         "category": serializers.CharField(allow_null=True),
+        **shown_fields(),
     },
 )
 
@@ -34,14 +44,16 @@ FuncShape = define_shape(
 class CensusRowShape(Shape):
     value = serializers.CharField(help_text="The release, page, device class, browser or day.")
     views = serializers.IntegerField(help_text="All page views of it.")
-    function_views = serializers.IntegerField(help_text="Those that ran the function.")
+    function_views = serializers.IntegerField(
+        allow_null=True, help_text="Those that ran the function; this and totals are null for a display rule's group."
+    )
     self_samples = serializers.IntegerField()
-    total_samples = serializers.IntegerField()
+    total_samples = serializers.IntegerField(allow_null=True)
     self_ms = serializers.FloatField()
-    total_ms = serializers.FloatField()
+    total_ms = serializers.FloatField(allow_null=True)
     hidden_ms = serializers.FloatField()
     self_ms_per_view = serializers.FloatField(help_text="Over all page views of it.")
-    total_ms_per_view = serializers.FloatField()
+    total_ms_per_view = serializers.FloatField(allow_null=True)
 
 
 class CensusShape(Shape):
@@ -65,6 +77,7 @@ class CallersShape(Shape):
     slice = SliceShape()
     source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
     function = FuncShape()
+    display = DisplayShape()
     callers = CallShape(many=True)
 
 
@@ -72,6 +85,7 @@ class CalleesShape(Shape):
     slice = SliceShape()
     source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
     function = FuncShape()
+    display = DisplayShape()
     callees = CallShape(many=True)
 
 
@@ -94,6 +108,7 @@ class CallTreeShape(Shape):
     source = serializers.CharField(help_text="What it was taken from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
     views = serializers.IntegerField()
     traces = serializers.IntegerField()
+    display = DisplayShape()
     functions = FuncShape(many=True)
     nodes = NodeShape(many=True, help_text="Callers come before callees.")
     pruned = PrunedShape()
@@ -167,6 +182,7 @@ def encode_func(row: FunctionRow) -> Json:
         "column": row.column,
         "original": encode_original(row),
         "category": row.category,
+        **encode_shown(row),
     }
 
 
@@ -175,14 +191,14 @@ def encode_census(slice_: Slice, func: FunctionRow, by: str, census: Census) -> 
         {
             "value": row.value,
             "views": row.views,
-            "function_views": row.func_views,
+            "function_views": None if census.is_made else row.func_views,
             "self_samples": row.self_samples,
-            "total_samples": row.total_samples,
+            "total_samples": None if census.is_made else row.total_samples,
             "self_ms": row.self_us / 1000,
-            "total_ms": row.total_us / 1000,
+            "total_ms": None if census.is_made else row.total_us / 1000,
             "hidden_ms": row.hidden_us / 1000,
             "self_ms_per_view": row.self_us / 1000 / row.views,
-            "total_ms_per_view": row.total_us / 1000 / row.views,
+            "total_ms_per_view": None if census.is_made else row.total_us / 1000 / row.views,
         }
         for row in census.rows
     ]
@@ -200,6 +216,7 @@ def encode_calls(slice_: Slice, func: FunctionRow, direction: str, calls: Calls)
         "slice": encode_slice(slice_),
         "source": calls.source,
         "function": encode_func(func),
+        "display": {"rules": calls.display_rules},
         direction: [_encode_call(row) for row in calls.rows],
     }
 
@@ -235,6 +252,7 @@ def encode_call_tree(slice_: Slice, pruned: PrunedTree) -> Json:
         "source": pruned.source,
         "views": pruned.views,
         "traces": pruned.traces,
+        "display": {"rules": pruned.display_rules},
         "functions": [encode_func(row) for row in pruned.funcs],
         "nodes": nodes,
         "pruned": {"nodes": pruned.left_out_nodes, "self_ms": pruned.left_out_us / 1000},

@@ -36,13 +36,14 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class ExportMenu:
-    """The buttons over one slice, or over a difference of two releases."""
+    """The buttons over one slice, or over the difference of two, which the viewer's own comparison shows too."""
 
     profile_url: str
     profile_name: str
     links_url: str
     viewer_origin: str
     downloads: Sequence[Download]
+    is_difference: bool = False
 
 
 def make_profile_url(project: Project, slice_: Slice) -> str:
@@ -51,11 +52,8 @@ def make_profile_url(project: Project, slice_: Slice) -> str:
     return f"{reverse('api-profile', args=[project.slug])}?{query}"
 
 
-def build_export_menu(
-    project: Project, slice_: Slice, *, base: Sequence[str] = (), head: Sequence[str] = ()
-) -> ExportMenu:
-    """Returns the menu of a slice; with `base` and `head` releases, that of their difference."""
-    sides = [("base_release", release) for release in base] + [("head_release", release) for release in head]
+def build_export_menu(project: Project, slice_: Slice, *, sides: Sequence[tuple[str, str]] = ()) -> ExportMenu:
+    """Returns the menu of a slice; with `sides` (`base_release` and so on), that of their difference over it."""
     kind: Kind = "difference" if sides else "slice"
     address = reverse("api-profile", args=[project.slug])
 
@@ -64,6 +62,7 @@ def build_export_menu(
         query = urlencode([*slice_.params(), *sides, ("format", name), *packed], safe="/:")
         return f"{address}?{query}"
 
+    base, head = ([value for name, value in sides if name.startswith(side)] for side in ("base_", "head_"))
     between = [*base, "to", *head] if sides else []
     words = [project.slug, *between, *slice_.releases, *slice_.pages]
     downloads = [
@@ -77,4 +76,5 @@ def build_export_menu(
         links_url=reverse("api-links", args=[project.slug]),
         viewer_origin=settings.VIEWER_ORIGIN,
         downloads=downloads,
+        is_difference=kind == "difference",
     )

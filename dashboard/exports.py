@@ -15,7 +15,7 @@ from profcore.formats.registry import Exporter
 from profcore.formats.streaming import gzip_stream
 
 # A change of what exporters write, or of labels, must change every ETag.
-EXPORT_VERSION: Final = 4
+EXPORT_VERSION: Final = 5
 FILE_NAME_CHARS: Final = 80
 SOURCE_HEADER: Final = "Fieldflame-Source"  # what the sums were taken from: cells or raw
 UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
@@ -66,7 +66,7 @@ def make_etag(project: Project, asked: ExportRequest, exporter: Exporter, link: 
     The project's sites are part of it: they decide which functions are first-party.
     """
     what = (asked.kind, asked.query, asked.segment, fingerprint_export(asked))
-    code = select_code(project.pk)
+    code = select_code(project.pk, as_stored=asked.slice_.as_stored)
     facts = (EXPORT_VERSION, exporter.name, coding, project.name, link, what, sorted(code.sites), code.version)
     return f'W/"{hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()}"'
 

@@ -44,7 +44,7 @@ def show_import(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     if not may_administer(request.user, project):
         return show(request, project, status=403, may_import=False)
-    if request.method == "POST" and _sent_bytes(request) > settings.IMPORT_MAX_FILE_BYTES + FORM_BYTES:
+    if request.method == "POST" and sent_bytes(request) > settings.IMPORT_MAX_FILE_BYTES + FORM_BYTES:
         problem = f"These files have more than {settings.IMPORT_MAX_FILE_BYTES / 2**20:.0f} MiB together."
         return show(request, project, status=413, problem=problem)
     return answer_form(request, project)
@@ -97,6 +97,7 @@ def show(request: HttpRequest, project: Project, *, status: int = 200, **context
     return render(request, "dashboard/import.html", given | context, status=status)
 
 
-def _sent_bytes(request: HttpRequest) -> int:
+def sent_bytes(request: HttpRequest) -> int:
+    """Returns how many bytes a request says its body has, before any is read."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     return int(length) if length.isascii() and length.isdecimal() else 0

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
@@ -11,11 +12,16 @@ from ingest.models import Project
 
 @dataclass(frozen=True, slots=True)
 class Onboarding:
-    """Texts to copy. `tag` goes into a page's head, `curl` into a shell."""
+    """Texts to copy: `tag` goes into a page's head, `curl` into a shell. The key may be used from `origins` (`*`: any).
+
+    `origin` is this server's own, for policies of pages.
+    """
 
     tag: str
     header: str
     curl: str
+    origin: str
+    origins: Sequence[str]
 
 
 HEADER = "Document-Policy: js-profiling"
@@ -26,8 +32,13 @@ def build_onboarding(project: Project, base_url: str, now: datetime) -> Onboardi
     key = project.keys.filter(revoked_at=None).order_by("pk").first()
     if key is None:
         return None
-    tag = f'<script src="{base_url}/snippet.js" data-key="{key.public_key}" data-release="1.0.0" crossorigin></script>'
-    return Onboarding(tag, HEADER, write_curl(base_url, key.public_key, now))
+    tag, curl = write_tag(base_url, key.public_key), write_curl(base_url, key.public_key, now)
+    return Onboarding(tag, HEADER, curl, base_url, key.origins)
+
+
+def write_tag(base_url: str, public_key: str) -> str:
+    """Returns the snippet's tag with a key, for a page's head."""
+    return f'<script src="{base_url}/snippet.js" data-key="{public_key}" data-release="1.0.0" crossorigin></script>'
 
 
 def write_curl(base_url: str, public_key: str, now: datetime) -> str:

@@ -1,16 +1,19 @@
 """Query parameters: which are known, and what they may say."""
 
 import re
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from django.http import QueryDict
 
 from aggregate.selectors import ExportQuery, SliceQuery
-from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
+from aggregate.selectors.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS
+from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.funcs import UNSTORABLE
 
 SHARE: Final = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,12})?")
+MAX_SEARCH: Final = 200  # characters: a long path; each is looked for in every function's texts
 
 
 class ParamError(ValueError):
@@ -25,8 +28,25 @@ class ParamError(ValueError):
         super().__init__(self.detail)
 
 
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Which functions of a slice are shown; no part of the slice, whose sums stay. Empty means all."""
+
+    categories: Sequence[str] = ()
+    search: str = ""
+
+    def params(self) -> list[tuple[str, str]]:
+        """Returns it as query parameters."""
+        return [("category", word) for word in self.categories] + ([("q", self.search)] if self.search else [])
+
+
 def check_known(params: QueryDict, known: Collection[str]) -> None:
-    """Raises `ParamError` for a parameter that would be ignored: a typo must not pass for a filter."""
+    """Raises `ParamError` for a parameter that would be ignored: a typo must not pass for a filter.
+
+    Whoever knows the fields of a slice knows `display`, which links keep with the slice.
+    """
+    if set(SLICE_FIELDS) <= set(known):
+        known = [*known, DISPLAY]
     for name in params:
         if name not in known:
             words = f"known are {', '.join(sorted(known))}" if known else "none is taken here"
@@ -35,7 +55,7 @@ def check_known(params: QueryDict, known: Collection[str]) -> None:
 
 def read_slice_query(params: QueryDict) -> SliceQuery:
     """Returns the slice's raw values, for `resolve_slice` to check."""
-    return SliceQuery(*(params.getlist(field) for field in (*SLICE_FIELDS, *FINE_FIELDS)))
+    return SliceQuery(*(params.getlist(field) for field in (*SLICE_FIELDS, *FINE_FIELDS, DISPLAY)))
 
 
 def read_export_query(params: QueryDict) -> ExportQuery:
@@ -105,3 +125,21 @@ def read_words(params: QueryDict, name: str, choices: Collection[str]) -> list[s
         if value not in choices:
             raise ParamError(name, f"{name} must be one of {', '.join(choices)}; not {value[:80]!r}.")
     return list(dict.fromkeys(params.getlist(name)))
+
+
+def read_changes(changes: object, known: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON, checked by its readers
+    """Returns a body that changes something. Raises `ParamError` for one that is no object, and for unknown names."""
+    if not isinstance(changes, dict):
+        raise ParamError("$", "The body must be a JSON object.")
+    for name in changes:
+        if name not in known:
+            raise ParamError(str(name)[:80], f"{str(name)[:80]} is not known; known are {', '.join(known)}.")
+    return changes
+
+
+def read_narrowing(params: QueryDict) -> Narrowing:
+    """Returns `category`, which may be repeated, and `q`."""
+    search = read_one(params, "q", "").strip()
+    if len(search) > MAX_SEARCH:
+        raise ParamError("q", f"q must have at most {MAX_SEARCH} characters, not {len(search)}.")
+    return Narrowing(read_words(params, "category", list(FUNC_CATEGORIES)), search)

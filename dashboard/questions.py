@@ -35,12 +35,11 @@ from dashboard.columns import encode_tree_columns
 from dashboard.drilldown_shapes import encode_call_tree
 from dashboard.estimates import MEASURES
 from dashboard.exports import name_export, name_file
-from dashboard.params import ParamError, read_choice, read_count, read_export_query, read_share, read_words
+from dashboard.params import ParamError, read_choice, read_count, read_export_query, read_narrowing, read_share
 from dashboard.serializers import encode_functions
 from dashboard.shapes import Json
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS, Exporter
-from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.stats.views import Measure
 
 # All functions of a heavy page are some thousands; the limit bounds an answer to a few MB.
@@ -81,13 +80,13 @@ class FunctionsQuestion:
     @classmethod
     def read(cls, params: QueryDict) -> "FunctionsQuestion":
         grouping = read_choice(params, "group_by", ("function", *GROUPINGS), "function")
-        categories = read_words(params, "category", list(FUNC_CATEGORIES))
+        narrowing = read_narrowing(params)
         sort = read_choice(params, "sort", TABLE_SORTS, "self_ms")
         measure = cast("Measure", read_choice(params, "measure", MEASURES, "self"))  # one of its words
         if measure == "total" and grouping != "function":
             raise ParamError("measure", "measure=total is known of functions alone: views keep no totals of groups.")
         limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
-        return cls(Asked(grouping, sort, limit, categories, measure))
+        return cls(Asked(grouping, sort, limit, narrowing.categories, measure, narrowing.search))
 
     @property
     def passes(self) -> tuple[bool, int]:
@@ -233,7 +232,7 @@ class Kind:
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
-        "functions": Kind(("category", "group_by", "sort", "limit", "measure"), FunctionsQuestion.read),
+        "functions": Kind(("category", "q", "group_by", "sort", "limit", "measure"), FunctionsQuestion.read),
         "calltree": Kind(("min_share", "max_nodes"), CallTreeQuestion.read),
         "flamegraph": Kind(("min_share", "max_nodes", *SIDE_FIELDS), FlameGraphQuestion.read),
         "profile": Kind((*EXPORT_FIELDS, "format", "compress"), ProfileQuestion.read),

@@ -13,6 +13,7 @@ from aggregate.selectors import Arrivals, FunctionRow, FunctionTable, PageRow, R
 from aggregate.selectors.slices import format_instant
 from dashboard.estimates import EstimatesShape, StatisticsShape, encode_estimates, encode_interval, encode_statistics
 from dashboard.shapes import Json, Shape, define_shape, interval_field
+from profcore.display_rules import COLOURS
 from profcore.weights import TimeParts
 
 
@@ -26,6 +27,20 @@ def func_fields() -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         "line": serializers.IntegerField(allow_null=True),
         "column": serializers.IntegerField(allow_null=True),
     }
+
+
+def shown_fields() -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+    """Returns the fields that say what display rules made of a function, beside its label."""
+    return {
+        "is_group": serializers.BooleanField(help_text="Whether a display rule shows several functions as this one."),
+        "colour": serializers.ChoiceField(COLOURS, allow_null=True, help_text="By a display rule."),
+    }
+
+
+class DisplayShape(Shape):
+    """Which display rules the answer was made by; `display=none` asks for functions as they are stored."""
+
+    rules = serializers.IntegerField(help_text="How many there are; 0 with display=none.")
 
 
 RangeShape = define_shape(
@@ -86,6 +101,7 @@ FunctionShape = define_shape(
         "column": serializers.IntegerField(allow_null=True),
         "original": OriginalShape(allow_null=True),
         "category": serializers.CharField(allow_null=True),
+        **shown_fields(),
         "self_samples": serializers.IntegerField(),
         "total_samples": serializers.IntegerField(),
         "self_ms": serializers.FloatField(),
@@ -133,6 +149,7 @@ class FunctionsShape(ViewsCountShape):
     samples = serializers.IntegerField()
     time_ms = TimeShape()
     statistics = StatisticsShape(allow_null=True, help_text="Null for single traces.")
+    display = DisplayShape()
     function_count = serializers.IntegerField(help_text="Functions of the slice, those beyond the limit too.")
     functions = FunctionShape(many=True)
 
@@ -210,6 +227,10 @@ def encode_views_count(views: int, truncated_views: int) -> Json:
     return {"views": views, "truncated_views": truncated_views, "truncated_share": share}
 
 
+def encode_shown(row: FunctionRow) -> Json:
+    return {"is_group": row.is_made, "colour": row.shown.colour if row.shown else None}
+
+
 def encode_original(row: FunctionRow) -> Json | None:
     if row.mapped is None:
         return None
@@ -234,6 +255,7 @@ def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
         "column": row.column,
         "original": encode_original(row),
         "category": row.category,
+        **encode_shown(row),
         "self_samples": row.self_samples,
         "total_samples": row.total_samples,
         "self_ms": row.self_us / 1000,
@@ -269,6 +291,7 @@ def encode_functions(slice_: Slice, table: FunctionTable, arrivals: Arrivals) ->
         "samples": table.time.samples,
         "time_ms": encode_time(table.time),
         "statistics": encode_statistics(table.summary) if table.summary else None,
+        "display": {"rules": table.display_rules},
         "function_count": table.function_count,
         "functions": [encode_function(row, table) for row in table.functions],
     }

@@ -2,27 +2,48 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.urls import reverse
 
 from aggregate.selectors import ReleaseRow, Slice, select_overview
 from aggregate.selectors.slices import format_instant
+from dashboard.params import MAX_SEARCH, Narrowing, read_narrowing
 from ingest.models import Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.formats.slice import FUNC_CATEGORIES
 
 # (name of its address, word, does it take a slice)
 TABS: Final = (
     ("project", "Overview", True),
     ("page", "Functions", True),
     ("tree", "Flame graph", True),
+    ("compare", "Compare", True),
     ("views", "Views", True),
+    ("quality", "Quality", True),
+    ("settings", "Settings", False),
 )
+# Pages that show functions, and so take the category and the search that go along; some of these have a search field
+# of their own, with what the address says.
+NARROWED: Final = frozenset({"page", "tree", "compare"})
+SEARCHED_BY_THEMSELVES: Final = frozenset({"tree", "compare"})
 PRESETS: Final = (("Last 24 hours", timedelta(days=1)), ("7 days", timedelta(days=7)), ("30 days", timedelta(days=30)))
 MAX_CHOICES: Final = 500  # of one field, beside those that are chosen; an address may name any
+EVERY_FUNCTION: Final = Narrowing()
+CHIP_WORDS: Final = {
+    "release": "Release",
+    "page": "Page",
+    "device": "Device",
+    "browser": "Browser",
+    "view": "View",
+    "trace": "Trace",
+    "tag": "Tag",
+    "func_over": "Views where function took over",
+    "display": "Display rules",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +53,39 @@ class Tab:
     word: str
     link: str
     is_here: bool
+    takes_slice: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value that a field of the slice can have, and how many page views have it, where that is known."""
+    """One value that a field can have, its word, and how many page views have it, where that is known."""
 
     value: str
+    word: str
     views: int | None
     is_chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceField:
-    """One field of the slice: what it can be, and what was chosen of it (nothing: all)."""
+    """One field of the bar: what it can be, and the words of what was chosen of it (nothing: all)."""
 
     name: str
     word: str
     all_word: str
     choices: Sequence[Choice]
     chosen: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One chosen value, and the address without it. A time has no `word`, but `start` and `end`, None where open."""
+
+    field: str
+    word: str
+    link: str
+    start: datetime | None = None
+    end: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +99,10 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class SliceBar:
-    """The bar's fields; `kept` are parameters that are no part of it and go along, such as the order of a table.
+    """The bar's fields; `kept` are parameters that it has no field for and that go along, such as the order of a table.
 
-    `start` and `end` are None where they are open, or where the slice has several spans of time.
+    `start` and `end` are None where they are open, or where the slice has several spans of time. `search` is None where
+    the page has no such field in its bar, as it may have none for time or tags.
     """
 
     fields: Sequence[ChoiceField]
@@ -76,9 +111,23 @@ class SliceBar:
     start: datetime | None
     end: datetime | None
     tags: str
+    search: str | None
+    max_search: int
     kept: Sequence[tuple[str, str]]
+    chips: Sequence[Chip]
     clear_link: str
-    is_everything: bool
+    has_time: bool = True
+    has_tags: bool = True
+
+    @property
+    def from_text(self) -> str:
+        """What the field of the start holds: UTC, to the minute."""
+        return _format_minute(self.start)
+
+    @property
+    def to_text(self) -> str:
+        """What the field of the end holds."""
+        return _format_minute(self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +138,26 @@ class Shell:
     bar: SliceBar | None
 
 
-def build_tabs(project: Project, slice_: Slice | None = None, here: str = "") -> list[Tab]:
+def read_page_narrowing(params: QueryDict) -> Narrowing:
+    """Returns the category and the search in a page's address; empty ones, as forms send, mean all."""
+    filled = QueryDict(mutable=True)
+    for name in ("category", "q"):
+        filled.setlist(name, [value for value in params.getlist(name) if value])
+    return read_narrowing(filled)
+
+
+def build_tabs(
+    project: Project, slice_: Slice | None = None, here: str = "", narrowing: Narrowing = EVERY_FUNCTION
+) -> list[Tab]:
     """Returns the project's tabs; those that show a slice show this one. `here` is none on a page beside them."""
-    query = slice_.query() if slice_ else ""
+    query = join_pairs([*slice_.params(), *narrowing.params()]) if slice_ else ""
     return [
-        Tab(word, reverse(name, args=[project.slug]) + (f"?{query}" if query and takes_slice else ""), name == here)
+        Tab(
+            word,
+            reverse(name, args=[project.slug]) + (f"?{query}" if query and takes_slice else ""),
+            name == here,
+            takes_slice,
+        )
         for name, word, takes_slice in TABS
     ]
 
@@ -108,41 +172,115 @@ def build_shell(
     now: datetime,
     kept: Sequence[tuple[str, str]] = (),
 ) -> Shell:
-    """Returns the tabs and the bar of a page that shows a slice. One statement."""
+    """Returns the tabs and the bar of a page that shows a slice. One statement. Raises `ParamError`.
+
+    Category and search are read from the address: they go along like the slice, also over pages that show no function.
+    """
+    narrowing = read_page_narrowing(request.GET)
     pages = select_overview(Slice(project.pk), ["page"], limit=MAX_CHOICES).rows
+    releases_known = [(row.release, row.release, row.views) for row in releases]
+    pages_known = [(row.page or "", row.page or "", row.views) for row in pages]
     fields = [
-        _field("release", "All releases", [(row.release, row.views) for row in releases], slice_.releases),
-        _field("page", "All pages", [(row.page or "", row.views) for row in pages], slice_.pages),
-        _field("device", "All devices", [(word, None) for word in DEVICE_CLASSES], slice_.devices),
-        _field("browser", "All browsers", [(word, None) for word in BROWSERS], slice_.browsers),
+        _field("release", "All releases", releases_known, slice_.releases),
+        _field("page", "All pages", pages_known, slice_.pages),
+        _field("device", "All devices", [(word, word, None) for word in DEVICE_CLASSES], slice_.devices),
+        _field("browser", "All browsers", [(word, word, None) for word in BROWSERS], slice_.browsers),
     ]
+    if here in NARROWED:
+        words = [(key, word, None) for key, word in FUNC_CATEGORIES.items()]
+        fields.append(_field("category", "All categories", words, narrowing.categories))
+    address = _Address(request.path, slice_.params(), narrowing.params(), kept)
+    has_search = here in NARROWED and here not in SEARCHED_BY_THEMSELVES
     start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
     bar = SliceBar(
         fields,
-        _presets(request.path, slice_, now, kept),
+        _presets(address, slice_, now),
         len(slice_.ranges),
         start,
         end,
         " ".join(f"{key}:{value}" for key, value in slice_.tags),
-        kept,
-        f"{request.path}?{urlencode(kept)}" if kept else request.path,
-        not slice_.params(),
+        narrowing.search if has_search else None,
+        MAX_SEARCH,
+        [*_without_fields(address, fields, len(slice_.ranges), has_search=has_search), *kept],
+        _chips(address, slice_, narrowing if here in NARROWED else EVERY_FUNCTION, has_search=has_search),
+        address.of(()),
     )
-    return Shell(build_tabs(project, slice_, here), bar)
+    return Shell(build_tabs(project, slice_, here, narrowing), bar)
 
 
-def _field(name: str, all_word: str, known: Sequence[tuple[str, int | None]], chosen: Sequence[str]) -> ChoiceField:
-    views_of = dict(known[:MAX_CHOICES])
-    values = [*views_of, *(value for value in chosen if value not in views_of)]
-    choices = [Choice(value, views_of.get(value), value in chosen) for value in values]
-    return ChoiceField(name, name.capitalize(), all_word, choices, chosen)
+def join_pairs(pairs: Sequence[tuple[str, str]]) -> str:
+    """Returns parameters, which may be repeated, as a query string."""
+    return urlencode(pairs, safe="/:")
 
 
-def _presets(path: str, slice_: Slice, now: datetime, kept: Sequence[tuple[str, str]]) -> list[Preset]:
-    others = [pair for pair in slice_.params() if pair[0] not in ("from", "to")]
-    presets = [Preset("All time", f"{path}?{urlencode([*others, *kept], safe='/:')}", not slice_.ranges)]
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """A page's address: its path, and the parameters of the slice, of the functions shown, and what goes along."""
+
+    path: str
+    slice_params: Sequence[tuple[str, str]]
+    narrowing_params: Sequence[tuple[str, str]]
+    kept: Sequence[tuple[str, str]]
+
+    @property
+    def chosen(self) -> list[tuple[str, str]]:
+        return [*self.slice_params, *self.narrowing_params]
+
+    def of(self, chosen: Sequence[tuple[str, str]]) -> str:
+        """Returns the address with these parameters chosen, and what goes along."""
+        query = join_pairs([*chosen, *self.kept])
+        return f"{self.path}?{query}" if query else self.path
+
+    def without(self, *names: str, value: str | None = None) -> str:
+        """Returns the address without some parameters, or without one value of them."""
+        return self.of([pair for pair in self.chosen if pair[0] not in names or value not in (None, pair[1])])
+
+
+def _field(
+    name: str, all_word: str, known: Sequence[tuple[str, str, int | None]], chosen: Sequence[str]
+) -> ChoiceField:
+    """`known` are (value, word, views)."""
+    facts = {value: (word, views) for value, word, views in known[:MAX_CHOICES]}
+    facts |= {value: (value, None) for value in chosen if value not in facts}
+    choices = [Choice(value, word, views, value in chosen) for value, (word, views) in facts.items()]
+    return ChoiceField(name, name.capitalize(), all_word, choices, [facts[value][0] for value in chosen])
+
+
+def _format_minute(at: datetime | None) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ") if at else ""
+
+
+def _without_fields(
+    address: _Address, fields: Sequence[ChoiceField], range_count: int, *, has_search: bool
+) -> list[tuple[str, str]]:
+    """Returns what was chosen and has no field in the bar: its form sends it along unseen."""
+    names = {field.name for field in fields} | {"tag"}
+    names |= {"q"} if has_search else set()
+    names |= {"from", "to"} if range_count < 2 else set()
+    return [pair for pair in address.chosen if pair[0] not in names]
+
+
+def _chips(address: _Address, slice_: Slice, narrowing: Narrowing, *, has_search: bool) -> list[Chip]:
+    chips = []
+    for name, value in slice_.params():
+        if name not in ("from", "to"):
+            chips.append(Chip(CHIP_WORDS.get(name, name), value, address.without(name, value=value)))
+    if slice_.ranges:
+        start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
+        word = f"{len(slice_.ranges)} spans" if len(slice_.ranges) > 1 else ""
+        chips.append(Chip("Time", word, address.without("from", "to"), start, end))
+    for key in narrowing.categories:
+        chips.append(Chip("Category", FUNC_CATEGORIES[key], address.without("category", value=key)))
+    if narrowing.search and has_search:
+        chips.append(Chip("Search", narrowing.search, address.without("q")))
+    return chips
+
+
+def _presets(address: _Address, slice_: Slice, now: datetime) -> list[Preset]:
+    others = [pair for pair in address.slice_params if pair[0] not in ("from", "to")]
+    presets = [Preset("All time", address.of([*others, *address.narrowing_params]), not slice_.ranges)]
     for word, span in PRESETS:
         start = (now - span).replace(minute=0, second=0, microsecond=0)
-        query = urlencode([*others, ("from", format_instant(start)), *kept], safe="/:")
-        presets.append(Preset(word, f"{path}?{query}", slice_.ranges == ((start, None),)))
+        pairs = [*others, ("from", format_instant(start)), *address.narrowing_params]
+        presets.append(Preset(word, address.of(pairs), slice_.ranges == ((start, None),)))
     return presets

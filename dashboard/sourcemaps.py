@@ -39,6 +39,10 @@ RELEASE: Final = "The release, as the snippet sends it."
 KNOWN: Final = {"GET": ("release", "limit"), "POST": ("release", "url_prefix"), "DELETE": ("release", "url")}
 
 
+class OthersUpload(Exception):
+    """Too many uploads are read at the moment; a later one is welcome."""
+
+
 class UploadedScriptShape(Shape):
     file = serializers.CharField(help_text="Its path in the archive.")
     urls = serializers.ListField(child=serializers.CharField(), help_text="Where functions of it are found.")
@@ -142,22 +146,19 @@ class SourceMapsView(ProjectView):
         """Takes a build folder as a tar, plain or gzip: its scripts and source maps. The same again changes nothing."""
         release = read_one(request.query_params, "release", "")
         prefixes = request.query_params.getlist("url_prefix")
-        if not _turns.acquire(blocking=False):
-            detail = "Others upload source maps at the moment."
-            return Response({"detail": detail}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
         try:
-            with spool_body(request) as body:
+            with upload_turn(), spool_body(request) as body:
                 if body is None:
                     detail = f"The body is larger than {settings.SOURCE_MAP_MAX_UPLOAD_BYTES} bytes."
                     return Response({"detail": detail}, status=413)
                 with open_archive(body) as files:
                     report = store_build(self.project.pk, release=release, url_prefixes=prefixes, files=files)
+        except OthersUpload as error:
+            return Response({"detail": str(error)}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
         except UploadError as error:
             raise ParamError(error.field, error.detail) from None
         except ArchiveError as error:
             raise ParamError("body", str(error)) from None
-        finally:
-            _turns.release()
         return Response(encode_report(release, report), status=422 if report.rejected else 200)
 
     @extend_schema(
@@ -179,6 +180,17 @@ class SourceMapsView(ProjectView):
             scripts = scripts.filter(uri=url)
         ids = list(scripts.values_list("id", flat=True))
         return Response({"deleted": delete_scripts(self.project.pk, ids)})
+
+
+@contextmanager
+def upload_turn() -> Iterator[None]:
+    """Holds one of the process's turns to read an upload. Raises `OthersUpload` where all are taken."""
+    if not _turns.acquire(blocking=False):
+        raise OthersUpload("Others upload source maps at the moment.")
+    try:
+        yield
+    finally:
+        _turns.release()
 
 
 @contextmanager

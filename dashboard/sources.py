@@ -1,30 +1,22 @@
-"""A function's original source: the lines around its definition, as an answer of the read API and as a page."""
+"""A function's original source: the lines around its definition, as an answer of the read API."""
 
 from typing import Final
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from aggregate.selectors import FunctionRow, Slice, select_census, select_func
+from aggregate.selectors import FunctionRow
 from aggregate.selectors.originals import SourceExcerpt, select_excerpt
-from aggregate.selectors.slices import read_func_id
-from dashboard.access import get_visible_project
 from dashboard.api import ERRORS
 from dashboard.drilldown import FuncView
 from dashboard.drilldown_shapes import FuncShape, encode_func
-from dashboard.highlighting import highlight_lines
 from dashboard.shapes import Json, Shape
-from dashboard.shell import Shell, build_tabs
-from dashboard.views import private_page
 from ingest.models import Project
 from profcore.source_links import make_link
 
 NOTE: Final = "The line says where the function is defined. The browser never says which of its lines were running."
-CENSUS_ROWS: Final = 20
 
 
 class LineShape(Shape):
@@ -87,26 +79,3 @@ def link_of_source(project: Project, func: FunctionRow) -> str | None:
         line=original.line,
         column=original.column,
     )
-
-
-@private_page
-def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse:
-    project = get_visible_project(request.user, slug)
-    asked = read_func_id(func_id)
-    func = None if asked is None else select_func(project.pk, asked)
-    if func is None:
-        raise Http404("There is no such function.")
-    excerpt = select_excerpt(project.pk, func)
-    lines = excerpt.lines if excerpt else ()
-    html = highlight_lines([line.text for line in lines], excerpt.path if excerpt else "")
-    context = {
-        "project": project,
-        "func": func,
-        "excerpt": excerpt,
-        "lines": list(zip(lines, html, strict=True)),
-        "link": link_of_source(project, func),
-        "census": select_census(Slice(project.pk), func.id, "release").rows[:CENSUS_ROWS],
-        "note": NOTE,
-        "shell": Shell(build_tabs(project), None),
-    }
-    return render(request, "dashboard/function.html", context)

@@ -1,11 +1,11 @@
-"""The page "Flame graph": a slice's call tree as a graph, a table and a sandwich; or that of two releases compared.
+"""The page "Flame graph": a slice's call tree as a graph, a table and a sandwich; or that of two slices compared.
 
 The page comes at once and its script fetches the tree; with `plain=1` the heaviest calls come with the page as a table,
 for whoever has no script.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
@@ -18,7 +18,6 @@ from aggregate.selectors import (
     FunctionRow,
     Slice,
     SliceError,
-    SliceQuery,
     TreeColumns,
     select_arrivals,
     select_releases,
@@ -26,16 +25,17 @@ from aggregate.selectors import (
     select_tree_columns,
 )
 from aggregate.selectors.reading import SliceTooLarge
-from aggregate.selectors.sides import resolve_sides
 from dashboard.access import get_visible_project
+from dashboard.display_line import build_display_line
 from dashboard.export_menu import build_export_menu
 from dashboard.params import read_choice
 from dashboard.shell import build_shell
+from dashboard.sides import name_side, read_asked_sides, settle_sides, trim_bar
+from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, read_page_slice
 from profcore.formats.slice import FUNC_CATEGORIES
 from profcore.stats.summaries import MIN_VIEWS
 
-SIDE_FIELDS: Final = ("base_release", "head_release")
 SHOWS: Final = ("graph", "table", "sandwich")
 # Rows that come with the page: more than a person reads, and few enough to be there at once.
 TABLE_NODES: Final = 200
@@ -57,25 +57,24 @@ class TreeRow:
 
 
 @private_page
+@answer_unchanged
 def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
-    sides = [(field, [value for value in request.GET.getlist(field) if value]) for field in SIDE_FIELDS]
-    base, head = (values for _, values in sides)
     slice_ = read_page_slice(request, project)
-    if base or head:
-        slice_ = replace(slice_, releases=())  # the two sides name releases of their own
-    slices = read_slices(slice_, base, head)
+    asked = read_asked_sides(request.GET)
+    sides = None if asked.is_empty else settle_sides(slice_, asked)
+    slice_ = sides.common if sides else slice_
+    pairs = sides.pairs() if sides else []
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     show = "table" if is_plain else read_choice(request.GET, "show", SHOWS, "graph")
     releases = select_releases(project.pk)
     if not releases:
         return redirect("project", slug)  # there the first steps are told
-    pairs = [(field, value) for field, values in sides for value in values]
     kept = [*pairs, *([("plain", "1")] if is_plain else [("show", show)] if show != "graph" else [])]
     shell = build_shell(request, project, slice_, "tree", releases=releases, now=timezone.now(), kept=kept)
-    if shell.bar and pairs:
-        fields = [field for field in shell.bar.fields if field.name != "release"]
-        shell = replace(shell, bar=replace(shell.bar, fields=fields))
+    if sides:
+        shell = trim_bar(shell, sides.own_fields, has_tags=True)
+    is_judged = sides is not None and not slice_.is_fine  # a comparison is of whole page views
     address = reverse("tree", args=[slug])
     context = {
         "project": project,
@@ -83,13 +82,19 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
         "status": select_status(project.pk),
         "arrivals": select_arrivals(slice_),
         "shell": shell,
-        "export": build_export_menu(project, slice_, base=base, head=head),
+        "display": build_display_line(request, project, slice_),
+        "export": build_export_menu(project, slice_, sides=pairs),
         "show": show,
         "is_plain": is_plain,
-        "base": base,
-        "head": head,
+        "sides": sides,
+        "base": sides.base.releases if sides else (),
+        "head": sides.head.releases if sides else (),
+        "base_name": name_side(sides, sides.base) if sides else None,
+        "head_name": name_side(sides, sides.head) if sides else None,
         "releases": releases,
         "slice_params": [pair for pair in slice_.params() if pair[0] != "release"],
+        "compare_link": f"{reverse('compare', args=[slug])}?{join_query(slice_, pairs)}",
+        "noise_url": f"{reverse('api-compare', args=[slug])}?{join_query(slice_, pairs)}" if is_judged else "",
         "single_link": f"{address}?{slice_.query()}",
         "plain_link": f"{address}?{join_query(slice_, [*pairs, ('plain', '1')])}",
         "everything_link": address,
@@ -98,14 +103,9 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
         "categories": FUNC_CATEGORIES.items(),
         "min_views": MIN_VIEWS,
     }
-    return render(request, "dashboard/tree.html", context | (read_table(slices) if is_plain else {}))
-
-
-def read_slices(slice_: Slice, base: Sequence[str], head: Sequence[str]) -> Sequence[Slice]:
-    """Returns the slice, or both sides of its difference. Raises `SliceError`."""
-    if not base and not head:
-        return [slice_]
-    return resolve_sides(slice_, SliceQuery(release=base), SliceQuery(release=head))
+    if is_plain:
+        context |= read_table([sides.base, sides.head] if sides else [slice_])
+    return render(request, "dashboard/tree.html", context)
 
 
 def join_query(slice_: Slice, pairs: Sequence[tuple[str, str]]) -> str:

@@ -38,6 +38,7 @@ from dashboard.export_menu import build_export_menu, make_profile_url
 from dashboard.histogram import SCALES, build_histogram
 from dashboard.params import ParamError, read_choice, read_count, read_one
 from dashboard.shell import build_shell
+from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, private_part, read_page_slice
 from ingest.models import Project
 from ingest.project_limits import limit_of
@@ -149,6 +150,7 @@ def _read_us(params: QueryDict, name: str) -> int | None:
 
 
 @private_page
+@answer_unchanged
 def show_views(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
@@ -176,6 +178,7 @@ def show_views(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @private_part
+@answer_unchanged
 def show_view_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)

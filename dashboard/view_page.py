@@ -16,12 +16,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregate.selectors import Asked, FunctionRow, FunctionTable, Slice, SliceError, TraceRow, select_estimated
+from aggregate.selectors.slices import AS_STORED, DISPLAY
 from aggregate.selectors.view_facts import KnownView, select_view
 from aggregate.selectors.view_timelines import select_named_timeline
 from dashboard.access import get_visible_project, may_read_raw
+from dashboard.display_line import build_display_line
 from dashboard.export_menu import build_export_menu
 from dashboard.params import read_choice, read_count, read_one
 from dashboard.shell import Shell, build_tabs
+from dashboard.unchanged import answer_unchanged
 from dashboard.view_list import MAX_SKIP, link_to, one_view, read_listing
 from dashboard.view_timeline import read_view_id
 from dashboard.views import private_page, private_part, read_page_slice
@@ -77,13 +80,14 @@ class FuncLine:
 
 
 @private_page
+@answer_unchanged
 def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
     project, known, slice_ = _read(request, slug, view_id)
-    own = one_view(project, known.view_id, known.release, known.page)
+    own = _own_slice(project, known, slice_)
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     may_raw = may_read_raw(request.user, project)
     keep_raw = limit_of(project, "keep_raw_days")
-    on_it = {"release": known.release, "page": known.page}
+    on_it = {"release": known.release, "page": known.page} | ({DISPLAY: AS_STORED} if slice_.as_stored else {})
     address = reverse("view", args=[slug, known.view_id])
     functions_address = reverse("view-functions", args=[slug, known.view_id])
     same = replace(_usual_slice(slice_, known), ranges=(), devices=(), browsers=())
@@ -102,6 +106,7 @@ def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
         "is_gone": bool(known.gone),
         "is_pending": not known.folded,
         "shell": Shell(build_tabs(project, slice_, "views"), None),
+        "display": build_display_line(request, project, slice_),
         "export": None if known.gone or not known.folded else build_export_menu(project, own),
         "timeline_url": f"{reverse('api-timeline', args=[slug, known.view_id])}?{urlencode(on_it, safe='/:')}",
         "functions_link": f"{functions_address}?{request.GET.urlencode()}",
@@ -119,6 +124,7 @@ def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
 
 
 @private_part
+@answer_unchanged
 def show_view_functions(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
     project, known, slice_ = _read(request, slug, view_id)
     return render(request, "dashboard/_view_functions.html", _compare(project, known, slice_))
@@ -172,6 +178,11 @@ def _place_in_list(request: HttpRequest, project: Project, slice_: Slice) -> dic
     return links | {"at": at, "order": listing.query.order, "before_link": go(at - 1), "next_link": go(at + 1)}
 
 
+def _own_slice(project: Project, known: KnownView, slice_: Slice) -> Slice:
+    """Returns the slice of the view alone, shown as the slice that it was looked for in."""
+    return replace(one_view(project, known.view_id, known.release, known.page), as_stored=slice_.as_stored)
+
+
 def _usual_slice(slice_: Slice, known: KnownView) -> Slice:
     """Returns the views to hold a view against: those of its page and release, in the time and place looked at."""
     return Slice(
@@ -181,6 +192,7 @@ def _usual_slice(slice_: Slice, known: KnownView) -> Slice:
         ranges=slice_.ranges,
         devices=slice_.devices,
         browsers=slice_.browsers,
+        as_stored=slice_.as_stored,
     )
 
 
@@ -190,7 +202,7 @@ def _compare(project: Project, known: KnownView, slice_: Slice) -> dict[str, Any
     context: dict[str, Any] = {"project": project, "known": known, "view": known.view, "min_views": MIN_VIEWS}
     if known.view is None:
         return context | {"funcs": []}
-    own = one_view(project, known.view_id, known.release, known.page)
+    own = _own_slice(project, known, slice_)
     table = select_estimated(own, Asked(limit=TOP_FUNCTIONS))
     beside: FunctionTable = select_estimated(usual, Asked())
     return context | {

@@ -9,13 +9,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from aggregate.selectors import Slice, select_code
+from aggregate.selectors.slices import AS_STORED, DISPLAY
 from aggregate.selectors.timelines import fingerprint_timeline
 from aggregate.selectors.traces import select_traces_of
 from aggregate.selectors.view_facts import choose_group, order_groups
 from aggregate.selectors.view_timelines import NamedTimeline, select_named_timeline
 from dashboard.answers import answer_json
 from dashboard.api import ERRORS, ProjectView
-from dashboard.params import read_one
+from dashboard.params import read_choice, read_one
 from dashboard.serializers import TimeShape, encode_time
 from dashboard.shapes import Json, Shape, define_shape
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
@@ -54,6 +55,8 @@ TimelineFuncsShape = define_shape(
         "original_column": _integers(allow_null=True),
         "category": _texts(allow_null=True),
         "package": _texts(allow_null=True),
+        "is_group": serializers.ListField(child=serializers.BooleanField()),
+        "colour": _texts(allow_null=True),
     },
 )
 
@@ -129,13 +132,14 @@ class TimelineShape(Shape):
 
 
 class TimelineView(ProjectView):
-    known_params = ("release", "page")
+    known_params = ("release", "page", DISPLAY)
 
     @extend_schema(
         operation_id="timeline",
         parameters=[
             OpenApiParameter("release", description="Of a view that came with several: which. By default the first."),
             OpenApiParameter("page", description="The same."),
+            OpenApiParameter(DISPLAY, enum=[AS_STORED], description="Functions as they are stored."),
         ],
         responses={
             200: TimelineShape,
@@ -151,8 +155,9 @@ class TimelineView(ProjectView):
             raise Http404("There is no such view.")
         asked = {name: read_one(request.query_params, name, "") or None for name in ("release", "page")}
         _, release, page = choose_group(groups, **asked)
-        slice_ = Slice(self.project.pk, releases=(release,), pages=(page,), views=(view,))
-        code = select_code(self.project.pk)
+        as_stored = read_choice(request.query_params, DISPLAY, ("", AS_STORED), "") == AS_STORED
+        slice_ = Slice(self.project.pk, releases=(release,), pages=(page,), views=(view,), as_stored=as_stored)
+        code = select_code(self.project.pk, as_stored=as_stored)
         facts = (self.project.pk, slice_.query(), fingerprint_timeline(slice_), sorted(code.sites), code.version)
         return answer_json(
             request._request,
@@ -222,6 +227,8 @@ def _encode_funcs(funcs: Sequence[ExportFunc], ids: Sequence[str | None]) -> Jso
         "original_column": [original and original.column for original in originals],
         "category": [func.category for func in funcs],
         "package": [package_of(func.original.source if func.original else func.uri) for func in funcs],
+        "is_group": [func.is_made for func in funcs],
+        "colour": [func.colour for func in funcs],
     }
 
 

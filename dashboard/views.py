@@ -1,9 +1,8 @@
 """The dashboard's pages: decode the address, ask the selectors, render."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from csp.decorators import csp_update
@@ -12,39 +11,20 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from aggregate.selectors import (
-    TABLE_SORTS,
-    Asked,
     Slice,
     SliceError,
     resolve_slice,
-    select_arrivals,
-    select_estimated,
-    select_overview,
-    select_pages,
-    select_project_summaries,
-    select_releases,
-    select_status,
 )
-from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS
-from dashboard.access import get_visible_project, may_administer, visible_projects
-from dashboard.export_menu import build_export_menu
-from dashboard.onboarding import build_onboarding
-from dashboard.params import ParamError, read_choice, read_count, read_slice_query
-from dashboard.shell import build_shell
+from aggregate.selectors.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS
+from dashboard.params import Narrowing, ParamError, read_slice_query
+from dashboard.shell import EVERY_FUNCTION, join_pairs
 from ingest.models import Project
-from profcore.stats.summaries import MIN_VIEWS
 
 Page = Callable[..., HttpResponse]
-TOP_FUNCTIONS: Final = 100
-MAX_TOP_FUNCTIONS: Final = 2_000
-MAX_RELEASES: Final = 20  # rows of the project's page; the picker has them all
-MAX_DAYS: Final = 10_000
-SHOWN_DAYS: Final = 60
 
 
 class LogIn(LoginView):
@@ -88,74 +68,6 @@ def _guard(view: Page, problem_template: str, problem_status: int) -> Page:
     return guarded
 
 
-@private_page
-def show_projects(request: HttpRequest) -> HttpResponse:
-    projects = list(visible_projects(request.user))
-    summaries = select_project_summaries([project.pk for project in projects])
-    return render(
-        request,
-        "dashboard/projects.html",
-        {"rows": [(project, summaries[project.pk]) for project in projects]},
-    )
-
-
-@private_page
-def show_project(request: HttpRequest, slug: str) -> HttpResponse:
-    project = get_visible_project(request.user, slug)
-    status = select_status(project.pk)
-    slice_ = read_page_slice(request, project)
-    releases = select_releases(project.pk)
-    context: dict[str, object] = {"project": project, "status": status, "slice": slice_}
-    context["may_import"] = may_administer(request.user, project)
-    if not releases:
-        base_url = request.build_absolute_uri("/").rstrip("/")
-        context["onboarding"] = build_onboarding(project, base_url, timezone.now())
-        return render(request, "dashboard/project_empty.html", context)
-    context["shell"] = build_shell(request, project, slice_, "project", releases=releases, now=timezone.now())
-    pages = select_pages(slice_)
-    links = [f"{reverse('page', args=[slug])}?{make_query(slice_, page=row.page)}" for row in pages]
-    context["arrivals"] = select_arrivals(slice_)
-    days = select_overview(slice_, ["day"], limit=MAX_DAYS)
-    context |= {
-        "pages": list(zip(pages, links, strict=True)),
-        "by_release": select_overview(slice_, ["release"], limit=MAX_RELEASES),
-        "by_day": days.rows[-SHOWN_DAYS:],
-    }
-    return render(request, "dashboard/project.html", context)
-
-
-@private_page
-def show_page(request: HttpRequest, slug: str) -> HttpResponse:
-    project = get_visible_project(request.user, slug)
-    slice_ = read_page_slice(request, project)
-    sort = read_choice(request.GET, "sort", list(TABLE_SORTS), "self_ms")
-    limit = read_count(request.GET, "limit", default=TOP_FUNCTIONS, high=MAX_TOP_FUNCTIONS)
-    address = reverse("page", args=[slug])
-    context = {
-        "project": project,
-        "slice": slice_,
-        "table": select_estimated(slice_, Asked(sort=sort, limit=limit)),
-        "status": select_status(project.pk),
-        "arrivals": select_arrivals(slice_),
-        "export": build_export_menu(project, slice_),
-        "min_views": MIN_VIEWS,
-        "sort": sort,
-        "sort_links": {name: f"{address}?{make_query(slice_, sort=name)}" for name in TABLE_SORTS},
-        "more_link": f"{address}?{make_query(slice_, sort=sort, limit=str(MAX_TOP_FUNCTIONS))}",
-        "back_link": f"{reverse('project', args=[slug])}?{make_query(without_pages(slice_))}",
-        "shell": build_shell(
-            request,
-            project,
-            slice_,
-            "page",
-            releases=select_releases(project.pk),
-            now=timezone.now(),
-            kept=[("sort", sort)] if sort != "self_ms" else [],
-        ),
-    }
-    return render(request, "dashboard/page.html", context)
-
-
 @require_safe
 @csp_update({"img-src": ["data:"]})  # Swagger's style sheet draws its arrows from data: images
 def show_api_docs(request: HttpRequest) -> HttpResponse:
@@ -168,17 +80,12 @@ def read_page_slice(request: HttpRequest, project: Project) -> Slice:
     Several tags may come in one field, as people write them, apart by spaces.
     """
     params = QueryDict(mutable=True)
-    for field in (*SLICE_FIELDS, *FINE_FIELDS):
+    for field in (*SLICE_FIELDS, *FINE_FIELDS, DISPLAY):
         params.setlist(field, [value for value in request.GET.getlist(field) if value])
     params.setlist("tag", [tag for value in params.getlist("tag") for tag in value.split()])
     return resolve_slice(project.pk, read_slice_query(params))
 
 
-def make_query(slice_: Slice, **more: str) -> str:
-    """Returns the query string of a slice and what more is asked of its page."""
-    return urlencode([*slice_.params(), *more.items()], safe="/:")
-
-
-def without_pages(slice_: Slice) -> Slice:
-    """Returns the slice over all pages."""
-    return replace(slice_, pages=())
+def make_query(slice_: Slice, narrowing: Narrowing = EVERY_FUNCTION, **more: str) -> str:
+    """Returns the query string of a slice, of which functions of it are shown, and what more is asked of its page."""
+    return join_pairs([*slice_.params(), *narrowing.params(), *more.items()])

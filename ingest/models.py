@@ -32,6 +32,8 @@ class Project(models.Model):
     # What the project says of its own code (profcore.code_rules), and where a person reads it (profcore.source_links).
     code_rules = models.JSONField(default=dict, blank=True, db_default=models.Value({}, models.JSONField()))
     source_link_template = models.CharField(max_length=400, default="", db_default="", blank=True)
+    # How functions are shown (profcore.display_rules).
+    display_rules = models.JSONField(default=list, blank=True, db_default=models.Value([], models.JSONField()))
 
     def __str__(self) -> str:
         return self.slug

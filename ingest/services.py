@@ -67,6 +67,14 @@ def create_token(
     return token, clear
 
 
+def revoke_token(*, project: Project, prefix: str) -> ApiToken | None:
+    """Ends a live token, and with it the links it made; returns it, None where the project has none of that prefix."""
+    live = ApiToken.objects.filter(project=project, prefix=prefix, revoked_at=None)
+    if not live.update(revoked_at=datetime.now(UTC)):
+        return None
+    return ApiToken.objects.get(project=project, prefix=prefix)
+
+
 def digest_token(clear: str) -> str:
     """Returns the SHA-256 under which a token is kept: 256 random bits need no slow hash."""
     return hashlib.sha256(clear.encode()).hexdigest()

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 ID: Final = ":id"
 MAX_SEGMENTS: Final = 12  # a deeper path is cut: what follows is not a page of its own
@@ -22,6 +23,58 @@ TOKEN: Final = re.compile(r"^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_-]{20,}$")  # base
 WORD: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{3,}(?![A-Za-z0-9])")  # two of them make a slug, not a token
 EMAIL: Final = re.compile(r"^[^@\s]+@[^@\s]+$")
 ID_PATTERNS: Final = (DIGITS, UUID, HEX_WITH_DIGIT, DATE, EMAIL)
+
+
+class RouteRuleError(ValueError):
+    """A route rule that could not do what it seems to: a sentence without its subject."""
+
+
+def check_rule(rule: str) -> None:
+    """Raises `RouteRuleError` for a rule that no path would fit, or not those it seems meant for."""
+    if not rule.startswith("/"):
+        raise RouteRuleError("it must begin with /: a rule is the path alone, without scheme and host")
+    if len(rule) > MAX_ROUTE_CHARS:
+        raise RouteRuleError(f"it has more than {MAX_ROUTE_CHARS} characters")
+    if not rule.isprintable() or " " in rule:
+        raise RouteRuleError("it has a space or a control character")
+    if not rule.isascii():
+        raise RouteRuleError(f"it must be written as addresses are sent: {quote(rule, safe='/:*%')[:80]}")
+    if any(char in rule for char in "?#;"):
+        raise RouteRuleError("it has a ?, # or ;: what follows these is no part of a route")
+    for segment in _segments_of(rule):
+        if segment == ":":
+            raise RouteRuleError("a : needs a name behind it, such as :id")
+        if "*" in segment and segment != "*":
+            raise RouteRuleError(f"in {segment[:80]} the * means nothing: it must stand alone between slashes")
+        if ":" in segment[1:] and not segment.startswith(":"):
+            raise RouteRuleError(f"in {segment[:80]} the : means nothing: it must be the first of its segment")
+
+
+def find_unreached(rules: Sequence[str]) -> dict[int, int]:
+    """Returns which rules are never reached, by position, and the earlier one that fits whatever they would fit."""
+    found: dict[int, int] = {}
+    for later, rule in enumerate(rules):
+        segments = _segments_of(rule)
+        is_open = bool(segments) and segments[-1] == "*"
+        for earlier, other in enumerate(rules[:later]):
+            if _covers(_segments_of(other), segments, is_open=is_open):
+                found[later] = earlier
+                break
+    return found
+
+
+def _covers(template: Sequence[str], segments: Sequence[str], *, is_open: bool) -> bool:
+    if template and template[-1] == "*":
+        template = template[:-1]
+        segments = segments[: -1 if is_open else None]
+        if len(segments) < len(template):
+            return False
+        segments = segments[: len(template)]
+    elif is_open:
+        return False  # the later rule takes longer paths too
+    return len(segments) == len(template) and all(
+        want.startswith(":") or want in ("*", have) for want, have in zip(template, segments, strict=True)
+    )
 
 
 def route_of_url(url: str, rules: Sequence[str] = ()) -> str:
@@ -57,13 +110,18 @@ def route_of_path(path: str, rules: Sequence[str] = ()) -> str:
 
 def fits_rule(segments: Sequence[str], rule: str) -> bool:
     """Tells whether a path's segments fit a project's route rule."""
-    template = [segment for segment in rule.split("/") if segment]
+    template = _segments_of(rule)
     if template and template[-1] == "*":
         template = template[:-1]
         segments = segments[: len(template)] if len(segments) >= len(template) else ()
     return len(segments) == len(template) and all(
         want.startswith(":") or want in ("*", have) for want, have in zip(template, segments, strict=True)
     )
+
+
+@lru_cache(maxsize=10_000)  # rules of some projects: each path is held against all of its project's
+def _segments_of(rule: str) -> tuple[str, ...]:
+    return tuple(segment for segment in rule.split("/") if segment)
 
 
 def clean_page(page: str) -> str:

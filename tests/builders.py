@@ -4,7 +4,8 @@ import gzip
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from uuid import UUID, uuid4
+from typing import Any
+from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
 
 from django.db import connection
 from django.db.models import F
@@ -227,6 +228,31 @@ def make_view(cell: Cell, receipt: Receipt) -> View:
         contribution=encode_contribution(Contribution()),
         **{name: getattr(parts, name) for name in TimeParts.__slots__},
     )
+
+
+def make_timed_views(
+    project: Project, js_us: Sequence[int], *, hidden_us: int = 0, sample_rate: float | None = None, **cell: Any
+) -> Cell:
+    """Makes a cell with a view for each of some times, each with as much hidden time; their ids are always the same."""
+    count = len(js_us)
+    made = make_cell(project, views=count, traces=count, js_us=sum(js_us), hidden_us=hidden_us * count, **cell)
+    nothing = dict.fromkeys(TimeParts.__slots__, 0)
+    View.objects.bulk_create(
+        View(
+            project_id=project.pk,
+            view_id=uuid5(NAMESPACE_OID, f"{project.pk} {made.id} {number}"),
+            group_id=made.group_id,
+            cell_id=made.id,
+            traces=1,
+            is_truncated=False,
+            fold_version=1,
+            sample_rate=sample_rate,
+            contribution=encode_contribution(Contribution()),
+            **{**nothing, "js_us": us, "hidden_us": hidden_us, "span_us": us + hidden_us},
+        )
+        for number, us in enumerate(js_us)
+    )
+    return made
 
 
 def make_source(project: Project, path: str, content: str | None = None) -> Source:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pytest_django import Settings
 
 import tests.properties  # noqa: F401  # loads Hypothesis' profile before any property is made
 from tests.shares import share_out_valkey
@@ -56,12 +57,29 @@ def _empty_raw_traces(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> None:
-    """Adds the partitions that a deployment's beat makes."""
+def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
+    """Adds the partitions that a deployment's beat makes.
+
+    From a test with Playwright's event loop on, Django's connection is another than the one that ends with the
+    database: it would keep it from being dropped.
+    """
+    from django.db import connections
+
     from ingest.partitions import create_coming_partitions
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
         create_coming_partitions(datetime.now(UTC).date(), 2)
+    yield
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]  # as above
+        connections.close_all()
+
+
+@pytest.fixture
+def plain_static_files(settings: Settings) -> None:
+    """Names static files as they are: the manifest is made by collectstatic, which tests do not need."""
+    storages = dict(settings.STORAGES)
+    storages["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = storages
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,26 @@ from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
 from aggregate.selectors.groups import GROUPINGS, select_groups
 from aggregate.selectors.labels import label_func
+from aggregate.selectors.last_release import (
+    PageChange,
+    ReleaseChange,
+    compare_pages,
+    compare_releases,
+    pick_last_releases,
+)
 from aggregate.selectors.overview import OVERVIEW_DIMENSIONS, Overview, OverviewRow, select_overview
 from aggregate.selectors.pages import PageRow, ReleaseRow, select_pages, select_releases
-from aggregate.selectors.projects import ProjectSummary, Status, select_project_summaries, select_status
+from aggregate.selectors.projects import (
+    NewestTrace,
+    ProjectDay,
+    ProjectSummary,
+    Status,
+    select_newest_trace,
+    select_project_days,
+    select_project_summaries,
+    select_status,
+)
+from aggregate.selectors.quality import select_measured, select_receipts, select_set_aside
 from aggregate.selectors.requests import (
     EXPORT_FIELDS,
     ExportQuery,
@@ -37,6 +54,17 @@ from aggregate.selectors.traces import (
     select_traces,
     select_views,
 )
+from aggregate.selectors.trends import (
+    TREND_LINES,
+    TREND_MEASURES,
+    Trend,
+    TrendLine,
+    TrendPoint,
+    TrendSums,
+    estimate_pages,
+    estimate_trend,
+    sum_trend,
+)
 
 __all__ = [
     "DIMENSIONS",
@@ -45,6 +73,8 @@ __all__ = [
     "GROUPINGS",
     "OVERVIEW_DIMENSIONS",
     "TABLE_SORTS",
+    "TREND_LINES",
+    "TREND_MEASURES",
     "VIEW_ORDERS",
     "Arrivals",
     "Asked",
@@ -55,11 +85,15 @@ __all__ = [
     "ExportRequest",
     "FunctionRow",
     "FunctionTable",
+    "NewestTrace",
     "Overview",
     "OverviewRow",
+    "PageChange",
     "PageRow",
+    "ProjectDay",
     "ProjectSummary",
     "PrunedTree",
+    "ReleaseChange",
     "ReleaseRow",
     "Slice",
     "SliceError",
@@ -69,11 +103,20 @@ __all__ = [
     "TraceRow",
     "TreeColumns",
     "TreeSide",
+    "Trend",
+    "TrendLine",
+    "TrendPoint",
+    "TrendSums",
     "ViewRow",
     "ViewTable",
+    "compare_pages",
+    "compare_releases",
+    "estimate_pages",
+    "estimate_trend",
     "fingerprint_export",
     "fingerprint_slice",
     "label_func",
+    "pick_last_releases",
     "resolve_export",
     "resolve_slice",
     "select_arrivals",
@@ -86,11 +129,16 @@ __all__ = [
     "select_func",
     "select_functions",
     "select_groups",
+    "select_measured",
+    "select_newest_trace",
     "select_overview",
     "select_pages",
+    "select_project_days",
     "select_project_summaries",
     "select_raw_body",
+    "select_receipts",
     "select_releases",
+    "select_set_aside",
     "select_slice_export",
     "select_status",
     "select_trace",
@@ -98,4 +146,5 @@ __all__ = [
     "select_traces",
     "select_tree_columns",
     "select_views",
+    "sum_trend",
 ]

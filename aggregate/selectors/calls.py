@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from aggregate.selectors.code import RowId, select_code
-from aggregate.selectors.functions import FunctionRow, categorize_row, describe_rows
+from aggregate.selectors.code import Code, RowId, select_code
+from aggregate.selectors.functions import FunctionRow, describe_row, describe_rows
+from aggregate.selectors.made_rows import find_made
 from aggregate.selectors.named_trees import merge_named, select_rows
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.refs import find_ref
+from aggregate.selectors.shown_rows import is_made_id
 from aggregate.selectors.slices import Slice
 from profcore.calltree import CallTree, total_us
 from profcore.fold import sum_by_func
@@ -35,6 +37,17 @@ class Calls:
 
     source: str
     rows: Sequence[CallRow]
+    display_rules: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """A function's callers and callees, and its own µs in the same tree: total once a sample, however it recurs."""
+
+    callers: Calls
+    callees: Calls
+    self_us: int
+    total_us: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +65,19 @@ class PrunedTree:
     funcs: Sequence[FunctionRow]
     left_out_nodes: int
     left_out_us: int
+    display_rules: int = 0
 
 
 def select_func(project_id: int, func_id: RowId) -> FunctionRow | None:
     """Returns a function's facts, with no sums, by its id or that of one of its funcs; None where there is none.
 
     They are those of its newest func, by the id that tables have it under; its original is that of `release`. Four
-    statements, and five more where source maps are in.
+    statements, and five more where source maps are in. Of what a display rule made, its title; a function of that is
+    told of as it is stored.
     """
+    if is_made_id(func_id):
+        made = find_made(Slice(project_id), str(func_id))
+        return made.row if made else None
     code = select_code(project_id)
     ref = find_ref(project_id, func_id, code)
     rows = select_rows(project_id, ref.funcs[-1:])
@@ -71,7 +89,8 @@ def select_func(project_id: int, func_id: RowId) -> FunctionRow | None:
     else:
         releases = [release for release, func in sorted(ref.pairs) if func == newest.id]
         parts = [replace(newest, release=release) for release in releases]
-    return replace(describe_rows(code, parts)[-1], id=ref.row_id)
+    found = describe_rows(code, parts)[-1]
+    return replace(found, id=ref.row_id, shown=None if found.is_made else found.shown)
 
 
 def select_calls(slice_: Slice, func_id: RowId, direction: Direction) -> Calls:
@@ -79,26 +98,44 @@ def select_calls(slice_: Slice, func_id: RowId, direction: Direction) -> Calls:
 
     A caller's row says what the function took when called from there: its selfs add up to the function's self. A
     callee's row says what that callee took when called from the function. Totals are counted once a sample, however
-    often the call recurs on its stack.
+    often the call recurs on its stack. A function that is shown as one with others is told of as it is stored.
     """
-    code = select_code(slice_.project_id)
-    row_id = func_id if code.labels is None else find_ref(slice_.project_id, func_id, code).row_id
+    neighbours = select_neighbours(slice_, func_id)
+    return neighbours.callers if direction == "callers" else neighbours.callees
+
+
+def select_neighbours(slice_: Slice, func_id: RowId) -> Neighbours:
+    """Returns both, of one look at the slice's call tree."""
+    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
+    is_stored = code.labels is None or is_made_id(func_id)
+    row_id = func_id if is_stored else find_ref(slice_.project_id, func_id, code).row_id
     whole, tree, rows = merge_named(slice_, code)
     wanted = next((index for index, row in enumerate(rows) if row.id == row_id), None)
+    if wanted is None and code.display.sums_up and not is_made_id(row_id):
+        return select_neighbours(replace(slice_, as_stored=True), row_id)
     callers = [tree.func[prefix] if prefix >= 0 else ROOT for prefix in tree.prefix]
-    pairs = zip(tree.func, callers, strict=True)
-    if direction == "callers":
-        other = [caller if func == wanted else None for func, caller in pairs]
-    else:
-        other = [func if caller == wanted else None for func, caller in pairs]
+    pairs = list(zip(tree.func, callers, strict=True))
+    above = _sum_by(tree, [caller if func == wanted else None for func, caller in pairs], rows, code)
+    below = _sum_by(tree, [func if caller == wanted else None for func, caller in pairs], rows, code)
+    own = _sum_by(tree, [func if func == wanted else None for func in tree.func], rows, code)
+    return Neighbours(
+        Calls(whole.source, above, len(code.display)),
+        Calls(whole.source, below, len(code.display)),
+        sum(row.self_us for row in own),
+        sum(row.total_us for row in own),
+    )
+
+
+def _sum_by(tree: CallTree, other: Sequence[int | None], funcs: Sequence[FunctionRow], code: Code) -> list[CallRow]:
+    """Returns a row for each function that nodes are booked to; None: a node is booked to none."""
     ids = sorted({func for func in other if func is not None})
     position = {func: index for index, func in enumerate(ids)}
     rest = len(ids)
     key = [rest if func is None else position[func] for func in other]
     sums = sum_by_func(tree.prefix, key, tree.self_us, tree.self_samples, tree.hidden_us)
-    calls = [
+    rows = [
         CallRow(
-            None if func == ROOT else categorize_row(code, rows[func]),
+            None if func == ROOT else describe_row(code, funcs[func]),
             sums.self_samples.get(index, 0),
             sums.total_samples.get(index, 0),
             sums.self_us.get(index, 0),
@@ -107,7 +144,7 @@ def select_calls(slice_: Slice, func_id: RowId, direction: Direction) -> Calls:
         )
         for func, index in position.items()
     ]
-    return Calls(whole.source, sorted(calls, key=lambda row: -row.total_us))
+    return sorted(rows, key=lambda row: -row.total_us)
 
 
 def select_call_tree(slice_: Slice, *, min_share: float, max_nodes: int, reading: Reading | None = None) -> PrunedTree:
@@ -115,7 +152,7 @@ def select_call_tree(slice_: Slice, *, min_share: float, max_nodes: int, reading
 
     Callers come before callees, and a node that stays has its caller stay.
     """
-    code = select_code(slice_.project_id)
+    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
     whole, tree, rows = merge_named(slice_, code, reading)
     totals = total_us(tree)
     least = min_share * whole.time.js_us
@@ -138,7 +175,8 @@ def select_call_tree(slice_: Slice, *, min_share: float, max_nodes: int, reading
         traces=whole.traces,
         tree=pruned,
         totals_us=[totals[node] for node in kept],
-        funcs=[categorize_row(code, rows[func]) for func in used],
+        funcs=[describe_row(code, rows[func]) for func in used],
         left_out_nodes=len(tree) - len(kept),
         left_out_us=sum(tree.self_us) - sum(pruned.self_us),
+        display_rules=len(code.display),
     )

@@ -6,7 +6,7 @@ as the project's uploaded scripts and their progress stay what they were.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -14,19 +14,24 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.categories import select_sites
+from aggregate.selectors.labels import label_func, label_original
 from profcore.categories import categorize
 from profcore.code_rules import CodeRules, read_code_rules
+from profcore.display_rules import DisplayRules, Shown, read_display_rules
 from profcore.funcs import FuncKey
 from profcore.identity import MAPPED_ID, Original, mapped_id, source_part
 from profcore.packages import canonical_source, own_package_of, package_of
-from profcore.sites import party_of, sites_of
+from profcore.parties import FIRST_PARTY
+from profcore.sites import origin_of, party_of, sites_of
 
 RowId = int | str
 Pair = tuple[str, int]  # a release, and a func's id
 MAPPED: Final = 0  # Label.Status.MAPPED
+NO_DISPLAY_RULES: Final = DisplayRules()
+BY_SITE: Final = ("category", "party")  # what goes by the project's sites, which may change by themselves
 
 VERSION: Final = """
-SELECT p.code_rules::text, s.scripts, s.version,
+SELECT p.code_rules::text, p.display_rules::text, s.scripts, s.version,
        ARRAY(SELECT DISTINCT unnest(k.origins) FROM ingest_ingestkey k
              WHERE k.project_id = p.id AND k.revoked_at IS NULL) AS origins
 FROM ingest_project p
@@ -80,6 +85,8 @@ class _Known:
 
 
 _known: dict[int, _Known] = {}
+ShownKey = tuple[FuncKey, FuncLabel | None]
+_shown: dict[int, tuple[tuple[int, int, str, str], dict[ShownKey, Shown | None]]] = {}
 
 
 class Labels:
@@ -173,16 +180,19 @@ class Labels:
 class Code:
     """What is known of a project's code. `labels` is None where no source map is in, and no func stands for another.
 
-    `version` is another whenever labels or rules are. `origins` are those of the project's live keys.
+    `version` is another whenever labels or rules are. `origins` are those of the project's live keys. `display` has no
+    rules where functions are asked for as they are stored.
     """
 
     project_id: int
     origins: Sequence[str]
     rules: CodeRules
-    version: tuple[int, int, str]
+    version: tuple[int, int, str, str]
     labels: Labels | None = None
+    display: DisplayRules = NO_DISPLAY_RULES
     _sites: frozenset[str] | None = None
     _categories: dict[tuple[FuncKey, str | None], str | None] = field(default_factory=dict)
+    _shown: dict[ShownKey, Shown | None] = field(default_factory=dict)
 
     @property
     def sites(self) -> frozenset[str]:
@@ -210,21 +220,72 @@ class Code:
         party = party_of(key.uri, self.sites, self.rules.parties, is_mapped=label is not None)
         return party.name if party else None
 
+    def show(self, key: FuncKey, label: FuncLabel | None = None) -> Shown | None:
+        """Returns what the display rules make of a func, None where it is shown as it is."""
+        if not self.display.rules:
+            return None
+        if (key, label) not in self._shown:
+            self._shown[key, label] = self.display.decide(lambda field: self._tell(field, key, label))
+        return self._shown[key, label]
+
+    def fitting_rules(self, key: FuncKey, label: FuncLabel | None = None) -> list[int]:
+        """Returns which display rules fit a func, also those that do not decide since another does before."""
+        return self.display.fitting(lambda field: self._tell(field, key, label))
+
+    def with_display(self, rules: DisplayRules) -> "Code":
+        """Returns the same with other display rules. It categorizes together with this one."""
+        return replace(self, display=rules, _shown={})
+
+    def _tell(self, field: str, key: FuncKey, label: FuncLabel | None) -> str | None:
+        """Returns what a func has of a field of `profcore.display_rules`."""
+        match field:
+            case "name":
+                return label_original(label.original) if label else label_func(key.name, key.uri, key.line, key.column)
+            case "source":
+                return label.original.source if label else None
+            case "uri":
+                return key.uri
+            case "package":
+                return self.package_of(key, label)
+            case "category":
+                return self.categorize(key, label)
+            case "party":  # of one's own code there is none: all of it as one row is what nobody wants
+                party = self.party_of(key, label)
+                return None if party == FIRST_PARTY else party
+            case _:
+                return origin_of(key.uri)
+
     def label(self, release: str | None, func_id: int) -> FuncLabel | None:
         """Returns a func's label in a release, None where there is none."""
         return self.labels.of(release, func_id) if self.labels is not None and release is not None else None
 
 
-def select_code(project_id: int) -> Code:
-    """Returns what is known of a project's code, but for the labels and sites, which are asked for. One statement."""
+def select_code(project_id: int, *, as_stored: bool = False) -> Code:
+    """Returns what is known of a project's code, but for the labels and sites, which are asked for. One statement.
+
+    With `as_stored` there are no display rules in it.
+    """
     with connection.cursor() as cursor:
         cursor.execute(VERSION, [project_id])
         row = cursor.fetchone()
-    text, scripts, digest, origins = row or ("{}", 0, None, [])
+    text, display, scripts, digest, origins = row or ("{}", "[]", 0, None, [])
     rules = _read_rules(text)
     version = (scripts, digest or 0, text)
     labels = Labels(project_id, _remembered(project_id, version), rules) if scripts or rules.same else None
-    return Code(project_id, origins, rules, version, labels)
+    display = "[]" if as_stored else display
+    own, shown = (*version, display), _read_display_rules(display)
+    decided = {} if not shown.rules or shown.names(BY_SITE) else _decisions(project_id, own)
+    return Code(project_id, origins, rules, own, labels, shown, _shown=decided)
+
+
+def _decisions(project_id: int, version: tuple[int, int, str, str]) -> "dict[ShownKey, Shown | None]":
+    """Returns where a process remembers what display rules make of funcs: on thousands, most of what they take."""
+    known = _shown.get(project_id)
+    if known is None or known[0] != version or len(known[1]) > settings.LABELS_CACHE_ROWS:
+        if project_id not in _shown and len(_shown) >= settings.LABELS_CACHE_PROJECTS:
+            _shown.pop(next(iter(_shown)), None)
+        known = _shown[project_id] = version, {}
+    return known[1]
 
 
 def _remembered(project_id: int, version: tuple[int, int, str]) -> _Known:
@@ -241,6 +302,11 @@ def _read_rules(text: str) -> CodeRules:
     return read_code_rules(json.loads(text))
 
 
+@lru_cache(maxsize=1_000)
+def _read_display_rules(text: str) -> DisplayRules:
+    return read_display_rules(json.loads(text))
+
+
 def _select_doubtful(project_id: int) -> frozenset[tuple[str, str | None]]:
     with connection.cursor() as cursor:
         cursor.execute(DOUBTFUL, [project_id])
@@ -250,6 +316,7 @@ def _select_doubtful(project_id: int) -> frozenset[tuple[str, str | None]]:
 def forget_labels() -> None:
     """Empties what is remembered, between tests."""
     _known.clear()
+    _shown.clear()
 
 
 @dataclass(frozen=True, slots=True)

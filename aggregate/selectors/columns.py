@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from aggregate.selectors.code import select_code
-from aggregate.selectors.functions import FunctionRow, categorize_row
+from aggregate.selectors.functions import FunctionRow, describe_row
 from aggregate.selectors.named_trees import merge_named
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import Slice
@@ -33,7 +33,8 @@ class TreeSide:
 class TreeColumns:
     """The call tree of one slice or of two, pruned. Callers come before callees; a root's prefix is -1.
 
-    `func` indexes `funcs` and their `packages`. `sides` are in the order of the slices. `left_out_nodes` were pruned.
+    `func` indexes `funcs` and their `packages`. `sides` are in the order of the slices. `left_out_nodes` were pruned,
+    `display_rules` is how many rules decided how functions are shown.
     """
 
     source: str
@@ -43,6 +44,7 @@ class TreeColumns:
     packages: Sequence[str | None]
     sides: Sequence[TreeSide]
     left_out_nodes: int
+    display_rules: int = 0
 
 
 def select_tree_columns(
@@ -54,7 +56,7 @@ def select_tree_columns(
     greatest. Of several slices, what is one function in all of them is one func: the last slice's, as far as it has it.
     Raises `SliceError` as `merge_slice` does.
     """
-    code = select_code(slices[0].project_id)
+    code = select_code(slices[0].project_id, as_stored=slices[0].as_stored)
     named = [merge_named(slice_, code, reading) for slice_ in slices]
     wholes = [whole for whole, _, _ in named]
     rows, numbers = _number_funcs([own for _, _, own in named])
@@ -73,13 +75,14 @@ def select_tree_columns(
         source=wholes[-1].source,
         prefix=[place_of.get(tree.prefix[node], -1) for node in kept],
         func=[number_of[tree.func[node]] for node in kept],
-        funcs=[categorize_row(code, rows[index]) for index in used],
-        packages=[code.package_of(rows[index].key, rows[index].mapped) for index in used],
+        funcs=[describe_row(code, rows[index]) for index in used],
+        packages=[None if rows[at].is_made else code.package_of(rows[at].key, rows[at].mapped) for at in used],
         sides=[
             _make_side(whole, own, at, total, kept)
             for (whole, own, _), at, total in zip(named, places, totals, strict=True)
         ],
         left_out_nodes=len(tree) - len(kept),
+        display_rules=len(code.display),
     )
 
 

@@ -14,6 +14,7 @@ from aggregate.selectors.reading import Reading, SliceTooLarge
 from aggregate.selectors.refs import FuncRef, find_ref
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.blobs import Contribution, decode_contribution_list
+from profcore.sampling import bound_of_sample
 from profcore.weights import TIME_PART_NAMES, TimeParts
 
 PART_COLUMNS: Final = ", ".join(f"v.{name}" for name in TIME_PART_NAMES)
@@ -87,6 +88,15 @@ def select_slice_views(
     return _keep_costly(slice_, views)
 
 
+def sample_slice_views(slice_: Slice, ref: FuncRef, *, most: int) -> tuple[Sequence[SliceView], int]:
+    """Returns the views of a slice in whose cells a function ran, and how many these are; of more than `most` those
+    first in the uniform order, some more than `most`. The slice is no fine one. Two statements.
+    """
+    where, params = where_views(slice_, ref=ref)
+    population = _count(f"SELECT COALESCE(sum(c.views), 0)::bigint {FROM_CELLS} WHERE {where}", params)
+    return _fetch_views(slice_, ref=ref, limit=None, below=bound_of_sample(most, population)), population
+
+
 def iter_slice_views(slice_: Slice, reading: Reading) -> Iterator[Sequence[SliceView]]:
     """Yields the same views page by page, all at once where the reading is bounded. One statement a page.
 
@@ -144,9 +154,17 @@ def where_views(slice_: Slice, *, ref: FuncRef | None = None) -> tuple[str, dict
 
 
 def _fetch_views(
-    slice_: Slice, *, ref: FuncRef | None = None, limit: int | None, after: ViewKey | None = None
+    slice_: Slice,
+    *,
+    ref: FuncRef | None = None,
+    limit: int | None,
+    after: ViewKey | None = None,
+    below: int | None = None,
 ) -> list[SliceView]:
     where, params = where_views(slice_, ref=ref)
+    if below is not None:
+        where += " AND fieldflame_sample_key(v.view_id) <= %(below)s"
+        params["below"] = below
     if after is not None:
         where += " AND (v.view_id, v.group_id) > (%(after_view)s::uuid, %(after_group)s::int)"
         params |= {"after_view": after[0], "after_group": after[1]}

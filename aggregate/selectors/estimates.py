@@ -20,7 +20,8 @@ from profcore.stats.summaries import KnownSums, Summary, summarise
 from profcore.stats.views import Measure, ViewSample
 
 PERCENTILE_SORT: Final = "p75_self_ms"
-TABLE_SORTS: Final = (*FUNCTION_SORTS, PERCENTILE_SORT)
+PER_VIEW_SORT: Final = "self_ms_per_view"
+TABLE_SORTS: Final = (*FUNCTION_SORTS, PERCENTILE_SORT, PER_VIEW_SORT)
 # A row's exact sum by each measure; the slice's own part of time that its share is a share of is beside it.
 SUMS_OF_ROW: Final[Mapping[Measure, Callable[[FunctionRow], int]]] = {
     "self": lambda row: row.self_us,
@@ -32,13 +33,17 @@ SUMS_OF_ROW: Final[Mapping[Measure, Callable[[FunctionRow], int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a slice's table. `group_by` is `function` or one of `GROUPINGS`, `sort` one of `TABLE_SORTS`."""
+    """What is asked of a slice's table. `group_by` is `function` or one of `GROUPINGS`, `sort` one of `TABLE_SORTS`.
+
+    `categories` and `search` narrow its rows, and no sum of the slice.
+    """
 
     group_by: str = "function"
     sort: str = "self_ms"
     limit: int = ALL
     categories: Sequence[str] = ()
     measure: Measure = "self"
+    search: str = ""
 
 
 def select_estimated(slice_: Slice, asked: Asked, reading: Reading | None = None) -> FunctionTable:
@@ -47,9 +52,19 @@ def select_estimated(slice_: Slice, asked: Asked, reading: Reading | None = None
     There are no estimates of single traces: parts of views are no sample of views. One statement more than the table
     takes. Raises `NoTotalsError` for totals of groups.
     """
+    if asked.sort == PER_VIEW_SORT:
+        return _select_by_view(slice_, replace(asked, sort="self_ms"), reading)
     by_percentile = asked.sort == PERCENTILE_SORT
     sort, limit = ("self_ms", ALL) if by_percentile else (asked.sort, asked.limit)
-    table = select_groups(slice_, asked.group_by, sort=sort, limit=limit, categories=asked.categories, reading=reading)
+    table = select_groups(
+        slice_,
+        asked.group_by,
+        sort=sort,
+        limit=limit,
+        categories=asked.categories,
+        search=asked.search,
+        reading=reading,
+    )
     if not slice_.traces:
         sample = table.sample or select_view_sample(
             slice_, most=settings.TABLE_STATISTICS_MAX_VIEWS, population=table.views
@@ -59,6 +74,16 @@ def select_estimated(slice_: Slice, asked: Asked, reading: Reading | None = None
             sample = sum_sample(sample, table.row_of, numbers, with_totals=asked.group_by == "function")
         table = _with_estimates(table, sample, numbers, asked.measure)
     return _sort_by_percentile(table, asked.limit) if by_percentile else table
+
+
+def _select_by_view(slice_: Slice, asked: Asked, reading: Reading | None) -> FunctionTable:
+    """Returns the table by self time a view: the order of self time, but where sample rates differ."""
+    table = select_estimated(slice_, asked, reading)
+    if table.summary is None or not table.summary.is_weighted:
+        return table
+    whole = select_estimated(slice_, replace(asked, limit=ALL), reading)
+    rows = sorted(whole.functions, key=lambda row: -(whole.self_ms_per_view(row) or 0.0))
+    return replace(whole, functions=rows[: asked.limit])
 
 
 def _with_estimates(

@@ -4,15 +4,16 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.code import Code, select_code
-from aggregate.selectors.functions import FunctionRow
+from aggregate.selectors.functions import FunctionRow, describe_row
 from aggregate.selectors.named_trees import merge_named
 from aggregate.selectors.reading import Reading
+from aggregate.selectors.shown_rows import show_rows
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.whole import Whole
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
@@ -64,7 +65,7 @@ def select_slice_export(
     and sites, and the usual sampling interval; a fine slice takes three more. Holds the merged tree in memory, and of
     the cells' trees `TREE_BATCH_NODES` nodes; read at once, all of them packed.
     """
-    code = select_code(slice_.project_id)
+    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
     whole, tree, rows = merge_named(slice_, code, reading)
     starts, ends = _bounds(slice_, whole)
     export = SliceExport(
@@ -84,6 +85,7 @@ def select_slice_export(
         browsers=[BROWSERS[code] for code in sorted(whole.browsers)],
         devices=[DEVICE_CLASSES[code] for code in sorted(whole.devices)],
         link=link,
+        display_rules=len(code.display),
     )
     return prune_export(export, settings.EXPORT_MAX_CALL_NODES) if is_pruned else export
 
@@ -105,25 +107,39 @@ def make_export_func(code: Code, row: FunctionRow) -> ExportFunc:
     if row.mapped is not None:
         place = row.mapped.original
         original = ExportOriginal(place.source, place.line, place.column, row.mapped.source_id)
+    row = describe_row(code, row)
     return ExportFunc(
         row.label,
         row.name,
         row.uri,
         row.line,
         row.column,
-        code.categorize(row.key, row.mapped),
+        row.category,
         original,
-        None if original is None else str(row.id),
+        None if original is None and not row.is_made else str(row.id),
+        row.shown.colour if row.shown else None,
+        row.is_made,
     )
 
 
-def make_export_funcs(project_id: int, keys: Sequence[FuncKey], releases: Sequence[str] = ()) -> Sequence[ExportFunc]:
-    """Returns funcs as exporters want them, in the order of their keys; these need not be stored.
+class NamedFuncs(NamedTuple):
+    """Funcs as exporters want them, which of them display rules fold, and how many such rules there are."""
 
-    Frames without any time are not: none of the fold's sums names them, but raw traces do. Labelled is what is one
-    function in all of the `releases` that the funcs are from. Three statements at most, and two more for labels.
+    funcs: Sequence[ExportFunc]
+    is_folded: Sequence[bool]
+    display_rules: int
+
+
+def make_export_funcs(
+    project_id: int, keys: Sequence[FuncKey], releases: Sequence[str] = (), *, as_stored: bool = False
+) -> NamedFuncs:
+    """Returns funcs as exporters want them, in the order of their keys.
+
+    The keys need not be stored. Frames without any time are not: none of the fold's sums names them, but raw traces do.
+    Labelled is what is one function in all of the `releases` that the funcs are from. Three statements at most, and two
+    more for labels.
     """
-    code = select_code(project_id)
+    code = select_code(project_id, as_stored=as_stored)
     rows = [FunctionRow(0, key.name, key.uri, key.line, key.column, 0, 0, 0, 0, 0, None) for key in keys]
     labels = code.labels
     if labels is not None and releases:
@@ -133,7 +149,9 @@ def make_export_funcs(project_id: int, keys: Sequence[FuncKey], releases: Sequen
             if func_id is not None and len({labels.id_of(release, func_id) for release in releases}) == 1:
                 label = labels.of(releases[0], func_id)
                 rows[at] = replace(rows[at], id=labels.id_of(releases[0], func_id), mapped=label)
-    return [make_export_func(code, row) for row in rows]
+    rows = show_rows(code, rows)
+    is_folded = [row.shown is not None and row.shown.is_folded for row in rows]
+    return NamedFuncs([make_export_func(code, row) for row in rows], is_folded, len(code.display))
 
 
 def select_ids(project_id: int, keys: Sequence[FuncKey]) -> list[int | None]:

@@ -13,6 +13,7 @@ from aggregate.selectors.labels import label_func, label_original, place_of
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.slices import DAY_OF_CELL, FROM_CELLS, Slice, where_rolled, where_slice
 from aggregate.writes import HOTSPOT_SUMS
+from profcore.display_rules import Shown
 from profcore.funcs import FuncKey
 from profcore.stats.summaries import FuncSummary, Summary
 from profcore.stats.views import ViewSample
@@ -22,7 +23,14 @@ from profcore.weights import TIME_PART_NAMES, TimeParts
 FUNCTION_SORTS: Final = {
     "self_ms": "t.self_us DESC, t.total_us DESC, t.func_id",
     "total_ms": "t.total_us DESC, t.self_us DESC, t.func_id",
+    "hidden_ms": "t.hidden_us DESC, t.self_us DESC, t.func_id",
     "views": "t.views DESC, t.self_us DESC, t.func_id",
+}
+SORTED_BY: Final = {
+    "self_ms": ("self_us", "total_us"),
+    "total_ms": ("total_us", "self_us"),
+    "hidden_ms": ("hidden_us", "self_us"),
+    "views": ("views", "self_us"),
 }
 SUM_PARTS: Final = ", ".join(f"COALESCE(sum({name}), 0)::bigint AS {name}" for name in TIME_PART_NAMES)
 
@@ -47,6 +55,7 @@ class FunctionRow:
     views: int | None
     category: str | None = None
     mapped: FuncLabel | None = None  # what a source map says of it
+    shown: Shown | None = None  # what the display rules make of it
     release: str | None = None  # the one that it is of, before it is summed up with others; None where not asked
 
     @property
@@ -55,8 +64,15 @@ class FunctionRow:
         return FuncKey(self.uri, self.line, self.column, self.name)
 
     @property
+    def is_made(self) -> bool:
+        """Tells whether a display rule made it of several functions."""
+        return self.shown is not None and self.shown.row_id is not None
+
+    @property
     def label(self) -> str:
         """What to call it."""
+        if self.shown is not None and self.shown.title is not None:
+            return self.shown.title
         if self.mapped is not None:
             return label_original(self.mapped.original)
         return label_func(self.name, self.uri, self.line, self.column)
@@ -64,6 +80,8 @@ class FunctionRow:
     @property
     def shown_name(self) -> str:
         """Its name, the original one where it is mapped; "" for an anonymous function."""
+        if self.shown is not None and self.shown.title is not None:
+            return self.shown.title
         return self.name if self.mapped is None else self.mapped.original.name or ""
 
     @property
@@ -73,6 +91,11 @@ class FunctionRow:
             original = self.mapped.original
             return place_of(original.source, original.line, original.column)
         return place_of(self.uri, self.line, self.column)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The whole paths it has: that of its script, and in the original."""
+        return (self.uri or "", self.mapped.original.source if self.mapped is not None else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +111,8 @@ class FunctionTable:
     sample: ViewSample | None = None  # of a fine slice: some of the views that were looked at, or all
     truncated_views: int = 0  # of `views`: recording ended before they did, so their sums are too low
     row_of: RowOf | None = None  # which funcs are summed up in which row, where a row is more than one func
+    display_rules: int = 0  # how many were applied
+    stored_count: int = 0  # how many functions there are without them
     # What a sample of the views says, where it was asked for: by the measure of `summary`, and by self; by row id.
     summary: Summary | None = None
     estimates: Mapping[int | str, FuncSummary] = field(default_factory=dict)
@@ -117,49 +142,72 @@ def select_functions(
     sort: str = "self_ms",
     limit: int,
     categories: Sequence[str] = (),
+    search: str = "",
     reading: Reading | None = None,
     code: Code | None = None,
 ) -> FunctionTable:
     """Returns a slice's sums and its funcs with JS or hidden time, as the wire has them. `sort` is a key of
     `FUNCTION_SORTS`; `aggregate.selectors.identities` sums up what is one function.
 
-    Three statements, of which one has sums and funcs of one moment; a fine slice takes more. `categories` keeps those
-    funcs alone, in the list and its count; the slice's sums stay. `reading` bounds a fine slice: by default, at once.
+    Three statements, of which one has sums and funcs of one moment; a fine slice takes more. `categories` and
+    `search` (`keep_rows`) keep some funcs alone, in the list and its count; the slice's sums stay. `reading` bounds a
+    fine slice: by default, at once.
     """
-    # A category is known when its func is: with one asked for, the database cannot cut the list.
-    cut = None if categories else limit
+    # Category and label are known when the func is: with these asked for, the database cannot cut the list.
+    cut = None if categories or search else limit
     if slice_.is_fine:
         table = _select_fine(slice_, sort, cut, reading or Reading.at_once())
     else:
         table = _select_cells(slice_, sort, cut)
-    rows = describe_rows(code or select_code(slice_.project_id), table.functions)
-    if not categories:
-        return replace(table, functions=rows)
-    kept = [row for row in rows if row.category in categories]
-    return replace(table, function_count=len(kept), functions=kept[:limit])
+    code = code or select_code(slice_.project_id, as_stored=slice_.as_stored)
+    rows = describe_rows(code, table.functions)
+    table = replace(table, functions=rows, display_rules=len(code.display), stored_count=table.function_count)
+    if cut is not None:
+        return table
+    kept = keep_rows(code, rows, categories, search)
+    return replace(table, function_count=len(kept), stored_count=len(kept), functions=kept[:limit])
+
+
+def keep_rows(code: Code, rows: Sequence[FunctionRow], categories: Sequence[str], search: str) -> Sequence[FunctionRow]:
+    """Returns the rows of some categories that have a text, whatever its case. Nothing asked for keeps all.
+
+    It is looked for in label, name, `file:line:column` and package; one with a slash in whole addresses too, as the
+    flame graph's search does: else a host's name would find all of its functions.
+    """
+    text = search.casefold()
+
+    def has_text(row: FunctionRow) -> bool:
+        texts = [row.label, row.name, row.place, code.package_of(row.key, row.mapped) or ""]
+        return any(text in each.casefold() for each in (*texts, *(row.addresses if "/" in text else ())))
+
+    return [row for row in rows if (not categories or row.category in categories) and (not text or has_text(row))]
 
 
 def select_parts(slice_: Slice, code: Code, *, reading: Reading | None = None) -> FunctionTable:
     """Returns a slice's sums and its funcs, each release's apart: what rows by identity or group are summed up from.
 
-    Their categories are not told: of many releases each func would be held against all rules many times.
+    Without source maps a func is the same in all releases, and they are not apart. Categories are not told: of many
+    releases each func would be held against all rules many times.
     One statement more than `select_functions`, while the labels are not remembered.
     """
+    by_release = code.labels is not None
     if slice_.is_fine:
-        table = _select_fine(slice_, "self_ms", None, reading or Reading.at_once(), by_release=True)
+        table = _select_fine(slice_, "self_ms", None, reading or Reading.at_once(), by_release=by_release)
     else:
-        table = _select_cells(slice_, "self_ms", None, by_release=True)
+        table = _select_cells(slice_, "self_ms", None, by_release=by_release)
     return replace(table, functions=label_rows(code, table.functions))
 
 
 def describe_rows(code: Code, rows: Sequence[FunctionRow]) -> list[FunctionRow]:
-    """Returns rows with what is known of them: their labels, where they are of one release, and their categories."""
-    return [categorize_row(code, row) for row in label_rows(code, rows)]
+    """Returns rows with what is known of them: their labels, where they are of one release, and the rest."""
+    return [describe_row(code, row) for row in label_rows(code, rows)]
 
 
-def categorize_row(code: Code, row: FunctionRow) -> FunctionRow:
-    """Returns a row with its category."""
-    return replace(row, category=code.categorize(row.key, row.mapped))
+def describe_row(code: Code, row: FunctionRow) -> FunctionRow:
+    """Returns a row with its category, and with what the display rules make of it."""
+    if row.is_made:
+        return row
+    return replace(row, category=code.categorize(row.key, row.mapped), shown=code.show(row.key, row.mapped))
 
 
 def label_rows(code: Code, rows: Sequence[FunctionRow]) -> Sequence[FunctionRow]:
@@ -172,9 +220,7 @@ def label_rows(code: Code, rows: Sequence[FunctionRow]) -> Sequence[FunctionRow]
 
 def sort_rows(rows: Sequence[FunctionRow], sort: str) -> list[FunctionRow]:
     """Returns rows in the order the database would give them."""
-    first, second = {"total_ms": ("total_us", "self_us"), "views": ("views", "self_us")}.get(
-        sort, ("self_us", "total_us")
-    )
+    first, second = SORTED_BY[sort]
     return sorted(
         rows, key=lambda row: (-(getattr(row, first) or 0), -getattr(row, second), isinstance(row.id, str), row.id)
     )
@@ -229,13 +275,13 @@ def _from_hotspots(slice_: Slice, *, by_release: bool) -> str:
     if rolled is None:
         return of_cells
     sums = ", ".join(f"h.{name}" for name in HOTSPOT_SUMS)
-    of_day, of_cell = ("d.release,", "p.release,") if by_release else ("", "")
+    of_day, of_cell = ("g.release,", "p.release,") if by_release else ("", "")
     if slice_.ranges:  # a few days, maybe of years: each by its key
-        days = f"""(SELECT DISTINCT p.group_id, {of_cell} {DAY_OF_CELL} AS day_at FROM picked p WHERE {rolled[1]}) AS d
-            JOIN aggregate_dayhotspot h ON h.project_id = %(project_id)s AND h.group_id = d.group_id
-                 AND h.day_at = d.day_at"""
+        days = f"""(SELECT DISTINCT p.group_id, {of_cell} {DAY_OF_CELL} AS day_at FROM picked p WHERE {rolled[1]}) AS g
+            JOIN aggregate_dayhotspot h ON h.project_id = %(project_id)s AND h.group_id = g.group_id
+                 AND h.day_at = g.day_at"""
     else:
-        days = f"""ingest_group d JOIN aggregate_dayhotspot h ON h.project_id = d.project_id AND h.group_id = d.id
+        days = f"""ingest_group g JOIN aggregate_dayhotspot h ON h.project_id = g.project_id AND h.group_id = g.id
             WHERE {rolled[0]}"""
     return f"""FROM (SELECT h.func_id, {of_day} {sums} FROM {days}
                      UNION ALL SELECT h.func_id, {of_cell} {sums} {of_cells} WHERE NOT ({rolled[1]})) AS h"""

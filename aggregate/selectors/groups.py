@@ -13,12 +13,14 @@ from aggregate.selectors.fine import is_raw
 from aggregate.selectors.functions import (
     FunctionRow,
     FunctionTable,
-    categorize_row,
+    describe_row,
+    keep_rows,
     select_functions,
     select_parts,
     sort_rows,
 )
 from aggregate.selectors.reading import Reading
+from aggregate.selectors.shown_rows import id_of_part, is_made_id, make_part_row, stored_id_of_part
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.whole import merge_slice
 from profcore.categories import NO_GROUP
@@ -56,6 +58,7 @@ def select_groups(
     sort: str = "self_ms",
     limit: int = ALL,
     categories: Sequence[str] = (),
+    search: str = "",
     reading: Reading | None = None,
 ) -> FunctionTable:
     """Returns a slice's sums and its rows: functions by their identity across releases, or groups of them.
@@ -63,21 +66,24 @@ def select_groups(
     `by` is `function` or one of `GROUPINGS`. Self and hidden are sums over a row's funcs. Total counts once a sample
     however many of them are on its stack, so it is taken from the merged call tree where several may be. `views` is the
     number of views that ran any of them, from the views' contributions; None in slices of traces or tags, and where
-    they are more than the reading may look at. Without source maps, functions are what `select_functions` gives.
+    they are more than the reading may look at. Without source maps, functions are what `select_functions` gives, but
+    for those that display rules show as one. Other groups are of the functions as they are stored. `categories` and
+    `search` keep funcs before they are summed up: a row has those alone.
     """
-    code = select_code(slice_.project_id)
-    if by == "function" and code.labels is None:
-        return select_functions(slice_, sort=sort, limit=limit, categories=categories, reading=reading, code=code)
+    code = select_code(slice_.project_id, as_stored=slice_.as_stored or by != "function")
+    if by == "function" and code.labels is None and not code.display.sums_up:
+        return select_functions(
+            slice_, sort=sort, limit=limit, categories=categories, search=search, reading=reading, code=code
+        )
     reading = reading or Reading.at_once()
-    if code.labels is None:
-        table = select_functions(slice_, limit=ALL, reading=reading, code=code)
-    else:
-        table = select_parts(slice_, code, reading=reading)
-    parts = [part for part in table.functions if not categories or categorize_row(code, part).category in categories]
+    table = select_parts(slice_, code, reading=reading)
+    parts = table.functions
+    if categories or search:
+        parts = keep_rows(code, [describe_row(code, part) for part in parts], categories, search)
     name_of = (lambda part: id_of_part(code, part)) if by == "function" else name_group(by, code)
     sums = _Sums(parts, [name_of(part) for part in parts])
     summed = [
-        _sum_row(members, empty_group(str(row_id), by) if by != "function" else None, row_id)
+        _sum_row(members, empty_group(str(row_id), by) if by != "function" else make_part_row(code, members), row_id)
         for row_id, members in sums.members.items()
     ]
     shared = None
@@ -89,15 +95,10 @@ def select_groups(
     counted = _count_once(slice_, sums, shared, table.views, reading)
     shown = sort_rows([counted.apply(row, members) for row, members in summed], sort)[:limit]
     if by == "function":
-        shown = [categorize_row(code, row) for row in shown]
+        shown = [describe_row(code, row) for row in shown]
+        stored = len({stored_id_of_part(code, part) for part in parts}) if code.display else len(sums.members)
+        table = replace(table, display_rules=len(code.display), stored_count=stored)
     return replace(table, function_count=len(sums.members), functions=shown, row_of=sums.row_of)
-
-
-def id_of_part(code: Code, part: FunctionRow) -> RowId:
-    """Returns the id of the row that a release's func belongs to."""
-    if code.labels is None or part.release is None:
-        return part.id
-    return code.labels.id_of(part.release, int(part.id))
 
 
 class _Sums:
@@ -112,7 +113,10 @@ class _Sums:
         self.row_of = RowOf.of_pairs(pairs)
 
     def shared(self, rows: Iterable[RowId]) -> dict[RowId, Collection[str]]:
-        """Returns which of some rows have several funcs in one release, and those releases: totals may overlap."""
+        """Returns which of some rows have several funcs in one release, and those releases: totals may overlap.
+
+        Of funcs that are the same in all releases the release is "".
+        """
         found: dict[RowId, Collection[str]] = {}
         for row_id in rows:
             members = self.members[row_id]
@@ -169,6 +173,9 @@ def _sum_row(
     Of funcs that an override made one, those go first that it was made of.
     """
 
+    if group is None and len(members) == 1 and members[0].id == row_id and members[0].release is None:
+        return members[0], members  # as most are, of thousands
+
     def rank(member: FunctionRow) -> tuple[bool, int, int, str]:
         own = member.mapped.identity if member.mapped else member.id
         return own == row_id, int(member.id), member.self_us, member.release or ""
@@ -191,26 +198,39 @@ def _count_once(slice_: Slice, sums: _Sums, shared: Shared | None, views: int, r
 
     Where no view ran two funcs of a shared row, as with a build for old browsers beside one for new ones, its total is
     a sum; else it comes from the call trees of those releases. While somebody waits for more than `COPIES_MAX_VIEWS`
-    views, it is a sum even so, unless no cell has two of them, and its views are not told.
+    views, the total of copies is a sum even so, and views are not told, unless no cell has two of them. Functions that
+    a display rule shows as one do call each other: their total is never a sum.
     """
     if shared is not None and not shared:
         return _Counted({}, {}, {}, {})
     if shared is not None and reading.max_views is not None and views > settings.COPIES_MAX_VIEWS:
-        return _Counted({}, {}, shared if slice_.is_fine else _meeting_in_cells(slice_, sums, shared), None)
+        made = {row_id: several for row_id, several in shared.items() if is_made_id(row_id)}
+        copies = {row_id: several for row_id, several in shared.items() if row_id not in made}
+        if not slice_.is_fine and copies:
+            copies = dict(_meeting_in_cells(slice_, sums, copies))
+        return _Counted(made, _read_totals(slice_, sums, made, reading) if made else {}, copies | made, None)
     looked = _look_at_views(slice_, views, sums.row_of, shared, reading)
     overlapping = shared
     if shared is not None and looked is not None:
         overlapping = {row_id: several for row_id, several in shared.items() if row_id in looked.overlapping}
+    totals = _read_totals(slice_, sums, overlapping, reading)
+    return _Counted(overlapping, totals, shared, looked.views if looked else None)
+
+
+def _read_totals(slice_: Slice, sums: _Sums, wanted: Shared | None, reading: Reading) -> dict[RowId, tuple[int, int]]:
+    """Returns (µs, samples) of some rows in the releases wanted of them, or of all, from call trees."""
     totals: dict[RowId, tuple[int, int]] = {}
-    for each, wanted in _trees_to_read(slice_, sums, overlapping):
-        for row_id, (us, samples) in _total_by_row(each, sums.row_of, wanted, reading).items():
+    for each, rows in _trees_to_read(slice_, sums, wanted):
+        for row_id, (us, samples) in _total_by_row(each, sums.row_of, rows, reading).items():
             known = totals.get(row_id, (0, 0))
             totals[row_id] = known[0] + us, known[1] + samples
-    return _Counted(overlapping, totals, shared, looked.views if looked else None)
+    return totals
 
 
 def _trees_to_read(slice_: Slice, sums: _Sums, wanted: Shared | None) -> list[tuple[Slice, set[RowId] | None]]:
     """Returns the slices whose call trees tell totals, with the rows of which each does; None for all rows."""
+    if wanted is not None and any("" in several for several in wanted.values()):
+        return [(slice_, set(wanted))]
     if wanted is not None:
         names = sorted({release for several in wanted.values() for release in several})
         return [
@@ -284,7 +304,7 @@ def _look_at_views(slice_: Slice, views: int, row_of: RowOf, shared: Shared | No
             ran: set[RowId] = set()
             for func_id in view.contribution.funcs_run():
                 row_id = row_of.of(view.release, func_id)
-                if row_id is None or (shared is not None and view.release not in shared.get(row_id, ())):
+                if row_id is None or (shared is not None and not {"", view.release} & set(shared.get(row_id, ()))):
                     continue
                 if row_id in ran:
                     overlapping.add(row_id)

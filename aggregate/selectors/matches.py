@@ -1,7 +1,7 @@
 """Functions that a new release seems to have moved or renamed: offered as matches, never taken for one unasked."""
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from aggregate.selectors.code import RowId, select_code
@@ -30,15 +30,25 @@ def select_matches(base: Slice, head: Slice) -> Sequence[FuncMatch]:
     """
     if select_code(base.project_id).labels is None:
         return []
-    sides = [{row.id: row for row in select_groups(each).functions if row.mapped} for each in (base, head)]
+    sides = [
+        {row.id: row for row in select_groups(replace(each, as_stored=True)).functions if row.mapped}
+        for each in (base, head)
+    ]
     gone = {row_id: row for row_id, row in sides[0].items() if row_id not in sides[1]}
     came = {row_id: row for row_id, row in sides[1].items() if row_id not in sides[0]}
+    matches = match_rows(gone, came)
+    return sorted(matches, key=lambda match: -(match.gone.self_us + match.came.self_us))[:MAX_MATCHES]
+
+
+def match_rows(gone: Mapping[RowId, FunctionRow], came: Mapping[RowId, FunctionRow]) -> list[FuncMatch]:
+    """Returns the matches among functions that are gone and that came, each by its id; unmapped ones have none."""
+    gone, came = dict(gone), dict(came)
     matches: list[FuncMatch] = []
     reasons: tuple[tuple[Reason, Callable[[FunctionRow], Hashable | None]], ...] = (("body", _body), ("name", _name))
     for reason, key_of in reasons:
         for old, new in _pair(gone, came, key_of):
             matches.append(FuncMatch(gone.pop(old), came.pop(new), reason))
-    return sorted(matches, key=lambda match: -(match.gone.self_us + match.came.self_us))[:MAX_MATCHES]
+    return matches
 
 
 def _body(row: FunctionRow) -> Hashable | None:

@@ -7,11 +7,12 @@ from django.db import connection
 
 from aggregate.selectors.code import Code, RowId
 from aggregate.selectors.functions import FunctionRow, label_rows
-from aggregate.selectors.groups import id_of_part
 from aggregate.selectors.reading import Reading
+from aggregate.selectors.shown_rows import id_of_part, is_made_id, make_part_row
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.whole import Whole, merge_slice
 from profcore.calltree import CallTree, CallTreeBuilder
+from profcore.display_rules import show_stacks
 
 
 def select_rows(project_id: int, func_ids: Sequence[int]) -> list[FunctionRow]:
@@ -28,12 +29,15 @@ def select_rows(project_id: int, func_ids: Sequence[int]) -> list[FunctionRow]:
 def merge_named(slice_: Slice, code: Code, reading: Reading | None = None) -> tuple[Whole, CallTree, list[FunctionRow]]:
     """Returns a slice's sums, its merged call tree, and the functions that its `func` indexes, without categories.
 
-    Equal call paths of equal functions are one. Where a func is not one function in all releases of the slice, its tree
-    is merged release by release; then `merge_slice` has been there twice.
+    Equal call paths of equal functions are one, functions that a display rule shows as one among them; and of what it
+    folds, calls in a row are one node. Where a func is not one function in all releases of the slice, its tree is
+    merged release by release; then `merge_slice` has been there twice.
     """
     whole = merge_slice(slice_, reading)
     func_ids = sorted(set(whole.tree.func))
     rows = select_rows(slice_.project_id, func_ids)
+    if code.labels is None and code.display.sums_up:
+        return whole, *_join([(whole.tree, rows)], code)
     if code.labels is None:
         index_of = {int(row.id): index for index, row in enumerate(rows)}
         tree = whole.tree
@@ -56,6 +60,7 @@ def _join(trees: Sequence[tuple[CallTree, Sequence[FunctionRow]]], code: Code) -
     """Returns one tree over functions, of trees over funcs with the rows of these."""
     index: dict[RowId, int] = {}
     shown: list[FunctionRow] = []
+    made: dict[int, list[FunctionRow]] = {}  # what display rules show as one, by number
     builder = CallTreeBuilder()
     for tree, parts in trees:
         used = set(tree.func)
@@ -65,9 +70,29 @@ def _join(trees: Sequence[tuple[CallTree, Sequence[FunctionRow]]], code: Code) -
                 continue
             row_id = id_of_part(code, part)
             number = number_of[int(part.id)] = index.setdefault(row_id, len(shown))
+            if is_made_id(row_id):
+                made.setdefault(number, []).append(part)
             if number == len(shown):
                 shown.append(replace(part, id=row_id, release=None))
             elif isinstance(part.id, int) and part.mapped is not None:  # the newest func is the one to show
                 shown[number] = replace(part, id=row_id, release=None)
         builder.add_tree(tree, number_of)
-    return builder.tree, shown
+    for number, parts in made.items():
+        if (made_row := make_part_row(code, parts)) is not None:
+            shown[number] = made_row
+    return _fold_runs(builder.tree, shown), shown
+
+
+def _fold_runs(tree: CallTree, rows: Sequence[FunctionRow]) -> CallTree:
+    """Returns a tree in which calls in a row of one folded function are one node, with the sums of all of them."""
+    is_folded = [row.shown is not None and row.shown.is_folded for row in rows]
+    if not any(is_folded):
+        return tree
+    prefix, func, places = show_stacks(tree.prefix, tree.func, range(len(rows)), is_folded)
+    sums = []
+    for column in (tree.self_us, tree.self_samples, tree.hidden_us):
+        own = [0] * len(func)
+        for place, value in zip(places, column, strict=True):
+            own[place] += value
+        sums.append(own)
+    return CallTree(prefix, func, *sums)

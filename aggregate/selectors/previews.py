@@ -8,7 +8,8 @@ from typing import Final
 from django.db import connection
 
 from aggregate.selectors.code import Code, select_code
-from aggregate.selectors.functions import FunctionRow, label_rows
+from aggregate.selectors.functions import FunctionRow, label_rows, select_parts
+from aggregate.selectors.slices import Slice
 from profcore.code_rules import CodeRules
 
 # The newest funcs of a project, which stand for all: each is held against all rules twice, some 50 µs.
@@ -52,6 +53,49 @@ def preview_code(project_id: int, rules: CodeRules) -> CodePreview:
         if was != will:
             moved.append(MovedFunc(row, {kind: (was[kind], will[kind]) for kind in KINDS if was[kind] != will[kind]}))
     return CodePreview(len(rows), before, after, len(moved), moved[:MAX_MOVED])
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What goes from one category to another: how many funcs, and their self time in JS."""
+
+    before: str | None
+    after: str | None
+    func_count: int
+    js_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryMoves:
+    """Which JS time of a slice rules would give another category; `js_us` is all of it. Most time first."""
+
+    func_count: int
+    js_us: int
+    moves: Sequence[Move]
+
+    @property
+    def moved_us(self) -> int:
+        """The JS time that moves."""
+        return sum(move.js_us for move in self.moves)
+
+
+def preview_moves(slice_: Slice, rules: CodeRules) -> CategoryMoves:
+    """Returns how much of a slice's JS time rules would move from which category to which. Nothing is stored.
+
+    Of all its funcs, each release's apart: some 50 µs each. Six statements at most.
+    """
+    now = select_code(slice_.project_id)
+    then = Code(slice_.project_id, now.origins, rules, now.version, now.labels)
+    counts: Counter[tuple[str | None, str | None]] = Counter()
+    times: Counter[tuple[str | None, str | None]] = Counter()
+    rows = select_parts(slice_, now).functions
+    for row in rows:
+        pair = now.categorize(row.key, row.mapped), then.categorize(row.key, row.mapped)
+        if pair[0] != pair[1]:
+            counts[pair] += 1
+            times[pair] += row.self_us
+    moves = [Move(*pair, counts[pair], js_us) for pair, js_us in times.most_common()]
+    return CategoryMoves(len(rows), sum(row.self_us for row in rows), moves)
 
 
 def _tell(code: Code, row: FunctionRow) -> dict[str, str | None]:

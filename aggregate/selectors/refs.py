@@ -35,7 +35,7 @@ def find_ref(project_id: int, func: RowId, code: Code | None = None) -> FuncRef:
     own = (func,) if isinstance(func, int) else ()
     if code.labels is None:
         return FuncRef(func, own)
-    releases = _select_releases(project_id)
+    releases = list_releases(project_id)
     row_id = _row_of(code.labels, func, releases) if isinstance(func, int) else func
     funcs = sorted({*own, *code.labels.funcs_of(str(row_id))})
     everywhere = [(release, each) for release in releases for each in funcs]
@@ -51,7 +51,7 @@ def _row_of(labels: Labels, func: int, releases: list[str]) -> RowId:
     return labels.id_of((labelled or releases or [""])[0], func)
 
 
-def _select_releases(project_id: int) -> list[str]:
+def list_releases(project_id: int) -> list[str]:
     """Returns a project's releases, the newest first."""
     with connection.cursor() as cursor:
         cursor.execute(

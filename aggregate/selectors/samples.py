@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 from heapq import heappush, heapreplace
 from typing import Any, Final
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
@@ -40,6 +41,22 @@ FROM c JOIN aggregate_view v ON v.project_id = %(project_id)s AND v.cell_id = c.
 ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id LIMIT %(most)s
 """
 
+# The same for each value of a dimension, up to a bound of its own.
+SAMPLED_BY: Final = f"""
+WITH c AS MATERIALIZED (
+    SELECT c.project_id, c.id, c.device_class, c.bucket_at, c.views, g.release, ({{value}})::text AS value
+    {FROM_CELLS} WHERE {{where}}),
+oldest AS (SELECT DISTINCT ON (c.value) c.value, c.id FROM c WHERE c.views > 0 ORDER BY c.value, c.bucket_at, c.id),
+w AS MATERIALIZED (
+    SELECT w.value, w.below, EXISTS (SELECT FROM aggregate_view o
+           WHERE o.project_id = %(project_id)s AND o.cell_id = oldest.id) AS is_complete
+    FROM unnest(%(values)s::text[], %(below)s::bigint[]) AS w (value, below) JOIN oldest USING (value))
+SELECT c.value, w.is_complete, v.contribution, {FACTS}
+FROM w JOIN c USING (value) JOIN aggregate_view v ON v.project_id = %(project_id)s AND v.cell_id = c.id
+     AND fieldflame_sample_key(v.view_id) <= w.below
+ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id
+"""
+
 
 def select_view_sample(slice_: Slice, *, most: int | None = None, population: int | None = None) -> ViewSample:
     """Returns the views of a slice as a sample: all of them up to `most`, else those first in the uniform order.
@@ -51,19 +68,59 @@ def select_view_sample(slice_: Slice, *, most: int | None = None, population: in
     population, rows = select_sampled(slice_, f"v.contribution, {FACTS}", most=most, population=population)
     blobs = tuple(bytes(row[0]) for row in rows)
     is_small = sum(map(len, blobs)) <= settings.DECODED_SAMPLE_MAX_BYTES
-    lengths, columns = _decode(blobs) if is_small else _decode.__wrapped__(blobs)
+    lengths, columns = _remember_decoded(blobs) if is_small else _decode(blobs)
     sample = sample_of_columns(lengths, columns, _facts_of(rows), max(population, len(rows)))
     is_complete = len(rows) >= min(population, most) and (not rows or rows[0][-1])
     return replace(sample, is_complete=is_complete)
 
 
-@lru_cache(maxsize=settings.DECODED_SAMPLES_KEPT)
+def select_sampled_views(slice_: Slice, *, most: int, population: int) -> list[tuple[UUID, int]]:
+    """Returns (view id, group id) of the same views, without what statistics need of them."""
+    _, rows = select_sampled(slice_, "v.view_id, v.group_id", most=most, population=population)
+    return [(row[0], row[1]) for row in rows]
+
+
+def select_samples_by(
+    slice_: Slice, column: str, populations: Mapping[str, int], *, most: int
+) -> dict[str, ViewSample]:
+    """Returns a sample of at most `most` views for each value of a column of cells `c` or groups `g`, by value.
+
+    `populations` has the values wanted, as text, and how many views each has. One statement.
+    """
+    where, params = where_slice(slice_)
+    below = [bound_of_sample(most, population) for population in populations.values()]
+    found: dict[str, list[tuple[Any, ...]]] = {value: [] for value in populations}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            SAMPLED_BY.format(where=where, value=column), {**params, "values": list(populations), "below": below}
+        )
+        for value, *row in cursor:
+            if len(found[value]) < most:
+                found[value].append(tuple(row))
+    return {
+        value: _sample_rows([row[1:] for row in rows], populations[value], most, not rows or rows[0][0])
+        for value, rows in found.items()
+    }
+
+
+def _sample_rows(
+    rows: Sequence[tuple[Any, ...]], population: int, most: int, has_oldest: bool
+) -> ViewSample:  # Any: rows as the driver types them
+    lengths, columns = _decode(tuple(bytes(row[0]) for row in rows))
+    sample = sample_of_columns(lengths, columns, _facts_of(rows), max(population, len(rows)))
+    return replace(sample, is_complete=len(rows) >= min(population, most) and has_oldest)
+
+
 def _decode(blobs: tuple[bytes, ...]) -> tuple[IntColumn, tuple[IntColumn, ...]]:
-    """Decodes a sample's contributions; those decoded last are remembered by their bytes, and so never out of date."""
+    """Decodes a sample's contributions, to be read only."""
     lengths, columns = decode_contributions(blobs, column_count=4)
     for column in (lengths, *columns):
         column.flags.writeable = False
     return lengths, tuple(columns)
+
+
+# Samples decoded last are remembered by their bytes, and so are never out of date.
+_remember_decoded: Final = lru_cache(maxsize=settings.DECODED_SAMPLES_KEPT)(_decode)
 
 
 def select_marker_sample(slice_: Slice, *, most: int | None = None) -> ViewSample:

@@ -40,15 +40,20 @@ def resolve_sides(common: Slice, base: SliceQuery, head: SliceQuery) -> tuple[Sl
     return _resolve(common, BASE, base), _resolve(common, HEAD, head)
 
 
-def query_of_sides(common: Slice, base: Slice, head: Slice) -> str:
-    """Returns both sides as query parameters, which resolve to them again."""
+def pairs_of_sides(common: Slice, base: Slice, head: Slice) -> list[tuple[str, str]]:
+    """Returns what each side has of its own as query parameters; with the common slice's they resolve to both again."""
     shared = common.params()
-    pairs = [
+    return [
         (f"{side}_{field}", value)
         for side, slice_ in ((BASE, base), (HEAD, head))
         for field, value in slice_.params()
         if field in SLICE_FIELDS and (field, value) not in shared
     ]
+
+
+def query_of_sides(common: Slice, base: Slice, head: Slice) -> str:
+    """Returns both sides as query parameters, which resolve to them again."""
+    pairs = pairs_of_sides(common, base, head)
     return "&".join(part for part in (urlencode(pairs, safe="/:"), common.query()) if part)
 
 

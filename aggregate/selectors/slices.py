@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import connection
 
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.display_rules import SHOWN_ID
 from profcore.identity import MAPPED_ID
 
 MAX_VALUES: Final = 100  # of one field; a URL of that many releases is near what proxies let through
@@ -52,11 +53,15 @@ class SliceQuery:
     trace: Sequence[str] = ()
     tag: Sequence[str] = ()
     func_over: Sequence[str] = ()
+    display: Sequence[str] = ()
 
 
 SLICE_FIELDS: Final = ("release", "page", "from", "to", "device", "browser")
 # What is finer than a cell: answered from views' contributions or raw traces.
 FINE_FIELDS: Final = ("view", "trace", "tag", "func_over")
+# How what a slice holds is shown: no filter, but it goes wherever a slice goes. `none`: without the display rules.
+DISPLAY: Final = "display"
+AS_STORED: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,8 @@ class Slice:
 
     The rest is finer than cells: a view or trace must be one of `views` or `traces`, a trace carry all `tags`
     (key, value), and in a view each function of `func_over` (its id, µs) have a total above that.
+
+    `as_stored` asks for functions as they are stored, without the project's display rules.
     """
 
     project_id: int
@@ -80,6 +87,7 @@ class Slice:
     traces: tuple[UUID, ...] = ()
     tags: tuple[tuple[str, str], ...] = ()
     func_over: tuple[tuple[int | str, int], ...] = ()
+    as_stored: bool = False
 
     @property
     def is_fine(self) -> bool:
@@ -113,7 +121,8 @@ class Slice:
         pairs += [("browser", browser) for browser in self.browsers]
         pairs += [("view", str(view)) for view in self.views] + [("trace", str(trace)) for trace in self.traces]
         pairs += [("tag", f"{key}:{value}") for key, value in self.tags]
-        return pairs + [("func_over", f"{func}:{us / 1000:.15g}") for func, us in self.func_over]
+        pairs += [("func_over", f"{func}:{us / 1000:.15g}") for func, us in self.func_over]
+        return pairs + ([(DISPLAY, AS_STORED)] if self.as_stored else [])
 
     def query(self) -> str:
         """Returns `params` as a query string, "" for everything."""
@@ -141,6 +150,7 @@ def resolve_slice(project_id: int, query: SliceQuery) -> Slice:
         traces=_read_uuids("trace", query.trace),
         tags=_read_tags(query.tag),
         func_over=_read_func_over(query.func_over),
+        as_stored=bool(_read_words(DISPLAY, query.display, (AS_STORED,))),
     )
 
 
@@ -171,7 +181,7 @@ def _read_func_over(values: Sequence[str]) -> tuple[tuple[int | str, int], ...]:
 
 def read_func_id(text: str) -> int | str | None:
     """Returns the id of a function as tables have it, None for a text that is none."""
-    if MAPPED_ID.fullmatch(text):
+    if MAPPED_ID.fullmatch(text) or SHOWN_ID.fullmatch(text):
         return text
     return int(text) if FUNC_ID.fullmatch(text) and int(text) <= MAX_FUNC_ID else None
 
@@ -276,7 +286,7 @@ def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as a
 
 
 def where_rolled(slice_: Slice) -> tuple[str, str] | None:
-    """Returns the conditions on the roll-up's groups `d`, and on cells `p` that it stands for.
+    """Returns the conditions on the roll-up's groups `g`, and on cells `p` that it stands for.
 
     None where cells must tell: it holds all device classes and browsers of a group's day together. It stands for the
     rolled cells of days that lie whole in the slice; the first condition knows no time. The parameters are those of
@@ -284,7 +294,7 @@ def where_rolled(slice_: Slice) -> tuple[str, str] | None:
     """
     if slice_.devices or slice_.browsers:
         return None
-    where = _conditions(replace(slice_, ranges=()), "d", "")[0].replace("g.", "d.")
+    where, _ = _conditions(replace(slice_, ranges=()), "g", "")
     if not slice_.ranges:
         return where, "p.is_rolled"
     return where, f"p.is_rolled AND {_is_whole(DAY_OF_CELL)}"

@@ -7,8 +7,9 @@ from django.db import connection
 
 from aggregate.selectors.code import Code, RowId, select_code
 from aggregate.selectors.functions import FunctionRow, label_rows, load_keys
-from aggregate.selectors.groups import empty_group, id_of_part, name_group
+from aggregate.selectors.groups import empty_group, name_group
 from aggregate.selectors.samples import select_marker_sample, select_view_sample
+from aggregate.selectors.shown_rows import id_of_part, make_part_row
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.funcs import FuncKey
 from profcore.identity import identity_of, without_hash
@@ -61,6 +62,7 @@ class SliceComparison:
 
     comparison: Comparison
     funcs: Sequence[FunctionRow]
+    display_rules: int = 0
 
 
 def compare_slices(
@@ -69,13 +71,14 @@ def compare_slices(
     """Compares two slices of one project by identity across releases (`profcore.identity`), or by group of funcs.
 
     `group_by` is `function` or one of `GROUPINGS`; files are told apart without the content hash in their names.
+    Where the sides name device classes and have none in common, these are what is compared, and no stratum.
     Raises `NoTotalsError` for totals of groups.
     """
-    code = select_code(base.project_id)
+    code = select_code(base.project_id, as_stored=base.as_stored or group_by != "function")
     samples = [select_view_sample(slice_) for slice_ in (base, head)]
     split = [_split(sample, code) for sample in samples]
     keys = load_keys(base.project_id, sorted({func_id for _, pairs in split for _, func_id in pairs}))
-    identify = _identify_func(keys) if group_by == "function" else _identify_group(group_by, code)
+    identify = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, code)
     index: dict[Hashable, int] = {}
     shown: list[FunctionRow] = []
     grouped = []
@@ -93,7 +96,9 @@ def compare_slices(
                 shown.append(row)
             numbers.append(index[identity])
         grouped.append(group_funcs(sample, numbers, known_totals_alone=group_by == "function"))
-    return SliceComparison(compare(grouped[1], grouped[0], measure=measure), shown)
+    by_device = not (base.devices and head.devices) or bool(set(base.devices) & set(head.devices))
+    found = compare(grouped[1], grouped[0], measure=measure, by_device=by_device)
+    return SliceComparison(found, shown, len(code.display))
 
 
 def _split(sample: ViewSample, code: Code) -> tuple[ViewSample, list[tuple[str, int]]]:
@@ -106,11 +111,13 @@ def _split(sample: ViewSample, code: Code) -> tuple[ViewSample, list[tuple[str, 
 Identify = Callable[[FunctionRow, RowId], tuple[Hashable, FunctionRow]]
 
 
-def _identify_func(keys: Mapping[int, FuncKey]) -> Identify:
+def _identify_func(keys: Mapping[int, FuncKey], code: Code) -> Identify:
     def identify(part: FunctionRow, row_id: RowId) -> tuple[Hashable, FunctionRow]:
         """Returns what a func is known by, and how to show it: an unmapped one by what its row's own func is."""
         key = keys.get(row_id) if isinstance(row_id, int) else None
-        return identity_of(key) if key else row_id, replace(part, id=row_id, release=None)
+        made = make_part_row(code, [part])
+        row = made or replace(part, id=row_id, release=None, shown=code.show(part.key, part.mapped))
+        return identity_of(key) if key else row_id, row
 
     return identify
 

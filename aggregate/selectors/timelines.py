@@ -1,7 +1,7 @@
 """Single views on their clocks, for exporters: from the raw traces, sample by sample."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Final
@@ -10,14 +10,15 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.exports import make_export_funcs
+from aggregate.selectors.exports import NamedFuncs, make_export_funcs
 from aggregate.selectors.slices import Slice, SliceError, where_receipts
 from ingest.bodies import expand
 from ingest.limits import envelope_limits
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.display_rules import show_stacks
 from profcore.formats.marks import read_marks
-from profcore.formats.slice import TimelineExport
-from profcore.formats.timeline import ViewTimeline, ViewTrace, build_timeline
+from profcore.formats.slice import ExportFunc, TimelineExport
+from profcore.formats.timeline import NO_STACK, ViewTimeline, ViewTrace, build_timeline
 from profcore.funcs import FuncTable, clean_url
 from profcore.wire import decode_envelope
 
@@ -56,14 +57,42 @@ def select_timeline_export(
         groups.setdefault((trace.view_id, trace.group_id), []).append(trace)
     views = [_build_view(traces, bodies, funcs) for traces in groups.values()]
     views.sort(key=lambda view: (view.started_at_ms, view.view_id, view.page, view.release))
+    releases = sorted({view.release for view in views})
+    named = make_export_funcs(slice_.project_id, funcs.keys, releases, as_stored=slice_.as_stored)
+    shown, views = _show_views(named, views)
     return TimelineExport(
         project,
         slice_.query(),
-        make_export_funcs(slice_.project_id, funcs.keys, sorted({view.release for view in views})),
+        shown,
         views,
         link=link,
         engine_leaves=engine_leaves,
+        display_rules=named.display_rules,
     )
+
+
+def _show_views(named: NamedFuncs, views: Sequence[ViewTimeline]) -> tuple[Sequence[ExportFunc], list[ViewTimeline]]:
+    """Returns funcs and views with what display rules show as one made one, in every stack."""
+    funcs = named.funcs
+    if not any(func.is_made for func in funcs):
+        return funcs, list(views)
+    index: dict[str | int | None, int] = {}
+    number_of = [index.setdefault(func.identity if func.is_made else at, len(index)) for at, func in enumerate(funcs)]
+    first = {number: at for at, number in reversed(list(enumerate(number_of)))}
+    shown = [funcs[first[number]] for number in range(len(index))]
+    folded = [named.is_folded[first[number]] for number in range(len(index))]
+    return shown, [_show_view(view, number_of, folded) for view in views]
+
+
+def _show_view(view: ViewTimeline, number_of: Sequence[int], is_folded: Sequence[bool]) -> ViewTimeline:
+    prefix, func, places = show_stacks(view.prefix, view.func, number_of, is_folded)
+    places.append(NO_STACK)  # at -1
+    samples = replace(
+        view.samples,
+        stack=[places[stack] for stack in view.samples.stack],
+        hidden_stack=[places[stack] for stack in view.samples.hidden_stack],
+    )
+    return replace(view, prefix=prefix, func=func, samples=samples)
 
 
 def fingerprint_timeline(slice_: Slice) -> str:

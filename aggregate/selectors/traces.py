@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -11,10 +11,10 @@ from django.db import connection
 
 from aggregate.selectors.code import RowId
 from aggregate.selectors.contributions import SliceView, select_slice_views
-from aggregate.selectors.fine import select_seen_views
+from aggregate.selectors.fine import SeenViews, select_seen_views
 from aggregate.selectors.raw import expand_stored, load_raw_bodies, split_traces
 from aggregate.selectors.reading import Reading
-from aggregate.selectors.refs import find_ref
+from aggregate.selectors.refs import FuncRef, find_ref
 from aggregate.selectors.slices import Slice, where_receipts
 from profcore.sampling import sample_key
 from profcore.tags import has_tags
@@ -91,6 +91,9 @@ class TracePage:
 
     traces: Sequence[TraceRow]
     after: tuple[UUID, int] | None
+
+
+TracesOf = dict[tuple[UUID, str, str], list[TraceRow]]  # by view, release and page
 
 
 def select_traces(slice_: Slice, *, limit: int, after: tuple[UUID, int] | None = None) -> Sequence[TraceRow]:
@@ -187,9 +190,15 @@ def select_views(slice_: Slice, *, func_id: RowId | None, order: ViewOrder, limi
     uniform order of samples: the same ones every time. Two statements; of `trace` and `tag`, whose views are summed
     from those traces alone, four more.
     """
-    rows = []
     ref = None if func_id is None else find_ref(slice_.project_id, func_id)
-    seen = select_seen_views(slice_, ref=ref)
+    return pick_views(slice_, select_seen_views(slice_, ref=ref), ref, (order,), limit)[0]
+
+
+def pick_views(
+    slice_: Slice, seen: SeenViews, ref: FuncRef | None, orders: Sequence[ViewOrder], limit: int
+) -> Sequence[ViewTable]:
+    """Returns the same in several orders, of views that were read already. One statement."""
+    rows = []
     for view in seen.views:
         if ref is None:
             rows.append(ViewRow(view, view.time.js_us, view.time.js_us, view.time.hidden_us, ()))
@@ -202,23 +211,23 @@ def select_views(slice_: Slice, *, func_id: RowId | None, order: ViewOrder, limi
     ordered = sorted(row.self_us for row in rows)
     middle = len(ordered) // 2
     median = (ordered[middle] + ordered[-middle - 1]) / 2 if ordered else None
-    picked = sorted(rows, key=lambda row: _rank(row, order, median or 0.0))[:limit]
-    traces = select_traces_of(slice_.project_id, [row.view.view_id for row in picked])
-    views = [
-        ViewRow(
-            row.view,
-            row.self_us,
-            row.total_us,
-            row.hidden_us,
-            [
-                trace
-                for trace in traces.get((row.view.view_id, row.view.release, row.view.page), ())
-                if seen.seqs is None or trace.seq in seen.seqs[row.view.view_id, row.view.group_id]
-            ],
-        )
-        for row in picked
+    picked = [sorted(rows, key=lambda row: _rank(row, order, median or 0.0))[:limit] for order in orders]
+    traces = select_traces_of(slice_.project_id, [row.view.view_id for some in picked for row in some])
+    truncated = sum(row.view.is_truncated for row in rows)
+    return [
+        ViewTable(len(rows), truncated, median, [_with_traces(row, traces, seen) for row in some], seen.source)
+        for some in picked
     ]
-    return ViewTable(len(rows), sum(row.view.is_truncated for row in rows), median, views, seen.source)
+
+
+def _with_traces(row: ViewRow, traces: TracesOf, seen: SeenViews) -> ViewRow:
+    """Returns a view with its traces, those that were looked at."""
+    own = [
+        trace
+        for trace in traces.get((row.view.view_id, row.view.release, row.view.page), ())
+        if seen.seqs is None or trace.seq in seen.seqs[row.view.view_id, row.view.group_id]
+    ]
+    return replace(row, traces=own)
 
 
 def _rank(row: ViewRow, order: ViewOrder, median_us: float) -> tuple[float, int]:
@@ -228,9 +237,9 @@ def _rank(row: ViewRow, order: ViewOrder, median_us: float) -> tuple[float, int]
     return (abs(row.self_us - median_us) if order == "typical" else -row.self_us), key
 
 
-def select_traces_of(project_id: int, view_ids: Sequence[UUID]) -> dict[tuple[UUID, str, str], list[TraceRow]]:
+def select_traces_of(project_id: int, view_ids: Sequence[UUID]) -> TracesOf:
     """Returns the traces of some views, pending and rejected ones too, by view, release and page. One statement."""
-    traces: dict[tuple[UUID, str, str], list[TraceRow]] = {}
+    traces: TracesOf = {}
     if view_ids:
         where = "r.project_id = %(project_id)s AND r.view_id = ANY(%(views)s::uuid[])"
         for row in _select_rows(where, {"project_id": project_id, "views": list(view_ids), "limit": 100_000}):

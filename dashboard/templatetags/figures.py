@@ -3,14 +3,16 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Final
 
 from django import template
-from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from aggregate.selectors import FunctionRow, FunctionTable, OverviewRow
-from profcore.stats.estimates import Figure
+from aggregate.selectors.quality import MeasuredRow
+from profcore.stats.estimates import Figure, Interval
 from profcore.weights import TimeParts
 
 register = template.Library()
@@ -87,11 +89,41 @@ def interval_as_time(figure: Figure | str | None) -> str:
 
 
 @register.filter
+def relative_change(part: float) -> str:
+    """Writes a relative difference in per cent with its sign."""
+    return f"{'−' if part < 0 else '+'}{share(abs(part))}"
+
+
+@register.filter
 def interval_as_share(figure: Figure | str | None) -> str:
     """Writes a figure's 95 % interval in per cent."""
     if not isinstance(figure, Figure) or figure.ci95 is None:
         return ""
     return f"{share(figure.ci95.low)} to {share(figure.ci95.high)}"
+
+
+@register.filter
+def change_as_time(ms: float) -> str:
+    """Writes a difference in ms with its sign."""
+    return ("−" if ms < 0 else "+") + us_as_time(abs(ms) * 1_000)
+
+
+@register.filter
+def change_interval(interval: Interval) -> str:
+    """Writes the interval of a difference in ms, `+0.5 ms to +12.0 ms`."""
+    return f"{change_as_time(interval.low)} to {change_as_time(interval.high)}"
+
+
+@register.filter
+def q_value(q: float) -> str:
+    """Writes a q-value; what is smaller than anyone needs to know is `< 0.001`."""
+    return f"<{THIN}0.001" if q < 0.001 else f"{q:.3f}"
+
+
+@register.filter
+def q_equation(q: float) -> str:
+    """Writes what follows a `q` or `p` in a sentence: `= 0.015`, or `< 0.001`."""
+    return q_value(q) if q < 0.001 else f"= {q_value(q)}"
 
 
 @register.filter
@@ -119,6 +151,13 @@ def count(number: int) -> str:
 
 
 @register.filter
+def roughly(number: int) -> str:
+    """Writes an estimate of a whole number: three digits tell, the rest are zeros."""
+    digits = len(str(number)) - 3
+    return count(round(number, -digits) if digits > 0 else number)
+
+
+@register.filter
 def share(part: float | None) -> str:
     """Writes a part of one in per cent; what is there but rounds to nothing is `< 0.1 %`."""
     if part is None:
@@ -126,6 +165,24 @@ def share(part: float | None) -> str:
     if 0 < part < 0.0005:
         return f"<{THIN}0.1{THIN}%"
     return f"{part * 100:.1f}{THIN}%"
+
+
+@register.filter
+def one_decimal(number: float | None) -> str:
+    """Writes a number with one decimal and thin spaces."""
+    return "–" if number is None else group_thousands(f"{number:,.1f}")
+
+
+@register.filter
+def kilobytes(size: float | None) -> str:
+    """Writes bytes as kB."""
+    return "–" if size is None else f"{one_decimal(size / 1_000)}{THIN}kB"
+
+
+@register.filter
+def part_share(row: MeasuredRow, part: str) -> str:
+    """Writes a part of the recorded time in per cent."""
+    return share(row.share(part))
 
 
 @register.filter
@@ -169,15 +226,22 @@ def _picture(char: str) -> str:
 
 
 @register.filter
-def ago(at: datetime | None) -> str:
-    """Writes how long ago something was, in its largest unit."""
-    if at is None:
-        return "never"
-    seconds = int((timezone.now() - at).total_seconds())
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
-        if seconds >= size:
-            return f"{seconds // size}{THIN}{unit} ago"
-    return "just now"
+def moment(at: datetime) -> SafeString:
+    """Writes a time in UTC, which times.js makes the reader's."""
+    return _write_time(at, "data-local")
+
+
+@register.filter
+def ago(at: datetime | None) -> SafeString | str:
+    """Writes a time in UTC, of which times.js makes how long ago it was: the page need not change for it."""
+    return "never" if at is None else _write_time(at, "data-ago")
+
+
+def _write_time(at: datetime, how: str) -> SafeString:
+    utc = at.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" {}>{} UTC</time>', f"{utc:%Y-%m-%dT%H:%M:%SZ}", how, f"{utc:%Y-%m-%d %H:%M}"
+    )
 
 
 @register.filter

@@ -31,13 +31,15 @@ class ChartFunc(NamedTuple):
     """A func as it is written: every text may be, and no two of a chart are equal.
 
     `script` is where the browser found it, `original` where a source map puts it; a built-in has neither. `is_page` is
-    false for what we add ourselves, such as `(hidden)`.
+    false for what we add ourselves, such as `(hidden)`. With `is_made` it is several functions that a display rule
+    shows as one.
     """
 
     label: str
     script: Place | None
     original: Place | None
     is_page: bool = True
+    is_made: bool = False
 
     @property
     def place(self) -> Place | None:

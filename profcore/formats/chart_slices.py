@@ -180,7 +180,7 @@ def _row(func: ExportFunc) -> ChartFunc:
     mapped = None if original is None else _place(original.source, original.line, original.column)
     # A category that no rule gives is our own: of what a size guard put in the place of funcs.
     is_page = func.category is None or func.category in FUNC_CATEGORIES
-    return ChartFunc(safe_text(func.label) or ANONYMOUS, script, mapped, is_page)
+    return ChartFunc(safe_text(func.label) or ANONYMOUS, script, mapped, is_page, func.is_made)
 
 
 def _place(uri: str, line: int | None, column: int | None) -> Place:
@@ -193,4 +193,4 @@ def _sort_key(func: ChartFunc) -> tuple[object, ...]:
         (place is not None, *((place.uri, place.line or 0, place.column or 0) if place else ("", 0, 0)))
         for place in (func.script, func.original)
     ]
-    return func.label, func.is_page, *places
+    return func.label, func.is_page, func.is_made, *places

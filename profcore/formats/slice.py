@@ -32,7 +32,8 @@ class ExportFunc:
     `label` is what to call it; `name` is the (repaired) wire name. `uri`, `line` and `column` say where it is defined,
     1-based, and are None for a built-in. `category` is one of `FUNC_CATEGORIES`, or None
     where nothing is known. `identity` says which function it is across releases, None where only the rest of its facts
-    tells (profcore/identity.py). All texts are hostile input.
+    tells (profcore/identity.py). A display rule may give a `colour`, one of `profcore.display_rules.COLOURS`, and with
+    `is_made` it is several functions that one shows as one. All texts are hostile input.
     """
 
     label: str
@@ -43,6 +44,8 @@ class ExportFunc:
     category: str | None = None
     original: ExportOriginal | None = None
     identity: str | None = None
+    colour: str | None = None
+    is_made: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,8 @@ class SliceExport:
     in the slice, in the order to show. `started_at_ms` and `ended_at_ms` are the slice's bounds after rounding to
     buckets, epoch milliseconds. `link` leads back to the slice's page; it goes into the file, so it carries no token.
     `contents` are texts of original sources, by `ExportOriginal.source`, as far as they are kept and wanted.
-    `pruned` says what the size guard took out of `tree` (profcore/formats/pruning.py).
+    `pruned` says what the size guard took out of `tree` (profcore/formats/pruning.py), `display_rules` how many rules
+    say how its functions are shown.
     """
 
     project: str
@@ -100,6 +104,7 @@ class SliceExport:
     link: str | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
     pruned: Pruned | None = None
+    display_rules: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,7 @@ class TimelineExport:
     link: str | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
     engine_leaves: bool = False
+    display_rules: int = 0
 
 
 @dataclass(frozen=True, slots=True)

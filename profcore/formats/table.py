@@ -87,10 +87,11 @@ def _per_view(side: SliceExport) -> dict[tuple[Cell, ...], list[float]]:
 
 
 def _write(header: Iterable[tuple[Cell, ...]], body: Iterable[tuple[Cell, ...]]) -> Iterator[bytes]:
-    yield from gather(map(_encode, chain(header, body)))
+    yield from gather(map(encode_row, chain(header, body)))
 
 
-def _encode(row: tuple[Cell, ...]) -> bytes:
+def encode_row(row: tuple[Cell, ...]) -> bytes:
+    """Returns a row as bytes, its texts guarded."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerow([guard(cell) for cell in row])
     return text.getvalue().encode()

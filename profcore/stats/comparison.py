@@ -1,10 +1,11 @@
 """Two samples of views compared: which funcs cost more than before, by how much, and how sure that is.
 
-Everything is stratified by device class. The difference is of means in ms a view, standardised directly to the device
-mix of both samples together; whether it is a change at all is decided by ranks, which do not care that a few slow
-views hold most of the time.
+Everything is stratified by device class, unless classes are what is compared. The difference is of means in ms a view,
+standardised directly to the device mix of both samples together; whether it is a change at all is decided by ranks,
+which do not care that a few slow views hold most of the time.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -12,24 +13,18 @@ import numpy as np
 from scipy import stats
 
 from profcore.stats.estimates import (
-    Floats,
     Interval,
-    Ratios,
-    Rows,
     as_interval,
     clip_weights,
     effective_views,
-    estimate_ratios,
-    skewed_interval,
 )
 from profcore.stats.ranks import RankRows, rank_test
+from profcore.stats.standardised import ClassSums, Side, crude_means, device_mix, standardise
 from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align
 
 Status = Literal["changed", "new", "gone"]
 # The share of false discoveries among what is called significant.
 FALSE_DISCOVERIES: Final = 0.05
-# In place of `SKEW_FACTOR`: bounds put together from two means are on the safe side already.
-DIFFERENCE_SKEW_FACTOR: Final = 1.0
 # Views a side below which nothing is compared: the simulations of the suite begin here.
 MIN_COMPARED_VIEWS: Final = 20
 # A class with a single view on one side has no variance there: its views are left out, and counted.
@@ -93,6 +88,11 @@ class Comparison:
     With `is_too_few` there are none: a side has too few (effective) views in device classes that both
     have. `left_out_views` are views of classes that only one side has (or with a single view). `overall` is the change
     of the views' whole time by the same measure, with `func_id` -1 and a q that is its p; None for the measure `total`.
+
+    `device_mix` has each common class's code and its share of the mix that differences are taken at, () where device
+    classes are what is compared. `is_weighted` where sample rates differ, not `is_complete` where contributions of some
+    views have expired. `base_effective` and `head_effective` are how many views of one weight are worth as much, of
+    those that are compared.
     """
 
     measure: Measure
@@ -105,6 +105,11 @@ class Comparison:
     clipped_views: int
     overall: Difference | None
     functions: tuple[Difference, ...]
+    device_mix: tuple[tuple[int, float], ...] = ()
+    is_weighted: bool = False
+    is_complete: bool = True
+    base_effective: float = 0.0
+    head_effective: float = 0.0
 
     @property
     def increases(self) -> tuple[Difference, ...]:
@@ -112,31 +117,52 @@ class Comparison:
         return tuple(difference for difference in self.functions if difference.is_increase)
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    view: IntColumn
-    func: IntColumn
-    value: FloatColumn
-    weight: FloatColumn
-    stratum: IntColumn
+def control_discoveries(found: Sequence[Difference]) -> list[Difference]:
+    """Returns differences of one question each with a q over all of them, from their p."""
+    if not found:
+        return []
+    adjusted = stats.false_discovery_control([each.p for each in found])
+    return [replace(each, q=float(q)) for each, q in zip(found, adjusted, strict=True)]
+
+
+# By code of the device class.
+KnownClasses = Mapping[int, ClassSums]
 
 
 def compare(
-    base: ViewSample, head: ViewSample, *, measure: Measure = "self+hidden", min_views: int = MIN_COMPARED_VIEWS
+    base: ViewSample,
+    head: ViewSample,
+    *,
+    measure: Measure = "self+hidden",
+    min_views: int = MIN_COMPARED_VIEWS,
+    known: tuple[KnownClasses, KnownClasses] | None = None,
+    by_device: bool = True,
 ) -> Comparison:
-    """Compares two samples over the same kind of func ids (map them to identities across releases first)."""
+    """Compares two samples over the same kind of func ids (map them to identities across releases first).
+
+    Samples without funcs (`sample_of_times`) are compared by their views' whole time alone. With `known`, of base and
+    head, means of that are those of all views, and their intervals as narrow as so many views make them; it is put
+    aside where sample rates differ within a side. Without `by_device` all device classes are one stratum, for samples
+    whose classes are the question; nothing is `known` of that one.
+    """
     base, head = align(base, head)
     weights = [clip_weights(sample.weight) for sample in (base, head)]
-    stratum, strata = _strata(base.facts.device_class, head.facts.device_class)
+    classes = [each.facts.device_class for each in (base, head)]
+    if not by_device:
+        classes = [np.zeros_like(each) for each in classes]
+    stratum, shared = _strata(classes[0], classes[1])
     kept = [int(np.count_nonzero(codes >= 0)) for codes in stratum]
     effective = [effective_views(weight[codes >= 0]) for (weight, _), codes in zip(weights, stratum, strict=True)]
     is_too_few = min(effective) < min_views
     functions: tuple[Difference, ...] = ()
     overall = None
+    mix: list[float] = []
     if not is_too_few:
         sides = tuple(_Views(*parts) for parts in zip((base, head), (w for w, _ in weights), stratum, strict=True))
-        functions = _compare_funcs(sides[0], sides[1], measure, strata)
-        overall = None if measure == "total" else _compare_whole(sides[0], sides[1], measure, strata)
+        mix = device_mix(sides[0].whole("self", ()), sides[1].whole("self", ()), len(shared)).tolist()
+        functions = _compare_funcs(sides[0], sides[1], measure, len(shared)) if base.func_count else ()
+        by_class = _known_by_stratum(base, head, stratum, len(shared), known if by_device else None)
+        overall = None if measure == "total" else _compare_whole(sides[0], sides[1], measure, len(shared), by_class)
     return Comparison(
         measure=measure,
         base_views=base.views,
@@ -148,16 +174,21 @@ def compare(
         clipped_views=sum(clipped for _, clipped in weights),
         overall=overall,
         functions=functions,
+        device_mix=tuple(zip(shared, mix, strict=False)) if by_device else (),
+        is_weighted=len(np.unique(np.concatenate([base.weight, head.weight]))) > 1,
+        is_complete=base.is_complete and head.is_complete,
+        base_effective=effective[0],
+        head_effective=effective[1],
     )
 
 
-def _strata(base: IntColumn, head: IntColumn) -> tuple[tuple[IntColumn, IntColumn], int]:
-    """Numbers the device classes that both sides have; views of others get -1."""
+def _strata(base: IntColumn, head: IntColumn) -> tuple[tuple[IntColumn, IntColumn], list[int]]:
+    """Numbers the device classes that both sides have, and returns them; views of others get -1."""
     classes = np.intersect1d(base, head)
     shared = [code for code in classes.tolist() if min(np.sum(base == code), np.sum(head == code)) >= MIN_CLASS_VIEWS]
     number = {code: index for index, code in enumerate(shared)}
     codes = [np.array([number.get(code, -1) for code in side.tolist()], dtype=np.int64) for side in (base, head)]
-    return (codes[0], codes[1]), len(shared)
+    return (codes[0], codes[1]), shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,17 +197,36 @@ class _Views:
     weight: FloatColumn
     stratum: IntColumn
 
-    def side(self, row_us: IntColumn) -> _Side:
+    def side(self, row_us: IntColumn) -> Side:
         """Returns the rows above zero of one column."""
         above = row_us > 0
         rows = self.sample
-        return _Side(rows.view[above], rows.func[above], row_us[above] / US_PER_MS, self.weight, self.stratum)
+        return Side(rows.view[above], rows.func[above], row_us[above] / US_PER_MS, self.weight, self.stratum)
 
-    def whole(self, measure: Measure) -> _Side:
+    def whole(self, measure: Measure, known: Sequence[ClassSums]) -> Side:
         """Returns the views' own time as if it were one func's."""
         value = self.sample.view_us(measure)
         view = np.flatnonzero(value > 0)
-        return _Side(view, np.zeros_like(view), value[view] / US_PER_MS, self.weight, self.stratum)
+        return Side(view, np.zeros_like(view), value[view] / US_PER_MS, self.weight, self.stratum, known)
+
+
+def _known_by_stratum(
+    base: ViewSample,
+    head: ViewSample,
+    stratum: tuple[IntColumn, IntColumn],
+    strata: int,
+    known: tuple[KnownClasses, KnownClasses] | None,
+) -> tuple[Sequence[ClassSums], Sequence[ClassSums]]:
+    """Returns what is known of each stratum of both sides; nothing of either where one side's sample rates differ."""
+    if known is None or any(np.unique(sample.weight).size > 1 for sample in (base, head)):
+        return (), ()
+    found = []
+    for sample, codes, sums in zip((base, head), stratum, known, strict=True):
+        classes = [int(sample.facts.device_class[np.argmax(codes == number)]) for number in range(strata)]
+        if any(each not in sums for each in classes):  # views that came after the sums were taken
+            return (), ()
+        found.append([sums[each] for each in classes])
+    return found[0], found[1]
 
 
 def _compare_funcs(base: _Views, head: _Views, measure: Measure, strata: int) -> tuple[Difference, ...]:
@@ -196,21 +246,22 @@ def _with_visible(difference: Difference, visible: Difference | None) -> Differe
     return replace(difference, self_delta_ms=visible.delta_ms, is_seen=visible.is_increase)
 
 
-def _compare_whole(base: _Views, head: _Views, measure: Measure, strata: int) -> Difference | None:
-    found = _differences(base.whole(measure), head.whole(measure), np.array([-1]), strata)
+def _compare_whole(
+    base: _Views,
+    head: _Views,
+    measure: Measure,
+    strata: int,
+    known: tuple[Sequence[ClassSums], Sequence[ClassSums]],
+) -> Difference | None:
+    found = _differences(base.whole(measure, known[0]), head.whole(measure, known[1]), np.array([-1]), strata)
     return found[0] if found else None
 
 
-def _ratios(side: _Side, funcs: int, stratum: IntColumn, strata: int) -> Ratios:
-    rows = Rows(side.view, side.func, side.value, funcs, side.weight)
-    return estimate_ratios(rows, denominator=np.ones_like(side.weight), stratum=stratum, stratum_count=strata)
-
-
-def _differences(base: _Side, head: _Side, func_ids: IntColumn, strata: int) -> list[Difference]:
+def _differences(base: Side, head: Side, func_ids: IntColumn, strata: int) -> list[Difference]:
     funcs = func_ids.size
     ran = [np.bincount(side.func, minlength=funcs) for side in (base, head)]
-    crude = [_ratios(side, funcs, np.zeros_like(side.stratum), 1).value[:, 0] for side in (base, head)]
-    standard_base, delta, low, high = _standardise(base, head, funcs, strata)
+    crude = [crude_means(side, funcs) for side in (base, head)]
+    standard_base, delta, low, high = standardise(base, head, funcs, strata)
     z, p = rank_test(_rank_rows(base, head, funcs, strata))
     tested = np.flatnonzero(ran[0] + ran[1] > 0)
     if not tested.size:
@@ -241,46 +292,7 @@ def _differences(base: _Side, head: _Side, func_ids: IntColumn, strata: int) -> 
     ]
 
 
-def _standardise(base: _Side, head: _Side, funcs: int, strata: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Returns the base mean and the difference at the common device mix, and the bounds of the difference.
-
-    The bounds are put together from those of both means (Zou and Donner's "method of variance estimates recovery"): the
-    skewness of a difference cannot be estimated well, since what it is made of nearly cancels.
-    """
-    mix = _device_mix(base, head, strata)
-    base_mean, base_low, base_high = _standard_mean(base, funcs, mix)
-    head_mean, head_low, head_high = _standard_mean(head, funcs, mix)
-    delta = head_mean - base_mean
-    low = delta - np.hypot(head_mean - head_low, base_high - base_mean)
-    high = delta + np.hypot(head_high - head_mean, base_mean - base_low)
-    return base_mean, delta, low, high
-
-
-def _standard_mean(side: _Side, funcs: int, mix: Floats) -> tuple[Floats, Floats, Floats]:
-    """Returns one side's means at a device mix, and their bounds; the mean itself where nothing varies."""
-    ratios = _ratios(side, funcs, side.stratum, mix.size)
-    sizes = np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size)
-    parts = ratios.variance * mix**2
-    variance = parts.sum(1)
-    spent = (parts**2 / (sizes - 1)).sum(1)
-    degrees = np.where(spent > 0, variance**2 / np.where(spent > 0, spent, 1.0), 1.0)  # Welch and Satterthwaite
-    mean = (ratios.value * mix).sum(1)
-    third = (ratios.third * mix**3).sum(1)
-    low, high = skewed_interval(mean, variance, third, np.maximum(degrees, 1.0), skew_factor=DIFFERENCE_SKEW_FACTOR)
-    return mean, np.where(variance > 0, low, mean), np.where(variance > 0, high, mean)
-
-
-def _device_mix(base: _Side, head: _Side, strata: int) -> Floats:
-    """Returns the share of each class: the mean of both sides' mixes, so that the larger sample does not decide it."""
-    mixes = []
-    for side in (base, head):
-        kept = side.stratum >= 0
-        sums = np.bincount(side.stratum[kept], side.weight[kept], minlength=strata)
-        mixes.append(sums / sums.sum())
-    return np.asarray((mixes[0] + mixes[1]) / 2)
-
-
-def _rank_rows(base: _Side, head: _Side, funcs: int, strata: int) -> RankRows:
+def _rank_rows(base: Side, head: Side, funcs: int, strata: int) -> RankRows:
     views = base.weight.size
     is_head = np.concatenate([np.zeros(views, dtype=np.int64), np.ones(head.weight.size, dtype=np.int64)])
     return RankRows(

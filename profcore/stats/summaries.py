@@ -12,6 +12,7 @@ from profcore.stats.estimates import (
     CONFIDENCE,
     Figure,
     Floats,
+    Ratios,
     Rows,
     as_interval,
     clip_weights,
@@ -165,25 +166,35 @@ def _bounded(
     """
     stratum = np.zeros(rows.weight.size, dtype=np.int64)
     ratios = estimate_ratios(rows, denominator=denominator, stratum=stratum, stratum_count=1)
+    estimate = ratios.value if exact is None else exact[:, None]
+    low, high = bound_means(estimate, ratios, effective_views(rows.weight), views_a_view)
     has_enough = ran >= MIN_RAN
-    estimate, variance, third = ratios.value[:, 0], ratios.variance[:, 0], ratios.third[:, 0]
-    views = effective_views(rows.weight)
-    degrees: Floats | float = max(views - 1, 1.0)
-    if exact is not None:
-        estimate = exact
-    if views_a_view > 1:
-        # The mean is known better than the spread: how well, its kurtosis tells (Satterthwaite's degrees of freedom).
-        degrees = np.clip(2 * views / np.maximum(ratios.kurtosis[:, 0] - 1, 1.0), MIN_RAN - 1.0, degrees)
-    variance, third = variance / views_a_view, third / views_a_view**2
+    return estimate[:, 0], np.where(has_enough, low[:, 0], np.nan), np.where(has_enough, high[:, 0], np.nan)
+
+
+def bound_means(
+    estimate: Floats, ratios: Ratios, views: Floats | float, views_a_view: Floats | float
+) -> tuple[Floats, Floats]:
+    """Returns the bounds of 95 % intervals around estimates, whose spread `ratios` tell; none lies below zero.
+
+    `views` (effective) were looked at, and each stands for `views_a_view` of its kind: where that is more than itself,
+    the mean is known better than the spread, and how well the spread is known, its kurtosis tells (Satterthwaite's
+    degrees of freedom). Where all views are alike no variance was seen, and the estimate is its own interval. NaN: no
+    bound.
+    """
+    most = np.maximum(views - 1.0, 1.0)
+    degrees = np.where(np.asarray(views_a_view) > 1, degrees_of_spread(views, ratios.kurtosis), most)
+    variance, third = ratios.variance / views_a_view, ratios.third / views_a_view**2
     low, high = skewed_interval(estimate, variance, third, degrees)
-    # All views alike: no variance was seen, and the estimate is its own interval.
     is_flat = variance == 0
     low, high = np.where(is_flat, estimate, low), np.where(is_flat, estimate, high)
-    return (
-        estimate,
-        np.where(has_enough, np.maximum(low, 0.0), np.nan),
-        np.where(has_enough, high, np.nan),
-    )
+    return np.maximum(low, 0.0), high
+
+
+def degrees_of_spread(views: Floats | float, kurtosis: Floats) -> Floats:
+    """Returns how many degrees of freedom a spread that so many views tell is worth (Satterthwaite)."""
+    most = np.maximum(views - 1.0, 1.0)
+    return np.asarray(np.clip(2.0 * views / np.maximum(kurtosis - 1.0, 1.0), np.minimum(MIN_RAN - 1.0, most), most))
 
 
 @lru_cache(maxsize=64)  # of samples of one size they are the same, and a quarter of a percentile's time

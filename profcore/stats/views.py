@@ -4,7 +4,7 @@ A func that is in no contribution of a view cost that view nothing: zeros are no
 them. Times are integer µs here; milliseconds appear in results only.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -123,6 +123,13 @@ def sample_of(contributions: Iterable[Contribution], facts: ViewFacts, *, popula
     return sample_of_columns(lengths, columns, facts, population)
 
 
+def sample_of_times(facts: ViewFacts, *, population: int | None = None) -> ViewSample:
+    """Builds a sample of views of which no contributions are known: their own times alone, and no funcs."""
+    nothing: IntColumn = np.zeros(0, dtype=np.int64)
+    views = int(facts.js_us.size)
+    return ViewSample(nothing, nothing, nothing, nothing, nothing, nothing, facts, population or views)
+
+
 def sample_of_table(table: Sequence[Sequence[int]], facts: ViewFacts) -> ViewSample:
     """Builds a sample from a row of µs a view, one column for each of a few kinds of time: those are its funcs.
 
@@ -194,6 +201,30 @@ def group_funcs(
         has_totals=sample.has_totals and (known_totals_alone or not bool(is_merged.any())),
     )
     return grouped if totals is None else _with_totals(grouped, totals)
+
+
+def pick_funcs(sample: ViewSample, wanted: Collection[tuple[str | None, int]]) -> ViewSample:
+    """Returns the sample with one func, of id 0, that all those named are together; without rows where none ran.
+
+    Funcs are named by (release, func id), or without a release where they are it in all. All views stay.
+    """
+    codes = {release: code for code, release in enumerate(dict.fromkeys(sample.facts.release))}
+    release_of = np.array([codes[release] for release in sample.facts.release] or [0] * sample.views, dtype=np.int64)
+    place_of = {func_id: place for place, func_id in enumerate(sample.func_ids.tolist())}
+    is_it = np.zeros((max(len(codes), 1), max(sample.func_count, 1)), dtype=bool)
+    for release, func_id in wanted:
+        if func_id in place_of and (release is None or release in codes):
+            is_it[slice(None) if release is None else codes[release], place_of[func_id]] = True
+    kept = is_it[release_of[sample.view], sample.func] if sample.view.size else np.zeros(0, dtype=bool)
+    picked = replace(
+        sample,
+        view=sample.view[kept],
+        func=sample.func[kept],
+        self_us=sample.self_us[kept],
+        total_us=sample.total_us[kept],
+        hidden_us=sample.hidden_us[kept],
+    )
+    return group_funcs(picked, np.zeros(sample.func_count, dtype=np.int64))
 
 
 def split_funcs(sample: ViewSample) -> tuple[ViewSample, list[tuple[str, int]]]:

@@ -21,6 +21,7 @@ from aggregate.selectors import (
     select_traces,
     select_views,
 )
+from aggregate.selectors.calls import select_neighbours
 from aggregate.selectors.reading import Reading
 from ingest.models import Project
 from profcore.calltree import picture
@@ -132,6 +133,12 @@ def test_callers_and_callees_count_a_sample_once_under_recursion(shop: Project) 
     assert told("A", "callees") == [("B", 40, 40)]
     assert told("B", "callees") == [("A", 0, 10)]
     assert told("C", "callees") == []
+    found = select_neighbours(Slice(shop.pk), func_id("A"))
+    assert (found.self_us, found.total_us) == (10_000, 50_000)  # that of its own recursion once
+    assert found.callers == select_calls(Slice(shop.pk), func_id("A"), "callers")
+    assert found.callees == select_calls(Slice(shop.pk), func_id("A"), "callees")
+    nowhere = select_neighbours(Slice(shop.pk, releases=("9",)), func_id("A"))
+    assert (nowhere.total_us, nowhere.callers.rows, nowhere.callees.rows) == (0, [], [])
 
 
 def test_a_pruned_tree_says_what_was_pruned(shop: Project) -> None:
@@ -145,7 +152,7 @@ def test_a_pruned_tree_says_what_was_pruned(shop: Project) -> None:
 
 
 def test_a_census_breaks_one_funcs_sums_down_and_shows_where_it_took_none(shop: Project) -> None:
-    def told(by: str) -> list[tuple[str, int, int, int]]:
+    def told(by: str) -> list[tuple[str, int, int | None, int]]:
         return [
             (row.value, row.views, row.func_views, row.self_us // 1000)
             for row in select_census(Slice(shop.pk), func_id("B"), by).rows

@@ -35,11 +35,8 @@ def _fast_passwords(settings: Settings) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _plain_static_files(settings: Settings) -> None:
-    """Names static files as they are: the manifest is made by collectstatic, which tests do not need."""
-    storages = dict(settings.STORAGES)
-    storages["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    settings.STORAGES = storages
+def _plain(plain_static_files: None) -> None:
+    """Every page names static files."""
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,36 @@ def test_sides_may_differ_in_more_than_their_release(client: Client, headers: di
     assert (head["slice"]["release"], head["slice"]["device"], head["population"]) == (["1.0.0"], ["mobile-high"], 10)
 
 
+def test_devices_can_be_what_is_compared(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 1, views=75)
+    told = ask(client, headers, "base_device=desktop-high&head_device=mobile-high")
+    assert (told["is_too_few"], told["left_out_views"], told["device_mix"]) == (False, 0, [])
+    assert told["function_count"] == len(told["functions"]) == 2
+    shared = ask(client, headers, "base_device=desktop-high&base_device=mobile-high&head_device=mobile-high")
+    assert (shared["left_out_views"], shared["device_mix"]) == (50, [{"device": "mobile-high", "share": 1.0}])
+
+
+def test_what_may_be_noise_can_be_left_out(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 1)
+    post_release("1.1.0", 6)
+    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0&only=significant")
+    assert [func["label"] for func in told["functions"]] == ["slow"]
+    assert told["function_count"] > 1
+
+
+def test_an_unchanged_comparison_is_not_sent_again(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 1)
+    post_release("1.1.0", 6)
+    address = f"{URL}?base_release=1.0.0&head_release=1.1.0"
+    etag = client.get(address, headers=headers)["ETag"]
+    known = {**headers, "If-None-Match": etag}
+    assert client.get(address, headers=known).status_code == 304
+    assert client.get(address + "&measure=self", headers=known).status_code == 200
+    post("lab-key", make_envelope("late", "main slow", release="1.1.0"))
+    fold_all()
+    assert client.get(address, headers=known).status_code == 200
+
+
 def test_too_few_views_are_said_instead_of_numbers(client: Client, headers: dict[str, str]) -> None:
     post_release("1.0.0", 3, views=5)
     post_release("1.1.0", 9, views=5)
@@ -93,6 +123,7 @@ def test_too_few_views_are_said_instead_of_numbers(client: Client, headers: dict
         ("base_device=mobile", "head_device"),
         ("base_device=mobile&head_device=toaster", "head_device"),
         ("base_release=a&head_release=b&limit=0", "limit"),
+        ("base_release=a&head_release=b&only=new", "only"),
     ],
 )
 def test_a_bad_parameter_is_named(client: Client, headers: dict[str, str], query: str, field: str) -> None:

@@ -51,6 +51,8 @@ def test_a_slice_is_its_tree_by_columns(member: Client) -> None:
         "original_column": [None, None],
         "category": [None, None],
         "package": [None, None],
+        "is_group": [False, False],
+        "colour": [None, None],
     }
     assert (answer["base"], answer["pruned_nodes"], answer["source"]) == (None, 0, "cells")
     assert (answer["head"]["views"], answer["head"]["time_ms"]["js"]) == (1, 9.0)

@@ -44,6 +44,7 @@ def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
         "traces": 1,
         "samples": 1,
         "time_ms": {"js": 9.0, "hidden": 0.5, "idle": 0.3, "unobserved": 0.15, "profiler": 0.05, "span": 10.0},
+        "display": {"rules": 0},
         "function_count": 2,
         "statistics": {
             "measure": "self",
@@ -65,6 +66,8 @@ def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
         "column": 20,
         "original": None,
         "category": None,
+        "is_group": False,
+        "colour": None,
         "self_samples": 1,
         "total_samples": 2,
         "self_ms": 7.0,
@@ -87,6 +90,32 @@ def test_milliseconds_are_microseconds_by_a_thousand_and_means_go_over_all_views
     assert (function["self_ms"], function["hidden_ms"]) == (1234.567, 0.001)
     assert function["self_ms_per_view"] == 1234.567 / 3
     assert function["views"] == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("q=DRAW", ["draw"]),
+        ("q=app.js:1:10", ["main"]),
+        ("q=shop.example", []),  # a host is in every address: only a search with a slash is for these
+        ("q=/shop.example/assets", ["draw", "main"]),
+        ("q=%25", []),  # no wildcard
+        ("q=a&category=built-in", []),
+        ("q=a&sort=p75_self_ms", ["draw", "main"]),
+        ("q=a&limit=1", ["draw"]),
+    ],
+)
+def test_functions_are_found_by_a_text_and_the_sums_stay(member: Client, query: str, names: list[str]) -> None:
+    answer = ask(member, f"page=/cart&{query}")
+    assert [row["name"] for row in answer["functions"]] == names
+    assert answer["time_ms"]["js"] == 9.0
+    if "limit" not in query:
+        assert answer["function_count"] == len(names)
+
+
+def test_a_group_has_the_sums_of_the_functions_found(member: Client) -> None:
+    (group,) = ask(member, "page=/cart&group_by=file&q=main")["functions"]
+    assert (group["self_ms"], group["total_ms"], group["self_share"]) == (2.0, 9.0, pytest.approx(2 / 9))
 
 
 def test_functions_are_grouped_and_kept_by_category(member: Client, shop: Project) -> None:

@@ -153,3 +153,21 @@ def test_statements_do_not_depend_on_the_number_of_samples(
     for name in ("a", "b"):
         with django_assert_max_num_queries(14):
             assert member.get(ADDRESS.replace(view_id_of("a"), view_id_of(name))).status_code == 200
+
+
+def test_functions_are_shown_by_the_display_rules_unless_asked_for_as_stored(member: Client, view: Project) -> None:
+    view.display_rules = [{"action": "fold", "field": "name", "pattern": "*", "title": "All", "colour": "teal"}]
+    view.save()
+    answer = ask(member)
+    assert answer["functions"]["label"] == ["All"]
+    assert (answer["functions"]["is_group"], answer["functions"]["colour"]) == ([True], ["teal"])
+    assert answer["stacks"] == {"prefix": [-1], "function": [0]}
+    assert answer["samples"]["stack"] == [0, 0, 0, -1, -1, -1, 0]
+    plain = ask(member, "display=none")
+    assert plain["functions"]["label"] == ["A", "B"]
+    assert plain["samples"]["weight_ms"] == answer["samples"]["weight_ms"]
+    tags = {member.get(f"{ADDRESS}{query}")["ETag"] for query in ("", "?display=none")}
+    assert len(tags) == 2
+    page = f"/projects/web/views/{view_id_of('a')}/"
+    assert "display-line" in member.get(page).content.decode()
+    assert "timeline?release=1.0.0&amp;page=/a&amp;display=none" in member.get(page + "?display=none").content.decode()

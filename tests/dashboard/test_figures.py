@@ -1,10 +1,9 @@
 """How figures are written: thin spaces, units, honest small shares, bars that fill their width."""
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta, timezone
 
 import pytest
-from django.utils import timezone
 
 from aggregate.selectors import OverviewRow
 from dashboard.templatetags.figures import (
@@ -14,6 +13,8 @@ from dashboard.templatetags.figures import (
     days_width,
     interval_as_share,
     interval_as_time,
+    moment,
+    roughly,
     share,
     time_parts,
     us_as_time,
@@ -44,6 +45,11 @@ def test_counts_are_grouped_by_thin_spaces() -> None:
     assert count(1_234_567) == "1\u202f234\u202f567"
 
 
+@pytest.mark.parametrize(("number", "text"), [(0, "0"), (112, "112"), (13_498, "13 500"), (99_960, "100 000")])
+def test_an_estimate_is_written_with_three_digits(number: int, text: str) -> None:
+    assert roughly(number).replace("\u202f", " ") == text
+
+
 @pytest.mark.parametrize(
     ("part", "text"),
     [(None, "–"), (0.0, "0.0 %"), (0.0004, "< 0.1 %"), (0.0005, "0.1 %"), (0.777, "77.7 %"), (1, "100.0 %")],
@@ -67,19 +73,12 @@ def test_no_time_at_all_draws_nothing() -> None:
     assert {(part.width, part.share) for part in time_parts(TimeParts())} == {("0.0", None)}
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (-5, "just now"),
-        (0, "just now"),
-        (59, "59\u202fs ago"),
-        (61, "1\u202fmin ago"),
-        (7_300, "2\u202fh ago"),
-        (200_000, "2\u202fd ago"),
-    ],
-)
-def test_ago_is_in_the_largest_unit(seconds: int, text: str) -> None:
-    assert ago(timezone.now() - timedelta(seconds=seconds)) == text
+def test_times_are_written_in_utc_and_marked_for_the_script() -> None:
+    at = datetime(2026, 11, 21, 1, 30, tzinfo=timezone(timedelta(hours=2)))
+    text = '<time datetime="2026-11-20T23:30:00Z" data-{}>2026-11-20 23:30 UTC</time>'
+    assert moment(at) == text.format("local")
+    assert ago(at) == text.format("ago")
+    assert ago(None) == "never"
 
 
 def test_control_and_direction_characters_are_shown() -> None:

@@ -129,19 +129,27 @@ def test_a_function_that_recurs_counts_once() -> None:
     assert run("sums", answer) == [["A", 4, 4], ["B", 0, 3]]
     assert run("callees", answer, 0)[:2] == ["- all (total: 4, self: 0)", "  - A (total: 4, self: 2)"]
     assert run("callers", answer, 0)[1] == "  - A (total: 4, self: 3)"
-    assert run("search", answer, "a") == {"nodes": 3, "ms": 4, "funcs": 1}
+    assert run("search", answer, ["a"]) == {"nodes": 3, "ms": 4, "funcs": 1}
 
 
 def test_a_search_finds_names_files_and_packages_and_addresses_by_a_slash() -> None:
     answer = answer_of("render\ncommit\nhash")
     answer["functions"]["uri"] = ["https://render.example/app.js", "https://cdn.example/render/x.js", "app:///hash.js"]
     answer["functions"]["package"] = [None, None, "@render/kit"]
-    assert run("search", answer, " RENDER ")["funcs"] == 2
-    assert run("search", answer, "/render")["funcs"] == 2
-    assert run("search", answer, "x.js")["funcs"] == 1
+    assert run("search", answer, [" RENDER "])["funcs"] == 2
+    assert run("search", answer, ["/render"])["funcs"] == 2
+    assert run("search", answer, ["x.js"])["funcs"] == 1
     answer["functions"]["original_source"] = [None, None, "src/orders.ts"]
-    assert run("search", answer, "orders.ts")["funcs"] == 1
-    assert run("search", answer, "  ") is None
+    assert run("search", answer, ["orders.ts"])["funcs"] == 1
+    assert run("search", answer, ["  "]) is None
+
+
+def test_a_search_may_be_for_categories_with_or_without_a_text() -> None:
+    answer = answer_of("a b\na c\nb")
+    answer["functions"]["category"] = ["first-party", "library", None]
+    assert run("search", answer, ["", ["library"]]) == {"nodes": 2, "ms": 2, "funcs": 1}
+    assert run("search", answer, ["a", ["library"]])["funcs"] == 0
+    assert run("search", answer, ["", []]) is None
 
 
 def test_bars_lie_left_heavy_within_their_callers() -> None:
@@ -205,3 +213,69 @@ def test_words_are_those_of_the_server() -> None:
     assert run("words", None, [["visible", name] for name in names]) == [figures.visible(name) for name in names]
     counts = [0, 999, 1_234_567]
     assert run("words", None, [["asCount", number] for number in counts]) == [figures.count(n) for n in counts]
+
+
+def test_a_display_rules_colour_stands_before_category_and_package_and_not_before_a_change() -> None:
+    answer = answer_of("A B\nA C", base="A B")
+    answer["functions"] |= {"colour": [None, "red", None], "category": ["library", "library", None]}
+    answer["functions"]["package"] = ["d3", "d3", None]
+    assert run("colour", answer, "category") == [
+        ["A", "--flame-library"],
+        ["B", "--shown-red"],
+        ["C", "--flame-unknown"],
+    ]
+    by_package = [["A", "--flame-package-1"], ["B", "--shown-red"], ["C", "--flame-none"]]
+    assert run("colour", answer, "package") == by_package
+    assert "--shown-red" not in str(run("colour", answer, "change"))
+
+
+def test_what_a_rule_made_of_several_functions_is_no_built_in() -> None:
+    func = {"label": "React", "uri": None, "original": None, "line": None, "column": None}
+    assert run("words", None, [["placeOf", {**func, "isGroup": True}], ["placeOf", func]]) == [
+        "several functions",
+        "built-in",
+    ]
+
+
+def found(name: str, delta_ms: float, status: str = "changed", line: int | None = None) -> dict[str, Any]:
+    """One function of the comparison's answer; ids are those of `answer_of` for A, B and C in this order."""
+    return {
+        "id": str("ABC".index(name)),
+        "delta_ms_per_view": delta_ms,
+        "status": status,
+        "line": line,
+        "original": None,
+    }
+
+
+class TestNoise:
+    ANSWER = answer_of("A B C\nA B C\nA C", base="A B C")  # each of A, B and C took more in the head
+
+    def judge(self, *functions: dict[str, Any], operation: str = "noise", is_awaited: bool = False) -> Any:  # Any: JSON
+        answer = None if is_awaited else {"functions": list(functions)}
+        return run(operation, self.ANSWER, {"found": answer, "isAwaited": is_awaited})
+
+    def test_a_node_may_be_noise_unless_its_function_changed_for_certain(self) -> None:
+        assert self.judge(found("A", 2.0), found("C", 2.0)) == {"state": "known", "nodes": ["B"]}
+
+    def test_a_node_that_changed_the_other_way_than_its_function_may_be_noise(self) -> None:
+        assert self.judge(found("A", 2.0), found("B", -1.0), found("C", 2.0))["nodes"] == ["B"]
+
+    def test_too_few_views_prove_nothing(self) -> None:
+        assert self.judge()["nodes"] == ["A", "B", "C", "C"]
+
+    def test_what_is_awaited_is_as_good_as_noise(self) -> None:
+        assert self.judge(is_awaited=True) == {"state": "awaited", "nodes": ["A", "B", "C", "C"]}
+
+    def test_without_an_answer_nothing_is_called_noise(self) -> None:
+        assert run("noise", self.ANSWER, {"found": None}) == {"state": "unknown", "nodes": []}
+
+    def test_what_came_and_went_without_a_source_map_may_have_moved(self) -> None:
+        moved = [found("B", 1.0, "new", 1), {**found("C", -1.0, "gone", 1), "id": "9"}]
+        assert self.judge(found("A", 2.0), found("C", 2.0), *moved)["nodes"] == ["B"]
+        assert self.judge(found("A", 2.0), found("C", 2.0), moved[0])["nodes"] == []
+
+    def test_by_caller_the_function_at_the_root_decides(self) -> None:
+        turned = self.judge(found("C", 2.0), operation="noiseTurned")
+        assert turned == {"state": "known", "nodes": []}  # C alone has self time; its callers stand below it
+        assert self.judge(found("A", 2.0), operation="noiseTurned")["nodes"][0] == "C"

@@ -6,6 +6,7 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
+from aggregate.label_models import ReleaseScript
 from dashboard import urls
 from ingest.models import ApiToken, Membership, Project
 from ingest.services import create_token
@@ -19,6 +20,7 @@ API_ADDRESSES = [
     API + "releases",
     API + "pages",
     API + "overview",
+    API + "trend",
     API + "settings",
     API + "functions",
     API + "compare?base_release=1.0.0&head_release=1.0.0",
@@ -32,30 +34,90 @@ API_ADDRESSES = [
     API + "traces",
     API + "traces/" + TRACE,
     API + "markers",
+    API + "quality",
     API + "jobs",
     API + "sourcemaps",
     API + "functions/1/source",
     API + "code",
+    API + "display",
     API + "matches?base_release=1.0.0&head_release=1.0.0",
 ]
 # Jobs are started and cancelled, and have tests of their own.
 CODE_PREVIEW_ADDRESS = API + "code/preview"  # takes a body: test_api_code
+DISPLAY_PREVIEW_ADDRESS = API + "display/preview"  # as well: test_api_display
 JOB_ADDRESSES = [API + f"jobs/{TRACE}", API + f"jobs/{TRACE}/result"]
 READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith(("jobs", "sourcemaps"))]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
+SETTINGS = "/projects/shop/settings/"
 PAGE_ADDRESSES = [
     "/projects/shop/",
     "/projects/shop/page/?page=/cart",
+    "/projects/shop/page/table/?group_by=file",
     "/projects/shop/tree/?plain=1",
+    "/projects/shop/quality/",
+    "/projects/shop/quality/sampled/",
+    "/projects/shop/changes/?base_release=1.0.0&head_release=1.0.0",
+    "/projects/shop/first-steps/",
+    "/projects/shop/last-change/",
     "/projects/shop/functions/1/",
     "/projects/shop/views/",
     "/projects/shop/views/list/",
     f"/projects/shop/views/{VIEW_ID}/",
     f"/projects/shop/views/{VIEW_ID}/functions/",
+    "/projects/shop/compare/",
+    "/projects/shop/compare/table/?base_release=1.0.0&head_release=2.0.0",
+    "/projects/shop/compare/csv/?base_release=1.0.0&head_release=2.0.0",
+    "/projects/shop/functions/1/parts/cost/",
+    SETTINGS,
+    SETTINGS + "keys/",
+    SETTINGS + "routes/",
+    SETTINGS + "code/",
+    SETTINGS + "display/",
+    SETTINGS + "source-maps/",
+    SETTINGS + "source-maps/state/",
+    SETTINGS + "source-maps/release/?release=1.0.0",
+    SETTINGS + "retention/",
+    SETTINGS + "members/",
+    SETTINGS + "tokens/",
+]
+# Each asks before something ends; their ids are of rows that the fixtures make.
+QUESTION_ADDRESSES = [
+    SETTINGS + "keys/{key}/",
+    SETTINGS + "keys/{key}/revoke/",
+    SETTINGS + "source-maps/delete/?release=1.0.0",
+    SETTINGS + "members/{member}/remove/",
+    SETTINGS + "tokens/{token}/revoke/",
+]
+# One makes links that open accounts, for superusers among the admins; the other takes posts of a list alone.
+OTHER_QUESTION_ADDRESSES = [SETTINGS + "members/{member}/link/", SETTINGS + "members/{member}/role/"]
+POST_ADDRESSES = [
+    *(address for address in PAGE_ADDRESSES if address.startswith(SETTINGS) and "state" not in address),
+    *QUESTION_ADDRESSES,
+    *OTHER_QUESTION_ADDRESSES,
 ]
 TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: test_api_timeline
 ADMIN_ADDRESSES = ["/projects/shop/import/"]
-OPEN_ADDRESSES = {"api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None}
+OPEN_ADDRESSES = {
+    *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
+    *("account", "set-password"),  # one's own, whatever the project: test_account
+}
+
+
+@pytest.fixture
+def ids(people: People, shop: Project) -> dict[str, object]:
+    """What stands in addresses of single keys, members and tokens; and a script of a release."""
+    ReleaseScript.objects.create(
+        project=shop,
+        id=1,
+        release="1.0.0",
+        uri="https://a/b.js",
+        file="b.js",
+        is_shared=False,
+        uploaded_at=timezone.now(),
+    )
+    token, _ = create_token(project=shop)
+    member = Membership.objects.get(project=shop, user=people.member)
+    return {"key": shop.keys.get().pk, "member": member.pk, "token": token.prefix}
 
 
 def test_every_address_that_names_a_project_is_tried_here() -> None:
@@ -66,8 +128,10 @@ def test_every_address_that_names_a_project_is_tried_here() -> None:
             *PAGE_ADDRESSES,
             *ADMIN_ADDRESSES,
             *JOB_ADDRESSES,
+            *(address.format(key=1, member=1, token="a") for address in POST_ADDRESSES),
             RAW_ADDRESS,
             CODE_PREVIEW_ADDRESS,
+            DISPLAY_PREVIEW_ADDRESS,
             TIMELINE_ADDRESS,
         ]
     }
@@ -76,7 +140,9 @@ def test_every_address_that_names_a_project_is_tried_here() -> None:
 
 @pytest.mark.parametrize("address", API_ADDRESSES + PAGE_ADDRESSES)
 @pytest.mark.parametrize("who", ["owner", "member"])
-def test_owner_and_member_see_their_project(client: Client, people: People, who: str, address: str) -> None:
+def test_owner_and_member_see_their_project(
+    client: Client, people: People, ids: dict[str, object], who: str, address: str
+) -> None:
     client.force_login(getattr(people, who))
     assert client.get(address).status_code == 200
 
@@ -86,6 +152,51 @@ def test_the_owner_administers_and_the_member_does_not(client: Client, people: P
     for who, status in ((people.owner, 200), (people.member, 403)):
         client.force_login(who)
         assert client.get(address).status_code == status
+
+
+@pytest.mark.parametrize("address", QUESTION_ADDRESSES)
+def test_the_owner_is_asked_before_something_ends_and_the_member_is_not(
+    client: Client, people: People, ids: dict[str, object], address: str
+) -> None:
+    for who, status in ((people.owner, 200), (people.member, 403), (people.stranger, 404)):
+        client.force_login(who)
+        assert client.get(address.format(**ids)).status_code == status
+
+
+@pytest.mark.parametrize("address", POST_ADDRESSES)
+def test_settings_are_posted_by_admins_alone_and_with_the_forms_token(
+    people: People, ids: dict[str, object], shop: Project, address: str
+) -> None:
+    before = state_of(shop)
+    where, nowhere = address.format(**ids), address.format(**ids).replace("shop", "no-such-project")
+    client, careful = Client(), Client(enforce_csrf_checks=True)
+    assert client.post(where).headers["Location"].startswith("/login/?next=")
+    client.force_login(people.member)
+    refused = client.post(where, {"name": "mine", "role": "admin", "username": "stranger", "kind": "read"})
+    assert refused.status_code == 403
+    assert "Only admins do this" in refused.content.decode()
+    client.force_login(people.stranger)
+    assert client.post(where).status_code == client.post(nowhere).status_code == 404
+    careful.force_login(people.owner)
+    assert careful.post(where).status_code == 403
+    assert state_of(shop) == before
+
+
+@pytest.mark.parametrize("address", [*QUESTION_ADDRESSES, *OTHER_QUESTION_ADDRESSES])
+def test_an_admin_reaches_nothing_of_another_project_by_its_ids(
+    client: Client, people: People, ids: dict[str, object], shop: Project, address: str
+) -> None:
+    before = state_of(shop)
+    client.force_login(people.stranger)  # he is an admin elsewhere
+    answer = client.post(address.format(**ids).replace("shop", "elsewhere"), {"role": "member"})
+    assert answer.status_code == 404
+    assert state_of(shop) == before
+
+
+def state_of(project: Project) -> list[object]:
+    """Returns all that settings of a project can change."""
+    rows = (project.keys, project.memberships, project.tokens, ReleaseScript.objects.filter(project=project))
+    return [*Project.objects.order_by("pk").values(), *(list(each.order_by("pk").values()) for each in rows)]
 
 
 @pytest.mark.parametrize("address", API_ADDRESSES + PAGE_ADDRESSES + ADMIN_ADDRESSES)
@@ -129,6 +240,7 @@ def test_writing_is_refused_to_all_alike_and_never_with_403(people: People, who:
         if (address, method) not in (
             (API + "settings", "patch"),
             (API + "code", "patch"),
+            (API + "display", "put"),
         ):  # they write: test_api_settings, …
             assert getattr(client, method)(address).status_code == 405
 

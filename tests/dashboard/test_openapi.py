@@ -33,10 +33,12 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
     names = {"status", "releases", "pages", "functions", "compare", "profile", "calltree", "views", "traces"}
     names |= {
         "overview",
+        "trend",
         "settings",
         "traces/{ref}",
         "traces/{ref}/raw",
         "markers",
+        "quality",
         "flamegraph",
         "jobs",
         "links",
@@ -45,7 +47,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "jobs/{job_id}/result",
         "views/{view_id}/timeline",
     }
-    names |= {"code", "code/preview", "matches"}
+    names |= {"code", "code/preview", "matches", "display", "display/preview"}
     names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees", "source")}
     own = {prefix + name for name in names} | {"/api/v1/shared/{token}/{file_name}"}
     assert set(schema["paths"]) == own
@@ -58,9 +60,11 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "releases",
         "pages",
         "overview",
+        "trend",
         "settings",
         "functions",
         "markers",
+        "quality",
         "calltree",
         "flamegraph",
         "views",

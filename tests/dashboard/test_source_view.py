@@ -94,7 +94,6 @@ def test_the_page_shows_the_source_highlighted_and_harmless(client: Client, mapp
     assert "is-definition" in text
     assert "The browser never says which" in text
     assert 'href="https://git.example/shop/blob/1.0.0/src/draw.ts#L40"' in text
-    assert "By release" in text
 
 
 def test_a_function_that_is_not_there_is_not_found(client: Client, mapped: Project, people: People) -> None:

@@ -62,6 +62,28 @@ def test_two_releases_are_compared(member: Client, shop: Project) -> None:
     assert '<input type="hidden" name="plain" value="1">' in bar
 
 
+def test_any_two_slices_are_compared_and_the_bar_keeps_what_both_share(member: Client, shop: Project) -> None:
+    make_call_tree(make_cell(shop, page="/list", js_us=4_000), [(-1, make_func(shop, "main", column=10), 4_000)])
+    address = TREE + "?page=/cart&head_page=/list&release=1.0.0&plain=1"
+    page = member.get(address).content.decode()
+    assert "main app.js:1:10 4.0 ms 100.0 % 9.0 ms" in text_of(member, address)
+    assert attribute(page, "data-url").endswith("flamegraph?release=1.0.0&base_page=/cart&head_page=/list")
+    assert "<bdi>/cart</bdi></b> to <b><bdi>/list</bdi>" in page
+    bar = page[page.index('<form class="slice-bar"') : page.index("</form>", page.index("slice-bar"))]
+    assert 'name="release" value="1.0.0" checked' in bar
+    assert 'name="page"' not in bar
+    assert '<input type="hidden" name="head_page" value="/list">' in bar
+    assert '"/projects/shop/compare/?release=1.0.0&amp;base_page=/cart&amp;head_page=/list"' in page
+
+
+def test_noise_is_asked_for_unless_the_filter_is_finer_than_page_views(member: Client) -> None:
+    sides = "base_page=/cart&head_page=/list"
+    judged = attribute(member.get(f"{TREE}?{sides}").content.decode(), "data-compare-url")
+    assert judged == f"/api/v1/projects/shop/compare?{sides}"
+    assert member.get(judged + "&measure=total&only=significant").status_code == 200
+    assert attribute(member.get(f"{TREE}?{sides}&tag=a:b").content.decode(), "data-compare-url") == ""
+
+
 @pytest.mark.parametrize("query", ["base_release=1.0.0", "show=x", "plain=x", "device=x"])
 def test_a_bad_address_is_answered_in_words(member: Client, query: str) -> None:
     assert "This address cannot be read" in text_of(member, f"{TREE}?{query}", 400)
@@ -120,6 +142,6 @@ def test_it_takes_a_fixed_number_of_statements(
     # session, user, project, releases, overview by page, status, arrivals
     with django_assert_num_queries(7):
         member.get(TREE + "?show=table")  # its script fetches the rest
-    # and cells with their trees, the funcs, the project's code and its sites
-    with django_assert_num_queries(11):
+    # and cells with their trees, the funcs, the project's code and its sites; for its ETag the project and its state
+    with django_assert_num_queries(13):
         member.get(TREE + "?plain=1")

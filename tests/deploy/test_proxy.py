@@ -270,12 +270,22 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
     ask(proxy, "POST", DOOR, b"x" * 6 * MIB, strange)
     ask(proxy, "POST", DOOR, b"{}", strange)
     ask(proxy, "GET", "/login/?next=secret", headers=strange)
+    for address in (
+        reverse("shared-profile", args=["secret", "a.json"]),
+        reverse("set-password", args=["Mg", "secret"]),
+    ):
+        ask(proxy, "GET", address)
     # A line is written when its request is done with, which takes longer for the refused one.
     deadline = time.monotonic() + 60
-    while (log := proxy.read_log("access.log")).count("\n") < 2 and time.monotonic() < deadline:
+    while (log := proxy.read_log("access.log")).count("\n") < 4 and time.monotonic() < deadline:
         time.sleep(0.02)
     lines = sorted(re.sub(r"^\S+ ", "", line).split()[:3] for line in log.splitlines())
-    assert lines == [["GET", "/login/", "200"], ["POST", DOOR_PATH, "413"]]  # no line for a trace that was taken
+    assert lines == [
+        ["GET", "/account/password/...", "200"],
+        ["GET", "/api/v1/shared/...", "200"],
+        ["GET", "/login/", "200"],
+        ["POST", DOOR_PATH, "413"],  # no line for a trace that was taken
+    ]
     for secret in ("public", "secret", "127.0.0.1"):
         assert secret not in log + proxy.read_log("error.log")
 
@@ -288,8 +298,10 @@ def test_the_limit_of_the_proxy_is_that_of_the_door() -> None:
 
 def test_the_limits_of_the_proxy_for_files_are_those_of_page_and_api() -> None:
     text = (NGINX / "fieldflame" / "locations.conf").read_text(encoding="utf-8")
-    [imports, uploads] = re.findall(r"location ~ (\S+) \{\n\s+client_max_body_size (\d+)m;", text)
+    [imports, builds, uploads] = re.findall(r"location ~ (\S+) \{\n\s+client_max_body_size (\d+)m;", text)
     assert re.match(imports[0], reverse("import", args=["shop"]))
     assert int(imports[1]) * MIB == settings.IMPORT_MAX_FILE_BYTES + FORM_BYTES
+    assert re.match(builds[0], reverse("settings-sourcemaps", args=["shop"]))
+    assert int(builds[1]) * MIB == settings.SOURCE_MAP_MAX_UPLOAD_BYTES + FORM_BYTES
     assert re.match(uploads[0], reverse("api-sourcemaps", args=["shop"]))
     assert int(uploads[1]) * MIB == settings.SOURCE_MAP_MAX_UPLOAD_BYTES

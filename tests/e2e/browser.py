@@ -68,7 +68,7 @@ def open_page(browser: Browser, **options: object) -> Iterator[Page]:
 
 def save_screenshot(page: Page, name: str) -> Path:
     """Writes tests/output/NAME.png, which is there to be looked at."""
-    SCREENSHOT_DIR.mkdir(exist_ok=True)
     path = SCREENSHOT_DIR / f"{name}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=path, full_page=True)
     return path

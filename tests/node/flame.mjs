@@ -2,7 +2,9 @@
 // standard input, with what else the operation needs in `asked`.
 import { readFileSync } from "node:fs";
 
+import * as colours from "../../dashboard/static/dashboard/flame/colours.js";
 import * as layout from "../../dashboard/static/dashboard/flame/layout.js";
+import * as noise from "../../dashboard/static/dashboard/flame/noise.js";
 import * as trees from "../../dashboard/static/dashboard/flame/tree.js";
 import * as words from "../../dashboard/static/dashboard/flame/words.js";
 
@@ -46,12 +48,27 @@ function find(places) {
   });
 }
 
-function search(text) {
-  const found = trees.searchTree(tree, text);
+function search([text, categories]) {
+  const found = trees.searchTree(tree, text, categories);
   return found && { nodes: [...found.nodes.keys()].filter((node) => found.nodes[node]).length, ms: found.ms, funcs: found.funcs };
 }
 
+function colour(by) {
+  const made = colours.colourTree(tree, by, [["library", "Library"]]);
+  return [...made.of].slice(1).map((entry, at) => [tree.funcs[tree.func[at + 1]].label, made.entries[entry].property]);
+}
+
+// What may be noise, by the label of each function, of the tree or the tree turned over.
+function judge(of, answer) {
+  noise.markSure(of.funcs, of.judgedBy, answer, { isAwaited: asked.isAwaited });
+  const nodes = Array.from({ length: of.count - 1 }, (_, index) => index + 1).filter((node) => noise.isNoise(of, node));
+  return { state: noise.stateOf(of), nodes: nodes.map((node) => of.funcs[of.func[node]].label) };
+}
+
 const operations = {
+  colour: () => colour(asked),
+  noise: () => judge(tree, asked.found),
+  noiseTurned: () => judge(trees.turnOver(tree), asked.found),
   picture: () => picture(tree, asked ?? "head"),
   bars: () => bars(asked ?? "head"),
   turned: () => picture(trees.turnOver(tree)),

@@ -17,6 +17,7 @@ from profcore.funcs import (
 )
 from profcore.wire import Frame, Trace
 from tests.profcore.strategies import PROPERTY
+from tests.urls import LOCAL_FILE
 
 PAGE_URL, PAGE = "https://shop.example/product/81724", "/product/:id"
 
@@ -122,7 +123,8 @@ def test_an_inline_script_of_a_page_with_credentials_has_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "page_uri"), [("file:///docs/ada/x.html", "file:///cart"), ("relative", "null/cart"), ("", "null/cart")]
+    ("url", "page_uri"),
+    [(f"{LOCAL_FILE}/docs/ada/x.html", f"{LOCAL_FILE}/cart"), ("relative", "null/cart"), ("", "null/cart")],
 )
 def test_a_page_without_a_host_still_has_inline_scripts(url: str, page_uri: str) -> None:
     assert resource_uri(url, url, "/cart") == page_uri

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profcore.packages import OwnPackageRule, canonical_source, own_package_of, package_of
+from tests.urls import LOCAL_FILE
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_the_package_is_named_where_the_uri_names_it(uri: str | None, package: s
         ("webpack-internal:///(app-pages-browser)/./node_modules/swr/core.js", "swr"),
         ("turbopack:///[project]/node_modules/.pnpm/swr@2/node_modules/swr/core.js", "swr"),
         ("../../node_modules/d3-force/src/simulation.js", "d3-force"),
-        ("\0/home/ci/node_modules/papaparse/papaparse.js?commonjs-module", "papaparse"),
+        ("\0/build/ci/node_modules/papaparse/papaparse.js?commonjs-module", "papaparse"),
         ("bower_components/jquery/src/core.js", "jquery"),
         # Deno and JSR
         ("npm:preact@10.5.0/hooks", "preact"),
@@ -95,13 +96,13 @@ def test_the_package_of_a_source_is_known_in_every_layout(source: str, package: 
         ("webpack://shop/../packages/ui/src/x.ts", "packages/ui/src/x.ts"),
         ("turbopack:///[project]/app/page.tsx", "app/page.tsx"),
         ("https://shop.example/assets/src/x.ts", "assets/src/x.ts"),
-        ("file:///home/ci/app/src/x.ts", "home/ci/app/src/x.ts"),
+        (f"{LOCAL_FILE}/build/ci/app/src/x.ts", "build/ci/app/src/x.ts"),
         (r"..\src\x.ts", "src/x.ts"),
         (
             "../node_modules/.pnpm/react@18.2.0/node_modules/react/index.js",
             "node_modules/react/index.js",
         ),
-        ("/home/ci/my_node_modules/x.js", "home/ci/my_node_modules/x.js"),
+        ("/build/ci/my_node_modules/x.js", "build/ci/my_node_modules/x.js"),
         (".yarn/cache/lodash-npm-4-a.zip/node_modules/lodash/map.js", "node_modules/lodash/map.js"),
         ("..", ".."),
         ("", ""),
@@ -117,7 +118,7 @@ def test_what_depends_on_the_build_goes_from_a_sources_path(path: str, canonical
         ("packages/ui/src/Button.tsx", "ui"),
         ("apps/shop/src/main.ts", "shop"),
         ("libs/money/format.ts", "money"),
-        ("home/ci/repo/packages/ui/src/x.ts", "ui"),
+        ("build/ci/repo/packages/ui/src/x.ts", "ui"),
         ("packages/x.ts", None),
         ("src/packages.ts", None),
         ("src/x.ts", None),

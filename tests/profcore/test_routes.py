@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from profcore.routes import MAX_ROUTE_CHARS, MAX_SEGMENT_CHARS, clean_page, fits_rule, route_of_path, route_of_url
 from tests.profcore.strategies import PROPERTY
+from tests.urls import LOCAL_FILE
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_what_tells_one_address_from_another_becomes_an_id(path: str, route: str
         ("https://[broken/cart", "/"),
         ("not a url", "/not a url"),
         ("//shop.example/cart", "/cart"),
-        ("file:///docs/cart", "/docs/cart"),
+        (f"{LOCAL_FILE}/docs/cart", "/docs/cart"),
         ("about:blank", "/"),
         ("data:text/html,SECRET", "/"),
         ("blob:https://shop.example/9888", "/"),

@@ -15,11 +15,14 @@ from aggregate.bench.exports import as_json, bench_exports, measure_export
 from aggregate.bench.exports import describe as describe_exports
 from aggregate.bench.heavy import SIZES, make_heavy_envelope
 from aggregate.bench.hidden import compare_with_facts, describe, measure_hidden
+from aggregate.bench.pages import bench_pages
+from aggregate.bench.pages import describe as describe_pages
 from aggregate.bench.queries import bench_queries
 from aggregate.bench.sizes import bench_sizes
 from aggregate.bench.symbolicate import bench_symbolicate
 from aggregate.bench.trees import bench_trees, describe_tree
 from config.up.running import run_stack
+from ingest.models import Project
 
 CORPUS = Path(settings.BASE_DIR) / "tests" / "data" / "corpus.jsonl.gz"
 CDP_FACTS = CORPUS.parent / "edge" / "stackless-vs-cdp.facts.json"
@@ -37,10 +40,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--kind", choices=["corpus", *SIZES], default="corpus", help="core, end-to-end: which traces"
         )
-        parser.add_argument("--rounds", type=int, default=5, help="core, queries: rounds (default: %(default)s)")
+        parser.add_argument("--rounds", type=int, default=5, help="core, queries, pages: rounds (default: %(default)s)")
         parser.add_argument("--traces", type=int, default=3000, help="end-to-end: how many (default: %(default)s)")
         parser.add_argument("--senders", type=int, default=8, help="end-to-end: connections (default: %(default)s)")
-        parser.add_argument("--project", default="", help="export-here: which project")
+        parser.add_argument("--project", default="", help="export-here, pages: which project")
         parser.add_argument("--format", default="firefox", help="export-here: which format")
         parser.add_argument("--maps", type=int, default=200, help="symbolicate: how many (default: %(default)s)")
         parser.add_argument("--funcs", type=int, default=100_000, help="symbolicate: in all (default: %(default)s)")
@@ -131,6 +134,15 @@ class Command(BaseCommand):
         """Exports one project in this process, and tells it as JSON."""
         self.stdout.write(as_json(measure_export(options["project"], options["format"])))
 
+    def show_pages(self, options: dict[str, Any]) -> None:
+        """Asks the dashboard about a project of this database, and changes nothing in it."""
+        try:
+            project = Project.objects.get(slug=options["project"])
+            results = bench_pages(project, options["rounds"])
+        except (Project.DoesNotExist, LookupError) as error:
+            raise CommandError(f"--project must name a project that somebody may read: {error}") from error
+        self.stdout.write(f"{project.slug}, medians of {options['rounds']}\n{describe_pages(results)}")
+
     def show_symbolicate(self, options: dict[str, Any]) -> None:
         """Runs in a stack of its own."""
         with run_stack() as stack:
@@ -159,6 +171,7 @@ class Command(BaseCommand):
         "exports": show_exports,
         "exports-here": show_exports_here,
         "hidden": show_hidden,
+        "pages": show_pages,
         "queries": show_queries,
         "queries-here": show_queries_here,
         "sizes": show_sizes,

@@ -56,6 +56,7 @@ class Command(BaseCommand):
             ("trace", "a trace's id; for --format raw, VIEW.SEQ too"),
             ("tag", "key:value; several must all be there"),
             ("func-over", "ID:MS, views in which that function's total is above so many ms; several must all hold"),
+            ("display", "none: functions as they are stored, without the project's display rules"),
         ):
             field = name.replace("-", "_")
             parser.add_argument(
@@ -79,6 +80,7 @@ class Command(BaseCommand):
             trace=options["slice_trace"],
             tag=options["slice_tag"],
             func_over=options["slice_func_over"],
+            display=options["slice_display"],
         )
         if options["format"] == RAW:
             write_pieces([_read_raw(project, query)], options["output"])

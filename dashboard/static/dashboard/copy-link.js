@@ -1,33 +1,78 @@
-// Makes a link that opens the slice in the viewer without logging in here, and copies it. The link ends after a while.
+// Makes a link that opens the slice in the viewer without logging in here, and copies it; or, of a difference, opens both
+// sides in the viewer's own comparison, which fetches by such a link. The link ends after a while.
 
-const button = document.getElementById("copy-link");
+const BUTTONS = "button[data-links-url]"; // one may come later, with a part of the page
 const statusLine = document.getElementById("open-status");
-if (button && navigator.clipboard) {
-  button.hidden = false;
-  button.addEventListener("click", copyLink);
+const showButtons = (host) => { for (const button of host.querySelectorAll(BUTTONS)) button.hidden = false; };
+
+if (navigator.clipboard) {
+  showButtons(document);
+  document.body.addEventListener("htmx:afterSwap", (event) => showButtons(event.detail.target));
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest(BUTTONS);
+    if (button) copyLink(button);
+  });
 }
 
-async function copyLink() {
+const comparison = document.getElementById("open-comparison");
+if (comparison) {
+  comparison.hidden = false;
+  comparison.addEventListener("click", openComparison);
+}
+
+async function copyLink(button) {
   button.disabled = true;
   try {
-    const response = await fetch(button.dataset.linksUrl, {
-      method: "POST",
-      credentials: "same-origin",
-      headers: { "Content-Type": "application/json", "X-CSRFToken": csrfToken() },
-      body: JSON.stringify({ params: readParams(button.dataset.profileUrl) }),
-    });
-    if (response.status === 401) return say("You are logged out by now. Reload this page and log in.");
-    if (!response.ok) return say(`This server could not make a link (status ${response.status}).`);
-    const link = await response.json();
+    const link = await makeLink(button.dataset);
+    if (!link) return;
     await navigator.clipboard.writeText(link.viewer_url);
-    const until = new Date(link.expires_at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    say(`Copied. Whoever has the link can see this profile until ${until}, without logging in.${warnOf(link)}`);
+    say(`Copied. Whoever has the link can see this profile until ${untilOf(link)}, without logging in.${warnOf(link)}`);
   } catch (error) {
     say("The link could not be made or copied. Check the connection and try again.");
     console.error(error);
   } finally {
     button.disabled = false;
   }
+}
+
+async function openComparison() {
+  const viewer = window.open("", "_blank"); // at once: later, the browser would take it for a pop-up
+  if (!viewer) return say("The browser blocked the new window. Allow pop-ups for this site and try again.");
+  viewer.opener = null;
+  comparison.disabled = true;
+  let link = null;
+  try {
+    link = await makeLink(comparison.dataset);
+    if (!link) return;
+    viewer.location.replace(link.compare_url);
+    say(`Opened in a new window. Its address shows both sides to whoever has it until ${untilOf(link)}.${warnOf(link)}`);
+  } catch (error) {
+    say("The link could not be made. Check the connection and try again.");
+    console.error(error);
+  } finally {
+    if (!link) viewer.close();
+    comparison.disabled = false;
+  }
+}
+
+// Returns a new link, or null after it has said why there is none.
+async function makeLink({ linksUrl, profileUrl }) {
+  const response = await fetch(linksUrl, {
+    method: "POST",
+    credentials: "same-origin",
+    headers: { "Content-Type": "application/json", "X-CSRFToken": csrfToken() },
+    body: JSON.stringify({ params: readParams(profileUrl) }),
+  });
+  if (response.ok) return response.json();
+  const words = response.status === 401
+    ? "You are logged out by now. Reload this page and log in."
+    : `This server could not make a link (status ${response.status}).`;
+  say(words);
+  return null;
+}
+
+function untilOf(link) {
+  return new Date(link.expires_at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 }
 
 // What the viewer will meet when it fetches from here: browsers decide, and their own messages say little.

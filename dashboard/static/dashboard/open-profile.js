@@ -1,15 +1,18 @@
 // Opens the slice in the Firefox Profiler: a window of the viewer is opened on the click, and once it says that it
 // listens, it is handed the profile, fetched here with this session. No server but this one and the viewer is asked, and
-// the profile goes to the viewer's origin alone.
+// the profile goes to the viewer's origin alone. A page has any number of such buttons; some come later, with its parts.
 
 const ASK_EVERY_MS = 250;
 const PATIENCE_MS = 30_000;
 
+const BUTTONS = "button[data-viewer-origin]";
 const statusLine = document.getElementById("open-status");
-document.getElementById("open-profile")?.removeAttribute("hidden");
-// One for the page's slice, and in lists one a row; rows may come later than this script.
+const showButtons = (host) => { for (const button of host.querySelectorAll(BUTTONS)) button.hidden = false; };
+
+showButtons(document);
+document.body.addEventListener("htmx:afterSwap", (event) => showButtons(event.detail.target));
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("#open-profile, .open-profile");
+  const button = event.target.closest(BUTTONS);
   if (button) openProfile(button);
 });
 

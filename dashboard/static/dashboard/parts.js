@@ -9,7 +9,7 @@ const words = (status) => {
 };
 
 const fail = (event, status) => {
-  const part = event.detail.elt;
+  const part = event.detail.target ?? event.detail.elt; // a link may have asked for it
   part.removeAttribute("aria-busy");
   const line = document.createElement("p");
   line.className = "problem part-problem";
@@ -28,6 +28,8 @@ const fail = (event, status) => {
   part.append(line);
 };
 
+// A part that comes when it is scrolled to is busy from then on.
+document.body.addEventListener("htmx:beforeRequest", (event) => event.detail.target.setAttribute("aria-busy", "true"));
 document.body.addEventListener("htmx:responseError", (event) => fail(event, event.detail.xhr.status));
 document.body.addEventListener("htmx:sendError", (event) => fail(event, 0));
 document.body.addEventListener("htmx:timeout", (event) => fail(event, 0));

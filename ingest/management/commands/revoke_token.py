@@ -1,12 +1,12 @@
 """`revoke_token --project SLUG [PREFIX]`: prints a JSON object for each token it revoked, or without a prefix has."""
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ingest.models import ApiToken, Project
+from ingest.services import revoke_token
 
 
 class Command(BaseCommand):
@@ -26,11 +26,9 @@ class Command(BaseCommand):
                 self.stdout.write(json.dumps(_describe(token)))
             return
         prefix = options["token"].removeprefix("ff_").partition("_")[0]
-        found = live.filter(prefix=prefix).first()
+        found = revoke_token(project=project, prefix=prefix)
         if found is None:
             raise CommandError(f"The project has no live token that begins with ff_{prefix}.")
-        found.revoked_at = datetime.now(UTC)
-        found.save(update_fields=["revoked_at"])
         self.stdout.write(json.dumps(_describe(found)))
 
 

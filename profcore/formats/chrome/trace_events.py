@@ -166,6 +166,7 @@ def name_slice(func: ChartFunc) -> str:
     """
     place = func.place
     if place is None:
-        return f"{func.label} [built-in]" if func.is_page else func.label
+        kind = "group" if func.is_made else "built-in"
+        return f"{func.label} [{kind}]" if func.is_page else func.label
     words = [place.uri.rstrip("/").rpartition("/")[2], place.line, place.column]
     return f"{func.label} ({':'.join(str(word) for word in words if word is not None)})"

@@ -5,12 +5,26 @@ from typing import Final, NamedTuple
 from profcore.formats.firefox.shapes import Category
 from profcore.formats.slice import FUNC_CATEGORIES, ExportFunc
 
+SUBCATEGORIES: Final = ["Other", *FUNC_CATEGORIES.values()]
+# The colours of display rules by those of the viewer's palette.
+RULED_COLOURS: Final = {
+    "blue": "blue",
+    "teal": "lightblue",
+    "green": "green",
+    "yellow": "yellow",
+    "orange": "orange",
+    "red": "red",
+    "pink": "magenta",
+    "purple": "purple",
+    "brown": "brown",
+    "grey": "darkgrey",
+}
 # The viewer draws what it cannot place in the first grey one, treats a category by the very name "Idle" apart,
 # and knows the colours of its own palette only.
 CATEGORIES: Final = (
     Category("Other", "grey", ["Other"]),
     Category("Idle", "transparent", ["Other"]),
-    Category("JavaScript", "yellow", ["Other", *FUNC_CATEGORIES.values()]),
+    Category("JavaScript", "yellow", SUBCATEGORIES),
     Category("Hidden", "brown", ["Other"]),
     Category("Garbage collection", "orange", ["Other"]),
     Category("Style", "magenta", ["Other"]),
@@ -18,6 +32,7 @@ CATEGORIES: Final = (
     Category("Paint", "green", ["Other"]),
     Category("Page", "blue", ["Other"]),
     Category("Recording", "darkgrey", ["Other"]),
+    *(Category(f"Display rule: {ours}", theirs, SUBCATEGORIES) for ours, theirs in RULED_COLOURS.items()),
 )
 CATEGORY_INDEX: Final = {category.name: index for index, category in enumerate(CATEGORIES)}
 SUBCATEGORY_INDEX: Final = {name: index for index, name in enumerate(FUNC_CATEGORIES, start=1)}
@@ -42,11 +57,15 @@ ENGINE_CHOICES: Final = {
 
 
 def is_built_in(func: ExportFunc) -> bool:
-    """Tells whether a func is the browser's own: it has no resource and no position."""
-    return func.uri is None and func.line is None
+    """Tells whether a func is the browser's own: it has no resource and no position, and no rule made it."""
+    return func.uri is None and func.line is None and not func.is_made
 
 
 def choose_category(func: ExportFunc) -> Choice:
-    """Returns where a func belongs; one that nothing is known of is plain JavaScript, a built-in shows itself."""
+    """Returns where a func belongs; one that nothing is known of is plain JavaScript, a built-in shows itself.
+
+    One that a display rule colours has a category of that colour.
+    """
     name = func.category or ("built-in" if is_built_in(func) else "")
-    return Choice(CATEGORY_INDEX["JavaScript"], SUBCATEGORY_INDEX.get(name, 0))
+    category = f"Display rule: {func.colour}" if func.colour else "JavaScript"
+    return Choice(CATEGORY_INDEX[category], SUBCATEGORY_INDEX.get(name, 0))

@@ -136,5 +136,5 @@ def _func(number: int, func: ChartFunc, strings: Strings) -> bytes:
 
 def _system_name(func: ChartFunc) -> str:
     if func.script is None:
-        return "[built-in]" if func.is_page else "[pseudo]"
+        return "[group]" if func.is_made else "[built-in]" if func.is_page else "[pseudo]"
     return ":".join(str(word) for word in func.script if word is not None)

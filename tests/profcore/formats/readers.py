@@ -146,7 +146,7 @@ def read_trace_paths(body: bytes) -> Sums:
 def _slice_key(event: dict[str, Any]) -> Key:
     args = event["args"]
     if "uri" not in args:
-        return Key(event["name"].removesuffix(" [built-in]"))
+        return Key(event["name"].removesuffix(" [built-in]").removesuffix(" [group]"))
     return Key(event["name"].rpartition(" (")[0], args["uri"], args.get("line"), args.get("column"))
 
 

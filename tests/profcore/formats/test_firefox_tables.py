@@ -10,6 +10,7 @@ from profcore.formats.firefox.writer import write_difference, write_profile, wri
 from profcore.formats.slice import DifferenceExport, ExportFunc, ExportOriginal, SegmentedExport, SliceExport
 from tests.profcore.formats.builders import export_of
 from tests.profcore.formats.lint import load_good
+from tests.urls import LOCAL_FILE
 
 # Rows as they are shown; a row of a foreign file holds what JSON holds.
 Rows = dict[str, dict[str, Any]]
@@ -174,7 +175,7 @@ def test_an_original_position_goes_beside_the_generated_one() -> None:
         ("https://shop.example?x", "https://shop.example", "shop.example"),
         ("blob:https://shop.example", "https://shop.example", "shop.example"),
         ("wasm://wasm/0a1b2c", "wasm://wasm", "wasm"),
-        ("file:///docs/page.html", "file://", None),
+        (f"{LOCAL_FILE}/docs/page.html", "file://", None),
         ("data:", "data:", None),
         ("chrome-extension:", "chrome-extension:", None),
         ("about:blank", "about:", None),

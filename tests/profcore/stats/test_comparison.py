@@ -124,3 +124,21 @@ def test_p_agrees_with_random_permutations_within_strata() -> None:
             observed > 0, np.array(run(shuffled)[0]) >= observed - 1e-9, np.array(run(shuffled)[0]) <= observed + 1e-9
         )
     assert p == pytest.approx(np.minimum(2 * above / rounds, 1), abs=0.06)
+
+
+def test_device_classes_that_are_the_question_are_no_strata() -> None:
+    desktops = sample_of_ms(np.full((30, 1), 10.0) + np.arange(30)[:, None] / 10, device_class=[1] * 30)
+    phones = sample_of_ms(np.full((30, 1), 40.0) + np.arange(30)[:, None] / 10, device_class=[4] * 30)
+    assert compare(desktops, phones).is_too_few
+    found = compare(desktops, phones, by_device=False)
+    assert (found.is_too_few, found.left_out_views, found.device_mix) == (False, 0, ())
+    assert found.functions[0].is_increase
+    assert found.functions[0].delta_ms == pytest.approx(30.0)
+
+
+def test_the_mix_is_told_with_what_the_views_are_worth() -> None:
+    base = sample_of_ms(np.ones((40, 1)), device_class=[1] * 30 + [2] * 10)
+    head = sample_of_ms(np.ones((40, 1)), device_class=[1] * 20 + [2] * 20)
+    found = compare(base, head)
+    assert found.device_mix == ((1, 0.625), (2, 0.375))
+    assert (found.is_weighted, found.is_complete, found.base_effective, found.head_effective) == (False, True, 40, 40)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from profcore.stats.views import (
     align,
     group_funcs,
     order_rows,
+    pick_funcs,
     sample_of,
     sample_of_columns,
 )
@@ -50,6 +52,26 @@ def test_stored_blobs_make_the_same_sample() -> None:
     assert from_blobs.population == 40
     for column in ("self_us", "total_us", "hidden_us"):
         assert cells(from_blobs, column) == cells(from_values, column)
+
+
+def test_one_function_is_picked_by_the_release_of_each_view() -> None:
+    contributions, facts = three_views()
+    sample = sample_of(contributions, replace(facts, release=("1", "1", "2")))
+    picked = pick_funcs(sample, {("1", 3), ("2", 7), ("9", 9)})
+    assert picked.views == 3
+    assert cells(picked, "self_us") == {(0, 0): 1_000, (2, 0): 4_000}
+    assert cells(picked, "total_us") == {(0, 0): 3_000, (2, 0): 4_000}
+    everywhere = pick_funcs(sample_of(contributions, facts), {(None, 7), (None, 404)})
+    assert cells(everywhere, "self_us") == {(0, 0): 2_000, (2, 0): 4_000}
+    nothing = pick_funcs(sample, {("3", 3)})
+    assert (nothing.views, cells(nothing, "self_us")) == (3, {})
+
+
+def test_two_copies_in_a_view_have_no_total_together() -> None:
+    picked = pick_funcs(sample_of(*three_views()), {(None, 3), (None, 7)})
+    assert cells(picked, "self_us") == {(0, 0): 3_000, (2, 0): 4_000}
+    with pytest.raises(NoTotalsError):
+        picked.row_us("total")
 
 
 def test_groups_sum_self_and_hidden_by_view() -> None:

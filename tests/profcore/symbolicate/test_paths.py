@@ -3,6 +3,7 @@
 import pytest
 
 from profcore.symbolicate.paths import MAX_PATH_CHARS, has_content_hash, is_url_prefix, script_uri, source_path
+from tests.urls import LOCAL_FILE
 
 
 @pytest.mark.parametrize(
@@ -19,8 +20,8 @@ from profcore.symbolicate.paths import MAX_PATH_CHARS, has_content_hash, is_url_
         ("webpack://app/../../node_modules/b/i.js", "main.js", "node_modules/b/i.js"),
         ("turbopack:///[project]/src/a.ts", "main.js", "src/a.ts"),
         ("https://shop.example/src/a.ts?v=1", "main.js", "src/a.ts"),
-        ("file:///home/ci/app/src/a.ts", "main.js", "home/ci/app/src/a.ts"),
-        ("/home/ci/app/node_modules/b/i.js", "main.js", "node_modules/b/i.js"),
+        (f"{LOCAL_FILE}/build/ci/app/src/a.ts", "main.js", "build/ci/app/src/a.ts"),
+        ("/build/ci/app/node_modules/b/i.js", "main.js", "node_modules/b/i.js"),
         ("C:\\work\\app\\src\\a.ts", "main.js", "work/app/src/a.ts"),
         (
             "../node_modules/.pnpm/b@1.0.0/node_modules/b/i.js",

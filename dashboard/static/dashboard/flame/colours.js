@@ -1,10 +1,19 @@
 // What each node's colour says: its function's category, its package, or how it changed between two releases.
 // The colours themselves are custom properties of the style sheet, one set for each theme.
+import { ALL } from "./tree.js";
+import { isNoise, stateOf } from "./noise.js";
 
 const PACKAGES = 8; // that have a colour of their own, the heaviest; more could not be told apart
 // Of JS time a view: below the first a change is as good as none, above the last it is a great one.
 const STEPS = [0.005, 0.02, 0.05];
+const HATCH_PX = 8;
+const NOISE_WORDS = {
+  known: "may be noise, or a function without a source map that only moved",
+  awaited: "finding out what may be noise…",
+  unknown: "whether a change may be noise is not known here",
+};
 
+// The colour that a display rule gives a function stands before its category and package, not before its change.
 // Returns {of, entries}: `of[node]` indexes `entries`, each {property, word, share}; share is of self time, or null.
 export function colourTree(tree, by, words) {
   if (by === "change" && tree.base) return byChange(tree);
@@ -28,15 +37,19 @@ function byPackage(tree) {
   const entries = [{ property: "--flame-all", word: "" }, { property: "--flame-none", word: "No package" }];
   names.slice(0, PACKAGES).forEach((name, n) => entries.push({ property: `--flame-package-${n + 1}`, word: name, name }));
   if (names.length > PACKAGES) entries.push({ property: "--flame-package-rest", word: "Other packages" });
+  const rest = entries.length - 1;
   return byFunc(tree, entries, (func) => {
     if (!func.package) return 1;
     const found = entries.findIndex((entry) => entry.name === func.package);
-    return found < 0 ? entries.length - 1 : found;
+    return found < 0 ? rest : found;
   });
 }
 
 function byFunc(tree, entries, find) {
-  const ofFunc = tree.funcs.map(find);
+  const ruled = [...new Set(tree.funcs.map((func) => func.colour).filter(Boolean))].sort();
+  const first = entries.length;
+  entries.push(...ruled.map((colour) => ({ property: `--shown-${colour}`, word: `${colour}, by display rules` })));
+  const ofFunc = tree.funcs.map((func) => (func.colour ? first + ruled.indexOf(func.colour) : find(func)));
   const of = new Uint8Array(tree.count);
   const shares = entries.map(() => 0);
   let whole = 0;
@@ -61,13 +74,35 @@ function byChange(tree) {
     ...ranges.map((word, n) => ({ property: `--flame-more-${n + 1}`, word: `+ ${word}`, share: null })),
     ...ranges.map((word, n) => ({ property: `--flame-less-${n + 1}`, word: `− ${word}`, share: null })),
   ];
+  const state = stateOf(tree);
+  const noise = entries.push({ property: state === "unknown" ? "--flame-none" : "--flame-noise", word: NOISE_WORDS[state], share: null, isHatched: state !== "unknown" }) - 1;
+  const all = entries.push({ property: "--flame-all", word: "" }) - 1; // of everything, functions do not tell
   const of = new Uint8Array(tree.count);
   for (let node = 0; node < tree.count; node++) {
     const change = (tree.head.total[node] - tree.base.total[node]) / whole;
     const step = STEPS.filter((least) => Math.abs(change) >= least).length;
-    of[node] = step === 0 ? 0 : change > 0 ? step : STEPS.length + step;
+    if (node === ALL && state !== "unknown") of[node] = all;
+    else if (step && isNoise(tree, node)) of[node] = noise;
+    else of[node] = step === 0 ? 0 : change > 0 ? step : STEPS.length + step;
   }
   return { of, entries };
+}
+
+// Makes a fill of a colour with lines across, for what may be noise.
+export function makeHatch(context, colour) {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = HATCH_PX;
+  const brush = tile.getContext("2d");
+  brush.fillStyle = colour;
+  brush.fillRect(0, 0, HATCH_PX, HATCH_PX);
+  [brush.strokeStyle] = readColours(["--flame-noise-line"]);
+  brush.beginPath();
+  for (const shift of [-HATCH_PX, 0, HATCH_PX]) { // a line and its ends in the neighbouring tiles
+    brush.moveTo(shift - 1, HATCH_PX + 1);
+    brush.lineTo(shift + HATCH_PX + 1, -1);
+  }
+  brush.stroke();
+  return context.createPattern(tile, "repeat");
 }
 
 // Reads colours as the theme has them now.

@@ -1,12 +1,13 @@
 // The line that says all about one node: its whole name, where it is defined, and its figures.
 import { ALL } from "./tree.js";
 import { make } from "./dom.js";
+import { isNoise } from "./noise.js";
 import { addressOf, asChange, asShare, asTime, counted, nameOf, placeOf, visible } from "./words.js";
 
 // `isSpoken`: the keyboard went there, so that it is read out; a mouse goes over too much.
-export function showDetails(host, tree, node, { isSpoken = false, totalWord = "Total", onSandwich = null } = {}) {
+export function showDetails(host, tree, node, { isSpoken = false, totalWord = "Total", onSandwich = null, linkOf = null } = {}) {
   host.setAttribute("aria-live", isSpoken ? "polite" : "off");
-  host.replaceChildren(...(node === ALL ? describeAll(tree) : describeNode(tree, node, totalWord, onSandwich)));
+  host.replaceChildren(...(node === ALL ? describeAll(tree) : describeNode(tree, node, { totalWord, onSandwich, linkOf })));
 }
 
 function describeAll(tree) {
@@ -15,7 +16,7 @@ function describeAll(tree) {
   return [make("p", { className: "which" }, make("b", {}, "All of it")), make("dl", {}, ...figures)];
 }
 
-function describeNode(tree, node, totalWord, onSandwich) {
+function describeNode(tree, node, { totalWord, onSandwich, linkOf }) {
   const func = tree.funcs[tree.func[node]];
   const whole = tree.head.total[ALL];
   const { self, total, hidden } = tree.head;
@@ -25,13 +26,18 @@ function describeNode(tree, node, totalWord, onSandwich) {
   if (tree.base) figures.push(figure("Base", asTime(tree.base.total[node])), changeOf(tree, node));
   const above = tree.prefix[node];
   const facts = [func.category, func.package && `package ${visible(func.package)}`].filter(Boolean).join(" · ");
-  const who = make("p", { className: "which" },
-    make("bdi", { className: "name" }, nameOf(func)), " ",
+  const who = make("p", { className: "which" }, makeName(func, linkOf), " ",
     make("bdi", { className: "place muted", title: visible(addressOf(func) ?? "") }, placeOf(func)),
     facts ? make("span", { className: "muted facts" }, ` ${facts}`) : null,
     above > ALL ? make("span", { className: "unseen" }, `, next to ${nameOf(tree.funcs[tree.func[above]])}`) : null);
   const button = onSandwich && make("button", { type: "button", onclick: () => onSandwich(tree.func[node]) }, "Callers and callees");
   return [who, make("dl", {}, ...figures), button].filter(Boolean);
+}
+
+// `linkOf` gives the address of a function's page.
+export function makeName(func, linkOf) {
+  const name = make("bdi", { className: "name" }, nameOf(func));
+  return linkOf ? make("a", { href: linkOf(func) }, name) : name;
 }
 
 function figure(word, value, more) {
@@ -44,6 +50,7 @@ function changeOf(tree, node) {
   const isGone = !(tree.head.total[node] > 0);
   const made = figure("Change", asChange(change), isNew ? "not in the base" : isGone ? "gone" : (change > 0 ? "+" : "") + asShare(change / tree.base.total[node]).replace("-", "−"));
   made.classList.add(change > 0 ? "more" : "less");
+  if (isNoise(tree, node)) made.lastChild.append(make("span", { className: "muted" }, ", may be noise"));
   return made;
 }
 

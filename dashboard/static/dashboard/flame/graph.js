@@ -2,7 +2,7 @@
 import { ALL } from "./tree.js";
 import { layOut, moveView, zoomOn } from "./layout.js";
 import { depthAt, draw, heightOf, topOf } from "./draw.js";
-import { readColours } from "./colours.js";
+import { makeHatch, readColours } from "./colours.js";
 import { nameOf } from "./words.js";
 import { listen } from "./input.js";
 
@@ -160,7 +160,8 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
     scene.theme = { text, faded, fadedText, focus: focusColour, font: `12px ${mono}` };
     if (colours) {
       scene.colourOf = colours.of;
-      scene.fills = readColours(colours.entries.map((entry) => entry.property));
+      const fills = readColours(colours.entries.map((entry) => entry.property));
+      scene.fills = fills.map((fill, n) => (colours.entries[n].isHatched ? makeHatch(context, fill) : fill));
     }
     api.redraw();
   }

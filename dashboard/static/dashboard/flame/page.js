@@ -5,6 +5,7 @@ import { makeGraph } from "./graph.js";
 import { makeTable, keepCallers } from "./table.js";
 import { makeSandwich } from "./sandwich.js";
 import { describeTree, showDetails } from "./details.js";
+import { fetchSure, markSure } from "./noise.js";
 import { fetchTree, findJob, followJob, prepareTree, Problem } from "./loading.js";
 import { make, makeSwatch } from "./dom.js";
 import { asShare, counted, visible } from "./words.js";
@@ -27,11 +28,14 @@ let graph = null;
 let table = null;
 let sandwich = null;
 let chosen = null; // the sandwich's function, an index
+const categories = new URLSearchParams(location.search).getAll("category").filter(Boolean);
+const judged = new Set(); // the measures that were asked for
 
 start();
 
 async function start() {
   recall();
+  find.value = new URLSearchParams(location.search).get("q") ?? "";
   await load(() => fetchTree(host.dataset.url));
 }
 
@@ -57,6 +61,7 @@ async function load(fetching) {
   if (trees.down.count < 2 || !answer.nodes.prefix.length) return showEmpty();
   const asked = new URLSearchParams(location.search).get("func");
   chosen = asked === null ? null : trees.down.funcs.findIndex((func) => func.id === asked);
+  if (chosen === -1) facts.textContent = `The function asked for is in no call shown here: it was not seen, or pruned. ${facts.textContent}`;
   tools.hidden = false;
   show();
 }
@@ -110,7 +115,7 @@ function recall() {
     const select = tools.querySelector(`select[name=${name}]`);
     if (!choices.includes(kept)) continue;
     if (select) {
-      if (!host.dataset.base && select.querySelector(`[value=${kept}]`)) select.value = kept;
+      if (!host.dataset.isCompared && select.querySelector(`[value=${kept}]`)) select.value = kept;
     } else tools.querySelector(`[name=${name}][value=${kept}]`).checked = true;
   }
 }
@@ -169,8 +174,26 @@ function currentTree() {
   return (trees.up ??= turnOver(trees.down));
 }
 
+// The page of a function, in this slice.
+function linkOf(func) {
+  return `${host.dataset.functionsUrl}${encodeURIComponent(func.id)}/${host.dataset.query}`;
+}
+
 function side() {
   return value("width") ?? "head";
+}
+
+// Asks once a measure which functions' changes are more than noise; until then, and without an answer that says so, none is.
+async function judge(measure) {
+  const url = host.dataset.compareUrl;
+  const { funcs, base } = trees.down;
+  if (!base || !url || funcs[0]?.sure?.[measure] !== undefined || judged.has(measure)) return;
+  judged.add(measure);
+  markSure(funcs, measure, null, { isAwaited: true });
+  const found = await fetchSure(url, measure);
+  markSure(funcs, measure, found);
+  recolour();
+  show();
 }
 
 function showOnly(name) {
@@ -183,12 +206,13 @@ function show() {
   showOnly(name);
   keepInAddress(name);
   const tree = currentTree();
+  judge(tree.judgedBy);
   if (name === "graph") showGraph(tree);
   else if (name === "table") {
     table ??= makeTable(document.getElementById(panels.table), { onSandwich: openSandwich });
     search();
   } else {
-    sandwich ??= makeSandwich(document.getElementById(panels.sandwich), { choose: openSandwich });
+    sandwich ??= makeSandwich(document.getElementById(panels.sandwich), { choose: openSandwich, linkOf });
     search();
   }
 }
@@ -210,7 +234,7 @@ function showGraph(tree) {
 
 function details(node, isSpoken) {
   const totalWord = value("order") === "up" ? "Self time, by this way" : "Total";
-  showDetails(document.getElementById("flame-details"), currentTree(), node, { isSpoken, totalWord, onSandwich: openSandwich });
+  showDetails(document.getElementById("flame-details"), currentTree(), node, { isSpoken, totalWord, onSandwich: openSandwich, linkOf });
 }
 
 function recolour(tree = currentTree()) {
@@ -228,7 +252,8 @@ function recolour(tree = currentTree()) {
 
 function search() {
   const tree = currentTree();
-  const found = searchTree(tree, find.value);
+  const found = searchTree(tree, find.value, categories);
+  keepSearch();
   const output = document.getElementById("flame-found");
   const whole = tree.head.total[0];
   output.textContent = found ? `${counted(found.funcs, "function")}, ${asShare(found.ms / whole)} of the time` : "";
@@ -236,6 +261,17 @@ function search() {
   if (name === "graph") graph.setFound(found?.nodes ?? null);
   else if (name === "table") table.show(tree, keepCallers(tree, found), side());
   else sandwich.show({ tree, func: chosen ?? -1, text: find.value, by: value("colour"), words, side: side() });
+}
+
+// The search stays in the address, and goes along to where functions are listed.
+function keepSearch() {
+  const address = new URL(location.href);
+  const q = find.value.trim();
+  if (q === (address.searchParams.get("q") ?? "")) return;
+  if (q) address.searchParams.set("q", q);
+  else address.searchParams.delete("q");
+  history.replaceState(null, "", address);
+  document.dispatchEvent(new CustomEvent("address-kept", { detail: { name: "q", value: q } }));
 }
 
 // Goes to the heaviest match, and with each further call to the next one.
@@ -267,7 +303,10 @@ function keepInAddress(name) {
   else address.searchParams.delete("func");
   history.replaceState(null, "", address);
   for (const form of document.querySelectorAll("form.slice-bar, form.compare")) {
-    for (const field of form.querySelectorAll("[type=hidden]:is([name=show], [name=plain])")) field.remove();
-    if (name !== "graph") form.append(make("input", { type: "hidden", name: "show", value: name }));
+    for (const field of form.querySelectorAll("[type=hidden]:is([name=show], [name=plain], [name=func])")) field.remove();
+    for (const kept of ["show", "func"]) {
+      const value = address.searchParams.get(kept);
+      if (value) form.append(make("input", { type: "hidden", name: kept, value }));
+    }
   }
 }

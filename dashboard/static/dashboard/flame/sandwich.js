@@ -2,14 +2,14 @@
 import { ALL, makeMatcher, sumFuncs, treeOfCallees, treeOfCallers } from "./tree.js";
 import { colourTree } from "./colours.js";
 import { makeGraph } from "./graph.js";
-import { showDetails } from "./details.js";
+import { makeName, showDetails } from "./details.js";
 import { make } from "./dom.js";
 import { asChange, asShare, asTime, nameOf, placeOf } from "./words.js";
 
 const LISTED = 200;
 
-// `choose(func)` is told which function was chosen.
-export function makeSandwich(host, { choose }) {
+// `choose(func)` is told which function was chosen; `linkOf` gives the address of its page.
+export function makeSandwich(host, { choose, linkOf = null }) {
   const list = make("ul", { className: "func-list", aria: { label: "Functions" } });
   const title = make("h3", {});
   const callers = makeHalf("Callers", "Who called it", true);
@@ -64,7 +64,7 @@ export function makeSandwich(host, { choose }) {
     const figures = [`${asTime(sum.total)} total (${asShare(sum.total / whole)})`, `${asTime(sum.self)} self`];
     if (sum.hidden > 0) figures.push(`${asTime(sum.hidden)} hidden`);
     if (tree.base) figures.push(`${asChange(sum.total - sum.baseTotal)} against the base`);
-    title.replaceChildren(make("bdi", { className: "name" }, nameOf(func)), " ",
+    title.replaceChildren(makeName(func, linkOf), " ",
       make("bdi", { className: "place muted" }, placeOf(func)),
       make("span", { className: "muted under" }, `${figures.join(" · ")}, per view, over all its calls`));
     for (const graph of graphs) graph.stop();
@@ -88,7 +88,7 @@ export function makeSandwich(host, { choose }) {
       isFlame: half.isFlame,
       isPart: true,
       onPoint: (node, isKeyboard) => showDetails(details, part, node, {
-        isSpoken: isKeyboard, totalWord: half.isFlame ? "Of its time, by this way" : "Total", onSandwich: choose,
+        isSpoken: isKeyboard, totalWord: half.isFlame ? "Of its time, by this way" : "Total", onSandwich: choose, linkOf,
       }),
       onSandwich: choose,
     });

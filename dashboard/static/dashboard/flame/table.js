@@ -2,6 +2,7 @@
 // Rows are made when their caller is opened. Arrow keys move; right opens, left closes or goes to the caller.
 import { ALL, listCallees } from "./tree.js";
 import { make } from "./dom.js";
+import { isNoise } from "./noise.js";
 import { addressOf, asChange, asCount, asShare, asTime, nameOf, placeOf, visible } from "./words.js";
 
 const SHOWN_CALLEES = 50; // of one caller; the rest behind a row that shows them
@@ -41,7 +42,8 @@ export function makeTable(host, { onSandwich }) {
 
   function figuresOf(tree, node) {
     const { self, total, hidden } = tree.head;
-    const compared = tree.base ? [asTime(tree.base.total[node]), asChange(total[node] - tree.base.total[node])] : [];
+    const noise = isNoise(tree, node) ? ", may be noise" : "";
+    const compared = tree.base ? [asTime(tree.base.total[node]), asChange(total[node] - tree.base.total[node]) + noise] : [];
     const figures = [asTime(total[node]), asShare(total[node] / tree.head.total[ALL]), ...compared];
     return tree.isTurned ? figures : [...figures, asTime(self[node]), asTime(hidden[node])];
   }

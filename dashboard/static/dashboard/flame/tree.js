@@ -36,6 +36,7 @@ function emptyTree(count, funcs, isCompared) {
     funcs,
     prunedNodes: 0,
     isTurned: false, // from callees to callers: a total is the time that came by this way
+    judgedBy: "total", // the measure of a function by which a change may be noise
   };
 }
 
@@ -61,6 +62,8 @@ export function readFuncs(columns) {
     original: readOriginal(columns, index),
     category: columns.category[index],
     package: columns.package[index],
+    colour: columns.colour?.[index] ?? null, // results that were prepared before there were display rules have none
+    isGroup: columns.is_group?.[index] ?? false,
   }));
 }
 
@@ -136,10 +139,10 @@ export function makeMatcher(text) {
 }
 
 // Finds a text. `nodes` marks what matches, `ms` is their time, each sample once.
-export function searchTree(tree, text) {
+export function searchTree(tree, text, categories = []) {
   const matches = makeMatcher(text);
-  if (!matches) return null;
-  const isFound = tree.funcs.map(matches);
+  if (!matches && !categories.length) return null;
+  const isFound = tree.funcs.map((func) => (!matches || matches(func)) && (!categories.length || categories.includes(func.category)));
   const nodes = new Uint8Array(tree.count);
   const isBelow = new Uint8Array(tree.count);
   let ms = 0;
@@ -162,7 +165,7 @@ export function turnOver(tree) {
     if (!tree.head.self[node] && !tree.base?.self[node]) continue;
     addTo(seeds, tree.func[node], [node, tree.head.self[node], tree.base?.self[node] ?? 0, tree.head.hidden[node]]);
   }
-  return growUp(tree, seeds);
+  return Object.assign(growUp(tree, seeds), { judgedBy: "self" });
 }
 
 // Who called a function, and below them who called these; the time is the function's total.

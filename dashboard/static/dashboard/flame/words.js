@@ -48,7 +48,7 @@ export function nameOf(func) {
 
 export function placeOf(func) {
   const address = addressOf(func);
-  if (address === null) return "built-in";
+  if (address === null) return func.isGroup ? "several functions" : "built-in";
   const { line, column } = func.original ?? func;
   const path = address.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, "");
   const file = path.split("/").filter(Boolean).pop() ?? address;

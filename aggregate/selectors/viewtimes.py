@@ -1,0 +1,81 @@
+"""Uniform samples of views' own times, without their contributions: many strata of a slice in one statement."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import numpy as np
+from django.db import connection
+
+from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
+from profcore.sampling import LAST_KEY
+from profcore.stats.views import FloatColumn, IntColumn, ViewFacts
+
+# Each cell is asked by the index of its views: left to itself, the planner reads and hashes every view of a project of
+# 100,000 (0.12 s), of which these need a tenth (0.02 s; 2026-11-21).
+SAMPLED: Final = f"""
+WITH s (number, release, page, at, below) AS (
+    SELECT * FROM unnest(%(numbers)s::int[], %(of_release)s::text[], %(of_page)s::text[], %(of_at)s::timestamptz[],
+                         %(below)s::bigint[])),
+c AS MATERIALIZED (
+    SELECT c.id, c.device_class, s.number, s.below {FROM_CELLS} JOIN s ON {{of}} WHERE {{where}} AND c.views > 0)
+SELECT c.number, v.js_us, v.hidden_us, c.device_class, v.sample_rate
+FROM c CROSS JOIN LATERAL (
+    SELECT v.js_us, v.hidden_us, coalesce(v.sample_rate, 1.0) AS sample_rate FROM aggregate_view v
+    WHERE v.project_id = %(project_id)s AND v.cell_id = c.id AND fieldflame_sample_key(v.view_id) <= c.below
+    OFFSET 0) AS v
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """A part of a slice: a release, a page, the views that began in a bucket of time, or several of them; None: all."""
+
+    views: int
+    release: str | None = None
+    page: str | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ViewTimes:
+    """The views looked at: the index of each one's stratum, and its own times."""
+
+    stratum: IntColumn
+    js_us: IntColumn
+    hidden_us: IntColumn
+    device_class: IntColumn
+    sample_rate: FloatColumn
+
+    def facts(self, stratum: int) -> ViewFacts:
+        """Returns what statistics need of one stratum's views."""
+        is_in = self.stratum == stratum
+        return ViewFacts(self.js_us[is_in], self.hidden_us[is_in], self.device_class[is_in], self.sample_rate[is_in])
+
+
+def select_view_times(slice_: Slice, strata: Sequence[Stratum], *, most: int, bucket: str | None = None) -> ViewTimes:
+    """Returns of each stratum a uniform sample of some `most` views, all where there are no more. One statement.
+
+    All strata name a release, or none does; the same of pages, and of times, which are starts of a `bucket` (hour, day
+    or week of UTC). A sample has the views up to a key, so its size varies by chance; of a stratum of at most `most`
+    views it is whole.
+    """
+    where, params = where_slice(slice_)
+    starts = "date_trunc(%(bucket)s, c.bucket_at, 'UTC')"
+    keys = {"release": "g.release", "page": "g.page", "at": starts}
+    of = [f"s.{name} = {key}" for name, key in keys.items() if any(getattr(each, name) is not None for each in strata)]
+    params |= {
+        "bucket": bucket,
+        "numbers": list(range(len(strata))),
+        "of_release": [each.release for each in strata],
+        "of_page": [each.page for each in strata],
+        "of_at": [each.at for each in strata],
+        "below": [LAST_KEY if each.views <= most else LAST_KEY * most // each.views for each in strata],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(SAMPLED.format(of=" AND ".join(of) or "true", where=where), params)
+        rows = cursor.fetchall()
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 5
+    stratum, js_us, hidden_us, device_class = (np.array(column, dtype=np.int64) for column in columns[:4])
+    return ViewTimes(stratum, js_us, hidden_us, device_class, np.array(columns[4], dtype=np.float64))

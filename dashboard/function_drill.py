@@ -1,0 +1,99 @@
+"""From a function to its callers and callees, and to single page views, as its page shows them."""
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import QueryDict
+from django.urls import reverse
+
+from aggregate.selectors import Slice, ViewRow
+from aggregate.selectors.calls import CallRow, select_neighbours
+from aggregate.selectors.contributions import sample_slice_views
+from aggregate.selectors.fine import SeenViews, select_seen_views
+from aggregate.selectors.traces import pick_views
+from dashboard.export_menu import make_profile_url
+from dashboard.function_costs import Context
+from dashboard.function_question import FunctionQuestion
+from ingest.models import Project
+from profcore.dimensions import BROWSERS, DEVICE_CLASSES
+
+MOST_CALLS: Final = 12  # callers, or callees: the sandwich has all
+MOST_VIEWS: Final = 5  # of each kind
+
+
+def build_calls(question: FunctionQuestion, _params: QueryDict) -> Context:
+    """Who called it, and what it called."""
+    found = select_neighbours(question.slice_, question.func.id)
+    shown = [("show", "sandwich"), ("func", str(question.func.id))]
+    query = urlencode([*question.slice_.params(), *shown], safe="/:")
+    return {
+        "found": found,
+        "sides": [
+            _side("callers", "Who called it", found.callers.rows),
+            _side("callees", "What it called", found.callees.rows),
+        ],
+        "sandwich_link": f"{reverse('tree', args=[question.project.slug])}?{query}",
+    }
+
+
+def _side(key: str, title: str, rows: Sequence[CallRow]) -> Context:
+    return {"key": key, "title": title, "rows": rows[:MOST_CALLS], "left_out": len(rows[MOST_CALLS:])}
+
+
+def build_views(question: FunctionQuestion, _params: QueryDict) -> Context:
+    """The typical and the worst page views that ran it; of very many, those in a uniform sample."""
+    slice_, ref = question.slice_, question.ref
+    if slice_.is_fine:
+        seen = select_seen_views(slice_, ref=ref)
+        population = len(seen.views)
+    else:
+        views, population = sample_slice_views(slice_, ref, most=settings.TABLE_STATISTICS_MAX_VIEWS)
+        seen = SeenViews("contributions", views)
+    listed = [*slice_.params(), ("func", str(question.func.id)), ("order", "worst")]
+    typical, worst = pick_views(slice_, seen, ref, ("typical", "worst"), MOST_VIEWS)
+    return {
+        "tables": [
+            ("typical", "Typical: nearest the median of its self time", _view_rows(question, typical.views)),
+            ("worst", "Worst: with the most self time", _view_rows(question, worst.views)),
+        ],
+        "view_count": typical.view_count,
+        "truncated_count": typical.truncated_count,
+        "median_us": typical.median_us,
+        "looked_at": len(seen.views),
+        "population": population,
+        "viewer_origin": settings.VIEWER_ORIGIN,
+        "all_link": f"{reverse('views', args=[question.project.slug])}?{urlencode(listed, safe='/:')}",
+    }
+
+
+def _slice_of(row: ViewRow, project: Project) -> Slice:
+    """Returns the slice of one view, on one page where it was on several."""
+    return Slice(project.pk, releases=(row.view.release,), pages=(row.view.page,), views=(row.view.view_id,))
+
+
+def _link_to_view(question: FunctionQuestion, row: ViewRow) -> str:
+    """Returns where one view is shown, within the slice."""
+    pairs = [*question.slice_.params(), ("on_release", row.view.release), ("on_page", row.view.page)]
+    address = reverse("view", args=[question.project.slug, row.view.view_id])
+    return f"{address}?{urlencode(pairs, safe='/:')}"
+
+
+def _view_rows(question: FunctionQuestion, rows: Sequence[ViewRow]) -> list[Context]:
+    """Returns views with the addresses of their page and, while raw bodies are kept, of their profile."""
+    project = question.project
+    return [
+        {
+            "row": row,
+            "view": row.view,
+            "at": min((trace.view_started_at for trace in row.traces), default=row.view.bucket_at),
+            "device": DEVICE_CLASSES[row.view.device],
+            "browser": BROWSERS[row.view.browser],
+            "link": _link_to_view(question, row),
+            "profile_url": make_profile_url(project, _slice_of(row, project))
+            if row.traces and all(trace.trace_id for trace in row.traces)
+            else None,
+        }
+        for row in rows
+    ]

@@ -1,0 +1,154 @@
+"""The overview of a project: its trend, what the last release changed, its worst pages, and how fresh all of it is."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregate.selectors import (
+    Overview,
+    PageRow,
+    ReleaseRow,
+    Slice,
+    Status,
+    compare_releases,
+    estimate_pages,
+    pick_last_releases,
+    select_arrivals,
+    select_overview,
+    select_pages,
+    select_releases,
+    select_status,
+)
+from dashboard.access import get_visible_project, may_administer
+from dashboard.export_menu import build_export_menu
+from dashboard.first_visit import answer_first_visit
+from dashboard.params import read_choice, read_count
+from dashboard.quality import explain_reasons
+from dashboard.release_changes import describe_comparison, read_measure
+from dashboard.shell import EVERY_FUNCTION, build_shell, read_page_narrowing
+from dashboard.trends import DEFAULT_LINES
+from dashboard.unchanged import answer_unchanged
+from dashboard.verdicts import WORDS, Verdict, judge
+from dashboard.views import make_query, private_page, read_page_slice
+from ingest.models import Project
+from profcore.stats.trends import BucketMean
+from profcore.stats.views import Measure
+
+MAX_RELEASES: Final = 20  # rows of the table; the picker has them all
+MAX_DAYS: Final = 10_000
+SHOWN_DAYS: Final = 60
+TOP_PAGES: Final = 15  # with intervals: some 400 views of each are looked at
+MAX_TOP_PAGES: Final = 500
+
+
+@private_page
+@answer_unchanged
+def show_project(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    status = select_status(project.pk)
+    releases = select_releases(project.pk)
+    if not status.folded and not any(row.views for row in releases):  # sums outlive the counts of what came
+        return answer_first_visit(request, project, status)
+    slice_ = read_page_slice(request, project)
+    measure = read_measure(request)
+    by_release = select_overview(slice_, ["release"], limit=MAX_RELEASES)
+    verdict = judge_last_release(slice_, by_release, releases, measure)
+    kept = [(name, request.GET[name]) for name in ("measure", "lines", "limit") if request.GET.get(name)]
+    context = {
+        "project": project,
+        "status": status,
+        "slice": slice_,
+        "may_import": may_administer(request.user, project),
+        "shell": build_shell(request, project, slice_, "project", releases=releases, now=timezone.now(), kept=kept),
+        "arrivals": select_arrivals(slice_),
+        "oldest_pending_at": find_oldest_pending(status, timezone.now()),
+        "refused": explain_reasons(status.refused_by_reason),
+        "measure": measure,
+        "measure_word": WORDS[measure],
+        "by_release": by_release,
+        "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
+        "verdict": verdict,
+        "functions_link": f"{reverse('page', args=[slug])}?{make_query(slice_, read_page_narrowing(request.GET))}",
+        "export": build_export_menu(project, slice_),
+        **describe_chart(request, project, slice_, measure),
+        **describe_pages(request, project, slice_, measure),
+    }
+    if verdict is not None:
+        context |= describe_comparison(project, without_fine(slice_), verdict.base, verdict.head, measure)
+    return render(request, "dashboard/project.html", context)
+
+
+def find_oldest_pending(status: Status, now: datetime) -> datetime | None:
+    """Returns when the trace came that waits longest: of a moment a page tells the age, and need not change for it."""
+    return None if status.oldest_pending_s is None else now - timedelta(seconds=round(status.oldest_pending_s))
+
+
+def judge_last_release(
+    slice_: Slice, by_release: Overview, releases: Sequence[ReleaseRow], measure: Measure
+) -> Verdict | None:
+    """Returns what the slice's last release changed, None where there is no other release before it."""
+    picked = pick_last_releases(slice_, by_release.rows, releases)
+    if picked is None:
+        return None
+    return judge(compare_releases(slice_, *picked, measure=measure))
+
+
+def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:
+    """Returns what the chart fetches, and the links to its other views."""
+    lines = read_choice(request.GET, "lines", ("release", "none"), "release")
+    whole = replace(without_fine(slice_), as_stored=False)
+    asked = {"measure": measure, "by": lines, "limit": str(DEFAULT_LINES)}
+    narrowing = read_page_narrowing(request.GET)
+    address = reverse("project", args=[project.slug])
+
+    def link(**changed: str) -> str:
+        kept = {"measure": measure, "lines": lines, **changed}
+        more = {name: value for name, value in kept.items() if (name, value) not in DEFAULTS}
+        query = make_query(slice_, narrowing, **more)
+        return f"{address}?{query}" if query else address
+
+    return {
+        "trend_url": f"{reverse('api-trend', args=[project.slug])}?{make_query(whole, EVERY_FUNCTION, **asked)}",
+        "lines": lines,
+        "line_limit": DEFAULT_LINES,
+        "measure_links": [(word, link(measure=name), name == measure) for name, word in MEASURE_TABS],
+        "line_links": [(word, link(lines=name), name == lines) for name, word in LINE_TABS],
+    }
+
+
+DEFAULTS: Final = (("measure", "self"), ("lines", "release"))
+MEASURE_TABS: Final = (("self", "JS"), ("hidden", "Hidden"), ("self+hidden", "JS + hidden"))
+LINE_TABS: Final = (("release", "By release"), ("none", "All together"))
+
+
+def describe_pages(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:
+    """Returns the slice's pages with the most time, each with its mean, its share of all time and a link."""
+    narrowing = read_page_narrowing(request.GET)
+    limit = read_count(request.GET, "limit", default=TOP_PAGES, high=MAX_TOP_PAGES)
+    every = sorted((row for row in select_pages(slice_) if row.views), key=lambda row: -_time_us(row, measure))
+    shown = every[:limit]
+    means: Sequence[BucketMean] = estimate_pages(slice_, shown, measure=measure) if shown else []
+    whole_us = sum(_time_us(row, measure) for row in every)
+    links = [f"{reverse('page', args=[project.slug])}?{make_query(slice_, narrowing, page=row.page)}" for row in shown]
+    shares = [_time_us(row, measure) / whole_us if whole_us else None for row in shown]
+    more = {name: request.GET[name] for name in ("measure", "lines") if name in request.GET}
+    return {
+        "pages": list(zip(shown, means, shares, links, strict=True)),
+        "page_count": len(every),
+        "all_pages_link": f"{request.path}?{make_query(slice_, narrowing, limit=str(MAX_TOP_PAGES), **more)}#pages",
+    }
+
+
+def without_fine(slice_: Slice) -> Slice:
+    """Returns the slice without what is finer than cells, which this page cannot tell apart."""
+    return replace(slice_, views=(), traces=(), tags=(), func_over=())
+
+
+def _time_us(row: PageRow, measure: Measure) -> int:
+    return {"self": row.time.js_us, "hidden": row.time.hidden_us}.get(measure, row.time.js_us + row.time.hidden_us)

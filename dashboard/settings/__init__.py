@@ -1,0 +1,1 @@
+"""The settings of a project: pages where members read what holds, and admins change it."""

@@ -1,0 +1,76 @@
+// What a chart shows, from an answer's lines, as columns on one regular grid of time: a bucket of which nothing is known is
+// a gap, and never bridged.
+
+export const STEPS_MS = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 };
+
+// Reads `{bucket, lines: [{…, points: [{at, views, is_too_few, …}]}]}`. `value` names the field of a point's figure, whose
+// interval is in the field `…_ci95`; `name` that of a line's name, null for all together. Returns `{step, times, lines}`:
+// `times` are starts of buckets (ms since 1970), and each line has a point or null for each of them.
+export function readSeries(answer, { value = "ms_per_view", name = "release", whole = "All" } = {}) {
+  const step = STEPS_MS[answer.bucket];
+  const read = answer.lines.map((line) => ({
+    name: line[name] ?? whole,
+    found: new Map(line.points.map((point) => [Date.parse(point.at), readPoint(point, value)])),
+  }));
+  const times = makeGrid(read.flatMap((line) => [...line.found.keys()]), step);
+  const lines = read.map((line) => ({ name: line.name, points: times.map((at) => line.found.get(at) ?? null) }));
+  return { step, bucket: answer.bucket, times, lines };
+}
+
+// A point is sure where it has an interval; the others are drawn faint.
+function readPoint(point, value) {
+  const [low, high] = point[`${value}_ci95`] ?? [null, null];
+  return {
+    value: point[value],
+    low,
+    high,
+    views: point.views,
+    looked: point.sampled_views ?? point.views,
+    isTooFew: Boolean(point.is_too_few),
+    isSure: point[value] !== null && low !== null && !point.is_too_few,
+  };
+}
+
+function makeGrid(instants, step) {
+  if (!instants.length) return [];
+  const first = instants.reduce((a, b) => Math.min(a, b));
+  const last = instants.reduce((a, b) => Math.max(a, b));
+  return Array.from({ length: Math.round((last - first) / step) + 1 }, (_, n) => first + n * step);
+}
+
+// Returns the columns of a line for drawing: the sure values with their bounds, and those at either end of a stretch that
+// is not sure, to be dashed.
+export function columnsOf(points) {
+  const known = (at) => points[at] !== undefined && points[at] !== null && points[at].value !== null;
+  const faint = (at) => known(at) && !points[at].isSure;
+  const pick = (field) => points.map((point) => (point?.isSure ? point[field] : null));
+  const dashed = points.map((point, at) => (faint(at) || (known(at) && (faint(at - 1) || faint(at + 1))) ? point.value : null));
+  return { value: pick("value"), low: pick("low"), high: pick("high"), dashed };
+}
+
+// Returns the place in `times` and the line nearest to where a person points: of the lines that have a value there.
+export function nearestLine(series, shown, at, value) {
+  const candidates = series.lines
+    .map((line, index) => ({ index, point: line.points[at] }))
+    .filter(({ index, point }) => shown[index] && point && point.value !== null);
+  const far = ({ point }) => Math.abs(point.value - value);
+  return candidates.length ? candidates.reduce((a, b) => (far(b) < far(a) ? b : a)).index : null;
+}
+
+// Where a key leads from a line and a place in time (null: nowhere yet), over what is shown and known alone.
+export function moveBy(key, series, shown, from) {
+  const known = (line, at) => shown[line] && series.lines[line].points[at] && series.lines[line].points[at].value !== null;
+  const places = (line) => series.times.map((_, at) => at).filter((at) => known(line, at));
+  const lines = series.lines.map((_, line) => line).filter((line) => places(line).length);
+  if (!lines.length) return null;
+  const line = lines.includes(from?.line) ? from.line : lines[0];
+  const own = places(line);
+  if (!from || line !== from.line || key === "End") return { line, at: own.at(-1) };
+  if (key === "Home") return { line, at: own[0] };
+  if (key === "ArrowLeft") return { line, at: own.findLast((at) => at < from.at) ?? from.at };
+  if (key === "ArrowRight") return { line, at: own.find((at) => at > from.at) ?? from.at };
+  const place = lines.indexOf(line) + (key === "ArrowDown" ? 1 : -1);
+  const next = lines[Math.min(Math.max(place, 0), lines.length - 1)];
+  const near = places(next).reduce((a, b) => (Math.abs(b - from.at) < Math.abs(a - from.at) ? b : a));
+  return { line: next, at: near };
+}

@@ -1,0 +1,90 @@
+"""Who may read and administer a project, and the accounts of people who have none yet.
+
+A project has an admin who can log in as long as it has members at all: whoever changes members holds the project's
+row, so that of two admins who step down at once one is told.
+"""
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from ingest.models import Membership, Project
+
+
+class LastAdmin(Exception):
+    """A change would leave a project without an admin who can log in."""
+
+
+def add_member(*, project: Project, user: User, role: Membership.Role) -> Membership:
+    """Makes somebody a member. Raises Django's `ValidationError`, which names `role` or `username`.
+
+    The first one must be an admin: from then on the project belongs to its members, and to superusers no more.
+    """
+    with transaction.atomic():
+        _hold(project)
+        members = Membership.objects.filter(project=project)
+        if role != Membership.Role.ADMIN and not members.exists():
+            raise ValidationError({"role": "The first member must be an admin: nobody else could add more."})
+        if members.filter(user=user).exists():
+            raise ValidationError({"username": f"{user.get_username()} is a member already."})
+        return Membership.objects.create(project=project, user=user, role=role)
+
+
+def add_new_member(*, project: Project, username: str, role: Membership.Role) -> Membership:
+    """Creates an account and makes it a member, or neither. Raises as `create_account` and `add_member` do."""
+    with transaction.atomic():
+        return add_member(project=project, user=create_account(username), role=role)
+
+
+def change_role(membership: Membership, role: Membership.Role) -> None:
+    """Gives a member another role. Raises `LastAdmin`."""
+    with transaction.atomic():
+        _hold(membership.project)
+        if role != Membership.Role.ADMIN:
+            _check_other_admin(membership)
+        membership.role = role
+        membership.save(update_fields=["role"])
+
+
+def remove_member(membership: Membership) -> None:
+    """Takes a member out of a project. Raises `LastAdmin`."""
+    with transaction.atomic():
+        _hold(membership.project)
+        _check_other_admin(membership)
+        membership.delete()
+
+
+def create_account(username: str) -> User:
+    """Creates an account without a password: it is opened by a link made for it. Raises `ValidationError`.
+
+    Two names that differ in the size of letters alone would be taken for each other.
+    """
+    if User.objects.filter(username__iexact=username).exists():
+        raise ValidationError({"username": f"There is somebody called {username} already."})
+    user = User(username=username)
+    user.set_unusable_password()
+    user.full_clean(exclude=["password"])
+    try:
+        with transaction.atomic():
+            user.save()
+    except IntegrityError:  # made meanwhile
+        raise ValidationError({"username": f"There is somebody called {username} already."}) from None
+    return user
+
+
+def is_last_admin(membership: Membership) -> bool:
+    """Tells whether a project would have no admin who can log in without this member."""
+    others = Membership.objects.filter(
+        project_id=membership.project_id, role=Membership.Role.ADMIN, user__is_active=True
+    ).exclude(pk=membership.pk)
+    return not others.exists()
+
+
+def _check_other_admin(membership: Membership) -> None:
+    if is_last_admin(membership):
+        raise LastAdmin
+
+
+def _hold(project: Project) -> None:
+    """Locks a project's row against others who change its members; folds, which refer to it, go on."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)

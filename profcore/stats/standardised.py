@@ -1,0 +1,94 @@
+"""Means of two sides at one common mix of device classes, and the difference between them with its bounds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from profcore.stats.estimates import Floats, Ratios, Rows, estimate_ratios, skewed_interval
+from profcore.stats.summaries import US_PER_MS, degrees_of_spread
+from profcore.stats.views import FloatColumn, IntColumn
+
+# In place of `SKEW_FACTOR`: bounds put together from two means are on the safe side already.
+DIFFERENCE_SKEW_FACTOR: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSums:
+    """What is known of all views of a device class: how many there are, and their time by the measure, in µs."""
+
+    views: int
+    us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Rows above zero of one side, the weight and stratum of its views (-1: left out), and what is known of all."""
+
+    view: IntColumn
+    func: IntColumn
+    value: FloatColumn
+    weight: FloatColumn
+    stratum: IntColumn
+    known: Sequence[ClassSums] = ()  # of all views, by stratum
+
+
+def crude_means(side: Side, funcs: int) -> Floats:
+    """Returns plain means, whatever the mix of devices."""
+    if side.known:
+        return np.array([sum(each.us for each in side.known) / US_PER_MS / sum(each.views for each in side.known)])
+    return _ratios(side, funcs, np.zeros_like(side.stratum), 1).value[:, 0]
+
+
+def _ratios(side: Side, funcs: int, stratum: IntColumn, strata: int) -> Ratios:
+    rows = Rows(side.view, side.func, side.value, funcs, side.weight)
+    return estimate_ratios(rows, denominator=np.ones_like(side.weight), stratum=stratum, stratum_count=strata)
+
+
+def standardise(base: Side, head: Side, funcs: int, strata: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Returns the base mean and the difference at the common device mix, and the bounds of the difference.
+
+    The bounds are put together from those of both means (Zou and Donner's "method of variance estimates recovery"): the
+    skewness of a difference cannot be estimated well, since what it is made of nearly cancels.
+    """
+    mix = device_mix(base, head, strata)
+    base_mean, base_low, base_high = _standard_mean(base, funcs, mix)
+    head_mean, head_low, head_high = _standard_mean(head, funcs, mix)
+    delta = head_mean - base_mean
+    low = delta - np.hypot(head_mean - head_low, base_high - base_mean)
+    high = delta + np.hypot(head_high - head_mean, base_mean - base_low)
+    return base_mean, delta, low, high
+
+
+def _standard_mean(side: Side, funcs: int, mix: Floats) -> tuple[Floats, Floats, Floats]:
+    """Returns one side's means at a device mix, and their bounds; the mean itself where nothing varies."""
+    ratios = _ratios(side, funcs, side.stratum, mix.size)
+    sizes = np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size)
+    value, stands_for, own_degrees = ratios.value, np.ones(mix.size), np.broadcast_to(sizes - 1.0, ratios.value.shape)
+    if side.known:
+        value = np.array([[each.us / US_PER_MS / each.views for each in side.known]])
+        stands_for = np.maximum(np.array([each.views for each in side.known]) / sizes, 1.0)
+        own_degrees = np.where(
+            stands_for > 1, degrees_of_spread(sizes.astype(np.float64), ratios.kurtosis), own_degrees
+        )
+    parts = ratios.variance / stands_for * mix**2
+    variance = parts.sum(1)
+    spent = (parts**2 / own_degrees).sum(1)
+    degrees = np.where(spent > 0, variance**2 / np.where(spent > 0, spent, 1.0), 1.0)  # Welch and Satterthwaite
+    mean = (value * mix).sum(1)
+    third = (ratios.third / stands_for**2 * mix**3).sum(1)
+    low, high = skewed_interval(mean, variance, third, np.maximum(degrees, 1.0), skew_factor=DIFFERENCE_SKEW_FACTOR)
+    return mean, np.where(variance > 0, low, mean), np.where(variance > 0, high, mean)
+
+
+def device_mix(base: Side, head: Side, strata: int) -> Floats:
+    """Returns the share of each class: the mean of both sides' mixes, so that the larger sample does not decide it."""
+    mixes = []
+    for side in (base, head):
+        kept = side.stratum >= 0
+        sums = np.bincount(side.stratum[kept], side.weight[kept], minlength=strata)
+        if side.known:
+            sums = np.array([each.views for each in side.known], dtype=np.float64)
+        mixes.append(sums / sums.sum())
+    return np.asarray((mixes[0] + mixes[1]) / 2)

@@ -1,0 +1,90 @@
+"""A person looks into one function, in a real browser: from the table to its page, over releases, and on from there."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from aggregate.models import Func
+from tests.e2e.axe import find_violations
+from tests.e2e.browser import save_screenshot
+from tests.e2e.site import LOOKS, SLUG, Look, fill_site, open_as
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow(25), pytest.mark.django_db(transaction=True)]
+pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
+
+COSTLY = "Xt"  # what measureColumns is called in the recorded bundle
+
+
+def see_all(page: Page) -> None:
+    """Scrolls down until all parts have come."""
+    for heading in page.locator("main h2").all():
+        heading.scroll_into_view_if_needed()
+        page.wait_for_timeout(50)
+    expect(page.locator(".part-wait")).to_have_count(0)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
+def test_a_function_from_the_table_to_its_views(chromium: Browser, live_server: LiveServer, look: Look) -> None:
+    user = fill_site()
+    with open_as(chromium, live_server.url, user, look) as (page, watch):
+        page.goto(f"{live_server.url}/projects/{SLUG}/page/?page=/products")
+        name = page.locator(".functions a.function", has_text=re.compile(f"^{COSTLY}$")).first
+        address = name.get_attribute("href")
+        name.click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(COSTLY)
+        assert page.url == f"{live_server.url}{address}"
+        assert page.url.endswith("/?page=/products")
+        expect(page.locator(".costs")).to_contain_text("Self per view")
+        see_all(page)
+        expect(page.locator(".step-way")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        assert find_violations(page) == []
+        save_screenshot(page, f"function/{look.name}")
+        # The measure is a link, for the keyboard too, and stays in the address.
+        page.get_by_role("link", name="Total", exact=True).focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("link", name="Total", exact=True)).to_have_attribute("aria-current", "true")
+        expect(page.locator("table.trend thead")).to_contain_text("Total per view")
+        assert "page=/products&measure=total" in page.url
+        # One release alone: the trend still shows all and marks it.
+        page.locator("table.trend tbody a").last.click()
+        expect(page.locator("table.trend tbody tr.marked")).to_have_count(1)
+        assert page.locator("table.trend tbody tr").count() > 1
+        see_all(page)
+        expect(page.get_by_role("button", name=re.compile("^Open in Firefox Profiler"))).to_have_count(11)
+        there = page.url.partition("?")[0]  # in another bundle the same function has another id
+        page.get_by_role("link", name="All callers and callees in the flame graph").click()
+        expect(page.locator(".halves h3")).to_contain_text(COSTLY)
+        # And from the flame graph back to the function, in the same slice.
+        page.locator(".halves h3 a").click()
+        expect(page.locator(".costs")).to_contain_text("Self per view")
+        assert re.search(r"\?release=[^&]+&page=/products$", page.url)
+        assert page.url.partition("?")[0] == there
+        assert watch.complaints == []
+
+
+def test_a_part_that_fails_says_so_and_can_be_asked_again(chromium: Browser, live_server: LiveServer) -> None:
+    user = fill_site(views=60)
+    func = Func.objects.latest("id")
+    with open_as(chromium, live_server.url, user, LOOKS[0]) as (page, _):
+        page.route("**/parts/trend/**", lambda route: route.abort(), times=1)
+        page.goto(f"{live_server.url}/projects/{SLUG}/functions/{func.id}/")
+        expect(page.get_by_text("This part did not come. The server did not answer.")).to_be_visible()
+        page.get_by_role("button", name="Try again").click()
+        expect(page.locator("table.trend")).to_be_visible()
+
+
+def test_without_scripts_all_of_it_is_one_link_away(chromium: Browser, live_server: LiveServer) -> None:
+    user = fill_site(views=60)
+    func = Func.objects.latest("id")
+    with open_as(chromium, live_server.url, user, LOOKS[0], java_script_enabled=False) as (page, _):
+        page.goto(f"{live_server.url}/projects/{SLUG}/functions/{func.id}/")
+        page.get_by_role("link", name="Show all of it at once").click()
+        for heading in ("What it costs", "Over releases", "Who called it", "Page views that ran it"):
+            expect(page.get_by_role("heading", name=heading)).to_be_visible()
+        expect(page.locator("table.trend")).to_be_visible()
+        page.emulate_media(media="print")
+        save_screenshot(page, "function/print")

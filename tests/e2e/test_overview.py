@@ -1,0 +1,199 @@
+"""The overview in a real browser: the sentence, the chart by mouse, keys and table, changes that come by themselves.
+
+And a first visit: what arrives shows up without a reload, until there is something to see.
+"""
+
+import json
+import re
+import time
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import RequestFactory
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from ingest.models import Project
+from ingest.services import create_project
+from ingest.views import receive_traces
+from tests.aggregate.posting import fold_all, post
+from tests.e2e.axe import find_violations
+from tests.e2e.browser import save_screenshot
+from tests.e2e.site import LOOKS, Look, open_as
+from tests.envelopes import make_envelope
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow(40), pytest.mark.django_db(transaction=True)]
+pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
+
+DAY_MS = 86_400_000
+VIEWS = 26
+
+
+@pytest.fixture
+def admin() -> User:
+    return User.objects.create_superuser("admin", password="correct horse battery")
+
+
+def view(name: str, samples: int, **fields: Any) -> dict[str, Any]:
+    """Returns a view in which `slow` runs for so many samples of 10 ms, and `steady` for two."""
+    envelope = make_envelope(name, "\n".join(["main slow"] * samples + ["main steady"] * 2), **fields)
+    for frame in envelope["trace"]["frames"]:
+        frame["column"] = {"main": 10, "slow": 11, "steady": 12}[frame["name"]]
+    return envelope
+
+
+@pytest.fixture
+def shop(admin: User) -> Project:
+    """Release 1.0.0 three days ago and yesterday, 1.1.0 yesterday and, in few views, today: `slow` got slower."""
+    project, _ = create_project(slug="shop", key="shop", origins=["*"], name="The shop")
+    now_ms = int(time.time() * 1000)
+    for release, days_ago, more, count in (
+        ("1.0.0", 3, 0, VIEWS),
+        ("1.0.0", 1, 0, VIEWS),
+        ("1.1.0", 1, 4, VIEWS),
+        ("1.1.0", 0, 4, 3),
+    ):
+        start = now_ms - days_ago * DAY_MS
+        fields = {"release": release, "timeOrigin": start, "viewStart": start}
+        names = (f"{release} {days_ago} {n}" for n in range(count))
+        post("shop", *(view(name, 1 + n % 3 + more, **fields) for n, name in enumerate(names)))
+        fold_all()  # the older release is seen first
+    return project
+
+
+def is_too_wide(page: Page) -> bool:
+    found: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return found
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
+def test_the_overview_is_whole_in_every_look(
+    chromium: Browser, live_server: LiveServer, admin: User, shop: Project, look: Look
+) -> None:
+    with open_as(chromium, live_server.url, admin, look) as (page, watch):
+        page.goto(f"{live_server.url}/projects/")
+        expect(page.get_by_role("row", name="The shop")).to_contain_text("1.1.0: +40.0 ms a view, more JS")
+        assert find_violations(page) == []
+        page.get_by_role("link", name="The shop").click()
+        expect(page.locator(".verdict")).to_contain_text("1.1.0 takes more JS than 1.0.0: +40.0\u202fms a page view")
+        expect(page.locator(".chart canvas")).to_be_visible()
+        expect(page.get_by_role("table", name="Functions that changed")).to_contain_text("slow")
+        assert find_violations(page) == []
+        assert not is_too_wide(page)
+        save_screenshot(page, f"overview/{look.name}")
+        assert watch.complaints == []
+
+
+def test_a_person_reads_the_chart_by_keys_mouse_and_table(
+    chromium: Browser, live_server: LiveServer, admin: User, shop: Project
+) -> None:
+    with open_as(chromium, live_server.url, admin, LOOKS[0]) as (page, watch):
+        page.goto(f"{live_server.url}/projects/shop/")
+        chart, readout = page.locator(".chart-plot"), page.locator(".chart-readout")
+        chart.focus()
+        page.keyboard.press("ArrowRight")
+        expect(readout).to_contain_text("interval none: too few page views, n = 3 page views")
+        page.keyboard.press("ArrowLeft")
+        expect(readout).to_contain_text("1.1.0")
+        expect(readout).to_contain_text(re.compile(r"ms JS a page view, 95 % interval .* n = 26 page views"))
+        page.keyboard.press("ArrowDown")
+        expect(readout).to_contain_text("1.0.0")
+        page.keyboard.press("Escape")
+        expect(readout).to_contain_text("Point at the chart")
+        box = chart.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.3 * box["height"])
+        expect(readout).to_contain_text("JS a page view")
+
+        legend = page.get_by_role("list", name="Lines shown")
+        legend.get_by_role("button", name="1.1.0").click()
+        expect(legend.get_by_role("button", name="1.1.0")).to_have_attribute("aria-pressed", "false")
+        chart.focus()
+        page.keyboard.press("ArrowRight")
+        expect(readout).to_contain_text("1.0.0")
+
+        page.get_by_text("As a table", exact=True).first.click()
+        table = page.get_by_role("table", name="The chart’s figures")
+        expect(table.locator("tbody tr")).to_have_count(4)
+        expect(table.locator("tbody tr.too-few")).to_have_count(1)
+        assert find_violations(page) == []
+
+        page.get_by_role("link", name="All together").click()
+        expect(page.get_by_text("All releases together")).to_be_visible()
+        expect(page.locator(".chart canvas")).to_be_visible()
+        assert "lines=none" in page.url
+        page.go_back(wait_until="commit")  # from the browser's memory nothing is loaded anew
+        expect(page.locator(".chart canvas")).to_be_visible()
+        page.emulate_media(color_scheme="dark")
+        page.locator(".changes").get_by_role("link", name="slow").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("slow")
+        assert watch.complaints == []
+
+
+def test_a_chart_that_cannot_be_fetched_says_so_and_tries_again(
+    chromium: Browser, live_server: LiveServer, admin: User, shop: Project
+) -> None:
+    with open_as(chromium, live_server.url, admin, LOOKS[0]) as (page, _):
+        page.route("**/api/v1/projects/shop/trend*", lambda route: route.fulfill(status=503, body="{}"))
+        page.goto(f"{live_server.url}/projects/shop/")
+        expect(page.locator(".chart-status").first).to_contain_text("This server could not answer (status 503).")
+        page.unroute("**/api/v1/projects/shop/trend*")
+        page.locator(".chart").get_by_role("button", name="Try again").click()
+        expect(page.locator(".chart canvas")).to_be_visible()
+
+
+def test_without_script_the_overview_has_its_figures(
+    chromium: Browser, live_server: LiveServer, admin: User, shop: Project
+) -> None:
+    with open_as(chromium, live_server.url, admin, LOOKS[0]) as (page, _):
+        cookies = page.context.cookies()
+        context = chromium.new_context(java_script_enabled=False)
+        context.add_cookies(cookies)  # type: ignore[arg-type]  # the same shape, typed twice
+        plain = context.new_page()
+        plain.goto(f"{live_server.url}/projects/shop/")
+        expect(plain.locator(".verdict")).to_contain_text("1.1.0 takes more JS than 1.0.0")
+        expect(plain.get_by_role("link", name="The same figures as JSON")).to_be_visible()
+        expect(plain.get_by_role("link", name="Compare the functions of both releases")).to_be_visible()
+        expect(plain.get_by_role("heading", name="Days")).to_be_visible()
+        context.close()
+
+
+def refuse(origin: str) -> None:
+    request = RequestFactory().post(
+        "/ingest/v1/traces?key=fresh",
+        json.dumps(make_envelope()),
+        content_type="text/plain",
+        headers={"Origin": origin},
+    )
+    assert receive_traces(request).status_code == 403
+
+
+@pytest.mark.parametrize("look", [LOOKS[1], LOOKS[2]], ids=lambda look: look.name)
+def test_a_first_trace_shows_up_by_itself(chromium: Browser, live_server: LiveServer, admin: User, look: Look) -> None:
+    create_project(slug="fresh", key="fresh", origins=["https://fresh.example"])
+    with open_as(chromium, live_server.url, admin, look) as (page, watch):
+        page.goto(f"{live_server.url}/projects/")
+        page.get_by_role("link", name="Send the first trace").click()
+        steps = page.locator("#first-steps")
+        expect(steps.locator("li.is-now")).to_contain_text("Your site reaches this server")
+        assert find_violations(page) == []
+        assert not is_too_wide(page)
+        page.get_by_role("button", name="Copy").first.click()
+        expect(
+            page.get_by_role("button", name="Copied").or_(page.get_by_role("button", name="Selected"))
+        ).to_be_visible()
+
+        refuse("https://elsewhere.example")
+        expect(steps).to_contain_text("1 × origin_not_allowed")
+        expect(steps).to_contain_text("add its origin to the key")
+        post("fresh", view("first", 2))
+        expect(steps.locator("li.is-now")).to_contain_text("Traces are waiting to be folded.")
+        save_screenshot(page, f"overview/first-visit-{look.name}")
+        fold_all()
+        expect(steps).to_contain_text("Your first page view is here.")
+        expect(page.locator("#parts-said")).to_contain_text("There is something to see.")
+        assert find_violations(page) == []
+        page.get_by_role("link", name="Show the overview").click()
+        expect(page.locator(".verdict")).to_contain_text("There is one release here")
+        assert watch.complaints == []
