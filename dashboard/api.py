@@ -26,7 +26,7 @@ from aggregate.selectors import (
 )
 from aggregate.selectors.reading import SliceTooLarge
 from aggregate.selectors.requests import AXES, ENGINES, SOURCES
-from aggregate.selectors.slices import SLICE_FIELDS
+from aggregate.selectors.slices import AS_STORED, DISPLAY, SLICE_FIELDS
 from dashboard import openapi as _registers_itself  # noqa: F401
 from dashboard.access import get_visible_project, reader_of
 from dashboard.authentication import TokenAuthentication
@@ -58,13 +58,17 @@ def _many(
     return OpenApiParameter(name, kind, many=True, description=f"{what} Repeatable; absent means all.", enum=enum)
 
 
-SLICE_PARAMS: Final = [
+FILTER_PARAMS: Final = [
     _many("release", "A release."),
     _many("page", "A page, by its route."),
     _many("from", "ISO 8601 or epoch ms; rounded down to a bucket."),
     _many("to", "ISO 8601 or epoch ms; rounded up to a bucket. The n-th `from` and `to` are a pair."),
     _many("device", "A device class.", enum=DEVICE_CLASSES),
     _many("browser", "A browser family.", enum=BROWSERS),
+]
+SLICE_PARAMS: Final = [
+    *FILTER_PARAMS,
+    OpenApiParameter(DISPLAY, enum=[AS_STORED], description="Functions as they are stored, without display rules."),
 ]
 FINE_PARAMS: Final = [
     _many("view", "A page view's id."),
@@ -76,7 +80,7 @@ FINE_PARAMS: Final = [
 SIDE_PARAMS: Final = [
     _many(f"{side}_{param.name}", f"`{param.name}` of the {side} alone.")
     for side in ("base", "head")
-    for param in SLICE_PARAMS
+    for param in FILTER_PARAMS
 ]
 EXPORT_PARAMS: Final = [
     OpenApiParameter("segment", enum=SEGMENTS, description="A track for each, where the format has tracks."),

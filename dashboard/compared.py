@@ -22,8 +22,8 @@ KINDS: Final = ("increases", "decreases", "new", "gone")
 SORTS: Final = ("change", "q")
 GROUPED_BY: Final = ("function", "file", "package", "category")
 DEFAULT_MEASURE: Final[Measure] = "self+hidden"
-SHOWN_ROWS: Final = 50
-MORE_ROWS: Final = 500
+SHOWN_ROWS: Final = 25  # what a phone shows in some screens
+MORE_ROWS: Final = 500  # 0.7 MB of page; whoever wants all has the CSV
 CLEAR_Q: Final = 0.001  # one in a thousand of such findings is expected to be noise
 # The drawing of a difference: its width, and what stays free at its edges for the ends of intervals.
 BAR_WIDTH: Final = 200.0

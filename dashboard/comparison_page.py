@@ -14,6 +14,7 @@ from dashboard.compared import (
     DEFAULT_MEASURE,
     GROUPED_BY,
     MORE_ROWS,
+    ComparedTable,
     Shown,
     build_table,
     count_moved,
@@ -81,6 +82,10 @@ class Asked:
         sides, shown = self.sides, self.shown
         return remember_comparison(sides.base, sides.head, shown.measure, shown.by, repr(self.facts))
 
+    def query(self, wanted: Shown) -> str:
+        """Returns the query string that shows something else of the same sides."""
+        return urlencode([*self.sides.params(), *wanted.params()], safe="/:")
+
     def code(self) -> Code:
         """Returns what is known of the code."""
         return select_code(self.sides.base.project_id, as_stored=self.sides.base.as_stored)
@@ -124,34 +129,56 @@ def read_comparison(project: Project, question: Asked, *, may_change: bool) -> J
     """Compares both sides and returns what the part of the page shows."""
     sides, shown, answer = question.sides, question.shown, question.answer()
     table = build_table(answer, shown, question.code())
-
-    def query(wanted: Shown) -> str:
-        return urlencode([*sides.params(), *wanted.params()], safe="/:")
-
-    def switch(key: str, word: str, wanted: Shown, count: int | None = None, title: str = "") -> Switch:
-        return Switch(key, word, query(wanted), wanted == with_shown(shown), count, title)
-
-    increases = answer.comparison.increases
-    tree = urlencode(sides.params(), safe="/:")
     return {
         "project": project,
-        "sides": sides,
+        "table": table,
+        "base_query": sides.base.query(),
+        "head_query": sides.head.query(),
+        "address": reverse("compare", args=[project.slug]),
+        "part": reverse("compare-table", args=[project.slug]),
+        "tree_link": f"{reverse('tree', args=[project.slug])}?{urlencode(sides.params(), safe='/:')}",
+        "csv_link": f"{reverse('compare-csv', args=[project.slug])}?{question.query(shown)}",
+        "may_change": may_change,
+        "code_url": reverse("api-code", args=[project.slug]),
+        "pages": list_pages(sides, shown),
+        **_tell(question, answer, table),
+        **_switches(question, table),
+    }
+
+
+def _tell(question: Asked, answer: SliceComparison, table: ComparedTable) -> Json:
+    """Returns what the answer in words is made of."""
+    sides, shown, found = question.sides, question.shown, answer.comparison
+    # What only may have moved is no finding to be named.
+    largest = found.increases[0] if found.increases and table.moved is None else None
+    _, what, meaning = MEASURES[shown.measure]
+    return {
+        "found": found,
+        "verdict": verdict_of(found),
         "shown": shown,
         "shared": sides.common.params(),
-        "found": answer.comparison,
-        "table": table,
         "base_name": name_side(sides, sides.base),
         "head_name": name_side(sides, sides.head),
-        "what": MEASURES[shown.measure][1],
-        "certain_count": sum(each.is_significant for each in answer.comparison.functions),
-        "largest": increases[0] if increases and table.moved is None else None,
-        "largest_func": answer.funcs[increases[0].func_id] if increases else None,
+        "what": what,
+        "meaning": meaning,
         "group_word": GROUP_WORDS[shown.by],
-        "verdict": verdict_of(answer.comparison),
-        "tree_link": f"{reverse('tree', args=[project.slug])}?{tree}",
-        "meaning": MEASURES[shown.measure][2],
+        "certain_count": sum(each.is_significant for each in found.functions),
+        "largest": largest,
+        "largest_func": answer.funcs[largest.func_id] if largest else None,
         "least_views": MIN_COMPARED_VIEWS,
-        "device_mix": [(DEVICE_CLASSES[device], share) for device, share in answer.comparison.device_mix],
+        "device_mix": [(DEVICE_CLASSES[device], share) for device, share in found.device_mix],
+    }
+
+
+def _switches(question: Asked, table: ComparedTable) -> Json:
+    """Returns what else of the same sides can be shown, and the queries that lead there."""
+    shown, query = question.shown, question.query
+    first = with_shown(shown)
+
+    def switch(key: str, word: str, wanted: Shown, count: int | None = None, title: str = "") -> Switch:
+        return Switch(key, word, query(wanted), wanted == first, count, title)
+
+    return {
         "measures": [
             switch(key, word, with_shown(shown, measure=key), title=title)
             for key, (word, _, title) in MEASURES.items()
@@ -165,17 +192,10 @@ def read_comparison(project: Project, question: Asked, *, may_change: bool) -> J
         ],
         "noise": switch("noise", "Also what may be noise", with_shown(shown, noise=not shown.noise), table.noise_count),
         "sorts": {key: switch(key, word, with_shown(shown, sort=key)) for key, word in SORT_WORDS.items()},
-        "find_params": [*sides.params(), *_without_search(with_shown(shown)).params()],
+        "find_params": [*question.sides.params(), *_without_search(first).params()],
         "all_query": query(with_shown(shown, narrowing=EVERY_FUNCTION, only="")),
-        "more_query": query(replace(shown, limit=MORE_ROWS)) if table.found_count > len(table.rows) else "",
-        "base_query": sides.base.query(),
-        "head_query": sides.head.query(),
-        "csv_link": f"{reverse('compare-csv', args=[project.slug])}?{query(shown)}",
-        "address": reverse("compare", args=[project.slug]),
-        "part": reverse("compare-table", args=[project.slug]),
-        "may_change": may_change,
-        "code_url": reverse("api-code", args=[project.slug]),
-        "pages": list_pages(sides, shown),
+        "has_more": table.found_count > len(table.rows),
+        "more_query": query(replace(shown, limit=MORE_ROWS)) if shown.limit < MORE_ROWS else "",
     }
 
 

@@ -23,7 +23,7 @@ from aggregate.selectors import (
     select_trace_page,
     select_views,
 )
-from aggregate.selectors.groups import is_made_id
+from aggregate.selectors.shown_rows import is_made_id
 from aggregate.selectors.slices import FINE_FIELDS, SLICE_FIELDS, read_func_id
 from dashboard.answers import answer_json
 from dashboard.api import ERRORS, FINE_PARAMS, SIDE_PARAMS, SLICE_PARAMS, ProjectView

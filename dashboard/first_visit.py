@@ -13,6 +13,7 @@ from dashboard.access import get_visible_project, may_administer
 from dashboard.onboarding import build_onboarding
 from dashboard.quality import ReasonRow, explain_reasons
 from dashboard.reasons import explain_reason
+from dashboard.shell import Shell, build_tabs
 from dashboard.views import private_part
 from ingest.models import Project, Receipt
 
@@ -56,8 +57,8 @@ def answer_first_visit(request: HttpRequest, project: Project, status: Status) -
     base_url = request.build_absolute_uri("/").rstrip("/")
     context = {
         "project": project,
-        "status": status,
-        "may_import": may_administer(request.user, project),
+        "shell": Shell(build_tabs(project, here="project"), None),
+        "may_administer": may_administer(request.user, project),
         "onboarding": build_onboarding(project, base_url, timezone.now()),
         "progress": follow(project, status),
     }

@@ -8,15 +8,16 @@ from django.conf import settings
 from django.http import QueryDict
 from django.urls import reverse
 
-from aggregate.selectors import ViewRow
+from aggregate.selectors import Slice, ViewRow
 from aggregate.selectors.calls import CallRow, select_neighbours
 from aggregate.selectors.contributions import sample_slice_views
 from aggregate.selectors.fine import SeenViews, select_seen_views
 from aggregate.selectors.traces import pick_views
+from dashboard.export_menu import make_profile_url
 from dashboard.function_costs import Context
 from dashboard.function_question import FunctionQuestion
+from ingest.models import Project
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
-from profcore.formats.registry import FIREFOX
 
 MOST_CALLS: Final = 12  # callers, or callees: the sandwich has all
 MOST_VIEWS: Final = 5  # of each kind
@@ -50,6 +51,7 @@ def build_views(question: FunctionQuestion, _params: QueryDict) -> Context:
     else:
         views, population = sample_slice_views(slice_, ref, most=settings.TABLE_STATISTICS_MAX_VIEWS)
         seen = SeenViews("contributions", views)
+    listed = [*slice_.params(), ("func", str(question.func.id)), ("order", "worst")]
     typical, worst = pick_views(slice_, seen, ref, ("typical", "worst"), MOST_VIEWS)
     return {
         "tables": [
@@ -62,12 +64,25 @@ def build_views(question: FunctionQuestion, _params: QueryDict) -> Context:
         "looked_at": len(seen.views),
         "population": population,
         "viewer_origin": settings.VIEWER_ORIGIN,
+        "all_link": f"{reverse('views', args=[question.project.slug])}?{urlencode(listed, safe='/:')}",
     }
+
+
+def _slice_of(row: ViewRow, project: Project) -> Slice:
+    """Returns the slice of one view, on one page where it was on several."""
+    return Slice(project.pk, releases=(row.view.release,), pages=(row.view.page,), views=(row.view.view_id,))
+
+
+def _link_to_view(question: FunctionQuestion, row: ViewRow) -> str:
+    """Returns where one view is shown, within the slice."""
+    pairs = [*question.slice_.params(), ("on_release", row.view.release), ("on_page", row.view.page)]
+    address = reverse("view", args=[question.project.slug, row.view.view_id])
+    return f"{address}?{urlencode(pairs, safe='/:')}"
 
 
 def _view_rows(question: FunctionQuestion, rows: Sequence[ViewRow]) -> list[Context]:
     """Returns views with the addresses of their page and, while raw bodies are kept, of their profile."""
-    profile = reverse("api-profile", args=[question.project.slug])
+    project = question.project
     return [
         {
             "row": row,
@@ -75,8 +90,8 @@ def _view_rows(question: FunctionQuestion, rows: Sequence[ViewRow]) -> list[Cont
             "at": min((trace.view_started_at for trace in row.traces), default=row.view.bucket_at),
             "device": DEVICE_CLASSES[row.view.device],
             "browser": BROWSERS[row.view.browser],
-            "link": reverse("view", args=[question.project.slug, row.view.view_id]),
-            "profile_url": f"{profile}?view={row.view.view_id}&format={FIREFOX.name}&compress=gzip"
+            "link": _link_to_view(question, row),
+            "profile_url": make_profile_url(project, _slice_of(row, project))
             if row.traces and all(trace.trace_id for trace in row.traces)
             else None,
         }

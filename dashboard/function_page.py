@@ -1,6 +1,7 @@
 """The page of one function: its head and source come at once, what asks more of the database by itself."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, cast
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -10,8 +11,8 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from aggregate.selectors import SliceError, select_arrivals, select_code, select_releases
-from aggregate.selectors.groups import is_made_id
 from aggregate.selectors.originals import select_excerpt
+from aggregate.selectors.shown_rows import is_made_id
 from aggregate.selectors.slices import read_func_id
 from dashboard.function_costs import (
     Context,
@@ -27,7 +28,7 @@ from dashboard.function_question import MEASURES, FunctionQuestion, read_functio
 from dashboard.function_trend import build_relatives, build_step, build_trend
 from dashboard.highlighting import highlight_lines
 from dashboard.params import read_choice
-from dashboard.shell import build_shell
+from dashboard.shell import build_shell, build_tabs, read_page_narrowing
 from dashboard.sources import NOTE, link_of_source
 from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, private_part
@@ -66,6 +67,10 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
     html = highlight_lines([line.text for line in lines], excerpt.path if excerpt else "")
     code = select_code(project.pk)
     kept = [*question.kept, *([("plain", "1")] if is_plain else [])]
+    # The bar has no category and no search here, which would narrow nothing; the tab is that of functions even so.
+    shell = build_shell(
+        request, project, slice_, "function", releases=select_releases(project.pk), now=timezone.now(), kept=kept
+    )
     context = {
         **_common(question),
         "excerpt": excerpt,
@@ -79,9 +84,7 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
         "links": {part: question.part_link(part) for part in ON_PAGE},
         "parts": {part: _render(part, question, QueryDict()) for part in ON_PAGE} if is_plain else {},
         "plain_link": question.link(plain="1"),
-        "shell": build_shell(
-            request, project, slice_, "page", releases=select_releases(project.pk), now=timezone.now(), kept=kept
-        ),
+        "shell": replace(shell, tabs=build_tabs(project, slice_, "page", read_page_narrowing(request.GET))),
     }
     return render(request, "dashboard/function.html", context)
 

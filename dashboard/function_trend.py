@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
+from urllib.parse import urlencode
 
 from django.http import QueryDict
 
 from aggregate.selectors import select_releases
 from aggregate.selectors.costs import select_costs
-from aggregate.selectors.steps import of_release, select_kin, select_relatives, select_step
+from aggregate.selectors.steps import of_release, select_homes, select_kin, select_relatives, select_step
 from dashboard.function_costs import Context, CostRow, draw_rows, make_row
 from dashboard.function_question import FunctionQuestion
 from dashboard.params import ParamError, read_one
@@ -26,16 +27,20 @@ def build_trend(question: FunctionQuestion, _params: QueryDict) -> Context:
     kin = select_kin(question.project.pk, question.func, question.ref)
     costs = select_costs(everywhere, kin, "release", measures=(question.measure,), values=shown)
     marked = question.slice_.releases
-    rows = [
-        replace(make_row(question, cost, of_release(everywhere, cost.sums.value)), is_marked=cost.sums.value in marked)
-        for cost in costs.rows
-    ]
+    is_followed = kin.funcs != question.ref.funcs
+    homes = select_homes(everywhere, kin) if is_followed else {}
+    rows = []
+    for cost in costs.rows:
+        name = cost.sums.value
+        there = replace(question, func=replace(question.func, id=homes.get(name, question.func.id)))
+        rows.append(replace(make_row(there, cost, of_release(everywhere, name)), is_marked=name in marked))
     return {
         "rows": rows,
         "chart": draw_rows(question, rows),
         "left_out": len(known) - len(shown),
+        "has_few": any(row.cost.is_too_few for row in rows),
         "is_wider": bool(marked),
-        "is_followed": kin.funcs != question.ref.funcs,
+        "is_followed": is_followed,
         "step_links": _link(question, "step", _find_step(rows)),
         "relative_links": _link(question, "relatives", _find_ends(question, rows)),
     }
@@ -69,7 +74,13 @@ def build_step(question: FunctionQuestion, params: QueryDict) -> Context:
     base, head = _read_sides(params)
     step = select_step(question.slice_, question.func, base, head, measure=question.measure)
     is_other = step.func is not None and step.func.id != question.func.id
-    return {"step": step, "found": step.difference, "other": step.func if is_other else None}
+    sides = urlencode([("base_release", base), ("head_release", head), ("measure", question.measure)])
+    return {
+        "step": step,
+        "found": step.difference,
+        "other": step.func if is_other else None,
+        "compare_query": "&".join(part for part in (replace(question.slice_, releases=()).query(), sides) if part),
+    }
 
 
 def build_relatives(question: FunctionQuestion, params: QueryDict) -> Context:

@@ -53,7 +53,7 @@ def build_histogram(values_us: Sequence[int], scale: Scale, marks: Sequence[tupl
     """Returns the histogram of some values, ascending, with `marks` (word, value) on its axis; None without values."""
     if not values_us:
         return None
-    edges = _log_edges(values_us[-1]) if scale == "log" else _even_edges(values_us[-1])
+    edges = _log_edges(values_us[0], values_us[-1]) if scale == "log" else _even_edges(values_us[-1])
     counts, _ = np.histogram(np.array(values_us, dtype=np.int64), bins=np.array([*edges[:-1], edges[-1] + 1]))
     highest = int(counts.max()) or 1
     last = len(edges) - 1
@@ -71,15 +71,20 @@ def build_histogram(values_us: Sequence[int], scale: Scale, marks: Sequence[tupl
             x, width = f"{100 * at / last + 0.1:.2f}%", f"{100 / last - 0.2:.2f}%"
             share = count / len(values_us)
             bars.append(Bar(edges[at], high, count, share, x, width, f"{HEIGHT - height:.1f}", f"{height:.1f}"))
-    ticks = [Tick(us, f"{place(us):.2f}%", is_late=place(us) > 90) for us in _ticks(edges[-1], scale)]
+    ticks = [Tick(us, f"{place(us):.2f}%", is_late=place(us) > 90) for us in _ticks(edges, scale)]
     placed = [Tick(us, f"{place(us):.2f}%", word, place(us) > 90) for word, us in marks]
     return Histogram(bars, ticks, placed)
 
 
-def _log_edges(most: int) -> list[int]:
-    """Returns the bounds of bins: one from 0 to a millisecond, then eight for each factor of ten."""
-    count = max(ceil(PER_DECADE * log10(max(most + 1, 2 * LEAST_US) / LEAST_US)), 1)
-    return [0, *(round(LEAST_US * 10 ** (at / PER_DECADE)) for at in range(count + 1))]
+def _log_edges(least: int, most: int) -> list[int]:
+    """Returns the bounds of bins, eight for each factor of ten, from that of the least value on.
+
+    What is below a millisecond has one bin, from 0.
+    """
+    first = floor(log10(max(least, LEAST_US)))
+    count = max(ceil(PER_DECADE * (log10(max(most + 1, 2 * LEAST_US)) - first)), 1)
+    edges = [round(10 ** (first + at / PER_DECADE)) for at in range(count + 1)]
+    return edges if least >= LEAST_US else [0, *edges]
 
 
 def _even_edges(most: int) -> list[int]:
@@ -87,10 +92,11 @@ def _even_edges(most: int) -> list[int]:
     return [at * step for at in range(EVEN_BINS + 1)]
 
 
-def _ticks(most: int, scale: Scale) -> list[int]:
+def _ticks(edges: Sequence[int], scale: Scale) -> list[int]:
+    most = edges[-1]
     if scale == "log":
-        decades = range(floor(log10(LEAST_US)), floor(log10(max(most, LEAST_US))) + 1)
-        return [10**decade for decade in decades]
+        first = floor(log10(max(edges[0], LEAST_US)))
+        return [10**decade for decade in range(first, floor(log10(max(most, LEAST_US))) + 1)]
     power = 10 ** floor(log10(max(most, 1)))
     step = next((s * power // 10 for s in (*STEPS, 10, 20, 50) if most / (s * power / 10) <= 6), power)
     return list(range(0, most + 1, max(step, 1)))

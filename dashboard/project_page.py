@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, cast
+from typing import Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregate.selectors import (
-    TREND_MEASURES,
     Overview,
     PageRow,
     ReleaseRow,
@@ -24,20 +23,18 @@ from aggregate.selectors import (
     select_releases,
     select_status,
 )
-from aggregate.selectors.sides import resolve_sides
-from aggregate.selectors.statistics import compare_slices
 from dashboard.access import get_visible_project, may_administer
 from dashboard.export_menu import build_export_menu
 from dashboard.first_visit import answer_first_visit
-from dashboard.params import read_choice, read_count, read_side
+from dashboard.params import read_choice, read_count
 from dashboard.quality import explain_reasons
+from dashboard.release_changes import describe_comparison, read_measure
 from dashboard.shell import EVERY_FUNCTION, build_shell, read_page_narrowing
 from dashboard.trends import DEFAULT_LINES
 from dashboard.unchanged import answer_unchanged
-from dashboard.verdicts import WORDS, Verdict, judge, make_comparison_query
-from dashboard.views import make_query, private_page, private_part, read_page_slice
+from dashboard.verdicts import WORDS, Verdict, judge
+from dashboard.views import make_query, private_page, read_page_slice
 from ingest.models import Project
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.trends import BucketMean
 from profcore.stats.views import Measure
 
@@ -46,8 +43,6 @@ MAX_DAYS: Final = 10_000
 SHOWN_DAYS: Final = 60
 TOP_PAGES: Final = 15  # with intervals: some 400 views of each are looked at
 MAX_TOP_PAGES: Final = 500
-SHOWN_RISES: Final = 6
-SHOWN_FALLS: Final = 4
 
 
 @private_page
@@ -55,11 +50,11 @@ SHOWN_FALLS: Final = 4
 def show_project(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     status = select_status(project.pk)
-    if not status.folded:
+    releases = select_releases(project.pk)
+    if not status.folded and not any(row.views for row in releases):  # sums outlive the counts of what came
         return answer_first_visit(request, project, status)
     slice_ = read_page_slice(request, project)
     measure = read_measure(request)
-    releases = select_releases(project.pk)
     by_release = select_overview(slice_, ["release"], limit=MAX_RELEASES)
     verdict = judge_last_release(slice_, by_release, releases, measure)
     kept = [(name, request.GET[name]) for name in ("measure", "lines", "limit") if request.GET.get(name)]
@@ -82,71 +77,24 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         **describe_pages(request, project, slice_, measure),
     }
     if verdict is not None:
-        context |= describe_comparison(project, slice_, verdict.base, verdict.head, measure)
+        context |= describe_comparison(project, without_fine(slice_), verdict.base, verdict.head, measure)
     return render(request, "dashboard/project.html", context)
 
 
-@private_part
-@answer_unchanged
-def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
-    """The functions that two releases differ by, the significant ones first: a part of the overview."""
-    project = get_visible_project(request.user, slug)
-    slice_ = read_page_slice(request, project)
-    measure = read_measure(request)
-    sides = resolve_sides(slice_, read_side(request.GET, "base"), read_side(request.GET, "head"))
-    base, head = (" ".join(side.releases) for side in sides)
-    answer = compare_slices(*sides, measure=cast("Measure", measure))
-    found = answer.comparison
-    sure = [each for each in found.functions if each.is_significant]
-    rises = [each for each in sure if each.delta_ms > 0][:SHOWN_RISES]
-    falls = sorted((each for each in sure if each.delta_ms < 0), key=lambda each: each.delta_ms)[:SHOWN_FALLS]
-    unsure = sorted((each for each in found.functions if not each.is_significant), key=lambda each: -abs(each.delta_ms))
-    shown = [*rises, *falls] or unsure[:SHOWN_FALLS]
-    context = {
-        "project": project,
-        "slice": slice_,
-        "found": found,
-        "rows": [(each, answer.funcs[each.func_id]) for each in shown],
-        "sure_count": len(sure),
-        "unsure_count": len(unsure),
-        "measure_word": WORDS[measure],
-        "min_views": MIN_COMPARED_VIEWS,
-        "base": base,
-        "head": head,
-        **describe_comparison(project, slice_, base, head, measure),
-    }
-    return render(request, "dashboard/_changes.html", context)
-
-
-def read_measure(request: HttpRequest) -> str:
-    """Returns the part of time that a page is about. Raises `ParamError`."""
-    return read_choice(request.GET, "measure", TREND_MEASURES, "self")
-
-
 def judge_last_release(
-    slice_: Slice, by_release: Overview, releases: Sequence[ReleaseRow], measure: str
+    slice_: Slice, by_release: Overview, releases: Sequence[ReleaseRow], measure: Measure
 ) -> Verdict | None:
     """Returns what the slice's last release changed, None where there is no other release before it."""
     picked = pick_last_releases(slice_, by_release.rows, releases)
     if picked is None:
         return None
-    return judge(compare_releases(slice_, *picked, measure=cast("Measure", measure)))
+    return judge(compare_releases(slice_, *picked, measure=measure))
 
 
-def describe_comparison(project: Project, slice_: Slice, base: str, head: str, measure: str) -> dict[str, object]:
-    """Returns the addresses of two releases' comparison: its part of this page, its page, its flame graph."""
-    query = make_comparison_query(slice_, base, head, measure)
-    return {
-        "changes_link": f"{reverse('changes', args=[project.slug])}?{query}",
-        "compare_link": f"{reverse('compare', args=[project.slug])}?{query}",
-        "tree_link": f"{reverse('tree', args=[project.slug])}?{query}",
-    }
-
-
-def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measure: str) -> dict[str, object]:
+def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:
     """Returns what the chart fetches, and the links to its other views."""
     lines = read_choice(request.GET, "lines", ("release", "none"), "release")
-    whole = replace(slice_, views=(), traces=(), tags=(), func_over=(), as_stored=False)
+    whole = replace(without_fine(slice_), as_stored=False)
     asked = {"measure": measure, "by": lines, "limit": str(DEFAULT_LINES)}
     narrowing = read_page_narrowing(request.GET)
     address = reverse("project", args=[project.slug])
@@ -171,7 +119,7 @@ MEASURE_TABS: Final = (("self", "JS"), ("hidden", "Hidden"), ("self+hidden", "JS
 LINE_TABS: Final = (("release", "By release"), ("none", "All together"))
 
 
-def describe_pages(request: HttpRequest, project: Project, slice_: Slice, measure: str) -> dict[str, object]:
+def describe_pages(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:
     """Returns the slice's pages with the most time, each with its mean, its share of all time and a link."""
     narrowing = read_page_narrowing(request.GET)
     limit = read_count(request.GET, "limit", default=TOP_PAGES, high=MAX_TOP_PAGES)
@@ -189,5 +137,10 @@ def describe_pages(request: HttpRequest, project: Project, slice_: Slice, measur
     }
 
 
-def _time_us(row: PageRow, measure: str) -> int:
+def without_fine(slice_: Slice) -> Slice:
+    """Returns the slice without what is finer than cells, which this page cannot tell apart."""
+    return replace(slice_, views=(), traces=(), tags=(), func_over=())
+
+
+def _time_us(row: PageRow, measure: Measure) -> int:
     return {"self": row.time.js_us, "hidden": row.time.hidden_us}.get(measure, row.time.js_us + row.time.hidden_us)

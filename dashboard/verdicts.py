@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from typing import Final, Literal
-from urllib.parse import urlencode
 
-from aggregate.selectors import ReleaseChange, Slice
+from aggregate.selectors import ReleaseChange
 from profcore.stats.comparison import MIN_COMPARED_VIEWS, Difference
 
 # What a sentence says: both the ranks and the interval show a change, one of them, or neither.
@@ -58,10 +57,3 @@ def _judge(difference: Difference | None, *, is_too_few: bool) -> Kind:
     if difference.is_significant and is_apart:
         return "worse" if difference.delta_ms > 0 else "better"
     return "maybe" if difference.is_significant or is_apart else "noise"
-
-
-def make_comparison_query(slice_: Slice, base: str, head: str, measure: str) -> str:
-    """Returns the query of a comparison of two releases of a slice, whatever releases it was of."""
-    shared = [pair for pair in slice_.params() if pair[0] != "release"]
-    sides = [("base_release", base), ("head_release", head), ("measure", measure)]
-    return urlencode([*sides, *shared], safe="/:")

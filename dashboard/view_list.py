@@ -75,8 +75,8 @@ class Listing:
             "func": None if self.func is None else self.func.id,
             "by": self.query.by,
             "order": self.query.order,
-            "low": None if low is None else f"{low / US_PER_MS:g}",
-            "high": None if high is None else f"{high / US_PER_MS:g}",
+            "low": None if low is None else _as_ms(low),
+            "high": None if high is None else _as_ms(high),
             "scale": None if self.scale == "log" else self.scale,
             "skip": self.query.offset or None,
         }
@@ -96,6 +96,11 @@ class Row:
     profile_url: str
     profile_name: str
     has_raw: bool
+
+
+def _as_ms(us: int) -> str:
+    """Returns µs as ms, to the last digit: a bar's views are those of its link."""
+    return f"{us / US_PER_MS:.15g}"
 
 
 def read_listing(params: QueryDict, project: Project) -> Listing:
@@ -183,11 +188,10 @@ def show_view_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _go(project: Project, slice_: Slice, listing: Listing, at: int) -> HttpResponse:
     """Leads to the view at a place of the list, or where there is none, to the list."""
-    page = select_view_page(slice_, replace(listing.query, offset=at - 1, limit=1))
-    if not page.keys:
+    listed = select_listed(project.pk, select_view_page(slice_, replace(listing.query, offset=at - 1, limit=1)))
+    if not listed:
         return redirect(link_to("views", project, slice_, listing.pairs(skip=None)))
-    listed = select_listed(project.pk, page)
-    return redirect(_link_to_view(project, slice_, listing, listed[0], at) if listed else "views", project.slug)
+    return redirect(_link_to_view(project, slice_, listing, listed[0], at))
 
 
 def link_to(name: str, project: Project, slice_: Slice, pairs: Sequence[tuple[str, str]]) -> str:
@@ -231,7 +235,7 @@ def build_list(project: Project, slice_: Slice, listing: Listing) -> dict[str, A
         "spread": spread,
         "histogram": histogram,
         "bars": [
-            (bar, link(low=f"{bar.low_us / US_PER_MS:g}", high=f"{bar.high_us / US_PER_MS:g}"))
+            (bar, link(low=_as_ms(bar.low_us), high=_as_ms(bar.high_us)))
             for bar in (histogram.bars if histogram else ())
         ],
         "is_too_few": is_too_few,

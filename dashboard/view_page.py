@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -110,7 +110,7 @@ def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
         "export": None if known.gone or not known.folded else build_export_menu(project, own),
         "timeline_url": f"{reverse('api-timeline', args=[slug, known.view_id])}?{urlencode(on_it, safe='/:')}",
         "functions_link": f"{functions_address}?{request.GET.urlencode()}",
-        "plain_link": f"{address}?{urlencode([*request.GET.items(), ('plain', '1')], safe='/:')}",
+        "plain_link": f"{address}?{_with_plain(request.GET)}",
         "tree_link": link_to("tree", project, own, []),
         "same_link": link_to("views", project, same, []),
         "other_links": [(release, page, f"{address}?{_on(release, page)}") for release, page in known.others],
@@ -138,6 +138,12 @@ def _read(request: HttpRequest, slug: str, view_id: str) -> tuple[Project, Known
     if known is None:
         raise Http404("There is no such view.")
     return project, known, read_page_slice(request, project)
+
+
+def _with_plain(params: QueryDict) -> str:
+    plain = params.copy()
+    plain["plain"] = "1"
+    return plain.urlencode(safe="/:")
 
 
 def _on(release: str, page: str) -> str:

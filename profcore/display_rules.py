@@ -7,7 +7,7 @@ words.
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -88,6 +88,10 @@ class DisplayRules:
     def sums_up(self) -> bool:
         """Tells whether any rule may show several functions as one."""
         return any(rule.action in SUMMING for rule in self.rules)
+
+    def names(self, fields: Collection[str]) -> bool:
+        """Tells whether what any rule makes of a function goes by one of some fields."""
+        return any(field == rule.field or f"{{{field}}}" in rule.title for rule in self.rules for field in fields)
 
     def decide(self, facts: Facts) -> Shown | None:
         """Returns how a function is shown; None as it is. Each fact is asked for once, where a rule needs it."""

@@ -13,7 +13,13 @@ from aggregate.selectors.exports import fingerprint_slice, select_slice_export
 from aggregate.selectors.functions import FUNCTION_SORTS, FunctionRow, FunctionTable, select_functions
 from aggregate.selectors.groups import GROUPINGS, select_groups
 from aggregate.selectors.labels import label_func
-from aggregate.selectors.last_release import ReleaseChange, compare_releases, pick_last_releases
+from aggregate.selectors.last_release import (
+    PageChange,
+    ReleaseChange,
+    compare_pages,
+    compare_releases,
+    pick_last_releases,
+)
 from aggregate.selectors.overview import OVERVIEW_DIMENSIONS, Overview, OverviewRow, select_overview
 from aggregate.selectors.pages import PageRow, ReleaseRow, select_pages, select_releases
 from aggregate.selectors.projects import (
@@ -82,6 +88,7 @@ __all__ = [
     "NewestTrace",
     "Overview",
     "OverviewRow",
+    "PageChange",
     "PageRow",
     "ProjectDay",
     "ProjectSummary",
@@ -102,6 +109,7 @@ __all__ = [
     "TrendSums",
     "ViewRow",
     "ViewTable",
+    "compare_pages",
     "compare_releases",
     "estimate_pages",
     "estimate_trend",

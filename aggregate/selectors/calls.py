@@ -6,11 +6,11 @@ from typing import Final, Literal
 
 from aggregate.selectors.code import Code, RowId, select_code
 from aggregate.selectors.functions import FunctionRow, describe_row, describe_rows
-from aggregate.selectors.groups import is_made_id
 from aggregate.selectors.made_rows import find_made
 from aggregate.selectors.named_trees import merge_named, select_rows
 from aggregate.selectors.reading import Reading
 from aggregate.selectors.refs import find_ref
+from aggregate.selectors.shown_rows import is_made_id
 from aggregate.selectors.slices import Slice
 from profcore.calltree import CallTree, total_us
 from profcore.fold import sum_by_func

@@ -10,9 +10,9 @@ from django.db import connection
 from aggregate.selectors.code import RowId
 from aggregate.selectors.contributions import SliceView
 from aggregate.selectors.fine import select_seen_views
-from aggregate.selectors.groups import is_made_id
 from aggregate.selectors.made_rows import find_made
 from aggregate.selectors.refs import FuncRef, find_ref
+from aggregate.selectors.shown_rows import is_made_id
 from aggregate.selectors.slices import DAY_OF_CELL, FROM_CELLS, Slice, where_rolled, where_slice
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
 

@@ -28,6 +28,7 @@ RowId = int | str
 Pair = tuple[str, int]  # a release, and a func's id
 MAPPED: Final = 0  # Label.Status.MAPPED
 NO_DISPLAY_RULES: Final = DisplayRules()
+BY_SITE: Final = ("category", "party")  # what goes by the project's sites, which may change by themselves
 
 VERSION: Final = """
 SELECT p.code_rules::text, p.display_rules::text, s.scripts, s.version,
@@ -84,6 +85,8 @@ class _Known:
 
 
 _known: dict[int, _Known] = {}
+ShownKey = tuple[FuncKey, FuncLabel | None]
+_shown: dict[int, tuple[tuple[int, int, str, str], dict[ShownKey, Shown | None]]] = {}
 
 
 class Labels:
@@ -189,7 +192,7 @@ class Code:
     display: DisplayRules = NO_DISPLAY_RULES
     _sites: frozenset[str] | None = None
     _categories: dict[tuple[FuncKey, str | None], str | None] = field(default_factory=dict)
-    _shown: dict[tuple[FuncKey, FuncLabel | None], Shown | None] = field(default_factory=dict)
+    _shown: dict[ShownKey, Shown | None] = field(default_factory=dict)
 
     @property
     def sites(self) -> frozenset[str]:
@@ -270,7 +273,19 @@ def select_code(project_id: int, *, as_stored: bool = False) -> Code:
     version = (scripts, digest or 0, text)
     labels = Labels(project_id, _remembered(project_id, version), rules) if scripts or rules.same else None
     display = "[]" if as_stored else display
-    return Code(project_id, origins, rules, (*version, display), labels, _read_display_rules(display))
+    own, shown = (*version, display), _read_display_rules(display)
+    decided = {} if not shown.rules or shown.names(BY_SITE) else _decisions(project_id, own)
+    return Code(project_id, origins, rules, own, labels, shown, _shown=decided)
+
+
+def _decisions(project_id: int, version: tuple[int, int, str, str]) -> "dict[ShownKey, Shown | None]":
+    """Returns where a process remembers what display rules make of funcs: on thousands, most of what they take."""
+    known = _shown.get(project_id)
+    if known is None or known[0] != version or len(known[1]) > settings.LABELS_CACHE_ROWS:
+        if project_id not in _shown and len(_shown) >= settings.LABELS_CACHE_PROJECTS:
+            _shown.pop(next(iter(_shown)), None)
+        known = _shown[project_id] = version, {}
+    return known[1]
 
 
 def _remembered(project_id: int, version: tuple[int, int, str]) -> _Known:
@@ -301,6 +316,7 @@ def _select_doubtful(project_id: int) -> frozenset[tuple[str, str | None]]:
 def forget_labels() -> None:
     """Empties what is remembered, between tests."""
     _known.clear()
+    _shown.clear()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Final
 
 from aggregate.selectors.code import Code, RowId, select_code
 from aggregate.selectors.functions import FunctionRow, describe_row, select_parts, sort_rows
-from aggregate.selectors.groups import id_of_part, make_part_row, stored_id_of_part
+from aggregate.selectors.shown_rows import id_of_part, make_part_row, stored_id_of_part
 from aggregate.selectors.slices import Slice
 from profcore.display_rules import DisplayRules
 

@@ -4,16 +4,16 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.code import Code, select_code
 from aggregate.selectors.functions import FunctionRow, describe_row
-from aggregate.selectors.groups import show_rows
 from aggregate.selectors.named_trees import merge_named
 from aggregate.selectors.reading import Reading
+from aggregate.selectors.shown_rows import show_rows
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.whole import Whole
 from profcore.dimensions import BROWSERS, DEVICE_CLASSES
@@ -85,6 +85,7 @@ def select_slice_export(
         browsers=[BROWSERS[code] for code in sorted(whole.browsers)],
         devices=[DEVICE_CLASSES[code] for code in sorted(whole.devices)],
         link=link,
+        display_rules=len(code.display),
     )
     return prune_export(export, settings.EXPORT_MAX_CALL_NODES) if is_pruned else export
 
@@ -121,10 +122,18 @@ def make_export_func(code: Code, row: FunctionRow) -> ExportFunc:
     )
 
 
+class NamedFuncs(NamedTuple):
+    """Funcs as exporters want them, which of them display rules fold, and how many such rules there are."""
+
+    funcs: Sequence[ExportFunc]
+    is_folded: Sequence[bool]
+    display_rules: int
+
+
 def make_export_funcs(
     project_id: int, keys: Sequence[FuncKey], releases: Sequence[str] = (), *, as_stored: bool = False
-) -> tuple[Sequence[ExportFunc], Sequence[bool]]:
-    """Returns funcs as exporters want them, in the order of their keys, and which of them a display rule folds.
+) -> NamedFuncs:
+    """Returns funcs as exporters want them, in the order of their keys.
 
     The keys need not be stored. Frames without any time are not: none of the fold's sums names them, but raw traces do.
     Labelled is what is one function in all of the `releases` that the funcs are from. Three statements at most, and two
@@ -142,7 +151,7 @@ def make_export_funcs(
                 rows[at] = replace(rows[at], id=labels.id_of(releases[0], func_id), mapped=label)
     rows = show_rows(code, rows)
     is_folded = [row.shown is not None and row.shown.is_folded for row in rows]
-    return [make_export_func(code, row) for row in rows], is_folded
+    return NamedFuncs([make_export_func(code, row) for row in rows], is_folded, len(code.display))
 
 
 def select_ids(project_id: int, keys: Sequence[FuncKey]) -> list[int | None]:

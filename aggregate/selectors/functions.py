@@ -1,6 +1,6 @@
 """The funcs of a slice, by their exact sums."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
@@ -208,23 +208,6 @@ def describe_row(code: Code, row: FunctionRow) -> FunctionRow:
     if row.is_made:
         return row
     return replace(row, category=code.categorize(row.key, row.mapped), shown=code.show(row.key, row.mapped))
-
-
-def make_shown_row(code: Code, shown: Shown, members: Iterable[FunctionRow]) -> FunctionRow:
-    """Returns the row that a display rule makes of some functions, without sums.
-
-    Its category is theirs, where they have one in common.
-    """
-    assert shown.row_id is not None
-    title = shown.title or ""
-    category: str | None = None
-    for at, member in enumerate(members):
-        own = code.categorize(member.key, member.mapped)
-        if at and own != category:
-            category = None
-            break
-        category = own
-    return FunctionRow(shown.row_id, title, None, None, None, 0, 0, 0, 0, 0, None, category, shown=shown)
 
 
 def label_rows(code: Code, rows: Sequence[FunctionRow]) -> Sequence[FunctionRow]:

@@ -15,16 +15,15 @@ from aggregate.selectors.functions import (
     FunctionTable,
     describe_row,
     keep_rows,
-    make_shown_row,
     select_functions,
     select_parts,
     sort_rows,
 )
 from aggregate.selectors.reading import Reading
+from aggregate.selectors.shown_rows import id_of_part, is_made_id, make_part_row, stored_id_of_part
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.whole import merge_slice
 from profcore.categories import NO_GROUP
-from profcore.display_rules import SHOWN_ID
 from profcore.fold import sum_by_func
 from profcore.sites import origin_of
 
@@ -102,38 +101,6 @@ def select_groups(
     return replace(table, function_count=len(sums.members), functions=shown, row_of=sums.row_of)
 
 
-def make_part_row(code: Code, members: Sequence[FunctionRow]) -> FunctionRow | None:
-    """Returns the row, without sums, that display rules make of some funcs; None where these are a function."""
-    shown = [code.show(member.key, member.mapped) for member in members]
-    made = [each for each in shown if each is not None and each.row_id is not None]
-    return make_shown_row(code, min(made, key=lambda each: each.rule), members) if made else None
-
-
-def show_rows(code: Code, parts: Sequence[FunctionRow]) -> list[FunctionRow]:
-    """Returns the row, without sums, that each func is shown in; one for all that a display rule shows as one."""
-    members: dict[str, list[FunctionRow]] = {}
-    shown = [code.show(part.key, part.mapped) for part in parts]
-    ids = [each.row_id if each is not None else None for each in shown]
-    for part, row_id in zip(parts, ids, strict=True):
-        if row_id is not None:
-            members.setdefault(row_id, []).append(part)
-    made = {row_id: make_part_row(code, some) for row_id, some in members.items()}
-    return [(made[row_id] if row_id is not None else None) or part for part, row_id in zip(parts, ids, strict=True)]
-
-
-def id_of_part(code: Code, part: FunctionRow) -> RowId:
-    """Returns the id of the row that a release's func belongs to: a display rule's, or its function's."""
-    shown = code.show(part.key, part.mapped)
-    return shown.row_id if shown is not None and shown.row_id is not None else stored_id_of_part(code, part)
-
-
-def stored_id_of_part(code: Code, part: FunctionRow) -> RowId:
-    """Returns the id of the function that a release's func is."""
-    if code.labels is None or part.release is None:
-        return part.id
-    return code.labels.id_of(part.release, int(part.id))
-
-
 class _Sums:
     """Which funcs of which releases are summed up in which row."""
 
@@ -206,6 +173,9 @@ def _sum_row(
     Of funcs that an override made one, those go first that it was made of.
     """
 
+    if group is None and len(members) == 1 and members[0].id == row_id and members[0].release is None:
+        return members[0], members  # as most are, of thousands
+
     def rank(member: FunctionRow) -> tuple[bool, int, int, str]:
         own = member.mapped.identity if member.mapped else member.id
         return own == row_id, int(member.id), member.self_us, member.release or ""
@@ -245,11 +215,6 @@ def _count_once(slice_: Slice, sums: _Sums, shared: Shared | None, views: int, r
         overlapping = {row_id: several for row_id, several in shared.items() if row_id in looked.overlapping}
     totals = _read_totals(slice_, sums, overlapping, reading)
     return _Counted(overlapping, totals, shared, looked.views if looked else None)
-
-
-def is_made_id(row_id: RowId) -> bool:
-    """Tells whether a row's id is of one that a display rule made."""
-    return isinstance(row_id, str) and SHOWN_ID.fullmatch(row_id) is not None
 
 
 def _read_totals(slice_: Slice, sums: _Sums, wanted: Shared | None, reading: Reading) -> dict[RowId, tuple[int, int]]:

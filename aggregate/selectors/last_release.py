@@ -2,17 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.overview import OverviewRow
-from aggregate.selectors.pages import ReleaseRow
+from aggregate.selectors.pages import ReleaseRow, select_pages
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
-from aggregate.selectors.viewtimes import Stratum, select_view_times
-from profcore.stats.comparison import Comparison, KnownClasses, compare
+from aggregate.selectors.trends import POINT_VIEWS
+from aggregate.selectors.viewtimes import Stratum, ViewTimes, select_view_times
+from profcore.stats.comparison import Comparison, Difference, KnownClasses, compare, control_discoveries
 from profcore.stats.standardised import ClassSums
 from profcore.stats.views import Measure, ViewSample, sample_of_times
+
+COMPARED_PAGES: Final = 20  # with the most time; some 400 views a side of each are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,15 @@ class ReleaseChange:
     base: str
     head: str
     comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class PageChange:
+    """One page in two releases; `difference` is that of its views' whole time, with a q over all pages compared."""
+
+    page: str
+    comparison: Comparison
+    difference: Difference
 
 
 def pick_last_releases(
@@ -50,27 +63,63 @@ def compare_releases(slice_: Slice, base: str, head: str, *, measure: Measure = 
     both = replace(slice_, releases=(base, head))
     most = settings.CHANGE_MAX_VIEWS
     sums = _sum_classes(both, measure)
-    strata = [Stratum(_count_views(sums.get(release, {})), release=release) for release in (base, head)]
+    sides = [sums.get((release, None), {}) for release in (base, head)]
+    strata = [Stratum(_count_views(side), release=name) for side, name in zip(sides, (base, head), strict=True)]
     times = select_view_times(both, strata, most=most)
-    samples = [sample_of_times(times.facts(side), population=each.views) for side, each in enumerate(strata)]
+    return ReleaseChange(base, head, _compare(times, (0, 1), (sides[0], sides[1]), measure=measure, most=most))
+
+
+def compare_pages(slice_: Slice, base: str, head: str, *, measure: Measure = "self") -> list[PageChange]:
+    """Compares two releases page by page, as above: the pages of both with the most time. Three statements.
+
+    The largest change first. Pages with too few views on a side are left out; `q` is over those that are not.
+    """
+    both = replace(slice_, releases=(base, head))
+    pages = [row.page for row in select_pages(both)[:COMPARED_PAGES]]
+    both = replace(both, pages=tuple(pages))
+    sums = _sum_classes(both, measure, by_page=True)
+    keys = [(release, page) for page in pages for release in (base, head)]
+    strata = [Stratum(_count_views(sums.get(key, {})), release=key[0], page=key[1]) for key in keys]
+    times = select_view_times(both, strata, most=POINT_VIEWS)
+    found = []
+    for at, page in enumerate(pages):
+        known = (sums.get((base, page), {}), sums.get((head, page), {}))
+        own = _compare(times, (2 * at, 2 * at + 1), known, measure=measure, most=POINT_VIEWS)
+        if own.overall is not None:
+            found.append((page, own))
+    controlled = control_discoveries([own.overall for _, own in found if own.overall])
+    changes = [PageChange(page, own, each) for (page, own), each in zip(found, controlled, strict=True)]
+    return sorted(changes, key=lambda change: -abs(change.difference.delta_ms))
+
+
+def _compare(
+    times: ViewTimes, sides: tuple[int, int], known: tuple[KnownClasses, KnownClasses], *, measure: Measure, most: int
+) -> Comparison:
+    """Compares two strata, with what is known of all their views where none have expired."""
+    samples = [
+        sample_of_times(times.facts(side), population=_count_views(sums))
+        for side, sums in zip(sides, known, strict=True)
+    ]
     is_whole = all(_is_complete(sample, most) for sample in samples)
-    known = (sums.get(base, {}), sums.get(head, {})) if is_whole else None
-    return ReleaseChange(base, head, compare(*samples, measure=measure, known=known))
+    return compare(samples[0], samples[1], measure=measure, known=known if is_whole else None)
 
 
-def _sum_classes(slice_: Slice, measure: Measure) -> dict[str, dict[int, ClassSums]]:
-    """Returns what is known of all views of a slice, by release and device class."""
+def _sum_classes(
+    slice_: Slice, measure: Measure, *, by_page: bool = False
+) -> dict[tuple[str, str | None], dict[int, ClassSums]]:
+    """Returns what is known of all views of a slice, by (release, page or None) and device class."""
     where, params = where_slice(slice_)
     time_us = {"self": "c.js_us", "hidden": "c.hidden_us"}.get(measure, "c.js_us + c.hidden_us")
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT g.release, c.device_class, sum(c.views)::bigint, sum({time_us})::bigint
-                {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1, 2""",
+            f"""SELECT g.release, {"g.page" if by_page else "NULL"}, c.device_class, sum(c.views)::bigint,
+                       sum({time_us})::bigint
+                {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1, 2, 3""",
             params,
         )
-        found: dict[str, dict[int, ClassSums]] = {}
-        for release, device_class, views, us in cursor:
-            found.setdefault(release, {})[device_class] = ClassSums(views, us)
+        found: dict[tuple[str, str | None], dict[int, ClassSums]] = {}
+        for release, page, device_class, views, us in cursor:
+            found.setdefault((release, page), {})[device_class] = ClassSums(views, us)
         return found
 
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 
 from aggregate.selectors.code import select_code
 from aggregate.selectors.functions import FunctionRow, FunctionTable, select_parts
-from aggregate.selectors.groups import id_of_part, make_part_row, select_groups
+from aggregate.selectors.groups import select_groups
 from aggregate.selectors.refs import FuncRef
+from aggregate.selectors.shown_rows import id_of_part, make_part_row
 from aggregate.selectors.slices import Slice
 
 

@@ -7,8 +7,8 @@ from django.db import connection
 
 from aggregate.selectors.code import Code, RowId
 from aggregate.selectors.functions import FunctionRow, label_rows
-from aggregate.selectors.groups import id_of_part, is_made_id, make_part_row
 from aggregate.selectors.reading import Reading
+from aggregate.selectors.shown_rows import id_of_part, is_made_id, make_part_row
 from aggregate.selectors.slices import Slice
 from aggregate.selectors.whole import Whole, merge_slice
 from profcore.calltree import CallTree, CallTreeBuilder

@@ -7,8 +7,9 @@ from django.db import connection
 
 from aggregate.selectors.code import Code, RowId, select_code
 from aggregate.selectors.functions import FunctionRow, label_rows, load_keys
-from aggregate.selectors.groups import empty_group, id_of_part, make_part_row, name_group
+from aggregate.selectors.groups import empty_group, name_group
 from aggregate.selectors.samples import select_marker_sample, select_view_sample
+from aggregate.selectors.shown_rows import id_of_part, make_part_row
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from profcore.funcs import FuncKey
 from profcore.identity import identity_of, without_hash

@@ -9,7 +9,7 @@ from aggregate.selectors.code import select_code
 from aggregate.selectors.functions import FunctionRow
 from aggregate.selectors.matches import FuncMatch, select_matches
 from aggregate.selectors.refs import FuncRef, list_releases
-from aggregate.selectors.slices import Slice
+from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.statistics import compare_slices
 from profcore.funcs import FuncKey
 from profcore.identity import identity_of
@@ -70,6 +70,23 @@ def select_kin(project_id: int, func: FunctionRow, ref: FuncRef) -> FuncRef:
     others = [(release, each) for release in list_releases(project_id) for each in kin if each not in ref.funcs]
     labels.load(others)
     return FuncRef(ref.row_id, funcs, ref.pairs | {pair for pair in others if labels.of(*pair) is None})
+
+
+def select_homes(slice_: Slice, ref: FuncRef) -> dict[str, int]:
+    """Returns which of a function's funcs ran in each release of a slice's cells, of several the newest. One
+    statement.
+    """
+    where, params = where_slice(slice_)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT g.release, max(h.func_id) {FROM_CELLS}
+                CROSS JOIN LATERAL (SELECT h.func_id FROM aggregate_hotspot h
+                                    WHERE h.project_id = c.project_id AND h.cell_id = c.id
+                                      AND h.func_id = ANY(%(funcs)s::int[]) OFFSET 0) AS h
+                WHERE {where} GROUP BY 1""",
+            {**params, "funcs": list(ref.funcs)},
+        )
+        return dict(cursor.fetchall())
 
 
 def of_release(slice_: Slice, release: str) -> Slice:

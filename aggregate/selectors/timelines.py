@@ -10,7 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.exports import make_export_funcs
+from aggregate.selectors.exports import NamedFuncs, make_export_funcs
 from aggregate.selectors.slices import Slice, SliceError, where_receipts
 from ingest.bodies import expand
 from ingest.limits import envelope_limits
@@ -58,8 +58,8 @@ def select_timeline_export(
     views = [_build_view(traces, bodies, funcs) for traces in groups.values()]
     views.sort(key=lambda view: (view.started_at_ms, view.view_id, view.page, view.release))
     releases = sorted({view.release for view in views})
-    made, is_folded = make_export_funcs(slice_.project_id, funcs.keys, releases, as_stored=slice_.as_stored)
-    shown, views = _show_views(made, is_folded, views)
+    named = make_export_funcs(slice_.project_id, funcs.keys, releases, as_stored=slice_.as_stored)
+    shown, views = _show_views(named, views)
     return TimelineExport(
         project,
         slice_.query(),
@@ -67,20 +67,20 @@ def select_timeline_export(
         views,
         link=link,
         engine_leaves=engine_leaves,
+        display_rules=named.display_rules,
     )
 
 
-def _show_views(
-    funcs: Sequence[ExportFunc], is_folded: Sequence[bool], views: Sequence[ViewTimeline]
-) -> tuple[Sequence[ExportFunc], list[ViewTimeline]]:
+def _show_views(named: NamedFuncs, views: Sequence[ViewTimeline]) -> tuple[Sequence[ExportFunc], list[ViewTimeline]]:
     """Returns funcs and views with what display rules show as one made one, in every stack."""
+    funcs = named.funcs
     if not any(func.is_made for func in funcs):
         return funcs, list(views)
     index: dict[str | int | None, int] = {}
     number_of = [index.setdefault(func.identity if func.is_made else at, len(index)) for at, func in enumerate(funcs)]
     first = {number: at for at, number in reversed(list(enumerate(number_of)))}
     shown = [funcs[first[number]] for number in range(len(index))]
-    folded = [is_folded[first[number]] for number in range(len(index))]
+    folded = [named.is_folded[first[number]] for number in range(len(index))]
     return shown, [_show_view(view, number_of, folded) for view in views]
 
 

@@ -4,8 +4,9 @@ Of a slice of cells the database puts the views in order, by the parts of time i
 `VIEW_LIST_MAX_VIEWS` those of a uniform sample. By a function's time, and of finer slices, contributions tell.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -25,9 +26,16 @@ ListMeasure = Literal["js", "hidden", "self", "total"]
 ListOrder = Literal["typical", "worst", "newest", "random"]
 LIST_MEASURES: Final = ("js", "hidden", "self", "total")
 LIST_ORDERS: Final = ("typical", "worst", "newest", "random")
+RATE: Final = "coalesce(v.sample_rate, 1.0)"
 KEY: Final = "fieldflame_sample_key(v.view_id)"
 # Views whose starts are asked for to find the newest: an hour's, or a day's once hours are merged.
 NEWEST_REACH: Final = 20_000
+
+# The start of the bucket that, with all later ones, holds as many views as are wanted.
+SINCE: Final = f"""COALESCE((SELECT b.bucket_at FROM (
+    SELECT c.bucket_at, sum(sum(c.views)) OVER (ORDER BY c.bucket_at DESC) AS views_since
+    {FROM_CELLS} WHERE {{where}} GROUP BY c.bucket_at) b
+    WHERE b.views_since >= %(reach)s ORDER BY b.bucket_at DESC LIMIT 1), '-infinity')"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +63,14 @@ class Distribution:
     """What views took, µs, ascending. `looked_at` of the slice's `population` were looked at.
 
     With a function `values_us` has the views that ran it alone. Not `is_complete`: rows of some views have expired.
+    `is_mixed`: they came with different sampling rates, and each counts once all the same.
     """
 
     values_us: Sequence[int]
     looked_at: int
     population: int
     is_complete: bool = True
+    is_mixed: bool = False
 
     def percentile_us(self, part: float) -> int | None:
         """Returns the smallest value that so many of the views do not exceed; None without views."""
@@ -98,9 +108,8 @@ def select_view_page(slice_: Slice, query: ListQuery) -> ViewPage:
 
 def _page_of_rows(slice_: Slice, query: ListQuery) -> ViewPage:
     column = f"v.{query.by}_us"
-    population, rows = select_sampled(slice_, column, most=settings.STATISTICS_MAX_VIEWS)
-    values = sorted(row[0] for row in rows)
-    spread = Distribution(values, len(rows), population, not rows or bool(rows[0][-1]))
+    population, rows = select_sampled(slice_, f"{column}, {RATE}", most=settings.STATISTICS_MAX_VIEWS)
+    spread = _spread_of([row[0] for row in rows], rows, population)
     where, params = where_slice(slice_)
     ranked = population
     if population > settings.VIEW_LIST_MAX_VIEWS and query.order not in ("newest", "random"):
@@ -115,6 +124,12 @@ def _page_of_rows(slice_: Slice, query: ListQuery) -> ViewPage:
     params["found"] = found
     keys = _select_in_order(slice_, query, (where, params), spread)
     return ViewPage(keys, found, ranked, spread)
+
+
+def _spread_of(values_us: Iterable[int], rows: Sequence[tuple[Any, ...]], population: int) -> Distribution:
+    """Returns the distribution that sampled rows tell of; their last columns are the rate and whether all are there."""
+    is_mixed = len({row[-2] for row in rows}) > 1
+    return Distribution(sorted(values_us), len(rows), population, not rows or bool(rows[0][-1]), is_mixed)
 
 
 def _select_in_order(
@@ -152,17 +167,10 @@ def _select_in_order(
     return [((row[0], row[1]), row[2]) for row in rows]
 
 
-# The start of the bucket that, with all later ones, holds as many views as are wanted.
-SINCE: Final = f"""COALESCE((SELECT b.bucket_at FROM (
-    SELECT c.bucket_at, sum(sum(c.views)) OVER (ORDER BY c.bucket_at DESC) AS views_since
-    {FROM_CELLS} WHERE {{where}} GROUP BY c.bucket_at) b
-    WHERE b.views_since >= %(reach)s ORDER BY b.bucket_at DESC LIMIT 1), '-infinity')"""
-
-
 def _page_of_sample(slice_: Slice, query: ListQuery, ref: FuncRef) -> ViewPage:
     """Ranks views by what a function took in them: all of the slice, or the uniform sample."""
     most = settings.STATISTICS_MAX_VIEWS
-    columns = "v.view_id, v.group_id, v.contribution, c.release, c.bucket_at"
+    columns = f"v.view_id, v.group_id, v.contribution, c.release, c.bucket_at, {RATE}"
     population, rows = select_sampled(slice_, columns, most=most)
     lengths, (func, self_us, total_us) = decode_contributions([bytes(row[2]) for row in rows], column_count=3)
     view_of = np.repeat(np.arange(len(rows)), lengths)
@@ -172,7 +180,7 @@ def _page_of_sample(slice_: Slice, query: ListQuery, ref: FuncRef) -> ViewPage:
         view = int(view_of[place])
         if func[place] in ref.funcs_in(rows[view][3]):
             took[view] = took.get(view, 0) + int(took_us[place])
-    spread = Distribution(sorted(took.values()), len(rows), population, not rows or bool(rows[0][-1]))
+    spread = _spread_of(took.values(), rows, population)
     ranked = [_Ranked((rows[view][0], rows[view][1]), us, rows[view][4]) for view, us in took.items()]
     return _page_of(slice_.project_id, query, ranked, spread)
 
@@ -185,7 +193,8 @@ def _page_of_seen(slice_: Slice, query: ListQuery, ref: FuncRef | None) -> ViewP
         us = _took(view, query.by, ref)
         if us is not None:
             ranked.append(_Ranked(key, us, view.bucket_at))
-    spread = Distribution(sorted(each.us for each in ranked), len(views), len(views))
+    rates = {view.sample_rate for view in views.values()}
+    spread = Distribution(sorted(each.us for each in ranked), len(views), len(views), is_mixed=len(rates) > 1)
     page = _page_of(slice_.project_id, query, ranked, spread)
     return replace(page, seen={key: views[key] for key, _ in page.keys})
 
@@ -205,7 +214,7 @@ class _Ranked:
 
     key: ViewKey
     us: int
-    bucket_at: Any  # Any: an aware datetime, as the driver gives it
+    bucket_at: datetime
 
 
 def _page_of(project_id: int, query: ListQuery, ranked: list[_Ranked], spread: Distribution) -> ViewPage:
@@ -214,8 +223,8 @@ def _page_of(project_id: int, query: ListQuery, ranked: list[_Ranked], spread: D
     reach = query.offset + query.limit
     if query.order == "newest":
         kept.sort(key=lambda each: each.bucket_at, reverse=True)
-        last = kept[min(reach, len(kept)) - 1].bucket_at if kept else None
-        near = [each.key for each in kept if each.bucket_at >= last]
+        last = kept[:reach][-1:]
+        near = [each.key for each in kept if each.bucket_at >= last[0].bucket_at]
         place = {key: at for at, key in enumerate(sort_newest(project_id, near[:NEWEST_REACH]))}
         kept = sorted((each for each in kept if each.key in place), key=lambda each: place[each.key])
     elif query.order == "random":

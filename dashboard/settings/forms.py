@@ -22,6 +22,7 @@ class SettingsForm(forms.Form):
         for field in self.fields.values():
             if not may_change and isinstance(field.widget, TYPED):
                 field.widget.attrs["readonly"] = True
+                field.widget.attrs.pop("placeholder", None)  # an example would look like a rule
             elif not may_change:
                 field.disabled = True
         wrong = next((name for name in self.fields if self.is_bound and name in self.errors), None)

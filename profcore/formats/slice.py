@@ -82,7 +82,8 @@ class SliceExport:
     in the slice, in the order to show. `started_at_ms` and `ended_at_ms` are the slice's bounds after rounding to
     buckets, epoch milliseconds. `link` leads back to the slice's page; it goes into the file, so it carries no token.
     `contents` are texts of original sources, by `ExportOriginal.source`, as far as they are kept and wanted.
-    `pruned` says what the size guard took out of `tree` (profcore/formats/pruning.py).
+    `pruned` says what the size guard took out of `tree` (profcore/formats/pruning.py), `display_rules` how many rules
+    say how its functions are shown.
     """
 
     project: str
@@ -103,6 +104,7 @@ class SliceExport:
     link: str | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
     pruned: Pruned | None = None
+    display_rules: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ class TimelineExport:
     link: str | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
     engine_leaves: bool = False
+    display_rules: int = 0
 
 
 @dataclass(frozen=True, slots=True)

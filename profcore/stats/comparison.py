@@ -117,6 +117,14 @@ class Comparison:
         return tuple(difference for difference in self.functions if difference.is_increase)
 
 
+def control_discoveries(found: Sequence[Difference]) -> list[Difference]:
+    """Returns differences of one question each with a q over all of them, from their p."""
+    if not found:
+        return []
+    adjusted = stats.false_discovery_control([each.p for each in found])
+    return [replace(each, q=float(q)) for each, q in zip(found, adjusted, strict=True)]
+
+
 # By code of the device class.
 KnownClasses = Mapping[int, ClassSums]
 

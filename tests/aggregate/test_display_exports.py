@@ -51,6 +51,15 @@ def test_a_colour_is_a_category_of_that_colour_in_the_firefox_profiler(app: Proj
     assert told["app"]["name"] == "JavaScript"
 
 
+def test_a_firefox_profile_says_that_display_rules_were_applied(app: Project) -> None:
+    slice_ = show(app, FOLD)
+    one_view = replace(slice_, views=(UUID(view_id_of("v0")),))
+    for export in (select_slice_export(slice_, project="Shop"), select_timeline_export(one_view, project="Shop")):
+        assert b"1, of the project: names" in b"".join(EXPORTERS["firefox"].write(export))
+    plain = select_slice_export(replace(slice_, as_stored=True), project="Shop")
+    assert b"Display rules" not in b"".join(EXPORTERS["firefox"].write(plain))
+
+
 def test_segments_have_what_is_shown(app: Project) -> None:
     slice_ = show(app, FOLD)
     for by in ("release", "category"):

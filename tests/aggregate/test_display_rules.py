@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest_django import Settings
 
+from aggregate.models import Func
 from aggregate.selectors import (
     Asked,
     select_call_tree,
@@ -32,7 +33,7 @@ from profcore.calltree import CallTree, picture, total_us
 from profcore.display_rules import read_display_rules
 from tests.aggregate.posting import everything, fold_all, post
 from tests.aggregate.test_identities import HASHED, label, view
-from tests.builders import make_project
+from tests.builders import make_label, make_project
 from tests.envelopes import make_envelope, view_id_of
 from tests.profcore.formats.readers import READERS
 from tests.proof.test_formats_agree import find_differences
@@ -315,6 +316,19 @@ def test_each_vendor_is_one_row_and_the_projects_own_functions_stay() -> None:
     fold_all()
     slice_ = show(project, {"action": "group", "field": "party", "pattern": "*", "title": "{party}"})
     assert table_of(slice_) == {"Google Tag Manager": (20, 20, 1), "app": (10, 20, 1), "card": (10, 10, 1)}
+
+
+def test_what_was_decided_is_remembered_until_rules_or_labels_change(app: Project) -> None:
+    for rules in ([FOLD], [{**FOLD, "pattern": "card"}], [FOLD]):
+        named = {row.label for row in select_groups(show(app, *rules)).functions}
+        assert named == (
+            {"app", "card", "React"} if rules == [FOLD] else {"app", "rRender", "rHooks", "rEffect", "React"}
+        )
+    slice_ = show(app, {"action": "group", "field": "source", "pattern": "src/*", "title": "Ours"})
+    assert "Ours" not in table_of(slice_)
+    card = Func.objects.get(project=app, name="card")
+    make_label(card, "1.0.0", "src/card.ts", "Card", line=1)
+    assert table_of(slice_)["Ours"][0] == 20
 
 
 def test_rules_of_one_project_are_none_of_anothers(app: Project) -> None:

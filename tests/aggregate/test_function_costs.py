@@ -14,7 +14,7 @@ from aggregate.selectors.contributions import sample_slice_views, select_slice_v
 from aggregate.selectors.costs import FuncCosts, select_costs
 from aggregate.selectors.refs import FuncRef, find_ref
 from aggregate.selectors.slices import Slice
-from aggregate.selectors.steps import select_kin, select_step
+from aggregate.selectors.steps import select_homes, select_kin, select_step
 from ingest.models import Project
 from profcore.dimensions import DEVICE_CLASSES
 from profcore.stats.views import MEASURES, Measure
@@ -236,6 +236,7 @@ def test_a_step_follows_an_unmapped_function_into_the_next_bundle(project: Proje
     assert kin == FuncRef(old.id, tuple(sorted((old.id, new.id))))
     trend = costs_by(Slice(project.pk), kin, "release", values=["6.0.0", "7.0.0"]).rows
     assert [row.ms_per_view("self") for row in trend] == [10, 10]
+    assert select_homes(Slice(project.pk), kin) == {"6.0.0": old.id, "7.0.0": new.id}
     make_label(new, "7.0.0", "src/slow.ts", "slowly")  # now a map says what that one is
     assert select_kin(project.pk, func, find_ref(project.pk, old.id)).funcs_in("7.0.0") == (old.id,)
 

@@ -12,6 +12,7 @@ from aggregate.selectors import (
     SliceError,
     SliceQuery,
     Trend,
+    compare_pages,
     compare_releases,
     estimate_pages,
     estimate_trend,
@@ -211,3 +212,28 @@ def test_the_last_two_releases_are_those_of_the_slice(project: Project) -> None:
     assert pick(replace(slice_, releases=("new",))) == ("old", "new")
     assert pick(replace(slice_, releases=("old",))) is None
     assert pick(replace(slice_, pages=("/none",))) is None
+
+
+def test_a_page_that_changed_is_told_from_those_that_did_not(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for release, more in (("old", 0), ("new", 5_000)):
+        make_timed_views(project, [500_000 + 1_000 * n for n in range(40)], release=release, page="/heavy")
+        make_timed_views(project, [10_000 + more + n for n in range(40)], release=release, page="/light")
+        make_timed_views(project, [10_000] * 3, release=release, page="/rare")
+    with django_assert_num_queries(3):
+        found = compare_pages(Slice(project.pk, releases=("none",)), "old", "new")
+    assert [change.page for change in found] == ["/cart", "/light", "/heavy"]  # the rare one has too few views
+    cart, light, heavy = (change.difference for change in found)
+    assert (cart.delta_ms, light.delta_ms, heavy.delta_ms) == (15.0, 5.0, 0.0)
+    assert (light.is_significant, heavy.is_significant) == (True, False)
+    # Among all pages together five milliseconds are less clear.
+    overall = compare_releases(Slice(project.pk, pages=("/heavy", "/light")), "old", "new").comparison.overall
+    assert overall is not None
+    assert overall.p > light.q >= light.p
+
+
+def test_pages_of_one_release_alone_are_not_compared(project: Project) -> None:
+    make_timed_views(project, TIMES, release="new", page="/fresh")
+    assert [change.page for change in compare_pages(Slice(project.pk), "old", "new")] == ["/cart"]
+    assert compare_pages(Slice(project.pk, pages=("/none",)), "old", "new") == []

@@ -84,6 +84,8 @@ def test_a_preview_tells_rows_before_and_after_and_stores_nothing(
     assert (below["function_count"], below["self_share"]) == (1, 2 / 9)
     shop.refresh_from_db()
     assert shop.display_rules == []
+    client.force_login(people.stranger)
+    assert send(client, DISPLAY + "/preview", {"rules": []}, "post").status_code == 404
 
 
 def test_answers_say_which_rules_applied_and_none_asks_for_the_plain_truth(
@@ -147,3 +149,14 @@ def test_a_job_keeps_how_its_slice_is_shown(client: Client, folded: Project, peo
     body = {"kind": "functions", "params": {"display": "none"}}
     job = send(client, API + "jobs", body, "post").json()
     assert job["params"] == {"display": ["none"]}
+
+
+def test_a_link_to_share_keeps_how_its_slice_is_shown(client: Client, folded: Project, people: People) -> None:
+    client.force_login(people.owner)
+    found = {}
+    for display in ({}, {"display": "none"}):
+        made = send(client, API + "links", {"params": {"format": "collapsed", **display}}, "post")
+        assert made.status_code in (200, 201), made.content
+        found[len(display)] = b"".join(Client().get(made.json()["url"])).decode()
+    assert "The\u00a0app" in found[0]
+    assert "The\u00a0app" not in found[1]

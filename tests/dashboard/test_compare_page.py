@@ -4,6 +4,7 @@ import csv
 import html
 import io
 import re
+from datetime import date, timedelta
 
 import pytest
 from django.test import Client
@@ -107,6 +108,12 @@ class TestTable:
         assert "slow" in text_of(member, f"{PAGE}?plain=1&{SIDES}&q=SLO")
         assert "None of these functions is here. Show all" in text_of(member, f"{PAGE}?plain=1&{SIDES}&q=nowhere")
 
+    def test_a_long_table_shows_more_and_then_leads_to_the_csv(self, member: Client) -> None:
+        many = f"{PAGE}?plain=1&{SIDES}&noise=1"
+        assert "Show more" in text_of(member, many + "&limit=1")
+        assert "Show more" not in text_of(member, many)
+        assert text_of(member, many + "&limit=1").count("May be noise") < text_of(member, many).count("May be noise")
+
     def test_it_can_be_ordered_by_how_sure_it_is(self, member: Client) -> None:
         page = member.get(f"{PAGE}?plain=1&{SIDES}&noise=1&sort=q").content.decode()
         assert re.search(r'aria-sort="descending"><a id="sort-q"', page)
@@ -177,6 +184,23 @@ class TestChooser:
             r'name="base_release">.*?value="1.0.0" selected.*?name="head_release">.*?value="1.1.0" selected', form, re.S
         )
         assert f'href="{PAGE}?page=/cart&head_release=1.0.0&base_release=1.1.0&measure=self"' in form
+
+    def test_what_is_asked_for_often_is_a_link_away(self, member: Client) -> None:
+        page = html.unescape(member.get(f"{PAGE}?page=/cart&device=mobile&measure=self").content.decode())
+        links = {word: link for link, word in re.findall(r'<a href="([^"]+)"[^>]*>(L[^<]+|Phones[^<]+)</a>', page)}
+        weeks, phones = links["Last 7 days against the 7 before"], links["Phones against desktops"]
+        day = r"(\d{4}-\d\d-\d\d)T00:00:00Z"
+        found = re.search(
+            rf"\?page=/cart&device=mobile&base_from={day}&base_to={day}&head_from={day}&measure=self$", weeks
+        )
+        assert found is not None
+        first, middle, again = (date.fromisoformat(text) for text in found.groups())
+        assert (middle - first, again) == (timedelta(days=7), middle)
+        assert "&device=" not in phones  # the sides have their own
+        assert "base_device=desktop&base_device=desktop-low&base_device=desktop-high&head_device=mobile&" in phones
+        for link in (weeks, phones):
+            there = html.unescape(member.get(link).content.decode())
+            assert f'<a href="{link}" aria-current="true">' in there
 
     def test_what_the_sides_name_is_not_in_the_slice_bar(self, member: Client) -> None:
         page = member.get(f"{PAGE}?base_to=2026-11-20T12:00Z&head_from=2026-11-20T12:00Z").content.decode()

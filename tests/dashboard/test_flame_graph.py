@@ -176,6 +176,8 @@ class TestFlameGraph:
             expect(halves.locator(".flame-details")).to_contain_text("main")
             page.get_by_role("button", name="hash").click()
             expect(halves.locator("h3")).to_contain_text("12.0 ms total (57.1 %)")
+            kept = page.locator("form.slice-bar input[name=func]")  # another page or time shows the same function
+            expect(kept).to_have_value(page.url.partition("func=")[2])
             expect(halves.locator("h3 a")).to_have_attribute("href", re.compile(r"/functions/\d+/\?release=2\.0\.0$"))
 
     def test_a_function_that_is_not_there_is_told(self, live_server: LiveServer, member: Client) -> None:

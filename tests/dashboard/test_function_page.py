@@ -3,6 +3,7 @@
 import html
 import re
 from datetime import timedelta
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -20,10 +21,11 @@ from tests.aggregate.posting import fold_all, post
 from tests.builders import make_cell, make_func, make_group, make_hotspot, make_label, make_project
 from tests.dashboard.conftest import People
 from tests.dashboard.test_pages import HOSTILE, text_of
-from tests.envelopes import make_envelope, view_id_of
+from tests.envelopes import YESTERDAY, make_envelope, view_id_of
 
-# Session, user, project, code, the function, the project's sites, and code again; then what each asks.
-COMMON = 7
+# Session and user; project, sites and what has changed, for the ETag; project, code, the function, and code again. Then
+# what each asks.
+COMMON = 9
 STATEMENTS = {
     "": 4,  # code, arrivals, releases, overview by page
     "cost": 4,  # census, sample; code and raw traces: may the views that ran it be exported
@@ -83,6 +85,8 @@ def test_the_page_says_what_the_function_is_and_names_its_parts(client: Client, 
     ]
     assert {client.get(link).status_code for link in fetched} == {200}
     assert 'name="measure" value="total"' in page  # the slice bar keeps it
+    assert 'type="search"' not in page  # there is one function alone
+    assert re.search(r'<a href="/projects/busy/page/\?release=2\.0\.0&page=/cart"[^>]* aria-current="page"', page)
     assert re.search(r'<a href="[^"]*measure=total#trend-title"[^>]*aria-current="true">Total', page)
 
 
@@ -133,8 +137,29 @@ def test_the_trend_shows_all_releases_the_newest_last_and_marks_the_slices(clien
     assert re.fullmatch(r"1\.0\.0: 16\.0 ms self per view, 95 % interval 12\.9–17\.9 ms; 50 page views", dots[0][1])
     assert dots[2][1] == "3.0.0: 0.0 ms self per view; 4 page views, too few for an interval (at least 25)"
     assert page.count('class="whisker"') == 2
+    assert "Hollow and grey: under 25 page views" in text
+    assert "Hollow" not in part_text(client, busy, "trend", f"from={YESTERDAY:%Y-%m-%d}")
     # The step is that to the newest release the slice names.
     assert re.search(r'hx-get="[^"]*/parts/step/\?base_release=1\.0\.0&head_release=2\.0\.0"', page)
+
+
+def test_the_trend_of_an_unmapped_function_goes_on_in_the_next_bundle(client: Client, busy: Project) -> None:
+    for release, bundle in (("8.0.0", "main-AAAAAAA1"), ("9.0.0", "main-BBBBBBB2")):
+        views = [make_envelope(f"{release}-{n}", "spin\n-", release=release) for n in range(30)]
+        for envelope in views:
+            envelope["trace"]["resources"] = [f"https://shop.example/{bundle}.js"]
+        post("KEY-busy", *views)
+    fold_all()
+    old, new = (
+        Func.objects.get(project=busy, name="spin", uri__contains=bundle) for bundle in ("AAAAAAA1", "BBBBBBB2")
+    )
+    address = address_of(busy, "trend", old)
+    text = text_of(client, address)
+    assert re.search(r"8\.0\.0 10\.0 ms .* 30 of 30 9\.0\.0 10\.0 ms .* 30 of 30", text)
+    assert "It is followed by its name and position from bundle to bundle" in text
+    page = client.get(address).content.decode()
+    assert f'href="{address_of(busy, "", old)}?release=8.0.0"' in page
+    assert f'href="{address_of(busy, "", new)}?release=9.0.0"' in page
 
 
 def test_one_release_is_a_trend_of_one_dot(client: Client, member: Client, shop: Project) -> None:
@@ -153,6 +178,11 @@ def test_a_step_says_whether_it_may_be_noise(client: Client, busy: Project) -> N
     assert re.search(r"This may be noise: q = 1\.000", same)
     few = part_text(client, busy, "step", "page=/list&base_release=1.0.0&head_release=2.0.0")
     assert "Too few page views on a side to compare them (10 and 10)." in few
+    step = html.unescape(client.get(f"{address_of(busy, 'step')}?page=/cart&{urlencode(BETWEEN)}").content.decode())
+    compared = re.search(r'href="([^"]+)">Compare all functions', step)
+    assert compared is not None
+    assert "page=/cart&base_release=1.0.0&head_release=2.0.0&measure=self" in compared[1]
+    assert client.get(compared[1]).status_code == 200
 
 
 def test_pages_devices_browsers_and_days_have_their_own_views(client: Client, busy: Project) -> None:
@@ -187,16 +217,22 @@ def test_callers_and_callees_lead_to_their_pages_and_to_the_sandwich(client: Cli
 
 
 def test_typical_and_worst_views_lead_to_their_pages_and_profiles(client: Client, busy: Project) -> None:
-    page = html.unescape(client.get(address_of(busy, "views")).content.decode())
-    text = text_of(client, address_of(busy, "views"))
+    address = address_of(busy, "views") + "?page=/cart"
+    page = html.unescape(client.get(address).content.decode())
+    text = text_of(client, address)
     assert "80 page views ran it. Median self time of these: 40.0 ms." in text
     worst = page[page.index("Worst") :]
-    views = re.findall(r'href="/projects/busy/views/([0-9a-f-]{36})/"', worst)
+    link = r'href="(/projects/busy/views/([0-9a-f-]{36})/\?page=/cart&on_release=2\.0\.0&on_page=/cart)"'
+    views = [view_id for _, view_id in re.findall(link, worst)]
     assert len(views) == 5
     assert set(views) <= {view_id_of(f"2.0.0-{n}") for n in range(40)}
     profiles = re.findall(r'data-profile-url="([^"]+)"', worst)
     assert [re.search(r"view=([^&]+)", link)[1] for link in profiles] == views  # type: ignore[index]  # each has one
     assert client.get(profiles[0]).status_code == 200
+    assert client.get(re.findall(link, worst)[0][0]).status_code == 200
+    every = f"/projects/busy/views/?page=/cart&func={draw(busy).id}&order=worst"
+    assert f'href="{every}">All page views that ran it' in page
+    assert client.get(every).status_code == 200
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM ingest_rawtrace WHERE project_id = %s", [busy.pk])
     text = text_of(client, address_of(busy, "views"))
@@ -284,6 +320,7 @@ def test_it_takes_a_fixed_number_of_statements(
     client: Client, busy: Project, part: str, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     address = address_of(busy, part)
+    client.get(address_of(busy))  # sets the cookie without which nothing has an ETag
     forget_sites()
     with django_assert_num_queries(COMMON + STATEMENTS[part]):
         client.get(address, BETWEEN)

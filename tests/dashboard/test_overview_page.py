@@ -123,9 +123,10 @@ def test_a_slow_queue_and_the_doors_reasons_are_told_with_what_to_do(member: Cli
     assert "3 × origin_not_allowed A page of an origin that is not on the key’s list. If the site is yours" in text
 
 
-def view(name: str, samples: int, release: str) -> dict[str, Any]:
+def view(name: str, samples: int, release: str, page: str = "/cart") -> dict[str, Any]:
     """Returns a view in which `slow` runs for so many samples of 10 ms, and `steady` for two."""
-    envelope = make_envelope(name, "\n".join(["main slow"] * samples + ["main steady"] * 2), release=release)
+    columns = "\n".join(["main slow"] * samples + ["main steady"] * 2)
+    envelope = make_envelope(name, columns, release=release, page=page)
     for frame in envelope["trace"]["frames"]:
         frame["column"] = {"main": 10, "slow": 11, "steady": 12}[frame["name"]]
     return envelope
@@ -154,12 +155,49 @@ def test_the_biggest_changes_name_functions_with_intervals_and_lead_to_them(memb
     assert "compare/?base_release=5.0.0&head_release=6.0.0&measure=self" in page
 
 
+def test_the_pages_that_changed_come_before_the_functions(member: Client, folded: Project) -> None:
+    address = "/projects/lab/changes/?base_release=5.0.0&head_release=6.0.0"
+    text = text_of(member, address)
+    assert re.search(r"/cart 40\.0 ms 70\.0 ms \+30\.0 ms .* 1 of 1 page changed beyond chance .* slow app\.js", text)
+    link = "/projects/lab/compare/?base_release=5.0.0&head_release=6.0.0&measure=self&page=/cart"
+    assert f'href="{link}"' in page_of(member, address)
+    assert "None of the 1 pages" in text_of(member, address.replace("6.0.0", "5.0.0"))
+
+
+def test_what_one_page_alone_has_lost_is_looked_for_there(member: Client, folded: Project) -> None:
+    # On a page with most of the views and times that vary, nothing changed.
+    for release in ("8.0.0", "9.0.0"):
+        post("KEY-lab", *(view(f"h {release} {n}", 5 + n % 90, release, "/home") for n in range(99)))
+        more = 3 if release == "9.0.0" else 0
+        post("KEY-lab", *(view(f"c {release} {n}", 1 + n % 3 + more, release) for n in range(24)))
+    fold_all()
+    text = text_of(member, "/projects/lab/changes/?base_release=8.0.0&head_release=9.0.0")
+    assert "1 of 2 pages changed beyond chance" in text
+    assert "Over all pages together no function changed beyond what chance does. On /cart alone:" in text
+    assert re.search(r"slow app\.js:1:11 20\.0 ms 50\.0 ms \+30\.0 ms", text)
+    assert "measure=self&page=/cart" in page_of(member, "/projects/lab/changes/?base_release=8.0.0&head_release=9.0.0")
+
+
 def test_changes_that_may_be_noise_look_like_noise(member: Client, folded: Project) -> None:
     address = "/projects/lab/changes/?base_release=5.0.0&head_release=5.0.0"
     assert "No function changed beyond what chance does." in text_of(member, address)
     page = page_of(member, address)
     assert 'class="noise"' in page
     assert "is-rise" not in page
+
+
+def test_what_a_new_bundle_may_only_have_moved_is_no_finding(member: Client, folded: Project) -> None:
+    moved = [view(f"moved {n}", 1 + n % 3, "8.0.0") for n in range(30)]
+    for envelope in moved:
+        for frame in envelope["trace"]["frames"]:
+            frame["column"] += 100
+    post("KEY-lab", *moved)
+    fold_all()
+    address = "/projects/lab/changes/?base_release=5.0.0&head_release=8.0.0"
+    text = text_of(member, address)
+    assert "may be noise, or have only moved" in text
+    assert "2 new and 2 gone ones have no source map" in text
+    assert "is-rise" not in page_of(member, address)
 
 
 def test_changes_of_too_few_views_are_not_told(member: Client, folded: Project) -> None:
@@ -236,6 +274,6 @@ def test_parts_take_a_fixed_number_of_statements(
     # session, user, project, status
     with django_assert_num_queries(4):
         member.get("/projects/lab/first-steps/")
-    # session, user, project, code, both sides' numbers of views and samples, keys
-    with django_assert_num_queries(9):
+    # session, user, project, pages with their sums and samples, code, both sides' numbers of views and samples, keys
+    with django_assert_num_queries(12):
         member.get("/projects/lab/changes/?base_release=5.0.0&head_release=6.0.0")

@@ -76,6 +76,14 @@ def test_any_two_slices_are_compared_and_the_bar_keeps_what_both_share(member: C
     assert '"/projects/shop/compare/?release=1.0.0&amp;base_page=/cart&amp;head_page=/list"' in page
 
 
+def test_noise_is_asked_for_unless_the_filter_is_finer_than_page_views(member: Client) -> None:
+    sides = "base_page=/cart&head_page=/list"
+    judged = attribute(member.get(f"{TREE}?{sides}").content.decode(), "data-compare-url")
+    assert judged == f"/api/v1/projects/shop/compare?{sides}"
+    assert member.get(judged + "&measure=total&only=significant").status_code == 200
+    assert attribute(member.get(f"{TREE}?{sides}&tag=a:b").content.decode(), "data-compare-url") == ""
+
+
 @pytest.mark.parametrize("query", ["base_release=1.0.0", "show=x", "plain=x", "device=x"])
 def test_a_bad_address_is_answered_in_words(member: Client, query: str) -> None:
     assert "This address cannot be read" in text_of(member, f"{TREE}?{query}", 400)

@@ -8,6 +8,8 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from aggregate.models import Func, View
+from aggregate.selectors.view_lists import ListQuery
+from dashboard.view_list import Listing
 from ingest.models import Membership, Project, RawTrace
 from profcore.stats.summaries import MIN_VIEWS
 from tests.aggregate.posting import fold_all, post
@@ -77,6 +79,8 @@ class TestList:
         assert "p75 230.0 ms" in text
         assert "p99 300.0 ms" in text
         assert "Of all 30 views." in text
+        assert "Sampling rates differ here" in text
+        assert "Sampling rates differ" not in text_of(member, PART + f"?view={view_id_of('v1')}")
 
     def test_too_few_views_have_no_percentiles(self, member: Client) -> None:
         post("KEY-web", make_envelope("few", "A", page="/few"))
@@ -167,6 +171,12 @@ class TestList:
                     member.get(f"{PART}?order={order}{more}")
         with django_assert_max_num_queries(11):
             member.get(LIST)
+
+
+def test_bounds_are_written_to_the_microsecond() -> None:
+    listing = Listing(ListQuery(low_us=1_778_279, high_us=9_876_543_211), None, "log")
+    pairs = dict(listing.pairs())
+    assert (pairs["low"], pairs["high"]) == ("1778.279", "9876543.211")
 
 
 @pytest.fixture

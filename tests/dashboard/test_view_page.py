@@ -53,7 +53,7 @@ def test_it_says_what_is_known_of_the_view(member: Client, web: Project) -> None
     for fact in (
         "release 1.0.0",
         "Some/1.0 <b>",
-        "8.0, 4.0 GiB",
+        "8, 4 GiB",
         "Isolated yes",
         "Sampling rate 100.0 %",
         "Tags cart:full",

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 import pytest
 from django.test import Client
 from playwright.sync_api import Locator, Page, Position, expect
+from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from ingest.models import Membership, Project, RawTrace
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.dashboard.conftest import People
+from tests.dashboard.test_open_profile import STAND_IN, VIEWER
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import open_chromium, save_screenshot
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope, view_id_of
@@ -84,6 +86,18 @@ class TestViews:
             page.get_by_role("link", name="Previous view").click()
             expect(page.locator("#timeline-facts")).to_contain_text("20 samples")
 
+    def test_each_row_opens_its_own_view_in_the_viewer(
+        self, live_server: LiveServer, member: Client, settings: Settings
+    ) -> None:
+        settings.VIEWER_ORIGIN = VIEWER
+        with open_web(live_server, member, "views/?order=worst") as page:
+            page.context.route(f"{VIEWER}/**", lambda route: route.fulfill(content_type="text/html", body=STAND_IN))
+            with page.expect_popup() as popup:
+                page.get_by_role("button", name="Open view 1 in Firefox Profiler").click()
+            expect(popup.value.locator("#got")).to_contain_text("click")
+            assert view_id_of("one") in popup.value.url
+            expect(page.locator("#open-status")).to_have_text("Opened in a new window.")
+
     def test_a_bar_of_the_histogram_narrows_the_list(self, live_server: LiveServer, member: Client) -> None:
         with open_web(live_server, member, "views/?scale=linear") as page:
             page.locator(".histogram a").last.click()
@@ -148,6 +162,33 @@ class TestViews:
             page.get_by_role("button", name="Zoom in").click()
             tracks.hover(position=right)
             expect(details).to_contain_text("At149.7 ms")
+
+    def test_a_view_without_a_stack_has_its_tracks_alone(self, live_server: LiveServer, member: Client) -> None:
+        post("KEY-web", make_envelope("still", "-\n-\n-", page="/still"))
+        fold_all()
+        with open_web(live_server, member, f"views/{view_id_of('still')}/") as page:
+            expect(page.locator(DETAILS)).to_contain_text("No stack was seen in this view.")
+            tracks = page.locator("#tracks-canvas")
+            tracks.hover(position={"x": 300, "y": 50})
+            expect(page.locator(DETAILS)).to_contain_text("Idle")
+            tracks.focus()
+            page.keyboard.press("+")
+            expect(page.locator("#stacks-canvas")).to_be_hidden()
+            expect(page.locator("#view-functions")).to_contain_text("No function was seen running in this view")
+
+    def test_profilers_that_ran_at_once_can_be_chosen(self, live_server: LiveServer, member: Client) -> None:
+        post("KEY-web", make_envelope("two", "A\nA\nA\nA", page="/two"))
+        post("KEY-web", make_envelope("two", "B\nB", seq=1, page="/two", timeOrigin=TIME_ORIGIN_MS + 5))
+        fold_all()
+        with open_web(live_server, member, f"views/{view_id_of('two')}/") as page:
+            stacks = page.locator("#stacks-canvas")
+            stacks.focus()
+            page.keyboard.press("ArrowUp")
+            stacks.hover(position={"x": 500, "y": 8})
+            expect(page.locator(DETAILS)).to_contain_text("From0.0 ms to 40.0 ms")
+            page.get_by_label("Which of the profilers").select_option("Profiler 2")
+            stacks.hover(position={"x": 501, "y": 9})
+            expect(page.locator(DETAILS)).to_contain_text("From5.0 ms to 25.0 ms")
 
     def test_all_of_it_is_in_tables_too(self, live_server: LiveServer, member: Client) -> None:
         with open_web(live_server, member, VIEW) as page:

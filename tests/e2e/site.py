@@ -7,17 +7,21 @@ from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
 from django.test import Client
-from django.urls import URLPattern, reverse
+from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
+from aggregate.label_models import ReleaseScript
 from aggregate.models import Hotspot, View
 from dashboard.urls import urlpatterns
-from ingest.services import create_project
+from ingest.models import ApiToken, IngestKey, Membership
+from ingest.services import create_project, create_token
 from tests.aggregate.posting import fold_all, post
 from tests.corpus import corpus_envelopes
 from tests.e2e.browser import open_page
 
 SLUG = "shopboard"
+RELEASE = "1.0.0"
 # Playwright keeps an event loop in the tests' thread, and Django would refuse its database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
@@ -54,13 +58,26 @@ class Watch:
 
 
 def fill_site(*, views: int | None = None) -> User:
-    """Makes the project with the recorded traces of one app, and its administrator."""
-    create_project(slug=SLUG, key=SLUG, origins=["*"])
+    """Makes the project with the recorded traces of one app, its administrator and one member, a token and a script."""
+    project, _ = create_project(slug=SLUG, key=SLUG, origins=["*"])
     envelopes = [envelope for app, envelope in corpus_envelopes() if app == SLUG][:views]
     for start in range(0, len(envelopes), 50):
         post(SLUG, *envelopes[start : start + 50])
     fold_all()
-    return User.objects.create_superuser("admin", password="correct horse battery")
+    create_token(project=project)
+    ReleaseScript.objects.create(
+        project=project,
+        id=1,
+        release=RELEASE,
+        uri="https://shop.example/a.js",
+        file="a.js",
+        is_shared=False,
+        uploaded_at=timezone.now(),
+    )
+    admin = User.objects.create_superuser("admin", password="correct horse battery")
+    Membership.objects.create(project=project, user=admin, role=Membership.Role.ADMIN)
+    Membership.objects.create(project=project, user=User.objects.create_user("member"))
+    return admin
 
 
 @contextmanager
@@ -88,17 +105,31 @@ def open_as(
         yield page, watch
 
 
-def page_addresses() -> list[tuple[str, str]]:
-    """Returns (url name, path) of every page of the site, without the API's."""
+def page_addresses(user: User) -> list[tuple[str, str]]:
+    """Returns (url name, address) of every page of the site. Parts of pages, the API and posts are not among them."""
     hotspot = Hotspot.objects.order_by("-self_us").first()
     view = View.objects.order_by("-js_us").first()
     assert hotspot is not None
     assert view is not None
-    values: dict[str, object] = {"slug": SLUG, "func_id": hotspot.func_id, "view_id": view.view_id, "part": "cost"}
-    addresses = []
+    values: dict[str, object] = {
+        "slug": SLUG,
+        "func_id": hotspot.func_id,
+        "view_id": view.view_id,
+        "key_id": IngestKey.objects.get().pk,
+        "member_id": Membership.objects.exclude(user=user).get().pk,
+        "prefix": ApiToken.objects.get().prefix,
+    }
+    client = Client()
+    client.force_login(user)
+    found = []
     for pattern in urlpatterns:
-        if not isinstance(pattern, URLPattern) or not pattern.name or "api/" in str(pattern.pattern):
-            continue
         names = pattern.pattern.converters
-        addresses.append((pattern.name, reverse(pattern.name, kwargs={name: values[name] for name in names})))
-    return addresses
+        if not pattern.name or "api/" in str(pattern.pattern) or not set(names) <= set(values):
+            continue
+        address = reverse(pattern.name, kwargs={name: values[name] for name in names})
+        for query in ("", f"?release={RELEASE}"):  # some are of a release, and say so
+            answer = client.get(address + query)
+            if answer.status_code == 200 and answer.content.startswith(b"<!doctype html>"):
+                found.append((pattern.name, address + query))
+                break
+    return found

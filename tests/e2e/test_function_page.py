@@ -55,13 +55,14 @@ def test_a_function_from_the_table_to_its_views(chromium: Browser, live_server: 
         assert page.locator("table.trend tbody tr").count() > 1
         see_all(page)
         expect(page.get_by_role("button", name=re.compile("^Open in Firefox Profiler"))).to_have_count(11)
+        there = page.url.partition("?")[0]  # in another bundle the same function has another id
         page.get_by_role("link", name="All callers and callees in the flame graph").click()
         expect(page.locator(".halves h3")).to_contain_text(COSTLY)
         # And from the flame graph back to the function, in the same slice.
         page.locator(".halves h3 a").click()
         expect(page.locator(".costs")).to_contain_text("Self per view")
         assert re.search(r"\?release=[^&]+&page=/products$", page.url)
-        assert page.url.partition("?")[0] == f"{live_server.url}{address}".partition("?")[0]
+        assert page.url.partition("?")[0] == there
         assert watch.complaints == []
 
 

@@ -10,7 +10,7 @@ import { visible } from "./flame/words.js";
 const HEIGHT_PX = 260;
 const NARROW_HEIGHT_PX = 200;
 const NARROW_PX = 520;
-const PAPER_PX = 680; // between the margins of A4 or Letter
+const PAPER_PX = 620; // within a card, between the margins of A4 or Letter
 const KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 

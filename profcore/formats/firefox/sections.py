@@ -138,7 +138,8 @@ def segment_section(by: str, labelled: Sequence[tuple[str, SliceExport]]) -> Ext
 
 def timeline_sections(export: TimelineExport) -> list[ExtraSection]:
     """Describes some views, the traces of each and how they were sampled."""
-    sections = [text_section("Slice", [("Asked for", export.query or EVERYTHING), ("Link", export.link or "")])]
+    asked = [("Asked for", export.query or EVERYTHING), ("Link", export.link or "")]
+    sections = [text_section("Slice", [*asked, _rules_text(export.display_rules)])]
     for view in export.views:
         texts = [
             ("Release", view.release),
@@ -182,7 +183,13 @@ def _slice_texts(export: SliceExport) -> list[tuple[str, str]]:
         ("Browsers", ", ".join(export.browsers)),
         ("Devices", ", ".join(export.devices)),
         ("Interval", f"{export.interval_ms:g} ms (of most traces)"),
+        _rules_text(export.display_rules),
     ]
+
+
+def _rules_text(count: int) -> tuple[str, str]:
+    told = f"{count}, of the project: names, and functions shown as one. display=none leaves them away."
+    return "Display rules", told if count else ""
 
 
 def _count_section(label: str, export: SliceExport) -> ExtraSection:

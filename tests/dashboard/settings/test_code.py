@@ -156,4 +156,7 @@ def test_members_see_the_rules_without_empty_rows(member: Client, shop: Project)
     page = member.get(SETTINGS + "code/").content.decode()
     assert 'value="libs/*"' in page
     assert "packages-1-path" not in page
+    assert "placeholder" not in page
+    (tag,) = [part for part in page.split("<input") if 'name="packages-0-path"' in part]
+    assert "readonly" in tag.partition(">")[0]
     assert page.count(">None.<") == 2

@@ -19,10 +19,12 @@ export function draw(context, scene) {
   context.textBaseline = "middle";
   const charWidth = context.measureText("0").width;
   const texts = [];
+  const bars = new Map([[scene.theme.faded, []]]); // by fill: to change it takes longer than to draw a bar
   for (let depth = scene.firstDepth; depth < layout.rows.length; depth++) {
     const y = topOf(scene, depth);
-    if (y + rowHeight > 0 && y < height) drawRow(context, scene, layout.rows[depth], y, texts);
+    if (y + rowHeight > 0 && y < height) placeRow(scene, layout.rows[depth], y, bars, texts);
   }
+  drawBars(context, bars, rowHeight - 1);
   drawTexts(context, scene, texts, charWidth);
   outline(context, scene, scene.pointed, scene.theme.text, 1);
   outline(context, scene, scene.focused, scene.theme.focus, 2);
@@ -47,13 +49,11 @@ export function depthAt(scene, y) {
   return Math.floor(fromRoot / rowHeight) + scene.firstDepth;
 }
 
-function drawRow(context, scene, row, y, texts) {
-  const { layout, view, width, ratio, rowHeight, found, colourOf, fills, theme } = scene;
+function placeRow(scene, row, y, bars, texts) {
+  const { layout, view, width, ratio, found, colourOf, fills, theme } = scene;
   const scale = width / (view.to - view.from);
   const pixel = 1 / ratio;
-  const barHeight = rowHeight - 1;
   let drawnTo = -1; // px
-  let fill = "";
   for (let index = firstEndingAfter(layout, row, view.from); index < row.length; index++) {
     const node = row[index];
     if (layout.x[node] >= view.to) break;
@@ -65,10 +65,26 @@ function drawRow(context, scene, row, y, texts) {
     const from = Math.round(left * ratio) / ratio;
     const bar = Math.max(Math.round(right * ratio) / ratio - from, pixel);
     const wanted = isFaded ? theme.faded : fills[colourOf[node]];
-    if (wanted !== fill) context.fillStyle = fill = wanted;
-    context.fillRect(from, y, bar > LEAST_GAP ? bar - 1 : bar, barHeight);
+    placeBar(bars, wanted, from, bar > LEAST_GAP ? bar - 1 : bar, y);
     drawnTo = Math.max(drawnTo, from + bar);
     if (bar >= LEAST_TEXT) texts.push(node, from, bar, y, isFaded ? 1 : 0);
+  }
+}
+
+// Bars are x, width and y in one list a fill. One that begins where the last of its fill ends is drawn with it.
+function placeBar(bars, fill, from, width, y) {
+  if (!bars.has(fill)) bars.set(fill, []);
+  const list = bars.get(fill);
+  const last = list.length - 3;
+  if (last >= 0 && list[last + 2] === y && list[last] + list[last + 1] === from) list[last + 1] += width;
+  else list.push(from, width, y);
+}
+
+// What a search has not found comes first: a match lies over its neighbours.
+function drawBars(context, bars, height) {
+  for (const [fill, list] of bars) {
+    context.fillStyle = fill;
+    for (let at = 0; at < list.length; at += 3) context.fillRect(list[at], list[at + 2], list[at + 1], height);
   }
 }
 

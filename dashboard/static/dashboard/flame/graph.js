@@ -61,8 +61,8 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
       frame ||= requestAnimationFrame(() => {
         frame = 0;
         scene.top = isPrinting.matches ? 0 : scroll.scrollTop;
-        if (!scene.layout || !scene.width) return;
-        draw(context, scene);
+        if (!scene.layout) return;
+        if (scene.width) draw(context, scene); // else it is hidden
         callbacks.onDraw?.(scene);
       });
     },

@@ -303,7 +303,10 @@ function keepInAddress(name) {
   else address.searchParams.delete("func");
   history.replaceState(null, "", address);
   for (const form of document.querySelectorAll("form.slice-bar, form.compare")) {
-    for (const field of form.querySelectorAll("[type=hidden]:is([name=show], [name=plain])")) field.remove();
-    if (name !== "graph") form.append(make("input", { type: "hidden", name: "show", value: name }));
+    for (const field of form.querySelectorAll("[type=hidden]:is([name=show], [name=plain], [name=func])")) field.remove();
+    for (const kept of ["show", "func"]) {
+      const value = address.searchParams.get(kept);
+      if (value) form.append(make("input", { type: "hidden", name: kept, value }));
+    }
   }
 }

@@ -25,6 +25,7 @@ const graph = makeGraph({
   onPoint: (node, isKeyboard) => { if (node > 0) describeBar(node, isKeyboard); },
   onDraw: (scene) => tracks?.draw(scene.view),
 });
+let isListening = false;
 
 async function load() {
   byId("timeline-problem").hidden = true;
@@ -41,22 +42,41 @@ async function load() {
   }
 }
 
-function show(answer) {
-  timeline = readTimeline(answer);
+// Of profilers that ran at once, one is shown at a time: each is an account of its own.
+function show(answer, lane = 0) {
+  timeline = readTimeline(answer, lane);
   byId("timeline-facts").textContent = describe(answer);
   byId("timeline-graph").hidden = false;
   byId("timeline-tools").hidden = false;
+  document.querySelector("#timeline .flame-scroll").hidden = timeline.tree.count < 2; // no stack was seen
   tracks = makeTracks(byId("tracks-canvas"), timeline);
   graph.scene.noteOf = (bar) => asTime(timeline.tree.head.total[bar]);
   const colours = colourTree(timeline.tree, "category", [...words, [HIDDEN_CATEGORY, "Hidden, attributed to the one above"]]);
   graph.show(timeline.tree, colours, "head", timeline.layout);
   fillLegend(colours);
+  fillLanes(answer, lane);
   fillTables(byId("timeline-tables"), timeline, showTime);
-  listenToTracks(byId("tracks-canvas"), tracks, graph, { timeline, onMark: describeMark, onTime: describeTime, showTime });
-  const refit = () => { tracks.restyle(); tracks.resize(); graph.redraw(); };
+  refit();
+  describeAll();
+  if (isListening) return;
+  isListening = true;
+  listenToTracks(byId("tracks-canvas"), graph, { tracks: () => tracks, timeline: () => timeline, onMark: describeMark, onTime: describeTime, showTime });
   new ResizeObserver(refit).observe(byId("tracks-canvas").parentElement);
   for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", refit);
-  describeAll();
+}
+
+function refit() {
+  tracks.restyle();
+  tracks.resize();
+  graph.redraw();
+}
+
+function fillLanes(answer, lane) {
+  document.querySelector("#timeline-lane")?.remove();
+  if (timeline.lanes < 2) return;
+  const options = Array.from({ length: timeline.lanes }, (_, n) => make("option", { value: n, selected: n === lane }, `Profiler ${n + 1}`));
+  const select = make("select", { id: "timeline-lane", ariaLabel: "Which of the profilers that ran at once", onchange: () => show(answer, Number(select.value)) }, ...options);
+  byId("timeline-tools").prepend(select);
 }
 
 function describe(answer) {
@@ -66,7 +86,7 @@ function describe(answer) {
     `one every ${asTime(answer.interval_ms)}`,
     counted(answer.marks.length, "mark"),
   ];
-  if (timeline.lanes > 1) parts.push(`${timeline.lanes} profilers ran at once: this is the first one’s account`);
+  if (timeline.lanes > 1) parts.push(`${timeline.lanes} profilers ran at once`);
   return parts.join(" · ");
 }
 

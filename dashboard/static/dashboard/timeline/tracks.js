@@ -11,6 +11,7 @@ const TITLE = 15;
 const ROW = 17;
 const GAP = 5;
 const MAX_ROWS = 3; // of a lane; what overlaps still more lies over its last
+const LEAST_TEXT = 18; // px
 const NEAR = 6; // px: so near a mark without length is met
 const LANES = [
   ["Vitals", "--mark-vital", ["largest-contentful-paint", "first-contentful-paint", "first-paint", "layout-shift", "interaction-to-next-paint"]],
@@ -28,6 +29,10 @@ const THEME = ["--text", "--muted", "--line", "--card", "--focus", ...LANES.map(
 export function wordOf(mark) {
   const word = WORDS[mark.type] ?? visible(mark.type);
   return mark.name && mark.name !== mark.type ? `${word} ${visible(mark.name)}` : word;
+}
+
+function labelOf(mark) {
+  return mark.duration_ms ? `${wordOf(mark)} ${asTime(mark.duration_ms)}` : wordOf(mark);
 }
 
 // Puts marks into lanes and rows: [{title, property, rows: [[mark index]]}], those lanes alone that have some.
@@ -122,19 +127,27 @@ export function makeTracks(canvas, timeline) {
         parts[kind][column] += Math.min(right, column + 1) - Math.max(left, column);
       }
     }
-    const filled = new Float64Array(columns);
-    parts.forEach((part, kind) => {
-      context.fillStyle = colours[`--${KIND_WORDS[kind][0]}`];
+    drawAreas(parts, columns, y + ACTIVITY);
+  }
+
+  // Stacked areas, each drawn down to the ground, the highest first: five paths, however many columns.
+  function drawAreas(parts, columns, ground) {
+    for (let kind = parts.length - 1; kind >= 0; kind--) {
+      context.beginPath();
+      context.moveTo(0, ground);
+      let isAny = false;
       for (let column = 0; column < columns; column++) {
-        if (!(part[column] > 0.01)) continue;
-        const high = Math.min(part[column], 1) * ACTIVITY;
-        let last = column; // equal columns are one rectangle
-        while (last + 1 < columns && Math.abs(part[last + 1] - part[column]) < 0.001 && filled[last + 1] === filled[column]) last++;
-        context.fillRect(column, y + ACTIVITY - filled[column] - high, last - column + 1, high);
-        for (let at = column; at <= last; at++) filled[at] += high;
-        column = last;
+        let high = 0;
+        for (let below = 0; below <= kind; below++) high += parts[below][column];
+        isAny ||= parts[kind][column] > 0;
+        const top = ground - Math.min(high, 1) * ACTIVITY;
+        context.lineTo(column, top);
+        context.lineTo(column + 1, top);
       }
-    });
+      context.lineTo(columns, ground);
+      context.fillStyle = colours[`--${KIND_WORDS[kind][0]}`];
+      if (isAny) context.fill();
+    }
   }
 
   function drawLane(lane, top) {
@@ -156,8 +169,8 @@ export function makeTracks(canvas, timeline) {
         context.globalAlpha = 1;
         context.fillRect(Math.max(left, 0), y, 2, ROW - 3);
         const next = place + 1 < row.length ? xOf(timeline.marks[row[place + 1]].start_ms) : state.width;
-        const label = mark.duration_ms ? `${wordOf(mark)} ${asTime(mark.duration_ms)}` : wordOf(mark);
-        const shown = cut(context, label, Math.min(next, state.width) - from - 9, charWidth);
+        const room = Math.min(next, state.width) - from - 9;
+        const shown = room < LEAST_TEXT ? "" : cut(context, labelOf(mark), room, charWidth);
         if (shown) {
           context.fillStyle = colours["--text"];
           context.fillText(shown, from + 6, y + (ROW - 3) / 2 + 0.5);
