@@ -190,7 +190,8 @@ def build_shell(
         words = [(key, word, None) for key, word in FUNC_CATEGORIES.items()]
         fields.append(_field("category", "All categories", words, narrowing.categories))
     address = _Address(request.path, slice_.params(), narrowing.params(), kept)
-    has_search = here in NARROWED and here not in SEARCHED_BY_THEMSELVES
+    # A page without its script has no search but the bar's.
+    has_search = here in NARROWED and (here not in SEARCHED_BY_THEMSELVES or ("plain", "1") in kept)
     start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
     bar = SliceBar(
         fields,

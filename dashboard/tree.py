@@ -20,16 +20,18 @@ from aggregate.selectors import (
     SliceError,
     TreeColumns,
     select_arrivals,
+    select_code,
     select_releases,
     select_status,
     select_tree_columns,
 )
+from aggregate.selectors.functions import keep_rows
 from aggregate.selectors.reading import SliceTooLarge
 from dashboard.access import get_visible_project
 from dashboard.display_line import build_display_line
 from dashboard.export_menu import build_export_menu
-from dashboard.params import read_choice
-from dashboard.shell import build_shell
+from dashboard.params import Narrowing, read_choice
+from dashboard.shell import build_shell, read_page_narrowing
 from dashboard.sides import name_side, read_asked_sides, settle_sides, trim_bar
 from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, read_page_slice
@@ -76,6 +78,8 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
         shell = trim_bar(shell, sides.own_fields, has_tags=True)
     is_judged = sides is not None and not slice_.is_fine  # a comparison is of whole page views
     address = reverse("tree", args=[slug])
+    narrowing = read_page_narrowing(request.GET)
+    along = [*pairs, *narrowing.params()]
     context = {
         "project": project,
         "slice": slice_,
@@ -92,11 +96,11 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
         "base_name": name_side(sides, sides.base) if sides else None,
         "head_name": name_side(sides, sides.head) if sides else None,
         "releases": releases,
-        "slice_params": [pair for pair in slice_.params() if pair[0] != "release"],
-        "compare_link": f"{reverse('compare', args=[slug])}?{join_query(slice_, pairs)}",
+        "slice_params": [*(pair for pair in slice_.params() if pair[0] != "release"), *narrowing.params()],
+        "compare_link": f"{reverse('compare', args=[slug])}?{join_query(slice_, along)}",
         "noise_url": f"{reverse('api-compare', args=[slug])}?{join_query(slice_, pairs)}" if is_judged else "",
-        "single_link": f"{address}?{slice_.query()}",
-        "plain_link": f"{address}?{join_query(slice_, [*pairs, ('plain', '1')])}",
+        "single_link": f"{address}?{join_query(slice_, narrowing.params())}",
+        "plain_link": f"{address}?{join_query(slice_, [*along, ('plain', '1')])}",
         "everything_link": address,
         "data_url": f"{reverse('api-flamegraph', args=[slug])}?{join_query(slice_, pairs)}",
         "jobs_url": reverse("api-jobs", args=[slug]),
@@ -104,7 +108,7 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
         "min_views": MIN_VIEWS,
     }
     if is_plain:
-        context |= read_table([sides.base, sides.head] if sides else [slice_])
+        context |= read_table([sides.base, sides.head] if sides else [slice_], narrowing)
     return render(request, "dashboard/tree.html", context)
 
 
@@ -113,15 +117,22 @@ def join_query(slice_: Slice, pairs: Sequence[tuple[str, str]]) -> str:
     return urlencode([*slice_.params(), *pairs], safe="/:")
 
 
-def read_table(slices: Sequence[Slice]) -> dict[str, object]:
-    """Returns what the table shows: its rows, or why there are none."""
+def read_table(slices: Sequence[Slice], narrowing: Narrowing) -> dict[str, object]:
+    """Returns what the table shows: its rows, or why there are none. What a search does not find is marked."""
     try:
         columns = select_tree_columns(slices, min_share=0.0, max_nodes=TABLE_NODES)
     except SliceError as error:
         return {"problem": error, "is_too_large": isinstance(error, SliceTooLarge)}
     side = columns.sides[-1]
+    found = None
+    if narrowing.params():
+        code = select_code(slices[0].project_id)
+        found = {row.id for row in keep_rows(code, columns.funcs, narrowing.categories, narrowing.search)}
+    rows = list(list_rows(columns))
     return {
-        "rows": list(list_rows(columns)),
+        "rows": rows,
+        "found": found,
+        "found_count": sum(row.func.id in found for row in rows) if found is not None else None,
         "side": side,
         "base_side": columns.sides[0] if len(columns.sides) > 1 else None,
         "left_out_nodes": columns.left_out_nodes,

@@ -123,15 +123,17 @@ class _Asker:
         results = []
         for pattern in patterns:
             route = name_route(pattern)
-            found = [
-                (address, page)
-                for address, page in fetched.items()
-                if resolve(address.partition("?")[0]).url_name == pattern.name
-            ]
-            results += [self.measure(route, f"{page.slice_word}, as a page asks", address) for address, page in found]
+            missing = self.missing(pattern)
+            found = 0
+            for address, page in fetched.items():
+                match = resolve(address.partition("?")[0])
+                if match.url_name != pattern.name:
+                    continue
+                found += 1
+                own = ", ".join(str(match.kwargs[name]) for name in missing)
+                results.append(self.measure(f"{route} {own}", page.slice_word, address))
             if not found:
-                missing = ", ".join(self.missing(pattern))
-                results.append(PageResult(route, "", note=f"not asked: nothing is known for {missing}"))
+                results.append(PageResult(route, "", note=f"not asked: nothing is known for {', '.join(missing)}"))
         return results
 
     def ask(self, pattern: URLPattern, word: str, params: Params) -> PageResult:

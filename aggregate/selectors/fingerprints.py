@@ -7,7 +7,8 @@ from django.db import connection
 from aggregate.selectors.categories import select_sites
 
 # Sums change with every trace that is folded, refused, set aside or erased, with every refold and with every cell that
-# expires; the lowest cell of which views are kept tells that views expired. Labels change with their scripts.
+# expires; the lowest cell of which views are kept tells that views expired, the partitions that raw bodies did. Labels
+# change with their scripts.
 STATE: Final = """
 SELECT to_jsonb(p)::text,
        (SELECT concat_ws(',', count(*), min(r.received_at), max(r.received_at)) FROM ingest_receipt r
@@ -24,6 +25,8 @@ SELECT to_jsonb(p)::text,
                          s.labelled_func_id, s.pending_at, s.uploaded_at, s.failure), 0)))
         FROM aggregate_releasescript s WHERE s.project_id = p.id),
        (SELECT jsonb_agg(k ORDER BY k.id)::text FROM ingest_ingestkey k WHERE k.project_id = p.id),
+       (SELECT string_agg(i.inhrelid::text, ',' ORDER BY i.inhrelid) FROM pg_inherits i
+        WHERE i.inhparent = 'ingest_rawtrace'::regclass),
        (SELECT string_agg(m.user_id || m.role, ',' ORDER BY m.user_id) FROM ingest_membership m
         WHERE m.project_id = p.id)
 FROM ingest_project p WHERE p.id = %s
@@ -33,8 +36,8 @@ FROM ingest_project p WHERE p.id = %s
 def fingerprint_project(project_id: int) -> str:
     """Returns what changes with whatever any page shows of a project's data and settings. Two statements.
 
-    Cheap beside a page: it reads the roll-up and counts, no cells. Views that expire out of order (of traces that came
-    weeks late) may leave it as it is.
+    Cheap beside a page: it reads the roll-up and counts, no cells. It may stay as it is where views expire out of order
+    (of traces that came weeks late), and where a project keeps raw bodies for a shorter time than the server does.
     """
     with connection.cursor() as cursor:
         cursor.execute(STATE, [project_id])

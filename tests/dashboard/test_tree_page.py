@@ -145,3 +145,20 @@ def test_it_takes_a_fixed_number_of_statements(
     # and cells with their trees, the funcs, the project's code and its sites; for its ETag the project and its state
     with django_assert_num_queries(13):
         member.get(TREE + "?plain=1")
+
+
+def test_without_script_what_is_looked_for_stands_out_and_the_bar_has_the_search(member: Client) -> None:
+    page = member.get(TREE + "?plain=1&q=DRAW&category=").content.decode()
+    assert 'name="q" value="DRAW"' in page
+    assert page.count('<tr class="beside">') == 1  # main, which called it
+    assert "1 are what is looked for, the others are pale" in page
+    assert 'class="beside"' not in member.get(TREE + "?plain=1").content.decode()
+
+
+def test_category_and_search_go_along_to_a_comparison(member: Client, shop: Project) -> None:
+    make_cell(shop, release="2.0.0", js_us=5)
+    page = member.get(TREE + "?q=draw&category=library&base_release=1.0.0&head_release=2.0.0").content.decode()
+    form = page[page.index('class="compare" data-slice') :]
+    form = form[: form.index("</form>")]
+    assert '<input type="hidden" name="category" value="library"><input type="hidden" name="q" value="draw">' in form
+    assert page.count("category=library&amp;q=draw") >= 3  # tabs, and both links of the comparison

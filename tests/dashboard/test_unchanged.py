@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
@@ -57,10 +58,18 @@ def upload_map(shop: Project) -> None:
     )
 
 
+def expire_raw_bodies(_: Project) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT min(inhrelid)::regclass FROM pg_inherits WHERE inhparent = 'ingest_rawtrace'::regclass")
+        ((partition,),) = cursor.fetchall()
+        cursor.execute(f"DROP TABLE {partition}")
+
+
 CHANGES: list[Callable[[Project], object]] = [
     lambda shop: make_cell(shop, page="/new", js_us=5),
     refold_to_other_sums,
     upload_map,
+    expire_raw_bodies,
     lambda shop: post("KEY-shop", make_envelope("waits")),
     lambda shop: make_receipt(shop, state=Receipt.State.REJECTED),
     lambda shop: Refusal.objects.create(project=shop, hour_at=timezone.now(), reason="too_long", shard=0, count=1),

@@ -3,6 +3,11 @@
 // times are the reader's, and empty fields stay out of the address. What it shows is the address, also after "back".
 const bar = document.querySelector(".slice-bar");
 
+// On a phone the tabs are wider than the screen: the one that is here is in sight.
+const tabs = document.querySelector(".tabs");
+const here = tabs?.querySelector("[aria-current]");
+if (here) tabs.scrollLeft = here.offsetLeft - (tabs.clientWidth - here.offsetWidth) / 2;
+
 const asAddress = (at) => (Number.isNaN(at.getTime()) ? "" : `${at.toISOString().slice(0, 16)}Z`);
 
 // What a datetime-local input holds: the reader's own day and clock.
@@ -96,11 +101,12 @@ if (bar) {
 // slice elsewhere (tabs, chips, the bar's own form) then takes it along.
 document.addEventListener("address-kept", ({ detail: { name, value } }) => {
   for (const link of document.querySelectorAll("a[data-slice]")) setParam(link, name, value);
-  if (!bar) return;
-  const wasChanged = asSent() !== initial;
-  bar.querySelector(`input[type=hidden][name="${CSS.escape(name)}"]`)?.remove();
-  if (value) bar.prepend(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
-  if (!wasChanged) initial = asSent();
+  const wasChanged = bar && asSent() !== initial;
+  for (const form of document.querySelectorAll("form.slice-bar, form[data-slice]")) {
+    form.querySelector(`input[type=hidden][name="${CSS.escape(name)}"]`)?.remove();
+    if (value) form.prepend(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
+  }
+  if (bar && !wasChanged) initial = asSent();
 });
 
 function setParam(link, name, value) {
