@@ -44,7 +44,7 @@ MAX_DAYS: Final = 10_000
 SHOWN_DAYS: Final = 60
 TOP_PAGES: Final = 10  # with intervals: some 400 views of each are looked at
 MAX_PAGES: Final = 10_000  # that are ordered
-MAX_TOP_PAGES: Final = 500
+MAX_TOP_PAGES: Final = 100
 
 
 @private_page
