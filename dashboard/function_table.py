@@ -32,6 +32,7 @@ from dashboard.unchanged import answer_unchanged
 from dashboard.views import private_page, private_part, read_page_slice
 from ingest.models import Project
 from profcore.categories import NO_GROUP
+from profcore.display_rules import SUMMING
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
 
 TOP_FUNCTIONS: Final = 25  # what a phone shows in some screens; more is a link away
@@ -110,12 +111,13 @@ class Place:
 @private_page
 @answer_unchanged
 def show_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page. Its table comes by itself where it may take long: groups, which need call trees, and many views."""
+    """The page. Its table comes by itself where it may take long: what needs call trees, and many views."""
     project = get_visible_project(request.user, slug)
     place = read_place(request, project)
     slice_, asked = place.slice_, place.asked
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
-    whole = select_whole(place, is_plain=is_plain)
+    sums_up = not slice_.as_stored and any(rule["action"] in SUMMING for rule in project.display_rules)
+    whole = None if is_plain else select_whole(place, sums_up=sums_up)
     context: dict[str, object] = {
         "project": project,
         "slice": slice_,
@@ -164,10 +166,13 @@ def show_table(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
-def select_whole(place: Place, *, is_plain: bool) -> OverviewRow | None:
-    """Returns the slice's own sums where its table comes by itself; None where it comes with the page."""
+def select_whole(place: Place, *, sums_up: bool) -> OverviewRow | None:
+    """Returns the slice's own sums where its table comes by itself; None where it comes with the page.
+
+    What groups take, display rules that show several functions as one (`sums_up`) may take as well.
+    """
     is_grouped = place.asked.group_by != "function"
-    if is_plain or place.slice_.is_fine or (place.slice_.pages and not is_grouped):
+    if place.slice_.is_fine or (place.slice_.pages and not is_grouped and not sums_up):
         return None
     whole = select_overview(place.slice_, [], limit=1).whole
     return whole if is_grouped or whole.views > INLINE_VIEWS else None

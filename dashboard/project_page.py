@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
@@ -11,15 +12,15 @@ from django.utils import timezone
 
 from aggregate.selectors import (
     Overview,
-    PageRow,
+    OverviewRow,
     ReleaseRow,
     Slice,
+    Status,
     compare_releases,
     estimate_pages,
     pick_last_releases,
     select_arrivals,
     select_overview,
-    select_pages,
     select_releases,
     select_status,
 )
@@ -41,8 +42,9 @@ from profcore.stats.views import Measure
 MAX_RELEASES: Final = 20  # rows of the table; the picker has them all
 MAX_DAYS: Final = 10_000
 SHOWN_DAYS: Final = 60
-TOP_PAGES: Final = 15  # with intervals: some 400 views of each are looked at
-MAX_TOP_PAGES: Final = 500
+TOP_PAGES: Final = 10  # with intervals: some 400 views of each are looked at
+MAX_PAGES: Final = 10_000  # that are ordered
+MAX_TOP_PAGES: Final = 100
 
 
 @private_page
@@ -65,6 +67,7 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         "may_import": may_administer(request.user, project),
         "shell": build_shell(request, project, slice_, "project", releases=releases, now=timezone.now(), kept=kept),
         "arrivals": select_arrivals(slice_),
+        "oldest_pending_at": find_oldest_pending(status, timezone.now()),
         "refused": explain_reasons(status.refused_by_reason),
         "measure": measure,
         "measure_word": WORDS[measure],
@@ -79,6 +82,11 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
     if verdict is not None:
         context |= describe_comparison(project, without_fine(slice_), verdict.base, verdict.head, measure)
     return render(request, "dashboard/project.html", context)
+
+
+def find_oldest_pending(status: Status, now: datetime) -> datetime | None:
+    """Returns when the trace came that waits longest: of a moment a page tells the age, and need not change for it."""
+    return None if status.oldest_pending_s is None else now - timedelta(seconds=round(status.oldest_pending_s))
 
 
 def judge_last_release(
@@ -123,11 +131,14 @@ def describe_pages(request: HttpRequest, project: Project, slice_: Slice, measur
     """Returns the slice's pages with the most time, each with its mean, its share of all time and a link."""
     narrowing = read_page_narrowing(request.GET)
     limit = read_count(request.GET, "limit", default=TOP_PAGES, high=MAX_TOP_PAGES)
-    every = sorted((row for row in select_pages(slice_) if row.views), key=lambda row: -_time_us(row, measure))
+    rows = select_overview(slice_, ["page"], limit=MAX_PAGES).rows
+    every = sorted((row for row in rows if row.views), key=lambda row: -_time_us(row, measure))
     shown = every[:limit]
     means: Sequence[BucketMean] = estimate_pages(slice_, shown, measure=measure) if shown else []
     whole_us = sum(_time_us(row, measure) for row in every)
-    links = [f"{reverse('page', args=[project.slug])}?{make_query(slice_, narrowing, page=row.page)}" for row in shown]
+    links = [
+        f"{reverse('page', args=[project.slug])}?{make_query(slice_, narrowing, page=row.page or '')}" for row in shown
+    ]
     shares = [_time_us(row, measure) / whole_us if whole_us else None for row in shown]
     more = {name: request.GET[name] for name in ("measure", "lines") if name in request.GET}
     return {
@@ -142,5 +153,5 @@ def without_fine(slice_: Slice) -> Slice:
     return replace(slice_, views=(), traces=(), tags=(), func_over=())
 
 
-def _time_us(row: PageRow, measure: Measure) -> int:
+def _time_us(row: OverviewRow, measure: Measure) -> int:
     return {"self": row.time.js_us, "hidden": row.time.hidden_us}.get(measure, row.time.js_us + row.time.hidden_us)

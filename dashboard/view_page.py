@@ -109,6 +109,7 @@ def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
         "display": build_display_line(request, project, slice_),
         "export": None if known.gone or not known.folded else build_export_menu(project, own),
         "timeline_url": f"{reverse('api-timeline', args=[slug, known.view_id])}?{urlencode(on_it, safe='/:')}",
+        "function_url": f"{reverse('function', args=[slug, 'ID'])}?{_usual_slice(slice_, known).query()}",
         "functions_link": f"{functions_address}?{request.GET.urlencode()}",
         "plain_link": f"{address}?{_with_plain(request.GET)}",
         "tree_link": link_to("tree", project, own, []),
@@ -199,7 +200,13 @@ def _usual_slice(slice_: Slice, known: KnownView) -> Slice:
 def _compare(project: Project, known: KnownView, slice_: Slice) -> dict[str, Any]:  # Any: as above
     """Returns the view's functions beside the usual view's."""
     usual = _usual_slice(slice_, known)
-    context: dict[str, Any] = {"project": project, "known": known, "view": known.view, "min_views": MIN_VIEWS}
+    context: dict[str, Any] = {
+        "project": project,
+        "slice": usual,  # what the links of functions keep
+        "known": known,
+        "view": known.view,
+        "min_views": MIN_VIEWS,
+    }
     if known.view is None:
         return context | {"funcs": []}
     own = _own_slice(project, known, slice_)

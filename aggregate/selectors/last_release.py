@@ -7,8 +7,8 @@ from typing import Final
 from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.overview import OverviewRow
-from aggregate.selectors.pages import ReleaseRow, select_pages
+from aggregate.selectors.overview import OverviewRow, select_overview
+from aggregate.selectors.pages import ReleaseRow
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.trends import POINT_VIEWS
 from aggregate.selectors.viewtimes import Stratum, ViewTimes, select_view_times
@@ -75,7 +75,7 @@ def compare_pages(slice_: Slice, base: str, head: str, *, measure: Measure = "se
     The largest change first. Pages with too few views on a side are left out; `q` is over those that are not.
     """
     both = replace(slice_, releases=(base, head))
-    pages = [row.page for row in select_pages(both)[:COMPARED_PAGES]]
+    pages = [row.page or "" for row in select_overview(both, ["page"], limit=COMPARED_PAGES).rows]
     both = replace(both, pages=tuple(pages))
     sums = _sum_classes(both, measure, by_page=True)
     keys = [(release, page) for page in pages for release in (base, head)]

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.models import Cell
-from aggregate.selectors.pages import PageRow
+from aggregate.selectors.overview import OverviewRow
 from aggregate.selectors.slices import DAY, FROM_CELLS, HOUR, Slice, SliceError, where_slice
 from aggregate.selectors.viewtimes import Stratum, ViewTimes, select_view_times
 from profcore.stats.trends import BucketMean, BucketSums, estimate_buckets
@@ -104,7 +104,7 @@ def estimate_trend(sums: TrendSums, *, measure: str = "self") -> Trend:
     The unit is the page view. A point's views are looked at up to `POINT_VIEWS`, less where there are many points.
     """
     keys = list(sums.points)
-    most = max(LEAST_POINT_VIEWS, min(POINT_VIEWS, settings.TREND_MAX_VIEWS // max(len(keys), 1)))
+    most = _views_of_each(len(keys))
     strata = [Stratum(views, release=release, at=at) for (release, at), (views, _, _) in sums.points.items()]
     releases = tuple(dict.fromkeys(release for release, _ in keys if release is not None))
     slice_ = replace(sums.slice_, releases=releases) if releases else sums.slice_
@@ -116,13 +116,19 @@ def estimate_trend(sums: TrendSums, *, measure: str = "self") -> Trend:
     return Trend(sums.bucket, sums.line_count, [TrendLine(release, own) for release, own in points.items()])
 
 
-def estimate_pages(slice_: Slice, pages: Sequence[PageRow], *, measure: str = "self") -> list[BucketMean]:
+def estimate_pages(slice_: Slice, pages: Sequence[OverviewRow], *, measure: str = "self") -> list[BucketMean]:
     """Returns the mean of each page of a slice, in their order, as those of a trend's points. One statement."""
-    pages_alone = replace(slice_, pages=tuple(row.page for row in pages))
+    pages_alone = replace(slice_, pages=tuple(row.page for row in pages if row.page is not None))
     strata = [Stratum(row.views, page=row.page) for row in pages]
-    times = select_view_times(pages_alone, strata, most=POINT_VIEWS)
+    most = _views_of_each(len(pages))
+    times = select_view_times(pages_alone, strata, most=most)
     sums = [(row.views, row.time.js_us, row.time.hidden_us) for row in pages]
-    return estimate_times(strata, sums, times, measure=measure, most=POINT_VIEWS)
+    return estimate_times(strata, sums, times, measure=measure, most=most)
+
+
+def _views_of_each(count: int) -> int:
+    """Returns how many views of each of so many points or pages are looked at."""
+    return max(LEAST_POINT_VIEWS, min(POINT_VIEWS, settings.TREND_MAX_VIEWS // max(count, 1)))
 
 
 def estimate_times(

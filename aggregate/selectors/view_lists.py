@@ -53,6 +53,11 @@ class ListQuery:
     offset: int = 0
     limit: int = 25
 
+    @property
+    def is_bounded(self) -> bool:
+        """Tells whether views are wanted by what they took."""
+        return self.low_us is not None or self.high_us is not None
+
     def has(self, us: int) -> bool:
         """Tells whether a view that took so much is wanted."""
         return (self.low_us is None or us >= self.low_us) and (self.high_us is None or us < self.high_us)
@@ -110,20 +115,18 @@ def _page_of_rows(slice_: Slice, query: ListQuery) -> ViewPage:
     column = f"v.{query.by}_us"
     population, rows = select_sampled(slice_, f"{column}, {RATE}", most=settings.STATISTICS_MAX_VIEWS)
     spread = _spread_of([row[0] for row in rows], rows, population)
+    if population > settings.VIEW_LIST_MAX_VIEWS and (query.is_bounded or query.order in ("typical", "worst")):
+        columns = f"v.view_id, v.group_id, {column}, c.bucket_at"
+        _, rows = select_sampled(slice_, columns, most=settings.VIEW_LIST_SAMPLE, population=population)
+        return _page_of(slice_.project_id, query, [_Ranked((row[0], row[1]), *row[2:4]) for row in rows], spread)
     where, params = where_slice(slice_)
-    ranked = population
-    if population > settings.VIEW_LIST_MAX_VIEWS and query.order not in ("newest", "random"):
-        where += f" AND {KEY} <= %(below)s"
-        params["below"] = bound_of_sample(settings.VIEW_LIST_SAMPLE, population)
-        ranked = _count(f"SELECT count(*) {FROM_VIEWS} WHERE {where}", params)
-    found = ranked
-    if query.low_us is not None or query.high_us is not None:
+    found = population
+    if query.is_bounded:
         where += f" AND {column} >= %(low)s AND {column} < %(high)s"
         params |= {"low": query.low_us or 0, "high": 2**62 if query.high_us is None else query.high_us}
         found = _count(f"SELECT count(*) {FROM_VIEWS} WHERE {where}", params)
-    params["found"] = found
-    keys = _select_in_order(slice_, query, (where, params), spread)
-    return ViewPage(keys, found, ranked, spread)
+    keys = _select_in_order(slice_, query, (where, params | {"found": found}), spread)
+    return ViewPage(keys, found, population, spread)
 
 
 def _spread_of(values_us: Iterable[int], rows: Sequence[tuple[Any, ...]], population: int) -> Distribution:
@@ -144,7 +147,7 @@ def _select_in_order(
     reach = query.offset + query.limit
     params |= {"middle": spread.percentile_us(0.5) or 0, "limit": query.limit, "offset": query.offset, "reach": reach}
     if query.order == "newest":
-        if query.low_us is None and query.high_us is None:
+        if not query.is_bounded:
             where += f" AND c.bucket_at >= {SINCE.format(where=where_slice(slice_)[0])}"
         rows = _select(
             f"""SELECT n.view_id, n.group_id, n.took FROM (

@@ -95,16 +95,6 @@ def relative_change(part: float) -> str:
 
 
 @register.filter
-def seconds_as_time(seconds: float | None) -> str:
-    """Writes a span of time in its largest unit."""
-    whole = int(seconds or 0)
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if whole >= size:
-            return f"{whole // size}{THIN}{unit}"
-    return f"{whole}{THIN}s"
-
-
-@register.filter
 def interval_as_share(figure: Figure | str | None) -> str:
     """Writes a figure's 95 % interval in per cent."""
     if not isinstance(figure, Figure) or figure.ci95 is None:
@@ -128,6 +118,12 @@ def change_interval(interval: Interval) -> str:
 def q_value(q: float) -> str:
     """Writes a q-value; what is smaller than anyone needs to know is `< 0.001`."""
     return f"<{THIN}0.001" if q < 0.001 else f"{q:.3f}"
+
+
+@register.filter
+def q_equation(q: float) -> str:
+    """Writes what follows a `q` or `p` in a sentence: `= 0.015`, or `< 0.001`."""
+    return q_value(q) if q < 0.001 else f"= {q_value(q)}"
 
 
 @register.filter

@@ -12,7 +12,7 @@ from aggregate.selectors.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.view_facts import select_listed, select_view
 from aggregate.selectors.view_lists import LIST_ORDERS, ListOrder, ListQuery, select_view_page
 from ingest.models import Project, RawTrace, Receipt
-from profcore.sampling import bound_of_sample, sample_key
+from profcore.sampling import sample_key
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope, view_id_of
@@ -129,17 +129,15 @@ def test_the_distribution_is_of_all_views_or_says_of_how_many(site: Project, set
     assert spread.values_us == sorted(10_000 * (n + 1) for n in by_hash)
 
 
-def test_beyond_the_bound_a_uniform_sample_is_put_in_order(
-    site: Project, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("profcore.sampling.SLACK", 0)  # of nine views, any slack would be all of them
+def test_beyond_the_bound_a_uniform_sample_is_put_in_order(site: Project, settings: Settings) -> None:
     settings.VIEW_LIST_MAX_VIEWS, settings.VIEW_LIST_SAMPLE = 5, 4
-    bound = bound_of_sample(4, COUNT)
-    picked = [n for n in range(COUNT - 1, -1, -1) if sample_key(UUID(view_id_of(f"v{n}"))) <= bound]
-    assert 0 < len(picked) < COUNT
+    picked = sorted(range(COUNT), key=lambda n: sample_key(UUID(view_id_of(f"v{n}"))))[:4]
     page = select_view_page(Slice(site.pk), ListQuery(order="worst"))
-    assert names(site, ListQuery(order="worst")) == [f"v{n}" for n in picked]
-    assert (page.ranked, page.found) == (len(picked), len(picked))
+    assert names(site, ListQuery(order="worst")) == [f"v{n}" for n in sorted(picked, reverse=True)]
+    assert (page.ranked, page.found, page.distribution.population) == (4, 4, COUNT)
+    assert set(names(site, ListQuery(order="typical"))) == {f"v{n}" for n in picked}
+    low = ListQuery(order="newest", low_us=10_000 * (sorted(picked)[1] + 1))
+    assert names(site, low) == [f"v{n}" for n in sorted(picked)[1:]]
     # Those that need no order by time are found among all.
     assert names(site, ListQuery(order="newest", limit=3)) == ["v0", "v1", "v2"]
     assert select_view_page(Slice(site.pk), ListQuery(order="newest")).ranked == COUNT

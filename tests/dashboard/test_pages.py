@@ -239,8 +239,8 @@ def test_pages_take_a_fixed_number_of_statements(
     # and release, the last two releases' sums and samples; and for its ETag the project, its state and its sites
     with django_assert_num_queries(17):
         member.get("/projects/shop/")
-    # session, user, project, functions, code, sample, releases, overview by page, status, arrivals; for its ETag the
-    # project and its state, while its sites are remembered
+    # session, user, project, functions, code, sample, releases, overview by page, status, arrivals; and for its ETag
+    # the project and its state, while its sites are remembered
     with django_assert_num_queries(12):
         member.get(PAGE)
 

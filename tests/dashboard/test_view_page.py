@@ -74,6 +74,17 @@ def test_its_functions_are_held_against_those_of_other_views(member: Client, web
     assert re.search(r"B app\.js:1:11 10\.0 ms 16\.7 % 10\.0 ms 0\.0 ms 0\.0 ms 3\.2 % of views run it above p95", text)
 
 
+def test_functions_lead_to_their_pages_on_the_same_page_and_release(member: Client, web: Project) -> None:
+    assert re.search(r'href="/projects/web/functions/\d+/\?release=1\.0\.0&amp;page=/a"', _part(member))
+    assert 'data-function-url="/projects/web/functions/ID/?release=1.0.0&amp;page=/a"' in (
+        member.get(PAGE).content.decode()
+    )
+
+
+def _part(client: Client) -> str:
+    return client.get(FUNCTIONS).content.decode()
+
+
 def test_too_few_other_views_say_nothing(member: Client, web: Project) -> None:
     View.objects.filter(project=web).exclude(view_id=view_id_of("one")).delete()
     text = text_of(member, FUNCTIONS)

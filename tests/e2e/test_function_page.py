@@ -28,7 +28,7 @@ def see_all(page: Page) -> None:
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
 def test_a_function_from_the_table_to_its_views(chromium: Browser, live_server: LiveServer, look: Look) -> None:
-    user = fill_site()
+    user = fill_site(views=100)
     with open_as(chromium, live_server.url, user, look) as (page, watch):
         page.goto(f"{live_server.url}/projects/{SLUG}/page/?page=/products")
         name = page.locator(".functions a.function", has_text=re.compile(f"^{COSTLY}$")).first

@@ -1,7 +1,7 @@
 // Makes a link that opens the slice in the viewer without logging in here, and copies it; or, of a difference, opens both
 // sides in the viewer's own comparison, which fetches by such a link. The link ends after a while.
 
-const BUTTONS = "button[data-links-url]"; // one may come later, with a part of the page
+const BUTTONS = "button[data-links-url]:not(#open-comparison)"; // one may come later, with a part of the page
 const statusLine = document.getElementById("open-status");
 const showButtons = (host) => { for (const button of host.querySelectorAll(BUTTONS)) button.hidden = false; };
 

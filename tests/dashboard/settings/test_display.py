@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
@@ -139,6 +140,29 @@ def test_pages_say_that_rules_are_applied_with_the_way_to_the_plain_truth(owner:
     assert "display-line" in owner.get("/projects/shop/tree/").content.decode()
     assert "The app" in owner.get("/projects/shop/tree/?plain=1").content.decode()
     assert "The app" not in owner.get("/projects/shop/tree/?plain=1&display=none").content.decode()
+
+
+def test_a_page_that_a_browser_keeps_is_out_of_date_when_rules_change(owner: Client, shop: Project) -> None:
+    owner.get(PAGE)  # sets the CSRF cookie, without which no page has an ETag
+    address = "/projects/shop/page/?page=/cart"
+    kept = owner.get(address)["ETag"]
+    assert owner.get(address, headers={"If-None-Match": kept}).status_code == 304
+    owner.post(PAGE, form_of(FOLD, do="save"))
+    assert "The app" in owner.get(address, headers={"If-None-Match": kept}).content.decode()
+
+
+def test_of_many_views_a_table_with_rows_made_by_rules_comes_by_itself(
+    owner: Client, shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "/projects/shop/page/?page=/cart"
+    for rules in ([], [RETITLE], [FOLD]):
+        shop.display_rules = rules
+        shop.save()
+        for views, comes_by_itself in ((10, False), (0, rules == [FOLD])):
+            monkeypatch.setattr("dashboard.function_table.INLINE_VIEWS", views)
+            assert ('hx-get="/projects/shop/page/table/' in owner.get(address).content.decode()) == comes_by_itself
+    assert "The app" in owner.get(address + "&plain=1").content.decode()
+    assert "hx-get" not in owner.get(address + "&display=none").content.decode()
 
 
 def test_a_group_has_a_page_of_its_own(owner: Client, shop: Project) -> None:

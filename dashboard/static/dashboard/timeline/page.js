@@ -130,7 +130,7 @@ function describeBar(bar, isSpoken) {
   const [func, sum] = [tree.funcs[index], sums[index]];
   const place = placeOf(func);
   const where = make("bdi", { className: "place muted", title: visible(addressOf(func) ?? "") }, func.uri || func.original ? place : "");
-  const name = func.id === null ? nameOf(func) : make("a", { href: host.dataset.functionUrl.replace("ID", func.id) }, nameOf(func));
+  const name = func.id === null ? nameOf(func) : make("a", { href: host.dataset.functionUrl.replace("/functions/ID/", `/functions/${func.id}/`) }, nameOf(func));
   const which = make("p", { className: "which" }, make("bdi", { className: "name" }, name), " ", where,
     make("span", { className: "muted facts" }, sentenceOf(func, bars.samples[bar], interval)));
   const figures = [figure("Here", asTime(tree.head.total[bar]), counted(bars.samples[bar], "sample")), figure("From", asMoment(bars.start[bar]), `to ${asMoment(bars.end[bar])}`)];
