@@ -155,6 +155,13 @@ def test_numbers_of_few_views_are_marked(reader: Client) -> None:
     assert page.count('class="too-few" title="Fewer than 25 page views: these shares are chance"') == 2
 
 
+def test_what_was_refused_or_set_aside_leads_here_from_every_page(reader: Client) -> None:
+    for address in ("/projects/shop/page/", "/projects/shop/", "/projects/shop/tree/"):
+        page = reader.get(address).content.decode()
+        for words in ("1 set aside", "9 refused at the door", "What to do"):
+            assert f'<a href="/projects/shop/quality/">{words}</a>' in page, address
+
+
 def test_a_project_of_which_nothing_came_has_the_page_too(reader: Client) -> None:
     Membership.objects.create(project=Project.objects.get(slug="elsewhere"), user=User.objects.get())
     Refusal.objects.all().delete()
