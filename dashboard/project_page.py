@@ -75,6 +75,7 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
         "verdict": verdict,
         "functions_link": f"{reverse('page', args=[slug])}?{make_query(slice_, read_page_narrowing(request.GET))}",
+        "release_link": link_release(request, slice_),
         "export": build_export_menu(project, slice_),
         **describe_chart(request, project, slice_, measure),
         **describe_pages(request, project, slice_, measure),
@@ -82,6 +83,12 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
     if verdict is not None:
         context |= describe_comparison(project, without_fine(slice_), verdict.base, verdict.head, measure)
     return render(request, "dashboard/project.html", context)
+
+
+def link_release(request: HttpRequest, slice_: Slice) -> str:
+    """Returns the address of this page for one release of the slice, but for the release's name."""
+    query = make_query(replace(slice_, releases=()), read_page_narrowing(request.GET))
+    return f"{request.path}?{query}{'&' if query else ''}release="
 
 
 def find_oldest_pending(status: Status, now: datetime) -> datetime | None:

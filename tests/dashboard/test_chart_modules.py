@@ -83,6 +83,16 @@ def test_keys_walk_along_a_line_and_between_lines() -> None:
     assert run("walk", answer=TWO, shown=[False, False], keys=["ArrowUp"]) == [None]
 
 
+def test_ticks_name_the_day_where_it_begins_and_the_year_once() -> None:
+    noon = 1_795_262_400  # 2026-11-21 12:00 UTC; whatever the zone here, two days on it is another day
+    first, same, later = run("ticks", seconds=[noon, noon + 60, noon + 2 * 86_400], step=60)
+    assert "\n" in first
+    assert "\n" not in same
+    assert "\n" in later
+    days = run("ticks", seconds=[noon, noon + 86_400], step=86_400)
+    assert [day.count("2026") for day in days] == [1, 0]
+
+
 def test_a_point_is_told_with_unit_interval_and_views() -> None:
     words = {"what": "JS a page view", "unit": "ms"}
 

@@ -65,6 +65,23 @@ def test_what_may_be_noise_is_called_so_and_has_no_colour(member: Client, releas
     assert "is-rise" not in page
 
 
+def test_where_ranks_and_means_disagree_it_is_perhaps(member: Client, releases: Project) -> None:
+    make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
+    # Nearly all take six milliseconds more, and some none at all: ranks rose, and the mean may not have.
+    make_timed_views(releases, [us + 21_000 for us in TIMES[:36]] + [0] * 4, release="4.0.0")
+    text = text_of(member, "/projects/shop/")
+    assert "Perhaps 4.0.0 takes more JS than 3.0.0 : +2.4 ms a page view" in text
+    assert "The mean and the ranks of page views do not agree" in text
+    assert 'class="card verdict is-maybe"' in page_of(member)
+
+
+def test_a_release_leads_to_itself_within_the_slice(member: Client, releases: Project) -> None:
+    assert 'href="/projects/shop/?page=/cart&release=3.0.0"' in page_of(member, "/projects/shop/?page=/cart")
+    assert 'href="/projects/shop/?release=2.0.0"' in page_of(member, "/projects/shop/?release=3.0.0&release=2.0.0")
+    text = text_of(member, "/projects/shop/?release=3.0.0")
+    assert "3.0.0 takes more JS than 2.0.0" in text  # of the one release before it
+
+
 def test_too_few_views_are_said_to_be_too_few(member: Client, releases: Project) -> None:
     make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
     make_timed_views(releases, [10_000] * 7, release="4.0.0")

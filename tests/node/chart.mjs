@@ -19,6 +19,7 @@ const operations = {
       return place && [place.line, place.at];
     });
   },
+  ticks: () => words.asTicks(asked.seconds, asked.step),
   describe: () => words.describePoint(read.lines[0].points[0], asked.words),
 };
 process.stdout.write(JSON.stringify(operations[process.argv[2]]()));
