@@ -32,6 +32,15 @@ def test_the_first_member_must_be_an_admin(shop: Project) -> None:
     assert dict(Membership.objects.values_list("user__username", "role")) == {"ann": "admin", "bob": "member"}
 
 
+def test_the_first_member_must_be_able_to_log_in(shop: Project) -> None:
+    gone = User.objects.create(username="gone", is_active=False)
+    with pytest.raises(ValidationError) as error:
+        add_member(project=shop, user=gone, role=ADMIN)
+    assert "gone cannot log in" in error.value.message_dict["username"][0]
+    add(shop, "ann")
+    assert add_member(project=shop, user=gone, role=ADMIN).role == ADMIN
+
+
 def test_nobody_is_a_member_twice(shop: Project) -> None:
     ann = add(shop, "ann")
     with pytest.raises(ValidationError) as error:
@@ -91,3 +100,11 @@ def test_an_account_is_made_without_a_password_and_its_name_is_its_own(shop: Pro
         with pytest.raises(ValidationError) as error:
             create_account(wrong)
         assert list(error.value.message_dict) == ["username"]
+
+
+def test_a_name_is_not_made_twice_in_another_width(shop: Project) -> None:
+    create_account("admin")
+    with pytest.raises(ValidationError) as error:
+        create_account("\uff21dmin")  # a wide A
+    assert list(error.value.message_dict) == ["username"]
+    assert create_account("\uff42ob").username == "bob"
