@@ -4,6 +4,7 @@ A project has an admin who can log in as long as it has members at all: whoever 
 row, so that of two admins who step down at once one is told.
 """
 
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -80,11 +81,14 @@ def create_account(username: str) -> User:
 
 
 def is_last_admin(membership: Membership) -> bool:
-    """Tells whether a project would have no admin who can log in without this member."""
+    """Tells whether a project would have no admin who can log in without this member.
+
+    One who has not opened the account yet may never do so: the link ends by itself.
+    """
     others = Membership.objects.filter(
         project_id=membership.project_id, role=Membership.Role.ADMIN, user__is_active=True
     ).exclude(pk=membership.pk)
-    return not others.exists()
+    return not others.exclude(user__password__startswith=UNUSABLE_PASSWORD_PREFIX).exists()
 
 
 def _check_other_admin(membership: Membership) -> None:

@@ -7,7 +7,15 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import connection
 
-from ingest.members import LastAdmin, add_member, change_role, create_account, is_last_admin, remove_member
+from ingest.members import (
+    LastAdmin,
+    add_member,
+    add_new_member,
+    change_role,
+    create_account,
+    is_last_admin,
+    remove_member,
+)
 from ingest.models import Membership, Project
 from tests.builders import make_project
 
@@ -20,7 +28,10 @@ def shop(db: None) -> Project:
 
 
 def add(project: Project, name: str, role: Membership.Role = ADMIN) -> Membership:
-    return add_member(project=project, user=create_account(name), role=role)
+    """Makes somebody with an account that is opened a member."""
+    user = create_account(name)
+    User.objects.filter(pk=user.pk).update(password="hashed")
+    return add_member(project=project, user=user, role=role)
 
 
 def test_the_first_member_must_be_an_admin(shop: Project) -> None:
@@ -66,6 +77,15 @@ def test_an_admin_who_cannot_log_in_is_none(shop: Project) -> None:
     User.objects.filter(pk=bob.user_id).update(is_active=False)
     with pytest.raises(LastAdmin):
         remove_member(ann)
+
+
+def test_an_admin_who_has_not_opened_the_account_is_none_yet(shop: Project) -> None:
+    ann, new = add(shop, "ann"), add_new_member(project=shop, username="new", role=ADMIN)
+    for leave in (remove_member, lambda member: change_role(member, MEMBER)):
+        with pytest.raises(LastAdmin):
+            leave(ann)
+    User.objects.filter(pk=new.user_id).update(password="hashed")
+    remove_member(ann)
 
 
 @pytest.mark.django_db(transaction=True)
