@@ -348,5 +348,10 @@ def test_what_a_display_rule_shows_as_one_has_a_page_of_its_parts(member: Client
     assert names == ["draw", "main"]
     assert 'href="/projects/shop/functions/1/?display=none"' in page
     assert member.get(f"{address}?page=/nowhere").content.decode().count("None of them ran") == 1
+    for part in PARTS:  # which tell of functions as they are stored: of this one they would say that it never ran
+        assert member.get(f"{address}parts/{part}/").status_code == 404
+    views = member.get(f"/projects/shop/views/?func={shown_id('group', 'Everything')}")
+    assert views.status_code == 400
+    assert "func must be the id of one function, not of a group" in views.content.decode()
     Project.objects.filter(pk=shop.pk).update(display_rules=[])
     assert member.get(address).status_code == 404
