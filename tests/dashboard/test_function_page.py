@@ -185,6 +185,17 @@ def test_a_step_says_whether_it_may_be_noise(client: Client, busy: Project) -> N
     assert client.get(compared[1]).status_code == 200
 
 
+def test_a_step_of_a_function_that_is_shown_as_one_with_others_is_its_own(client: Client, busy: Project) -> None:
+    query = f"page=/cart&{urlencode(BETWEEN)}"
+    told = part_text(client, busy, "step", query)
+    rule = {"action": "group", "field": "name", "pattern": "*", "title": "Everything"}
+    Project.objects.filter(pk=busy.pk).update(display_rules=[rule])
+    assert "per view" in told
+    assert part_text(client, busy, "step", query) == told
+    step = html.unescape(client.get(f"{address_of(busy, 'step')}?{query}").content.decode())
+    assert re.search(r'href="[^"]+&display=none&[^"]+">Compare all functions', step)
+
+
 def test_pages_devices_browsers_and_days_have_their_own_views(client: Client, busy: Project) -> None:
     text = part_text(client, busy, "pages", "release=1.0.0")
     assert re.search(r"/cart All functions of this page 20\.0 ms 20\.0–20\.0 ms 66\.7 % 40 of 40", text)
