@@ -196,6 +196,14 @@ def test_a_step_of_a_function_that_is_shown_as_one_with_others_is_its_own(client
     assert re.search(r'href="[^"]+&display=none&[^"]+">Compare all functions', step)
 
 
+def test_the_graph_of_a_function_that_is_shown_as_one_with_others_has_it(client: Client, busy: Project) -> None:
+    for title, query in (("main", ""), ("draw", "display=none&")):
+        rule = {"action": "group", "field": "name", "pattern": title, "title": "Another"}
+        Project.objects.filter(pk=busy.pk).update(display_rules=[rule])
+        calls = html.unescape(client.get(address_of(busy, "calls")).content.decode())
+        assert f'href="/projects/busy/tree/?{query}show=sandwich&func={draw(busy).id}"' in calls
+
+
 def test_pages_devices_browsers_and_days_have_their_own_views(client: Client, busy: Project) -> None:
     text = part_text(client, busy, "pages", "release=1.0.0")
     assert re.search(r"/cart All functions of this page 20\.0 ms 20\.0–20\.0 ms 66\.7 % 40 of 40", text)
