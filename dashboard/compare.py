@@ -5,13 +5,11 @@ The page comes at once and fetches the comparison as a part; with `plain=1` it c
 
 import hashlib
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.loader import get_template
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import get_conditional_response
@@ -33,12 +31,11 @@ from dashboard.exports import name_file
 from dashboard.params import ParamError
 from dashboard.shell import build_shell
 from dashboard.sides import Sides, find_default_sides, read_asked_sides, settle_sides, trim_bar
-from dashboard.unchanged import answer_unchanged
+from dashboard.unchanged import answer_unchanged, fingerprint_server
 from dashboard.views import private_page, private_part, read_page_slice
 from ingest.models import Project
 
 PART: Final = "dashboard/_compared.html"
-PART_TEMPLATES: Final = (PART, "dashboard/_compared_rows.html", "dashboard/_side_name.html")
 
 
 @private_page
@@ -108,7 +105,7 @@ def show_compared(request: HttpRequest, slug: str) -> HttpResponse:
     asked = _read_question(request, project)
     sides, shown = asked.sides, asked.shown
     may_change = may_administer(request.user, project)
-    facts = (sides.params(), shown.params(), may_change, _digest_of_templates(), *asked.facts)
+    facts = (sides.params(), shown.params(), may_change, fingerprint_server(), *asked.facts)
     etag = f'W/"{hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()}"'
     response: HttpResponse | None = get_conditional_response(request, etag=etag, response=None)
     if response is None:
@@ -147,10 +144,3 @@ def _read_question(request: HttpRequest, project: Project) -> Asked:
     if sides is None:
         raise ParamError("base_release", "There is one release alone: name two pages, times or devices to compare.")
     return Asked.of(sides, shown)
-
-
-@lru_cache(maxsize=1)
-def _digest_of_templates() -> str:
-    """Returns a digest of what the part is made with: another version of it must not pass for this one."""
-    texts = [get_template(name).template.source for name in PART_TEMPLATES]  # type: ignore[attr-defined]  # Django's own backend
-    return hashlib.blake2b("".join(texts).encode(), digest_size=8).hexdigest()

@@ -1,6 +1,7 @@
 """From a function to its callers and callees, and to single page views, as its page shows them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -27,7 +28,10 @@ def build_calls(question: FunctionQuestion, _params: QueryDict) -> Context:
     """Who called it, and what it called."""
     found = select_neighbours(question.slice_, question.func.id)
     shown = [("show", "sandwich"), ("func", str(question.func.id))]
-    query = urlencode([*question.slice_.params(), *shown], safe="/:")
+    # Of a function that is shown as one with others these are as stored, and so must the graph be to have it at all.
+    is_stored = bool(question.project.display_rules) and not found.callers.display_rules
+    slice_ = replace(question.slice_, as_stored=question.slice_.as_stored or is_stored)
+    query = urlencode([*slice_.params(), *shown], safe="/:")
     return {
         "found": found,
         "sides": [

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from aggregate.selectors import FunctionRow, Slice, select_func
 from aggregate.selectors.refs import FuncRef, find_ref
+from aggregate.selectors.shown_rows import is_made_id
 from aggregate.selectors.slices import read_func_id
 from dashboard.access import get_visible_project
 from dashboard.params import read_choice
@@ -63,10 +64,13 @@ class FunctionQuestion:
 
 
 def read_function_question(request: HttpRequest, slug: str, func_id: str) -> FunctionQuestion:
-    """Reads a page's or part's address. Raises Http404, `ParamError` and `SliceError`."""
+    """Reads a page's or part's address. Raises Http404, `ParamError` and `SliceError`.
+
+    What a display rule shows as one is no function of which parts could tell: it has a page of its own.
+    """
     project = get_visible_project(request.user, slug)
     asked = read_func_id(func_id)
-    func = None if asked is None else select_func(project.pk, asked)
+    func = None if asked is None or is_made_id(asked) else select_func(project.pk, asked)
     if func is None:
         raise Http404("There is no such function.")
     measure = cast("Measure", read_choice(request.GET, "measure", [name for name, _, _ in MEASURES], "self"))

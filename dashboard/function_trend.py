@@ -75,11 +75,12 @@ def build_step(question: FunctionQuestion, params: QueryDict) -> Context:
     step = select_step(question.slice_, question.func, base, head, measure=question.measure)
     is_other = step.func is not None and step.func.id != question.func.id
     sides = urlencode([("base_release", base), ("head_release", head), ("measure", question.measure)])
+    compared = replace(question.slice_, releases=(), as_stored=step.as_stored)
     return {
         "step": step,
         "found": step.difference,
         "other": step.func if is_other else None,
-        "compare_query": "&".join(part for part in (replace(question.slice_, releases=()).query(), sides) if part),
+        "compare_query": "&".join(part for part in (compared.query(), sides) if part),
     }
 
 

@@ -24,6 +24,7 @@ from aggregate.selectors import (
     select_releases,
     select_status,
 )
+from aggregate.selectors.shown_rows import is_made_id
 from aggregate.selectors.slices import read_func_id
 from aggregate.selectors.view_facts import ListedView, select_listed
 from aggregate.selectors.view_lists import (
@@ -130,6 +131,8 @@ def _read_func(params: QueryDict, project: Project) -> FunctionRow | None:
     if not text:
         return None
     func_id = read_func_id(text)
+    if func_id is not None and is_made_id(func_id):
+        raise ParamError("func", f"func must be the id of one function, not of a group; not {text[:80]!r}.")
     func = None if func_id is None else select_func(project.pk, func_id)
     if func is None:
         raise ParamError("func", f"func must be a function's id; not {text[:80]!r}.")

@@ -4,6 +4,7 @@ A project has an admin who can log in as long as it has members at all: whoever 
 row, so that of two admins who step down at once one is told.
 """
 
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -18,13 +19,18 @@ class LastAdmin(Exception):
 def add_member(*, project: Project, user: User, role: Membership.Role) -> Membership:
     """Makes somebody a member. Raises Django's `ValidationError`, which names `role` or `username`.
 
-    The first one must be an admin: from then on the project belongs to its members, and to superusers no more.
+    The first one must be an admin who can log in: from then on the project belongs to its members, and to superusers
+    no more.
     """
     with transaction.atomic():
         _hold(project)
         members = Membership.objects.filter(project=project)
-        if role != Membership.Role.ADMIN and not members.exists():
+        is_first = not members.exists()
+        if is_first and role != Membership.Role.ADMIN:
             raise ValidationError({"role": "The first member must be an admin: nobody else could add more."})
+        if is_first and not user.is_active:
+            name = user.get_username()
+            raise ValidationError({"username": f"{name} cannot log in, and the first member must administer it."})
         if members.filter(user=user).exists():
             raise ValidationError({"username": f"{user.get_username()} is a member already."})
         return Membership.objects.create(project=project, user=user, role=role)
@@ -57,8 +63,10 @@ def remove_member(membership: Membership) -> None:
 def create_account(username: str) -> User:
     """Creates an account without a password: it is opened by a link made for it. Raises `ValidationError`.
 
-    Two names that differ in the size of letters alone would be taken for each other.
+    Two names that differ in the size of letters alone would be taken for each other. The name is kept in the form in
+    which it is looked up when somebody logs in.
     """
+    username = User.normalize_username(username)
     if User.objects.filter(username__iexact=username).exists():
         raise ValidationError({"username": f"There is somebody called {username} already."})
     user = User(username=username)
@@ -73,11 +81,14 @@ def create_account(username: str) -> User:
 
 
 def is_last_admin(membership: Membership) -> bool:
-    """Tells whether a project would have no admin who can log in without this member."""
+    """Tells whether a project would have no admin who can log in without this member.
+
+    One who has not opened the account yet may never do so: the link ends by itself.
+    """
     others = Membership.objects.filter(
         project_id=membership.project_id, role=Membership.Role.ADMIN, user__is_active=True
     ).exclude(pk=membership.pk)
-    return not others.exists()
+    return not others.exclude(user__password__startswith=UNUSABLE_PASSWORD_PREFIX).exists()
 
 
 def _check_other_admin(membership: Membership) -> None:

@@ -81,6 +81,7 @@ def compare_slices(
     identify = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, code)
     index: dict[Hashable, int] = {}
     shown: list[FunctionRow] = []
+    members: dict[int, list[FunctionRow]] = {}  # what display rules show as one, of both sides
     grouped = []
     for sample, pairs in reversed(split):  # the head's funcs are the ones to show
         parts = [
@@ -94,8 +95,13 @@ def compare_slices(
             if identity not in index:
                 index[identity] = len(shown)
                 shown.append(row)
-            numbers.append(index[identity])
+            number = index[identity]
+            numbers.append(number)
+            if shown[number].is_made:
+                members.setdefault(number, []).append(part)
         grouped.append(group_funcs(sample, numbers, known_totals_alone=group_by == "function"))
+    for number, several in members.items():
+        shown[number] = make_part_row(code, several) or shown[number]
     by_device = not (base.devices and head.devices) or bool(set(base.devices) & set(head.devices))
     found = compare(grouped[1], grouped[0], measure=measure, by_device=by_device)
     return SliceComparison(found, shown, len(code.display))

@@ -22,7 +22,8 @@ class FuncStep:
     """A function's change between two releases, as `compare` tells it among all functions.
 
     `difference` is None where no view looked at had such time, or views are too few. `func` is what it is in the head,
-    or in the base where it went; of an unmapped one another id, if its script's content hash changed.
+    or in the base where it went; of an unmapped one another id, if its script's content hash changed. With `as_stored`
+    the comparison is one without display rules: by these the function is a part of another row.
     """
 
     base: str
@@ -30,6 +31,7 @@ class FuncStep:
     comparison: Comparison
     difference: Difference | None
     func: FunctionRow | None
+    as_stored: bool
 
 
 def select_step(slice_: Slice, func: FunctionRow, base: str, head: str, *, measure: Measure) -> FuncStep:
@@ -38,8 +40,10 @@ def select_step(slice_: Slice, func: FunctionRow, base: str, head: str, *, measu
     for difference in answer.comparison.functions:
         row = answer.funcs[difference.func_id]
         if _is_same(row, func):
-            return FuncStep(base, head, answer.comparison, difference, row)
-    return FuncStep(base, head, answer.comparison, None, None)
+            return FuncStep(base, head, answer.comparison, difference, row, slice_.as_stored)
+    if answer.display_rules and not answer.comparison.is_too_few:
+        return select_step(replace(slice_, as_stored=True), func, base, head, measure=measure)
+    return FuncStep(base, head, answer.comparison, None, None, slice_.as_stored)
 
 
 def select_relatives(slice_: Slice, func: FunctionRow, base: str, head: str) -> Sequence[FuncMatch]:

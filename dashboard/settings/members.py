@@ -18,7 +18,7 @@ from ingest.members import LastAdmin, add_member, add_new_member, change_role, i
 from ingest.models import Membership
 
 NAME_CHARS: Final = 150  # as the table of users has it
-LAST_ADMIN: Final = "{} is the project’s last admin. Make somebody else an admin first."
+LAST_ADMIN: Final = "{} is the project’s last admin who can log in. Make somebody else an admin first."
 ROLES: Final = (
     (Membership.Role.MEMBER, "Member: sees everything but raw traces and secrets"),
     (Membership.Role.ADMIN, "Admin: also changes settings, imports, reads raw traces"),

@@ -263,6 +263,12 @@ def test_two_slices_are_compared_by_what_is_shown(app: Project) -> None:
     assert shown["React"].head_ms == 50
     assert shown["React"].is_significant
     assert answer.display_rules == 1
+    categories = {"rRender": "library", "rHooks": "first-party", "rEffect": "third-party"}
+    app.code_rules = {"categories": [{"category": word, "name": name} for name, word in categories.items()]}
+    app.save(update_fields=["code_rules"])
+    made = next(row for row in compare_slices(base, head).funcs if row.is_made)
+    table = select_groups(head).functions
+    assert made.category is next(row for row in table if row.is_made).category is None  # they have none in common
     by_file = compare_slices(base, head, group_by="file")
     assert [row.label for row in by_file.funcs] == ["https://shop.example/app.js"]
     difference = select_difference_export(base, head, query="", project="Shop")

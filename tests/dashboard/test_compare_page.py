@@ -163,6 +163,13 @@ class TestPart:
         fold_all()
         assert member.get(self.PART, headers=known).status_code == 200
 
+    def test_the_next_release_of_the_server_sends_the_part_anew(
+        self, member: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        known = {"If-None-Match": member.get(self.PART)["ETag"]}
+        monkeypatch.setattr("dashboard.compare.fingerprint_server", lambda: "of the next release", raising=False)
+        assert member.get(self.PART, headers=known).status_code == 200
+
     def test_links_in_the_part_ask_for_the_part_and_name_the_page(self, member: Client) -> None:
         part = html.unescape(member.get(self.PART).content.decode())
         assert f'href="{PAGE}?{SIDES}&noise=1" hx-get="/projects/lab/compare/table/?{SIDES}&noise=1"' in part

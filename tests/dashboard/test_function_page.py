@@ -185,6 +185,25 @@ def test_a_step_says_whether_it_may_be_noise(client: Client, busy: Project) -> N
     assert client.get(compared[1]).status_code == 200
 
 
+def test_a_step_of_a_function_that_is_shown_as_one_with_others_is_its_own(client: Client, busy: Project) -> None:
+    query = f"page=/cart&{urlencode(BETWEEN)}"
+    told = part_text(client, busy, "step", query)
+    rule = {"action": "group", "field": "name", "pattern": "*", "title": "Everything"}
+    Project.objects.filter(pk=busy.pk).update(display_rules=[rule])
+    assert "per view" in told
+    assert part_text(client, busy, "step", query) == told
+    step = html.unescape(client.get(f"{address_of(busy, 'step')}?{query}").content.decode())
+    assert re.search(r'href="[^"]+&display=none&[^"]+">Compare all functions', step)
+
+
+def test_the_graph_of_a_function_that_is_shown_as_one_with_others_has_it(client: Client, busy: Project) -> None:
+    for title, query in (("main", ""), ("draw", "display=none&")):
+        rule = {"action": "group", "field": "name", "pattern": title, "title": "Another"}
+        Project.objects.filter(pk=busy.pk).update(display_rules=[rule])
+        calls = html.unescape(client.get(address_of(busy, "calls")).content.decode())
+        assert f'href="/projects/busy/tree/?{query}show=sandwich&func={draw(busy).id}"' in calls
+
+
 def test_pages_devices_browsers_and_days_have_their_own_views(client: Client, busy: Project) -> None:
     text = part_text(client, busy, "pages", "release=1.0.0")
     assert re.search(r"/cart All functions of this page 20\.0 ms 20\.0–20\.0 ms 66\.7 % 40 of 40", text)
@@ -348,5 +367,10 @@ def test_what_a_display_rule_shows_as_one_has_a_page_of_its_parts(member: Client
     assert names == ["draw", "main"]
     assert 'href="/projects/shop/functions/1/?display=none"' in page
     assert member.get(f"{address}?page=/nowhere").content.decode().count("None of them ran") == 1
+    for part in PARTS:  # which tell of functions as they are stored: of this one they would say that it never ran
+        assert member.get(f"{address}parts/{part}/").status_code == 404
+    views = member.get(f"/projects/shop/views/?func={shown_id('group', 'Everything')}")
+    assert views.status_code == 400
+    assert "func must be the id of one function, not of a group" in views.content.decode()
     Project.objects.filter(pk=shop.pk).update(display_rules=[])
     assert member.get(address).status_code == 404

@@ -7,7 +7,15 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import connection
 
-from ingest.members import LastAdmin, add_member, change_role, create_account, is_last_admin, remove_member
+from ingest.members import (
+    LastAdmin,
+    add_member,
+    add_new_member,
+    change_role,
+    create_account,
+    is_last_admin,
+    remove_member,
+)
 from ingest.models import Membership, Project
 from tests.builders import make_project
 
@@ -20,7 +28,10 @@ def shop(db: None) -> Project:
 
 
 def add(project: Project, name: str, role: Membership.Role = ADMIN) -> Membership:
-    return add_member(project=project, user=create_account(name), role=role)
+    """Makes somebody with an account that is opened a member."""
+    user = create_account(name)
+    User.objects.filter(pk=user.pk).update(password="hashed")
+    return add_member(project=project, user=user, role=role)
 
 
 def test_the_first_member_must_be_an_admin(shop: Project) -> None:
@@ -30,6 +41,15 @@ def test_the_first_member_must_be_an_admin(shop: Project) -> None:
     add_member(project=shop, user=User.objects.get(username="ann"), role=ADMIN)
     add(shop, "bob", MEMBER)
     assert dict(Membership.objects.values_list("user__username", "role")) == {"ann": "admin", "bob": "member"}
+
+
+def test_the_first_member_must_be_able_to_log_in(shop: Project) -> None:
+    gone = User.objects.create(username="gone", is_active=False)
+    with pytest.raises(ValidationError) as error:
+        add_member(project=shop, user=gone, role=ADMIN)
+    assert "gone cannot log in" in error.value.message_dict["username"][0]
+    add(shop, "ann")
+    assert add_member(project=shop, user=gone, role=ADMIN).role == ADMIN
 
 
 def test_nobody_is_a_member_twice(shop: Project) -> None:
@@ -57,6 +77,15 @@ def test_an_admin_who_cannot_log_in_is_none(shop: Project) -> None:
     User.objects.filter(pk=bob.user_id).update(is_active=False)
     with pytest.raises(LastAdmin):
         remove_member(ann)
+
+
+def test_an_admin_who_has_not_opened_the_account_is_none_yet(shop: Project) -> None:
+    ann, new = add(shop, "ann"), add_new_member(project=shop, username="new", role=ADMIN)
+    for leave in (remove_member, lambda member: change_role(member, MEMBER)):
+        with pytest.raises(LastAdmin):
+            leave(ann)
+    User.objects.filter(pk=new.user_id).update(password="hashed")
+    remove_member(ann)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -91,3 +120,11 @@ def test_an_account_is_made_without_a_password_and_its_name_is_its_own(shop: Pro
         with pytest.raises(ValidationError) as error:
             create_account(wrong)
         assert list(error.value.message_dict) == ["username"]
+
+
+def test_a_name_is_not_made_twice_in_another_width(shop: Project) -> None:
+    create_account("admin")
+    with pytest.raises(ValidationError) as error:
+        create_account("\uff21dmin")  # a wide A
+    assert list(error.value.message_dict) == ["username"]
+    assert create_account("\uff42ob").username == "bob"

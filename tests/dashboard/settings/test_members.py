@@ -49,7 +49,7 @@ def test_an_admin_adds_somebody_by_the_exact_name(owner: Client, shop: Project) 
 
 
 def test_roles_change_but_the_last_admins(owner: Client, shop: Project) -> None:
-    last = "owner is the project’s last admin. Make somebody else an admin first."
+    last = "owner is the project’s last admin who can log in. Make somebody else an admin first."
     assert last in follow(owner, f"members/{id_of('owner')}/role/", role="member")
     assert "You are the project’s last admin" in read(owner, f"members/{id_of('owner')}/remove/")
     assert last in follow(owner, f"members/{id_of('owner')}/remove/")
