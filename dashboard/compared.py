@@ -1,5 +1,6 @@
 """The table of a comparison: which differences are asked for, in which order, and how each is told and drawn."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, cast
@@ -14,6 +15,7 @@ from aggregate.selectors.statistics import SliceComparison
 from dashboard.estimates import MEASURES
 from dashboard.params import Narrowing, ParamError, read_choice, read_count
 from dashboard.shell import EVERY_FUNCTION, read_page_narrowing
+from profcore.sites import origin_of
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
 from profcore.stats.views import Measure
 
@@ -117,8 +119,8 @@ class ComparedTable:
     """The rows asked for, in order. `counts` has each kind's rows with and without noise as asked, "" all of them;
     `noise_count` those that may be noise; `found_count` what is left of the kind by the search, beyond the limit too.
 
-    `moved` counts the new and the gone that no source map knows, of those that are significant; None where one of them
-    is 0. A new bundle moves functions, and then nothing tells that one that went and one that came are the same.
+    `moved` counts the new and the gone that may only have moved, None where none may. A new bundle moves functions,
+    and then nothing tells that one that went and one that came are the same.
     """
 
     rows: Sequence[ComparedRow]
@@ -140,32 +142,46 @@ def kind_of(found: Difference) -> str:
     return "increases" if found.delta_ms > 0 else "decreases"
 
 
-def sureness_of(found: Difference, func: FunctionRow, *, may_have_moved: bool) -> Sureness:
+def sureness_of(found: Difference, *, may_have_moved: bool) -> Sureness:
     """Returns how sure a difference is, by its q; `unclear` where ranks and means disagree on the direction.
 
-    `moved` where a bundle's function is new or gone, no source map knows it, and functions may have moved.
+    `moved` where the function is one of `find_moved`.
     """
     if not found.q < FALSE_DISCOVERIES:
         return "noise"
     if not found.is_significant:
         return "unclear"
-    if may_have_moved and _is_unmapped(found, func):
+    if may_have_moved:
         return "moved"
     return "clear" if found.q < CLEAR_Q else "likely"
 
 
-def count_moved(answer: SliceComparison) -> Mapping[str, int] | None:
-    """Returns how many functions came and went without a source map's word, None where not both did."""
-    certain = [found for found in answer.comparison.functions if found.is_significant]
-    counts = {
-        status: sum(found.status == status and _is_unmapped(found, answer.funcs[found.func_id]) for found in certain)
-        for status in ("new", "gone")
-    }
-    return counts if all(counts.values()) else None
+def find_moved(answer: SliceComparison) -> Mapping[int, str]:
+    """Returns which functions that came or went for certain may only have moved, as `new` or `gone` by their ids.
+
+    A source map that knows both tells one that came from one that went. Where it knows neither, or one of them alone
+    (its release's maps came, the other's did not, or are not read yet) and they are of one origin, nothing does.
+    """
+    sides: dict[str, dict[int, FunctionRow]] = {"new": {}, "gone": {}}
+    for found in answer.comparison.functions:
+        func = answer.funcs[found.func_id]
+        if found.is_significant and found.status in sides and func.line is not None:
+            sides[found.status][found.func_id] = func
+    moved = {}
+    for status, other in (("new", "gone"), ("gone", "new")):
+        origins: dict[bool, set[str | None]] = {True: set(), False: set()}
+        for func in sides[other].values():
+            origins[func.mapped is not None].add(origin_of(func.uri))
+        for func_id, func in sides[status].items():
+            is_mapped = func.mapped is not None
+            if origin_of(func.uri) in origins[not is_mapped] or (not is_mapped and origins[False]):
+                moved[func_id] = status
+    return moved
 
 
-def _is_unmapped(found: Difference, func: FunctionRow) -> bool:
-    return found.status != "changed" and func.mapped is None and func.line is not None
+def count_moved(moved: Mapping[int, str]) -> Mapping[str, int] | None:
+    """Returns how many functions came, and how many went, that may only have moved; None where there are none."""
+    return Counter(moved.values()) or None
 
 
 def build_table(answer: SliceComparison, shown: Shown, code: Code) -> ComparedTable:
@@ -175,16 +191,16 @@ def build_table(answer: SliceComparison, shown: Shown, code: Code) -> ComparedTa
     counted = [found for found in every if shown.noise or found.is_significant]
     counts = {kind: sum(kind_of(found) == kind for found in counted) for kind in KINDS}
     wanted = list_wanted(answer, shown, code)
-    moved = count_moved(answer)
+    moved = find_moved(answer)
     partners = find_partners(answer)
     drawing = Drawing.of(wanted[: shown.limit])
     rows = []
     for found in wanted[: shown.limit]:
         func = answer.funcs[found.func_id]
         func = describe_row(code, func) if shown.by == "function" else func
-        sureness = sureness_of(found, func, may_have_moved=moved is not None)
+        sureness = sureness_of(found, may_have_moved=found.func_id in moved)
         rows.append(ComparedRow(func, found, sureness, kind_of(found), drawing.draw(found), partners.get(func.id)))
-    return ComparedTable(rows, counts | {"": len(counted)}, len(every) - certain, len(wanted), moved)
+    return ComparedTable(rows, counts | {"": len(counted)}, len(every) - certain, len(wanted), count_moved(moved))
 
 
 def list_wanted(answer: SliceComparison, shown: Shown, code: Code) -> list[Difference]:

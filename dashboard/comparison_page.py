@@ -17,7 +17,7 @@ from dashboard.compared import (
     ComparedTable,
     Shown,
     build_table,
-    count_moved,
+    find_moved,
     list_wanted,
     sureness_of,
     with_shown,
@@ -253,11 +253,11 @@ def verdict_of(found: Comparison) -> Verdict:
 def write_csv(question: Asked) -> Iterator[bytes]:
     """Yields the table as CSV: all rows asked for, in order, with numbers unrounded."""
     answer = question.answer()
-    may_have_moved = count_moved(answer) is not None
+    moved = find_moved(answer)
     yield encode_row(CSV_COLUMNS)
     for found in list_wanted(answer, question.shown, question.code()):
         func = answer.funcs[found.func_id]
-        yield encode_row(_csv_row(func, found, sureness_of(found, func, may_have_moved=may_have_moved)))
+        yield encode_row(_csv_row(func, found, sureness_of(found, may_have_moved=found.func_id in moved)))
 
 
 def _csv_row(func: FunctionRow, found: Difference, sureness: str) -> tuple[Cell, ...]:

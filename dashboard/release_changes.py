@@ -12,7 +12,7 @@ from aggregate.selectors import TREND_MEASURES, Slice, compare_pages
 from aggregate.selectors.sides import resolve_sides
 from aggregate.selectors.statistics import SliceComparison, compare_slices
 from dashboard.access import get_visible_project
-from dashboard.compared import count_moved, sureness_of
+from dashboard.compared import count_moved, find_moved, sureness_of
 from dashboard.params import read_choice, read_side
 from dashboard.unchanged import answer_unchanged
 from dashboard.verdicts import WORDS
@@ -81,11 +81,9 @@ def describe_function_changes(answer: SliceComparison) -> dict[str, object]:
     What came or went and may only have moved is not among the first, as on the page of the comparison.
     """
     found = answer.comparison
-    moved = count_moved(answer)
+    moved = find_moved(answer)
     may_have_moved = {
-        each.func_id
-        for each in found.functions
-        if sureness_of(each, answer.funcs[each.func_id], may_have_moved=moved is not None) == "moved"
+        each.func_id for each in found.functions if sureness_of(each, may_have_moved=each.func_id in moved) == "moved"
     }
     sure = [each for each in found.functions if each.is_significant and each.func_id not in may_have_moved]
     rises = [each for each in sure if each.delta_ms > 0][:SHOWN_RISES]
@@ -98,7 +96,7 @@ def describe_function_changes(answer: SliceComparison) -> dict[str, object]:
         "rows": [(each, answer.funcs[each.func_id], each.func_id in may_have_moved) for each in shown],
         "sure_count": len(sure),
         "unsure_count": len(unsure) - len(may_have_moved),
-        "moved": moved,
+        "moved": count_moved(moved),
     }
 
 

@@ -10,9 +10,10 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from aggregate.models import Func
 from ingest.models import Membership, Project
 from tests.aggregate.posting import fold_all, post
-from tests.builders import make_cell, make_func, make_hotspot
+from tests.builders import make_cell, make_func, make_hotspot, make_label
 from tests.dashboard.compared_lab import make_lab, post_views
 from tests.dashboard.conftest import People
 from tests.dashboard.test_pages import HOSTILE, text_of
@@ -88,6 +89,24 @@ class TestTable:
         text = text_of(member, f"{PAGE}?plain=1&{SIDES}")
         assert re.search(r"came new .*Perhaps moved", text)
         assert "1 new and 1 gone function here have no source map" in text
+
+    def test_what_the_source_maps_of_one_release_alone_know_may_have_moved_too(
+        self, lab: Project, member: Client
+    ) -> None:
+        make_label(Func.objects.get(project=lab, name="went"), "1.0.0", "src/went.ts", "leave")
+        text = text_of(member, f"{PAGE}?plain=1&{SIDES}")
+        assert re.search(r"came new .*Perhaps moved", text)
+        assert re.search(r"leave gone .*Perhaps moved", text)
+        assert "1 new and 1 gone function here have no source map on one side at least" in text
+
+    def test_what_the_source_maps_of_both_releases_know_came_and_went_for_certain(
+        self, lab: Project, member: Client
+    ) -> None:
+        make_label(Func.objects.get(project=lab, name="went"), "1.0.0", "src/went.ts", "leave")
+        make_label(Func.objects.get(project=lab, name="came"), "1.1.0", "src/came.ts", "arrive")
+        text = text_of(member, f"{PAGE}?plain=1&{SIDES}")
+        assert re.search(r"arrive new .*Clear", text)
+        assert "Perhaps moved" not in text
 
     @pytest.mark.parametrize(
         ("only", "names"),

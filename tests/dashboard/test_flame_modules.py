@@ -237,13 +237,16 @@ def test_what_a_rule_made_of_several_functions_is_no_built_in() -> None:
     ]
 
 
-def found(name: str, delta_ms: float, status: str = "changed", line: int | None = None) -> dict[str, Any]:
+def found(
+    name: str, delta_ms: float, status: str = "changed", line: int | None = None, uri: str = "https://shop.example/a.js"
+) -> dict[str, Any]:
     """One function of the comparison's answer; ids are those of `answer_of` for A, B and C in this order."""
     return {
         "id": str("ABC".index(name)),
         "delta_ms_per_view": delta_ms,
         "status": status,
         "line": line,
+        "uri": uri,
         "original": None,
     }
 
@@ -274,6 +277,16 @@ class TestNoise:
         moved = [found("B", 1.0, "new", 1), {**found("C", -1.0, "gone", 1), "id": "9"}]
         assert self.judge(found("A", 2.0), found("C", 2.0), *moved)["nodes"] == ["B"]
         assert self.judge(found("A", 2.0), found("C", 2.0), moved[0])["nodes"] == []
+
+    def test_what_a_source_map_of_one_side_alone_knows_may_have_moved_within_its_origin(self) -> None:
+        original = {"source": "src/a.ts", "line": 1, "column": 1}
+        came, went = found("B", 1.0, "new", 1), {**found("C", -1.0, "gone", 1), "id": "9"}
+        sure = found("A", 2.0), found("C", 2.0)
+        assert self.judge(*sure, came, went | {"original": original})["nodes"] == ["B"]
+        assert self.judge(*sure, came | {"original": original}, went)["nodes"] == ["B"]
+        assert self.judge(*sure, came | {"original": original}, went | {"original": original})["nodes"] == []
+        elsewhere = {"uri": "https://vendor.example/a.js"}
+        assert self.judge(*sure, came | {"original": original}, went | elsewhere)["nodes"] == []
 
     def test_by_caller_the_function_at_the_root_decides(self) -> None:
         turned = self.judge(found("C", 2.0), operation="noiseTurned")

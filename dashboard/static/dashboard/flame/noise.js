@@ -9,11 +9,26 @@ export async function fetchSure(url, measure) {
   return response?.ok ? response.json() : null;
 }
 
-// A new bundle moves functions: one that came and one that went may be the same where no source map tells.
+// A new bundle moves functions: one that came and one that went may be the same where no source map knows both.
+// Where it knows one of them alone, they are of one origin: `find_moved` of the page "Compare" has the same rule.
 function findMoved(functions) {
-  const moved = functions.filter((found) => found.status !== "changed" && !found.original && found.line !== null);
-  const statuses = new Set(moved.map((found) => found.status));
-  return new Set(statuses.size > 1 ? moved : []);
+  const sides = { new: [], gone: [] };
+  for (const found of functions) if (found.line !== null) sides[found.status]?.push(found);
+  const mayBe = (found, others) => {
+    const origins = others[found.original ? "unmapped" : "mapped"];
+    return origins.has(originOf(found.uri)) || (!found.original && others.unmapped.size > 0);
+  };
+  const [came, went] = [originsOf(sides.new), originsOf(sides.gone)];
+  return new Set([...sides.new.filter((found) => mayBe(found, went)), ...sides.gone.filter((found) => mayBe(found, came))]);
+}
+
+function originsOf(functions) {
+  const of = (isMapped) => new Set(functions.filter((found) => Boolean(found.original) === isMapped).map((found) => originOf(found.uri)));
+  return { mapped: of(true), unmapped: of(false) };
+}
+
+function originOf(uri) {
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/]*/i.exec(uri ?? "")?.[0] ?? null;
 }
 
 // Writes an answer down with the functions; without one nothing is known, and `awaited` is as good as noise until then.
