@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
@@ -36,6 +37,7 @@ from dashboard.unchanged import answer_unchanged
 from dashboard.verdicts import WORDS, Verdict, judge
 from dashboard.views import make_query, private_page, read_page_slice
 from ingest.models import Project
+from profcore.stats.summaries import MIN_VIEWS
 from profcore.stats.trends import BucketMean
 from profcore.stats.views import Measure
 
@@ -72,6 +74,8 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         "measure": measure,
         "measure_word": WORDS[measure],
         "by_release": by_release,
+        "min_views": MIN_VIEWS,
+        **describe_releases(request, slice_, by_release, verdict),
         "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
         "verdict": verdict,
         "functions_link": f"{reverse('page', args=[slug])}?{make_query(slice_, read_page_narrowing(request.GET))}",
@@ -97,6 +101,29 @@ def judge_last_release(
     if picked is None:
         return None
     return judge(compare_releases(slice_, *picked, measure=measure))
+
+
+def describe_releases(
+    request: HttpRequest, slice_: Slice, by_release: Overview, verdict: Verdict | None
+) -> dict[str, object]:
+    """Returns the slice's releases, each with a link to what it alone is like.
+
+    Where the last one has too few views to be judged, `earlier` is the newest of those before it that can be: a release
+    that one person has met must not hide what the others did.
+    """
+    narrowing = read_page_narrowing(request.GET)
+    kept = {name: request.GET[name] for name in ("measure", "lines") if request.GET.get(name)}
+    rows = [
+        (row, f"{request.path}?{make_query(replace(slice_, releases=(row.release or '',)), narrowing, **kept)}")
+        for row in by_release.rows
+    ]
+    earlier = None
+    if verdict is not None and verdict.kind == "too-few":
+        seen = [(row, link) for row, link in rows if row.views]
+        steps = pairwise(seen[1:])
+        judged = (at for at, (before, _) in steps if min(at[0].views, before.views) >= verdict.min_views)
+        earlier = next(judged, None)
+    return {"releases": rows, "earlier": earlier}
 
 
 def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:
