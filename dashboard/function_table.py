@@ -57,6 +57,25 @@ SORT_WORDS: Final = {
 }
 
 
+# What the table says of itself to whoever hears it: "Functions by self time".
+PLURALS: Final = {
+    "function": "Functions",
+    "file": "Files",
+    "package": "Packages",
+    "origin": "Origins",
+    "category": "Categories",
+    "party": "Parties",
+}
+SORT_PHRASES: Final = {
+    "self_ms": "self time",
+    "self_ms_per_view": "self time per view",
+    "p75_self_ms": "the 75th percentile of self time",
+    "total_ms": "total time",
+    "hidden_ms": "hidden time",
+    "views": "page views that ran them",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class TableLink:
     """One way to order or to group the table."""
@@ -197,7 +216,7 @@ def show_rows(place: Place, table: FunctionTable) -> dict[str, object]:
         ],
         "asked": asked,
         "min_views": MIN_VIEWS,
-        "sort_word": SORT_WORDS[asked.sort],
+        "caption": f"{PLURALS[asked.group_by]} by {SORT_PHRASES[asked.sort]}",
         "row_word": GROUP_WORDS[asked.group_by],
         "sorts": _links(SORT_WORDS, asked.sort, lambda key: place.link(sort=key)),
         "more_link": place.link(("limit", str(next_limit))) if next_limit else None,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
@@ -36,6 +37,7 @@ from dashboard.unchanged import answer_unchanged
 from dashboard.verdicts import WORDS, Verdict, judge
 from dashboard.views import make_query, private_page, read_page_slice
 from ingest.models import Project
+from profcore.stats.summaries import MIN_VIEWS
 from profcore.stats.trends import BucketMean
 from profcore.stats.views import Measure
 
@@ -72,10 +74,11 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         "measure": measure,
         "measure_word": WORDS[measure],
         "by_release": by_release,
+        "min_views": MIN_VIEWS,
+        **describe_releases(request, slice_, by_release, verdict),
         "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
         "verdict": verdict,
         "functions_link": f"{reverse('page', args=[slug])}?{make_query(slice_, read_page_narrowing(request.GET))}",
-        "release_link": link_release(request, slice_),
         "export": build_export_menu(project, slice_),
         **describe_chart(request, project, slice_, measure),
         **describe_pages(request, project, slice_, measure),
@@ -83,12 +86,6 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
     if verdict is not None:
         context |= describe_comparison(project, without_fine(slice_), verdict.base, verdict.head, measure)
     return render(request, "dashboard/project.html", context)
-
-
-def link_release(request: HttpRequest, slice_: Slice) -> str:
-    """Returns the address of this page for one release of the slice, but for the release's name."""
-    query = make_query(replace(slice_, releases=()), read_page_narrowing(request.GET))
-    return f"{request.path}?{query}{'&' if query else ''}release="
 
 
 def find_oldest_pending(status: Status, now: datetime) -> datetime | None:
@@ -104,6 +101,29 @@ def judge_last_release(
     if picked is None:
         return None
     return judge(compare_releases(slice_, *picked, measure=measure))
+
+
+def describe_releases(
+    request: HttpRequest, slice_: Slice, by_release: Overview, verdict: Verdict | None
+) -> dict[str, object]:
+    """Returns the slice's releases, each with a link to what it alone is like.
+
+    Where the last one has too few views to be judged, `earlier` is the newest of those before it that can be: a release
+    that one person has met must not hide what the others did.
+    """
+    narrowing = read_page_narrowing(request.GET)
+    kept = {name: request.GET[name] for name in ("measure", "lines") if request.GET.get(name)}
+    rows = [
+        (row, f"{request.path}?{make_query(replace(slice_, releases=(row.release or '',)), narrowing, **kept)}")
+        for row in by_release.rows
+    ]
+    earlier = None
+    if verdict is not None and verdict.kind == "too-few":
+        seen = [(row, link) for row, link in rows if row.views]
+        steps = pairwise(seen[1:])
+        judged = (at for at, (before, _) in steps if min(at[0].views, before.views) >= verdict.min_views)
+        earlier = next(judged, None)
+    return {"releases": rows, "earlier": earlier}
 
 
 def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:

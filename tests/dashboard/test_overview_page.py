@@ -90,6 +90,32 @@ def test_too_few_views_are_said_to_be_too_few(member: Client, releases: Project)
     assert "7 of 4.0.0 and 40 of 3.0.0 are here" in text
 
 
+def test_a_release_with_few_views_leads_to_the_last_change_that_can_be_judged(
+    member: Client, releases: Project
+) -> None:
+    make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
+    make_timed_views(releases, [10_000], release="4.0.0")
+    page = page_of(member, "/projects/shop/?page=/cart&measure=hidden")
+    link = re.search(r'Until then: <a href="([^"]+)">what <bdi>3\.0\.0</bdi> changed</a>', page)
+    assert link is not None
+    earlier = html.unescape(link[1])
+    assert earlier == "/projects/shop/?release=3.0.0&page=/cart&measure=hidden"
+    assert "No clear change of hidden time from 2.0.0 to 3.0.0 :" in text_of(member, earlier)
+    assert "Until then" not in page_of(member, earlier)
+
+
+def test_releases_lead_to_what_each_is_like_and_are_grey_where_views_are_few(member: Client, releases: Project) -> None:
+    make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
+    make_timed_views(releases, [10_000], release="4.0.0")
+    page = page_of(member, "/projects/shop/")
+    table = page[page.index('id="releases"') :]
+    rows = re.findall(r'<a href="([^"]+)"><bdi>([^<]+)</bdi></a></th>\s*<td class="figure ([a-z-]+)"', table)
+    assert rows[:2] == [
+        ("/projects/shop/?release=4.0.0", "4.0.0", "too-few"),
+        ("/projects/shop/?release=3.0.0", "3.0.0", "strong"),
+    ]
+
+
 def test_one_release_alone_is_compared_with_nothing(member: Client, shop: Project) -> None:
     assert "There is one release here, and nothing to compare it with" in text_of(member, "/projects/shop/")
 

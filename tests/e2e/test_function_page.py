@@ -88,3 +88,20 @@ def test_without_scripts_all_of_it_is_one_link_away(chromium: Browser, live_serv
         expect(page.locator("table.trend")).to_be_visible()
         page.emulate_media(media="print")
         save_screenshot(page, "function/print")
+
+
+def test_what_has_not_come_leaves_no_empty_parts_on_paper(chromium: Browser, live_server: LiveServer) -> None:
+    user = fill_site(views=60)
+    func = Func.objects.latest("id")
+    with open_as(chromium, live_server.url, user, LOOKS[0]) as (page, _):
+        page.goto(f"{live_server.url}/projects/{SLUG}/functions/{func.id}/")
+        expect(page.locator("table.trend")).to_be_visible()
+        days = page.get_by_role("heading", name="By day")
+        expect(days).to_be_visible()
+        page.emulate_media(media="print")
+        expect(days).to_be_hidden()
+        expect(page.locator("table.trend")).to_be_visible()
+        page.emulate_media(media="screen")
+        see_all(page)
+        page.emulate_media(media="print")
+        expect(days).to_be_visible()
