@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
+from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.cache import get_conditional_response
@@ -29,14 +30,14 @@ PLAIN: Final = (str, int, float, bool, tuple, list, Path, type(None))
 def answer_unchanged(view: Page) -> Page:
     """Makes a view of a project answer 304 where nothing that decides its page has changed. Goes below `private_page`.
 
-    Four statements at most are asked for it. There is no ETag without a CSRF cookie, which the first page sets, and
-    none while debugging, where templates change at any time.
+    Four statements at most are asked for it. There is no ETag without a CSRF cookie, which the first page sets, none
+    of a page that tells what a form has just done, and none while debugging, where templates change at any time.
     """
 
     @wraps(view)
     def answer(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
         secret = request.META.get("CSRF_COOKIE")
-        if settings.DEBUG or not secret:
+        if settings.DEBUG or not secret or len(get_messages(request)):
             return view(request, slug, *args, **kwargs)
         etag = make_page_etag(request, slug, str(secret))
         response: HttpResponse | None = get_conditional_response(request, etag=etag)

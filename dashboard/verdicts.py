@@ -13,7 +13,10 @@ WORDS: Final = {"self": "JS", "hidden": "hidden time", "self+hidden": "JS and hi
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The change from one release to the next. `difference` is None where views are too few, or none took time."""
+    """The change from one release to the next. `difference` is None where views are too few, or none took time.
+
+    Not `is_complete`: rows of some views have expired, and those looked at are what is left, by themselves.
+    """
 
     kind: Kind
     base: str
@@ -23,12 +26,13 @@ class Verdict:
     base_population: int
     head_population: int
     left_out_views: int
+    is_complete: bool
     difference: Difference | None
     min_views: int = MIN_COMPARED_VIEWS
 
     @property
     def is_sample(self) -> bool:
-        """Tells whether it is of a uniform sample of either side."""
+        """Tells whether it is of some of either side's views: a uniform sample, or those that are left."""
         return self.base_views < self.base_population or self.head_views < self.head_population
 
 
@@ -44,6 +48,7 @@ def judge(change: ReleaseChange) -> Verdict:
         found.base_population,
         found.head_population,
         found.left_out_views,
+        found.is_complete,
         found.overall,
     )
 

@@ -50,10 +50,18 @@ def private_part(view: Page) -> Page:
     def answer_part(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
         if request.user.is_authenticated or "HX-Request" not in request.headers:
             return answer(request, *args, **kwargs)
-        page = urlsplit(request.headers.get("HX-Current-URL", ""))._replace(scheme="", netloc="").geturl()
+        page = _path_of(request.headers.get("HX-Current-URL", ""))
         return HttpResponse(headers={"HX-Redirect": f"{reverse('login')}?{urlencode({'next': page or '/'})}"})
 
     return require_safe(answer_part)
+
+
+def _path_of(url: str) -> str:
+    """Returns an address without its host; nothing of a text that is none."""
+    try:
+        return urlsplit(url)._replace(scheme="", netloc="").geturl()
+    except ValueError:
+        return ""
 
 
 def _guard(view: Page, problem_template: str, problem_status: int) -> Page:

@@ -43,13 +43,14 @@ def add_new_member(*, project: Project, username: str, role: Membership.Role) ->
 
 
 def change_role(membership: Membership, role: Membership.Role) -> None:
-    """Gives a member another role. Raises `LastAdmin`."""
+    """Gives a member another role. Raises `LastAdmin`, and `Membership.DoesNotExist` where somebody removed him."""
     with transaction.atomic():
         _hold(membership.project)
         if role != Membership.Role.ADMIN:
             _check_other_admin(membership)
-        membership.role = role
-        membership.save(update_fields=["role"])
+        if not Membership.objects.filter(pk=membership.pk).update(role=role):
+            raise Membership.DoesNotExist
+    membership.role = role
 
 
 def remove_member(membership: Membership) -> None:

@@ -89,7 +89,8 @@ def select_tree_columns(
 def _number_funcs(sides: Sequence[Sequence[FunctionRow]]) -> tuple[Sequence[FunctionRow], list[list[int]]]:
     """Returns the distinct functions, and for each side which of them its functions are.
 
-    Mapped ones are known by their id across releases, others by name, script and position as well.
+    Mapped ones, and what display rules show as one, are known by their id across releases, others by name, script and
+    position as well.
     """
     distinct: list[FunctionRow] = []
     known: dict[Hashable, int] = {}
@@ -98,7 +99,7 @@ def _number_funcs(sides: Sequence[Sequence[FunctionRow]]) -> tuple[Sequence[Func
         own: list[int] = []
         for row in rows:
             names: list[Hashable] = [row.id]
-            if len(sides) > 1 and row.mapped is None:
+            if len(sides) > 1 and row.mapped is None and not row.is_made:
                 names.append(identity_of(row.key))
             number = next((known[name] for name in names if name in known), len(distinct))
             if number == len(distinct):

@@ -6,9 +6,9 @@ from django.db import connection
 
 from aggregate.selectors.categories import select_sites
 
-# Sums change with every trace that is folded, refused, set aside or erased, with every refold and with every cell that
-# expires; the lowest cell of which views are kept tells that views expired, the partitions that raw bodies did. Labels
-# change with their scripts.
+# Sums change with every trace that is folded, refused, set aside or erased and with every cell that expires. A refold
+# may book the same sums to other functions: its run tells. The lowest cell of which views are kept tells that views
+# expired, the partitions that raw bodies did. Labels change with their scripts.
 STATE: Final = """
 SELECT to_jsonb(p)::text,
        (SELECT concat_ws(',', count(*), min(r.received_at), max(r.received_at)) FROM ingest_receipt r
@@ -19,6 +19,8 @@ SELECT to_jsonb(p)::text,
        (SELECT concat_ws(',', count(*), sum(d.views), sum(d.truncated_views), sum(d.traces), sum(d.js_us),
                          sum(d.hidden_us), sum(d.idle_us), sum(d.unobserved_us), sum(d.span_us), sum(d.js_samples))
         FROM aggregate_pageday d WHERE d.project_id = p.id),
+       (SELECT concat_ws(',', count(*), sum(f.cells), max(f.finished_at)) FROM aggregate_refoldrun f
+        WHERE f.project_id = p.id),
        (SELECT min(v.cell_id) FROM aggregate_view v WHERE v.project_id = p.id),
        (SELECT count(*) FROM ingest_group g WHERE g.project_id = p.id),
        (SELECT concat_ws(',', count(*), bit_xor(hashtextextended(concat_ws(' ', s.id, s.map_id, s.bundle_id, s.attempts,

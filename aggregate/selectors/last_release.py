@@ -100,8 +100,9 @@ def _compare(
         sample_of_times(times.facts(side), population=_count_views(sums))
         for side, sums in zip(sides, known, strict=True)
     ]
-    is_whole = all(_is_complete(sample, most) for sample in samples)
-    return compare(samples[0], samples[1], measure=measure, known=known if is_whole else None)
+    base, head = (replace(sample, is_complete=_is_complete(sample, most)) for sample in samples)
+    is_whole = base.is_complete and head.is_complete
+    return compare(base, head, measure=measure, known=known if is_whole else None)
 
 
 def _sum_classes(

@@ -125,7 +125,7 @@ def change_rows(rows: list[RuleRow], what: str, which: str) -> tuple[list[RuleRo
     if what == "add":
         added = next((example.rules for example in EXAMPLES if example.key == which), [NEW_RULE])
         return [*rows, *(RuleRow(rule) for rule in added)], f"pattern-{len(rows)}"
-    at = int(which) if which.isascii() and which.isdecimal() and int(which) < len(rows) else None
+    at = next((number for number in range(len(rows)) if which == str(number)), None)
     if at is None:
         return rows, ""
     rest = [*rows[:at], *rows[at + 1 :]]

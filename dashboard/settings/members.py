@@ -106,6 +106,8 @@ def change_member(desk: Desk, member_id: int) -> HttpResponse:
         change_role(member, role)
     except LastAdmin:
         return desk.leave(LAST_ADMIN.format(name), level=messages.ERROR)
+    except Membership.DoesNotExist:  # removed meanwhile
+        return desk.leave(f"{name} is no member any more.", level=messages.ERROR)
     desk.tell("role changed: user", member.user_id, role)
     return desk.leave(f"{name} is {'an admin' if role == Membership.Role.ADMIN else 'a member'} now.")
 

@@ -276,6 +276,16 @@ def test_two_slices_are_compared_by_what_is_shown(app: Project) -> None:
     assert select_matches(base, head) == []
 
 
+def test_rows_of_one_title_by_two_actions_are_two_in_the_tree_of_one_slice_and_of_two(app: Project) -> None:
+    post("KEY-shop", envelope("new", release="2.0.0"))
+    fold_all()
+    slice_ = show(app, {**GROUP, "pattern": "rRender"}, FOLD)
+    base, head = (replace(slice_, releases=(release,)) for release in ("1.0.0", "2.0.0"))
+    for slices in ([head], [base, head]):
+        columns = select_tree_columns(slices, min_share=0.0, max_nodes=100)
+        assert sorted(row.label for row in columns.funcs) == ["React", "React", "app", "card"]
+
+
 def test_callers_and_callees_are_those_that_are_shown(app: Project) -> None:
     slice_ = show(app, FOLD)
     rows = {row.label: row for row in select_groups(slice_).functions}

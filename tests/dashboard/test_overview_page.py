@@ -9,9 +9,10 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from aggregate.models import View
 from aggregate.selectors import ProjectDay
 from dashboard.project_list import draw_sparkline
-from ingest.models import Project, Receipt, Refusal
+from ingest.models import Group, Project, Receipt, Refusal
 from tests.aggregate.posting import fold_all, post
 from tests.builders import MONDAY, count_receipts, make_group, make_project, make_receipt, make_timed_views
 from tests.dashboard.test_pages import text_of
@@ -114,6 +115,20 @@ def test_releases_lead_to_what_each_is_like_and_are_grey_where_views_are_few(mem
         ("/projects/shop/?release=4.0.0", "4.0.0", "too-few"),
         ("/projects/shop/?release=3.0.0", "3.0.0", "strong"),
     ]
+
+
+def test_what_is_left_of_expired_views_is_not_called_chosen_evenly(member: Client, releases: Project) -> None:
+    group = Group.objects.get(project=releases, release="2.0.0")
+    views = View.objects.filter(project=releases, group_id=group.id)
+    views.filter(view_id__in=views.order_by("view_id").values_list("view_id", flat=True)[:15]).delete()
+    text = text_of(member, "/projects/shop/")
+    left = "From 25 of 40 and 40 of 40 page views: of the others only sums are kept, and this is of those left, by"
+    assert left in text
+    assert "chosen evenly" not in text
+    views.delete()
+    text = text_of(member, "/projects/shop/")
+    assert "Too few page views to tell what 3.0.0 changed." in text
+    assert "Of some of them only sums are kept: the times of single page views are left of 40 and 0." in text
 
 
 def test_one_release_alone_is_compared_with_nothing(member: Client, shop: Project) -> None:

@@ -18,8 +18,8 @@ def show_part(request: HttpRequest) -> HttpResponse:
     return HttpResponse("<p>Here it is.</p>")
 
 
-def ask(path: str, user: User | AnonymousUser, *, method: str = "get") -> HttpResponse:
-    request = getattr(RequestFactory(), method)(path, headers={"HX-Request": "true", "HX-Current-URL": PAGE})
+def ask(path: str, user: User | AnonymousUser, *, method: str = "get", page: str = PAGE) -> HttpResponse:
+    request = getattr(RequestFactory(), method)(path, headers={"HX-Request": "true", "HX-Current-URL": page})
     request.user = user
     return show_part(request)
 
@@ -34,6 +34,10 @@ def test_a_part_sends_the_whole_page_to_the_login_and_back_to_its_path() -> None
     answer = ask("/part", AnonymousUser())
     assert answer["HX-Redirect"] == "/login/?next=%2Fprojects%2Fshop%2F%3Frelease%3D1.0.0"
     assert answer.content == b""
+
+
+def test_a_page_that_is_no_address_leads_to_the_login_alone() -> None:
+    assert ask("/part", AnonymousUser(), page="http://[")["HX-Redirect"] == "/login/?next=%2F"
 
 
 @pytest.mark.django_db

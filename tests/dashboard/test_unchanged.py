@@ -11,6 +11,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.label_models import ReleaseScript
+from aggregate.models import RefoldRun
 from ingest.models import IngestKey, Membership, Project, Receipt, Refusal
 from tests.aggregate.posting import post
 from tests.builders import make_cell, make_group, make_receipt
@@ -52,6 +53,11 @@ def refold_to_other_sums(shop: Project) -> None:
     make_cell(shop, page="/cart", js_us=1, views=0, traces=0, bucket_at=datetime(2026, 11, 3, tzinfo=UTC))
 
 
+def refold_to_other_functions(shop: Project) -> None:
+    now = timezone.now()
+    RefoldRun.objects.create(project=shop, id=1, started_at=now, finished_at=now, first_new_cell_id=2, cells=1)
+
+
 def upload_map(shop: Project) -> None:
     ReleaseScript.objects.create(
         project=shop, id=1, release="1", uri="a", file="a", is_shared=False, uploaded_at=timezone.now()
@@ -68,6 +74,7 @@ def expire_raw_bodies(_: Project) -> None:
 CHANGES: list[Callable[[Project], object]] = [
     lambda shop: make_cell(shop, page="/new", js_us=5),
     refold_to_other_sums,
+    refold_to_other_functions,
     upload_map,
     expire_raw_bodies,
     lambda shop: post("KEY-shop", make_envelope("waits")),
@@ -132,6 +139,16 @@ def test_errors_and_pages_without_a_token_have_no_etag(member: Client, settings:
     assert "ETag" not in member.get("/projects/shop/quality/sampled/?device=x")
     settings.DEBUG = True
     assert "ETag" not in member.get(PAGE)
+
+
+def test_what_a_form_has_done_is_told_once(client: Client, people: People) -> None:
+    client.force_login(people.owner)
+    etag = etag_of(client)
+    client.post("/projects/shop/settings/display/", {"count": "0", "do": "save"})
+    told = client.get(PAGE, headers={"If-None-Match": etag})  # not the page that the form leads to
+    assert (told.status_code, "ETag" in told) == (200, False)
+    assert "The rules are saved." in told.content.decode()
+    assert ask_again(client, etag) == 304
 
 
 def test_an_unchanged_page_takes_few_statements(

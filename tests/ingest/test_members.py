@@ -72,6 +72,13 @@ def test_the_last_admin_neither_steps_down_nor_goes(shop: Project) -> None:
     assert list(Membership.objects.filter(project=shop).values_list("user__username", "role")) == [("bob", "admin")]
 
 
+def test_who_was_removed_meanwhile_gets_no_role(shop: Project) -> None:
+    _, bob = add(shop, "ann"), add(shop, "bob", MEMBER)
+    remove_member(Membership.objects.get(pk=bob.pk))
+    with pytest.raises(Membership.DoesNotExist):
+        change_role(bob, ADMIN)
+
+
 def test_an_admin_who_cannot_log_in_is_none(shop: Project) -> None:
     ann, bob = add(shop, "ann"), add(shop, "bob")
     User.objects.filter(pk=bob.user_id).update(is_active=False)

@@ -66,6 +66,7 @@ def test_what_cannot_be_used_is_told_beside_its_field_and_nothing_is_saved(owner
         assert 'id="problem-title-1"' in body
         assert 'id="problem-pattern-0"' not in body
         assert 'value="{line}"' in body
+    assert owner.post(PAGE, form_of(FOLD, do=f"remove-{'9' * 5_000}")).status_code == 200
     assert owner.post(PAGE, form_of({**FOLD, "action": "hide"}, do="save")).status_code == 400
     many = form_of(*[RETITLE] * (MAX_RULES + 1), do="save")
     assert f"At most {MAX_RULES} rules" in owner.post(PAGE, many).content.decode()
