@@ -76,13 +76,6 @@ def test_where_ranks_and_means_disagree_it_is_perhaps(member: Client, releases: 
     assert 'class="card verdict is-maybe"' in page_of(member)
 
 
-def test_a_release_leads_to_itself_within_the_slice(member: Client, releases: Project) -> None:
-    assert 'href="/projects/shop/?page=/cart&release=3.0.0"' in page_of(member, "/projects/shop/?page=/cart")
-    assert 'href="/projects/shop/?release=2.0.0"' in page_of(member, "/projects/shop/?release=3.0.0&release=2.0.0")
-    text = text_of(member, "/projects/shop/?release=3.0.0")
-    assert "3.0.0 takes more JS than 2.0.0" in text  # of the one release before it
-
-
 def test_too_few_views_are_said_to_be_too_few(member: Client, releases: Project) -> None:
     make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
     make_timed_views(releases, [10_000] * 7, release="4.0.0")
