@@ -30,7 +30,7 @@ def test_a_token_is_shown_once_with_a_command_that_works(
     assert f"http://testserver{address}" in text
     assert "no-store" in response["Cache-Control"]
     assert Client().get(address, headers={"Authorization": f"Bearer {clear}"}).status_code == 200
-    secret = clear.rpartition("_")[2]
+    secret = clear.removeprefix(f"ff_{made.prefix}_")  # an underscore may be in it
     assert secret not in read(owner, "tokens/")
     assert f"ff_{made.prefix}_" in read(owner, "tokens/")
 
