@@ -180,6 +180,24 @@ class TestFlameGraph:
             expect(kept).to_have_value(page.url.partition("func=")[2])
             expect(halves.locator("h3 a")).to_have_attribute("href", re.compile(r"/functions/\d+/\?release=2\.0\.0$"))
 
+    def test_back_leads_from_a_sandwich_to_what_was_shown_before(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0") as page:
+            page.locator(CANVAS).focus()
+            for key in ("ArrowDown", "ArrowDown", "s"):
+                page.keyboard.press(key)
+            heading = page.locator("#show-sandwich .halves h3")
+            expect(heading).to_contain_text("draw")
+            page.locator("#show-sandwich").get_by_role("button", name=re.compile("^hash")).first.click()
+            expect(heading).to_contain_text("hash")
+            page.go_back()
+            expect(heading).to_contain_text("draw")
+            page.go_back()
+            expect(page.locator(CANVAS)).to_be_visible()
+            assert "show=" not in page.url
+            page.go_forward()
+            expect(heading).to_contain_text("draw")
+            assert "release=2.0.0&show=sandwich&func=" in page.url
+
     def test_a_function_that_is_not_there_is_told(self, live_server: LiveServer, member: Client) -> None:
         with open_tree(live_server, member, "release=2.0.0&show=sandwich&func=999") as page:
             expect(page.locator("#flame-facts")).to_contain_text("The function asked for is in no call shown here")

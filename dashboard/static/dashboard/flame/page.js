@@ -28,6 +28,7 @@ let graph = null;
 let table = null;
 let sandwich = null;
 let chosen = null; // the sandwich's function, an index
+let isShown = false; // from then on another panel or function is a step, which the browser's Back undoes
 const categories = new URLSearchParams(location.search).getAll("category").filter(Boolean);
 const judged = new Set(); // the measures that were asked for
 
@@ -59,12 +60,28 @@ async function load(fetching) {
   trees = { down: readTree(answer), up: null };
   facts.textContent = describeTree(trees.down, answer, Number(host.dataset.minViews));
   if (trees.down.count < 2 || !answer.nodes.prefix.length) return showEmpty();
-  const asked = new URLSearchParams(location.search).get("func");
-  chosen = asked === null ? null : trees.down.funcs.findIndex((func) => func.id === asked);
+  chosen = readChosen();
   if (chosen === -1) facts.textContent = `The function asked for is in no call shown here: it was not seen, or pruned. ${facts.textContent}`;
   tools.hidden = false;
   show();
+  isShown = true;
 }
+
+// Returns the function that the address asks for, as an index: -1 where no call is one of its, null where it names none.
+function readChosen() {
+  const asked = new URLSearchParams(location.search).get("func");
+  return asked === null ? null : trees.down.funcs.findIndex((func) => func.id === asked);
+}
+
+addEventListener("popstate", () => {
+  if (!isShown) return;
+  const asked = new URLSearchParams(location.search);
+  chosen = readChosen();
+  find.value = asked.get("q") ?? "";
+  document.dispatchEvent(new CustomEvent("address-kept", { detail: { name: "q", value: find.value } }));
+  tools.querySelector(`[name=show][value=${panels[asked.get("show")] ? asked.get("show") : "graph"}]`).checked = true;
+  show();
+});
 
 async function showProblem(error) {
   facts.textContent = "";
@@ -301,7 +318,10 @@ function keepInAddress(name) {
   else address.searchParams.set("show", name);
   if (name === "sandwich" && chosen !== null && chosen >= 0) address.searchParams.set("func", trees.down.funcs[chosen].id);
   else address.searchParams.delete("func");
-  history.replaceState(null, "", address);
+  const here = new URLSearchParams(location.search);
+  const isStep = isShown && ["show", "func"].some((each) => here.get(each) !== address.searchParams.get(each));
+  if (isStep) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
   for (const form of document.querySelectorAll("form.slice-bar, form.compare")) {
     for (const field of form.querySelectorAll("[type=hidden]:is([name=show], [name=plain], [name=func])")) field.remove();
     for (const kept of ["show", "func"]) {
