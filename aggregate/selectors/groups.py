@@ -59,6 +59,7 @@ def select_groups(
     limit: int = ALL,
     categories: Sequence[str] = (),
     search: str = "",
+    keep: Callable[[FunctionRow], bool] | None = None,
     reading: Reading | None = None,
 ) -> FunctionTable:
     """Returns a slice's sums and its rows: functions by their identity across releases, or groups of them.
@@ -71,13 +72,13 @@ def select_groups(
     `search` keep funcs before they are summed up: a row has those alone.
     """
     code = select_code(slice_.project_id, as_stored=slice_.as_stored or by != "function")
-    if by == "function" and code.labels is None and not code.display.sums_up:
+    if by == "function" and code.labels is None and not code.display.sums_up and keep is None:
         return select_functions(
             slice_, sort=sort, limit=limit, categories=categories, search=search, reading=reading, code=code
         )
     reading = reading or Reading.at_once()
     table = select_parts(slice_, code, reading=reading)
-    parts = table.functions
+    parts = list(filter(keep, table.functions)) if keep else table.functions
     if categories or search:
         parts = keep_rows(code, [describe_row(code, part) for part in parts], categories, search)
     name_of = (lambda part: id_of_part(code, part)) if by == "function" else name_group(by, code)

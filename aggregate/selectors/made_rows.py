@@ -38,10 +38,8 @@ def find_made(slice_: Slice, row_id: str) -> MadeRow | None:
 def select_members(slice_: Slice, row_id: str) -> FunctionTable:
     """Returns the table of a slice's functions, as they are stored, that display rules show as one row.
 
-    Empty where they make none of it. What two tables of the slice take.
+    Of a function that they show there in some releases alone, as by its script's address, only these: so the sums of
+    self and hidden time are the row's. Empty where they make none of it. What two tables of the slice take.
     """
     code = select_code(slice_.project_id)
-    table = select_groups(replace(slice_, as_stored=True))
-    shown = [(row, code.show(row.key, row.mapped)) for row in table.functions]
-    members = [row for row, each in shown if each is not None and each.row_id == row_id]
-    return replace(table, functions=members, function_count=len(members))
+    return select_groups(replace(slice_, as_stored=True), keep=lambda part: id_of_part(code, part) == row_id)

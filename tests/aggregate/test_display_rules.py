@@ -30,7 +30,7 @@ from aggregate.selectors.slices import Slice
 from aggregate.selectors.statistics import compare_slices
 from ingest.models import Project
 from profcore.calltree import CallTree, picture, total_us
-from profcore.display_rules import read_display_rules
+from profcore.display_rules import read_display_rules, shown_id
 from tests.aggregate.posting import everything, fold_all, post
 from tests.aggregate.test_identities import HASHED, label, view
 from tests.builders import make_label, make_project
@@ -229,6 +229,9 @@ def test_fine_slices_and_releases_with_source_maps_are_summed_up_the_same() -> N
         "total": (20, 60, 2),
         "sort": (20, 20, 2),
     }
+    members = select_members(both, shown_id("group", "Old build")).functions  # of one release, as the row is
+    told = [(row.label, row.self_us // 1000, row.total_us // 1000, row.views) for row in members]
+    assert sorted(told) == [("render", 40, 80, 2), ("sort", 20, 20, 2), ("total", 20, 60, 2)]
     assert Counter(func.label for func in select_slice_export(both, project="Shop").funcs) == Counter(
         ["Old build", "render", "total", "sort"]
     )
