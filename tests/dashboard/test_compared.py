@@ -5,7 +5,7 @@ import pytest
 from aggregate.selectors import FunctionRow
 from aggregate.selectors.code import Code, FuncLabel
 from aggregate.selectors.statistics import SliceComparison
-from dashboard.compared import BAR_EDGE, BAR_WIDTH, Drawing, Shown, find_partners, list_wanted, sureness_of
+from dashboard.compared import BAR_EDGE, BAR_WIDTH, Drawing, Shown, find_moved, find_partners, list_wanted, sureness_of
 from dashboard.templatetags.differences import as_q, bounds, signed_ms, size_share
 from profcore.code_rules import CodeRules
 from profcore.identity import Original
@@ -63,14 +63,15 @@ def answer(differences: list[Difference], funcs: list[FunctionRow]) -> SliceComp
     ],
 )
 def test_how_sure_a_difference_is_goes_by_q_and_by_what_is_known_of_it(found: Difference, sureness: str) -> None:
-    assert sureness_of(found, func(0, "f"), may_have_moved=True) == sureness
+    assert sureness_of(found, may_have_moved=found.status == "new") == sureness
 
 
-def test_what_cannot_move_or_is_mapped_is_new_for_certain() -> None:
-    new = difference(status="new")
-    assert sureness_of(new, func(0, "f"), may_have_moved=False) == "clear"
-    assert sureness_of(new, func(0, "f", body="x"), may_have_moved=True) == "clear"
-    assert sureness_of(new, func(0, "appendChild", line=None), may_have_moved=True) == "clear"
+def test_what_cannot_move_or_is_mapped_on_both_sides_is_new_for_certain() -> None:
+    new, gone = difference(0, status="new"), difference(1, status="gone")
+    assert find_moved(answer([new, gone], [func(0, "f"), func(1, "g")])) == {0: "new", 1: "gone"}
+    assert find_moved(answer([new, gone], [func(0, "f", body="x"), func(1, "g", body="y")])) == {}
+    assert find_moved(answer([new, gone], [func(0, "appendChild", line=None), func(1, "g")])) == {}
+    assert find_moved(answer([new], [func(0, "f")])) == {}
 
 
 def test_decreases_alone_come_largest_first_too() -> None:
