@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import takewhile
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
@@ -75,7 +75,8 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         "measure_word": WORDS[measure],
         "by_release": by_release,
         "min_views": MIN_VIEWS,
-        **describe_releases(request, slice_, by_release, verdict),
+        "releases": link_releases(request, slice_, by_release),
+        "newer": list_newer(by_release, verdict),
         "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
         "verdict": verdict,
         "functions_link": f"{reverse('page', args=[slug])}?{make_query(slice_, read_page_narrowing(request.GET))}",
@@ -103,27 +104,21 @@ def judge_last_release(
     return judge(compare_releases(slice_, *picked, measure=measure))
 
 
-def describe_releases(
-    request: HttpRequest, slice_: Slice, by_release: Overview, verdict: Verdict | None
-) -> dict[str, object]:
-    """Returns the slice's releases, each with a link to what it alone is like.
-
-    Where the last one has too few views to be judged, `earlier` is the newest of those before it that can be: a release
-    that one person has met must not hide what the others did.
-    """
+def link_releases(request: HttpRequest, slice_: Slice, by_release: Overview) -> list[tuple[OverviewRow, str]]:
+    """Returns the slice's releases, each with a link to what it alone is like."""
     narrowing = read_page_narrowing(request.GET)
     kept = {name: request.GET[name] for name in ("measure", "lines") if request.GET.get(name)}
-    rows = [
+    return [
         (row, f"{request.path}?{make_query(replace(slice_, releases=(row.release or '',)), narrowing, **kept)}")
         for row in by_release.rows
     ]
-    earlier = None
-    if verdict is not None and verdict.kind == "too-few":
-        seen = [(row, link) for row, link in rows if row.views]
-        steps = pairwise(seen[1:])
-        judged = (at for at, (before, _) in steps if min(at[0].views, before.views) >= verdict.min_views)
-        earlier = next(judged, None)
-    return {"releases": rows, "earlier": earlier}
+
+
+def list_newer(by_release: Overview, verdict: Verdict | None) -> list[OverviewRow]:
+    """Returns the releases with views that are newer than the one judged: too few have met them yet."""
+    if verdict is None or verdict.head not in [row.release for row in by_release.rows]:
+        return []
+    return [row for row in takewhile(lambda row: row.release != verdict.head, by_release.rows) if row.views]
 
 
 def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:

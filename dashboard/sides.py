@@ -13,6 +13,7 @@ from aggregate.selectors.slices import SLICE_FIELDS
 from dashboard.params import read_side
 from dashboard.shell import Shell
 from profcore.dimensions import DEVICE_CLASSES
+from profcore.stats.comparison import MIN_COMPARED_VIEWS
 
 # What a side may name beside its time, and where a slice keeps it.
 ATTRIBUTES: Final[Mapping[str, str]] = {
@@ -118,10 +119,11 @@ def find_default_sides(slice_: Slice, releases: Sequence[ReleaseRow]) -> Sides |
     """Returns the last release of a slice against the one before it; None where there is only one.
 
     `releases` are the project's, the newest first. A slice of one release has it as head; of the first release ever, as
-    base.
+    base. Unasked, releases that too few have met are passed over if two others are left.
     """
     names = [row.release for row in releases if row.views]
-    chosen = [name for name in names if name in slice_.releases] or names
+    met = [row.release for row in releases if row.views >= MIN_COMPARED_VIEWS]
+    chosen = [name for name in names if name in slice_.releases] or (met if len(met) >= 2 else names)
     if len(chosen) == 1 and len(names) > 1:
         at = names.index(chosen[0])
         chosen = names[at : at + 2] if at + 1 < len(names) else names[at - 1 : at + 1]

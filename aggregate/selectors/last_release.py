@@ -12,7 +12,14 @@ from aggregate.selectors.pages import ReleaseRow
 from aggregate.selectors.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.trends import POINT_VIEWS
 from aggregate.selectors.viewtimes import Stratum, ViewTimes, select_view_times
-from profcore.stats.comparison import Comparison, Difference, KnownClasses, compare, control_discoveries
+from profcore.stats.comparison import (
+    MIN_COMPARED_VIEWS,
+    Comparison,
+    Difference,
+    KnownClasses,
+    compare,
+    control_discoveries,
+)
 from profcore.stats.standardised import ClassSums
 from profcore.stats.views import Measure, ViewSample, sample_of_times
 
@@ -42,10 +49,15 @@ def pick_last_releases(
 ) -> tuple[str, str] | None:
     """Returns (base, head): the newest release of a slice and the one before it, None where there are no two.
 
-    `in_slice` are the slice's own, and `known` those of the project, both the newest first. Of a slice of one
-    release the base is the one that came before it.
+    `in_slice` are the slice's own, and `known` those of the project, both the newest first. Where the slice names no
+    release, those that too few have met are passed over if two others are left: what one person has met must not hide
+    what all others did. Of a slice of one release the base is the one that came before it.
     """
-    shown = [row.release for row in in_slice if row.release is not None and row.views]
+    rows = [row for row in in_slice if row.release is not None and row.views]
+    shown = [row.release or "" for row in rows]
+    met = [row.release or "" for row in rows if row.views >= MIN_COMPARED_VIEWS]
+    if len(met) >= 2 and not slice_.releases:
+        return met[1], met[0]
     if len(shown) >= 2:
         return shown[1], shown[0]
     if len(shown) == 1 and len(slice_.releases) == 1:

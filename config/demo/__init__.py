@@ -19,9 +19,9 @@ from ingest.services import create_project
 SLUG: Final = "demo"
 KEY: Final = "demo"
 SAMPLES: Final = Path(__file__).parent / "shopboard.ndjson.gz"
-# Each release's views, spread evenly: (begins, ends) in hours before now; the older ends where the newer begins. Six
-# days show a trend, and the door takes a view's start from a week before.
-HOURS_BEFORE_NOW: Final = {"1.0.0": (144.0, 66.0), "1.1.0": (66.0, 0.1)}
+# Each release's views, spread evenly: (begins, ends) in hours before now; the older ends where the newer begins. Over
+# four days there is a trend, and a day has views enough for an interval.
+HOURS_BEFORE_NOW: Final = {"1.0.0": (96.0, 48.0), "1.1.0": (48.0, 0.1)}
 POST_ENVELOPES: Final = 10
 POST_BYTES: Final = 2 * 2**20
 STALL_LIMIT_S: Final = 60.0

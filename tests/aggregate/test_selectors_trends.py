@@ -211,6 +211,11 @@ def test_the_last_two_releases_are_those_of_the_slice(project: Project) -> None:
     assert pick(replace(slice_, releases=("new",))) == ("old", "new")
     assert pick(replace(slice_, releases=("old",))) is None
     assert pick(replace(slice_, pages=("/none",))) is None
+    make_group(project, "newest", "/cart", first_seen_at=MONDAY + 4 * DAY)
+    make_timed_views(project, [10_000] * 3, release="newest")
+    known = select_releases(project.pk)
+    assert pick(slice_) == ("old", "new")  # too few have met the newest
+    assert pick(replace(slice_, releases=("newest",))) == ("new", "newest")
 
 
 def test_a_page_that_changed_is_told_from_those_that_did_not(

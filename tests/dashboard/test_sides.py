@@ -36,6 +36,13 @@ def test_a_release_without_views_is_not_compared_unasked() -> None:
     assert default(Slice(1), releases("3", "2", "1", empty="3")) == (("1",), ("2",))
 
 
+def test_a_release_that_too_few_have_met_is_passed_over_unasked_if_two_others_are_left() -> None:
+    rows = [ReleaseRow(name, NOON, views, 0) for name, views in (("4", 1), ("3", 40), ("2", 3), ("1", 40))]
+    assert default(Slice(1), rows) == (("1",), ("3",))
+    assert default(Slice(1), rows[:3]) == (("3",), ("4",))
+    assert default(Slice(1, releases=("4",)), rows) == (("3",), ("4",))
+
+
 def test_a_slice_of_one_release_has_it_as_head_and_the_first_one_as_base() -> None:
     rows = releases("3", "2", "1")
     assert default(Slice(1, releases=("2",)), rows) == (("1",), ("2",))

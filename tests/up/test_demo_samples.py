@@ -20,9 +20,9 @@ def test_every_page_is_there_in_both_releases() -> None:
     }
 
 
-def test_all_dates_lie_within_the_last_six_days_and_the_newest_are_of_now() -> None:
+def test_all_dates_lie_within_the_last_four_days_and_the_newest_are_of_now() -> None:
     starts = [datetime.fromtimestamp(one["viewStart"] / 1000, UTC) for one in read_moved()]
-    assert NOW - timedelta(days=6) <= min(starts)
+    assert NOW - timedelta(days=4) <= min(starts)
     assert NOW - timedelta(minutes=10) <= max(starts) <= NOW
     assert all(one["viewStart"] == one["timeOrigin"] for one in read_moved())
 
