@@ -37,11 +37,13 @@ def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
     pages = describe_page_changes(project, slice_, base, head, measure)
     functions = describe_function_changes(compare_slices(*sides, measure=measure))
     top_page = pages["top_page"]
+    functions_of = slice_
     if isinstance(top_page, str) and not functions["sure_count"]:
         # What one page alone has lost drowns in the views of all others: there it may be found.
         within = [replace(side, pages=(top_page,)) for side in sides]
         functions = describe_function_changes(compare_slices(within[0], within[1], measure=measure))
         functions["functions_of"] = top_page
+        functions_of = replace(slice_, pages=(top_page,))
     context = {
         "project": project,
         "slice": slice_,
@@ -51,7 +53,7 @@ def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
         "head": head,
         **pages,
         **functions,
-        **describe_comparison(project, slice_, base, head, measure),
+        "functions_link": describe_comparison(project, functions_of, base, head, measure)["compare_link"],
     }
     return render(request, "dashboard/_changes.html", context)
 

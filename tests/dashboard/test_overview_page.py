@@ -225,7 +225,9 @@ def test_what_one_page_alone_has_lost_is_looked_for_there(member: Client, folded
     assert "1 of 2 pages changed beyond chance" in text
     assert "Over all pages together no function changed beyond what chance does. On /cart alone:" in text
     assert re.search(r"slow app\.js:1:11 20\.0 ms 50\.0 ms \+30\.0 ms", text)
-    assert "measure=self&page=/cart" in page_of(member, "/projects/lab/changes/?base_release=8.0.0&head_release=9.0.0")
+    page = page_of(member, "/projects/lab/changes/?base_release=8.0.0&head_release=9.0.0&page=/cart&page=/home")
+    (link,) = re.findall(r'<a href="([^"]+)">All functions</a>', page)
+    assert link.endswith("?base_release=8.0.0&head_release=9.0.0&measure=self&page=/cart")
 
 
 def test_changes_that_may_be_noise_look_like_noise(member: Client, folded: Project) -> None:

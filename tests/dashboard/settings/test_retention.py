@@ -19,8 +19,8 @@ def test_own_values_and_defaults_are_told(owner: Client, shop: Project, settings
     settings.KEEP_VIEWS_DAYS = 77
     Project.objects.update(keep_raw_days=500)
     text = read(owner, "retention/")
-    assert "Holds: 500 days ; the server’s default is 30" in text
-    assert "Holds: 77 days , the server’s default" in text
+    assert "In force: 500 days ; the server’s default is 30" in text
+    assert "In force: 77 days , the server’s default" in text
     assert "There is no quota" in text
 
 

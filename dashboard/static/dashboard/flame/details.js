@@ -71,6 +71,6 @@ export function describeTree(tree, answer, minViews) {
   ];
   if (tree.prunedNodes) parts.push(`${counted(tree.prunedNodes, "lighter one")} left out, their time stays with their callers`);
   if (base && Math.min(head.views, base.views) < minViews) parts.push(`under ${minViews} page views on a side, any change may be chance`);
-  if (!base && head.views < minViews) parts.push(`under ${minViews} page views, too few to speak for others`);
+  if (!base && head.views < minViews) parts.push(`under ${minViews} page views: too few to tell for others`);
   return parts.join(" · ");
 }
