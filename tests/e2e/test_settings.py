@@ -57,7 +57,7 @@ def session(client: Client, transactional_db: None) -> str:
     project = make_project("shop", name="The shop")
     for page in ("/product/red", "/product/blue"):
         make_cell(project, page=page, views=20)
-    ann = User.objects.create_superuser("ann")
+    ann = User.objects.create_superuser("ann", password="correct horse")  # an account that was opened
     Membership.objects.create(project=project, user=ann, role="admin")
     client.force_login(ann)
     return client.cookies["sessionid"].value
