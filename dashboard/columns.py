@@ -1,5 +1,7 @@
 """`flamegraph`: the call tree as columns, as a browser draws it: a quarter of what it is as rows, packed a twelfth."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from aggregate.selectors import Slice, TreeColumns, TreeSide
@@ -15,11 +17,12 @@ def _integers(*, allow_null: bool = False) -> serializers.ListField:
     return serializers.ListField(child=serializers.IntegerField(allow_null=allow_null))
 
 
-FuncColumnsShape = define_shape(
-    "FuncColumnsShape",
-    "What the functions are, by column.",
-    {
-        "id": _texts(),
+def make_func_columns(
+    *, may_lack_ids: bool = False
+) -> dict[str, serializers.Field[Any, Any, Any, Any]]:  # Any: as DRF types a field
+    """Returns the columns that say what functions are."""
+    return {
+        "id": _texts(allow_null=may_lack_ids),
         "name": _texts(allow_blank=True),
         "label": _texts(),
         "uri": _texts(allow_null=True),
@@ -32,8 +35,10 @@ FuncColumnsShape = define_shape(
         "package": _texts(allow_null=True),
         "is_group": serializers.ListField(child=serializers.BooleanField()),
         "colour": _texts(allow_null=True),
-    },
-)
+    }
+
+
+FuncColumnsShape = define_shape("FuncColumnsShape", "What the functions are, by column.", make_func_columns())
 
 
 class NodeColumnsShape(Shape):

@@ -16,6 +16,7 @@ from aggregate.selectors.view_facts import choose_group, order_groups
 from aggregate.selectors.view_timelines import NamedTimeline, select_named_timeline
 from dashboard.answers import answer_json
 from dashboard.api import ERRORS, ProjectView
+from dashboard.columns import make_func_columns
 from dashboard.params import read_choice, read_one
 from dashboard.serializers import TimeShape, encode_time
 from dashboard.shapes import Json, Shape, define_shape
@@ -28,12 +29,8 @@ from profcore.weights import MARKERS
 KINDS = ("js", "hidden", "idle", "profiler")  # by weights.KIND_…
 
 
-def _texts(*, allow_null: bool = False, allow_blank: bool = False) -> serializers.ListField:
-    return serializers.ListField(child=serializers.CharField(allow_null=allow_null, allow_blank=allow_blank))
-
-
-def _integers(help_text: str = "", *, allow_null: bool = False) -> serializers.ListField:
-    return serializers.ListField(child=serializers.IntegerField(allow_null=allow_null), help_text=help_text)
+def _integers(help_text: str) -> serializers.ListField:
+    return serializers.ListField(child=serializers.IntegerField(), help_text=help_text)
 
 
 def _floats(help_text: str = "") -> serializers.ListField:
@@ -43,21 +40,7 @@ def _floats(help_text: str = "") -> serializers.ListField:
 TimelineFuncsShape = define_shape(
     "TimelineFuncsShape",
     "What the functions are, by column. `id` is null for those without any time.",
-    {
-        "id": _texts(allow_null=True),
-        "name": _texts(allow_blank=True),
-        "label": _texts(),
-        "uri": _texts(allow_null=True),
-        "line": _integers(allow_null=True),
-        "column": _integers(allow_null=True),
-        "original_source": _texts(allow_null=True),
-        "original_line": _integers(allow_null=True),
-        "original_column": _integers(allow_null=True),
-        "category": _texts(allow_null=True),
-        "package": _texts(allow_null=True),
-        "is_group": serializers.ListField(child=serializers.BooleanField()),
-        "colour": _texts(allow_null=True),
-    },
+    make_func_columns(may_lack_ids=True),
 )
 
 
@@ -120,8 +103,8 @@ class TimelineShape(Shape):
     interval_ms = serializers.FloatField(help_text="That of most samples.")
     time_ms = TimeShape()
     overlap_ms = serializers.FloatField(help_text="How much of the clock more than one trace covers.")
-    kinds = _texts()
-    markers = _texts()
+    kinds = serializers.ListField(child=serializers.CharField())
+    markers = serializers.ListField(child=serializers.CharField())
     functions = TimelineFuncsShape()
     stacks = StackColumnsShape()
     samples = SampleColumnsShape()

@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
-from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from ingest.models import Refusal
@@ -19,16 +18,10 @@ from tests.e2e.browser import open_chromium, open_page, save_screenshot
 from tests.envelopes import make_envelope
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(30), pytest.mark.django_db(transaction=True)]
+pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
 PHONE = {"width": 390, "height": 800}
 DESK = {"width": 1200, "height": 900}
 LOOKS = [("light", DESK), ("dark", PHONE)]  # others: test_every_page
-
-
-@pytest.fixture(autouse=True)
-def _plain_static_files(settings: Settings) -> None:
-    settings.STORAGES = settings.STORAGES | {
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    }
 
 
 @pytest.fixture

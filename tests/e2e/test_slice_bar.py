@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
-from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from tests.builders import make_call_tree, make_cell, make_func, make_hotspot, make_project, make_receipt
@@ -16,15 +15,9 @@ from tests.e2e.axe import find_violations
 from tests.e2e.browser import open_chromium, open_page, save_screenshot
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(25), pytest.mark.django_db(transaction=True)]
+pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
 LIBRARY = "https://shop.example/node_modules/d3/d3.js"
 PHONE = {"width": 390, "height": 800}
-
-
-@pytest.fixture(autouse=True)
-def _plain_static_files(settings: Settings) -> None:
-    settings.STORAGES = settings.STORAGES | {
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    }
 
 
 @pytest.fixture
