@@ -38,7 +38,7 @@ class Reason(StrEnum):
 
 
 class TraceError(Exception):
-    """One trace cannot be taken: a reason of the closed list, a path such as `$.trace.samples[3]`, a sentence."""
+    """A trace cannot be accepted: has a reason of the closed list, a path (`$.trace.samples[3]`) and a sentence."""
 
     def __init__(self, reason: Reason, path: str, detail: str) -> None:
         super().__init__(f"{reason} at {path}: {detail}")

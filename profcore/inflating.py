@@ -1,29 +1,29 @@
-"""Expanding compressed bytes within bounds: what zlib would do, but for the bombs."""
+"""Expands compressed bytes within bounds, so that a small body cannot become a huge one."""
 
 import zlib
 from typing import Final
 
-CHUNK_BYTES: Final = 64 * 1024  # fed at once: what zlib leaves of it is copied for every member
+CHUNK_BYTES: Final = 64 * 1024  # bytes fed at once: zlib copies the rest of them for every member
 
 
 class InflateError(ValueError):
-    """The bytes are no whole stream, or more members than are taken."""
+    """The bytes are not one complete stream within the bounds."""
 
 
 class CutShort(InflateError):
-    """They end within a member."""
+    """The bytes end in the middle of a member."""
 
 
 class Damaged(InflateError):
-    """They are no such stream; the text is zlib's own."""
+    """The bytes are not such a stream; the text is zlib's own."""
 
 
 class TooManyMembers(InflateError):
-    """They go on after as many members as are taken."""
+    """There are more members than allowed."""
 
 
 class TooLong(InflateError):
-    """Expanded, they are more than may be."""
+    """The expanded bytes exceed the limit."""
 
 
 def inflate(body: bytes, *, window: int, max_bytes: int, max_members: int) -> bytes:

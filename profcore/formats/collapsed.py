@@ -1,7 +1,7 @@
-r"""Collapsed stacks: a line a call path, `main;render 1200`, in µs. What flamegraph.pl, inferno and many others read.
+r"""Collapsed stacks: a line per call path, `main;render 1200`, in µs. flamegraph.pl, inferno and many others read them.
 
-A frame is `label place`, so that funcs of one name stay apart. Readers split at `;` and at the last space, and take a
-line for a path: what stands for these in a name is escaped, in a way that can be undone (`unescape`). A space becomes a
+A frame is `label place`, so that funcs with the same name stay separate. Readers take a line for a path, and split it
+at `;` and at the last space. So these characters are escaped in names, and `unescape` restores them. A space becomes a
 no-break space, which looks the same; `;`, line breaks and control characters become `\x3b`, `\n`, …
 """
 
@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from profcore.formats.chart import Chart, ChartFunc, Paths
-from profcore.formats.chart_parts import chart_of_difference, chart_of_segments
-from profcore.formats.chart_slices import chart_of_slice
-from profcore.formats.chart_views import chart_of_views
+from profcore.formats.chart.model import Chart, ChartFunc, Paths
+from profcore.formats.chart.parts import chart_of_difference, chart_of_segments
+from profcore.formats.chart.slices import chart_of_slice
+from profcore.formats.chart.views import chart_of_views
 from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport, TimelineExport
 from profcore.formats.streaming import gather
 
 NO_BREAK_SPACE: Final = "\u00a0"
-# Whatever some reader takes for the end of a line or of a word: control characters, every Unicode space, and `;`.
+# Everything that some reader takes for the end of a line or a word: control characters, all Unicode spaces, and `;`.
 ESCAPED: Final = re.compile("[\0-\x20;\\\\\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 UNESCAPED: Final = re.compile(r"\\(?:([n\\])|x([0-9a-f]{2})|u([0-9a-f]{4}))|" + NO_BREAK_SPACE)
 
@@ -28,17 +28,17 @@ def write_slice(export: SliceExport) -> Iterator[bytes]:
 
 
 def write_timeline(export: TimelineExport) -> Iterator[bytes]:
-    """Yields the collapsed stacks of some views, each below a frame of its own if there are several."""
+    """Yields the collapsed stacks of some views, each below its own root frame if there are several."""
     yield from write_chart(chart_of_views(export))
 
 
 def write_segments(export: SegmentedExport) -> Iterator[bytes]:
-    """Yields the collapsed stacks of a slice's segments, each below a root frame of its own."""
+    """Yields the collapsed stacks of a slice's segments, each below its own root frame."""
     yield from write_chart(chart_of_segments(export, with_whole=False))
 
 
 def write_difference(export: DifferenceExport) -> Iterator[bytes]:
-    """Yields a difference as `path base head`, in ns a page view, which `flamegraph.pl` draws by the change."""
+    """Yields a difference as `path base head`, in ns per page view; `flamegraph.pl` colours it by the change."""
     chart = chart_of_difference(export)
     base, head = (chart.sum_runs([track])[0] for track in chart.tracks)
     stacks = _Stacks(chart)
@@ -51,8 +51,8 @@ def write_difference(export: DifferenceExport) -> Iterator[bytes]:
 
 
 def write_chart(chart: Chart) -> Iterator[bytes]:
-    """Yields a chart, its paths in the chart's order. Of several tracks each is a root frame of its own."""
-    yield b""  # an empty slice is an empty file, and no end of the pieces
+    """Yields a chart with its paths in the chart's order. With several tracks, each has its own root frame."""
+    yield b""  # so that an empty slice is an empty file: there is always a piece
     yield from gather(_lines(chart))
 
 
@@ -78,7 +78,7 @@ class _Stacks:
 
 
 def name_frame(func: ChartFunc) -> str:
-    """Returns a func as a frame: its label, and after a no-break space the place it is defined at."""
+    """Returns a func as a frame: its label, a no-break space, and the place of its definition."""
     place = func.place
     if place is None:
         return escape(func.label)
@@ -87,12 +87,12 @@ def name_frame(func: ChartFunc) -> str:
 
 
 def escape(text: str) -> str:
-    """Returns a text without what readers split at; `unescape` undoes it."""
+    """Returns a text without characters at which readers split; `unescape` restores them."""
     return ESCAPED.sub(_escaped, text)
 
 
 def unescape(text: str) -> str:
-    """Returns what `escape` was given. Never raises: what it did not write is left as it is."""
+    """Returns the text that `escape` was given. Never raises: other text is left as it is."""
     return UNESCAPED.sub(_unescaped, text)
 
 

@@ -1,22 +1,23 @@
-"""Funcs of two slices made one where they are the same function: a new release gives a script another name.
+"""Matching of funcs that are the same function in two slices, since a new release gives a script another name.
 
-Without that, every function of a hashed bundle is one that went and one that came, and a difference says nothing.
+Without it, every function of a hashed bundle is one removed and one new function, and a difference is useless.
 """
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
+from profcore.code.identity import identity_of
 from profcore.formats.slice import ExportFunc, SliceExport
-from profcore.funcs import FuncKey
-from profcore.identity import identity_of
+from profcore.trace.funcs import FuncKey
 
 
 def align_funcs(base: SliceExport, head: SliceExport) -> tuple[SliceExport, SliceExport]:
-    """Returns both slices with one `ExportFunc` for what is one function: the head's, as far as it has it.
+    """Returns both slices with one `ExportFunc` per function: the head's, if the head has it.
 
-    Where its identity is told, that decides. Else a mapped function is the same if its original source and its label
-    are, unless a side has several such in one script; others are by script, name and position (profcore/identity.py).
+    The identity decides if it is known. Else a mapped function is the same if its original source and its label are
+    equal, unless a side has several of these in one script. Others are the same if script, name and position are
+    (profcore/code/identity.py).
     """
     doubtful = _doubtful(base.funcs) | _doubtful(head.funcs)
     known: dict[Hashable, ExportFunc] = {}
@@ -29,7 +30,7 @@ def align_funcs(base: SliceExport, head: SliceExport) -> tuple[SliceExport, Slic
 
 
 def share_funcs(exports: Sequence[SliceExport]) -> list[SliceExport]:
-    """Returns slices with one `ExportFunc` for what their identities say is one function: the first that has it."""
+    """Returns slices with one `ExportFunc` per identity: that of the first slice that has it."""
     known: dict[str, ExportFunc] = {}
     return [
         replace(each, funcs=[known.setdefault(func.identity, func) if func.identity else func for func in each.funcs])
@@ -38,12 +39,12 @@ def share_funcs(exports: Sequence[SliceExport]) -> list[SliceExport]:
 
 
 def _name(func: ExportFunc) -> Hashable | None:
-    """Returns what a mapped func is known by; None for one that is not mapped."""
+    """Returns the key of a mapped func; None if it is not mapped."""
     return None if func.original is None else (func.original.source, func.label)
 
 
 def _doubtful(funcs: Sequence[ExportFunc]) -> set[Hashable]:
-    """Returns the names that several funcs of one script have: methods of two classes, say."""
+    """Returns the keys that several funcs of one script share, for example methods of two classes."""
     counts = Counter((_name(func), func.uri) for func in set(funcs))
     return {name for (name, _), count in counts.items() if count > 1}
 

@@ -1,16 +1,16 @@
-"""One trace, sample by sample: the kind, weight and attribution that `weigh` sums up, kept apart for each sample.
+"""One trace, sample by sample: the kind, weight and attribution of each sample. `weigh` keeps only their sums.
 
-The rules are those of profcore/weights.py and profcore/hidden.py; a property test holds the two together, sum by sum.
-`weigh` is the fold's inner loop and keeps no columns, for its speed.
+The rules are those of profcore/trace/weights.py and profcore/trace/hidden.py; a property test compares
+the sums of both. `weigh` is the fold's inner loop and keeps no columns, to be fast.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from profcore.funcs import FuncTable, clean_url
-from profcore.hidden import NO_STACK, HiddenRun, stack_of_run
-from profcore.weights import (
+from profcore.trace.funcs import FuncTable, clean_url
+from profcore.trace.hidden import NO_STACK, HiddenRun, RunFinder
+from profcore.trace.weights import (
     ENGINE_MARKERS,
     GAP_CAP_TICKS,
     KIND_HIDDEN,
@@ -25,17 +25,17 @@ from profcore.weights import (
     to_us,
     weigh,
 )
-from profcore.wire import Envelope, Sample
+from profcore.trace.wire import Envelope, Sample
 
 NO_MARKER: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """The samples of one trace in order of time, by column, as `TimelineSamples` describes them.
 
     Stacks are the trace's own (`prefix`, `func` over the given `FuncTable`). `gaps` are `[start, end)` beyond the cap.
-    `start_us` and `last_us` are the first and the last sample's times, 0 where there is none.
+    `start_us` and `last_us` are the times of the first and the last sample, 0 without samples.
     """
 
     time_us: Sequence[int]
@@ -61,7 +61,7 @@ class Observed:
 
 
 def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 0) -> Observed:
-    """Looks at every sample of a trace; times are moved by `shift_us`. Funcs are interned into `funcs`."""
+    """Returns the columns of all samples of a trace, times moved by `shift_us`. Funcs are interned into `funcs`."""
     trace = envelope.trace
     page_url = clean_url(envelope.url) if envelope.url else None
     index_of = funcs.intern_frames(trace, page_url=page_url, page=page)
@@ -79,24 +79,27 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
     )
     stacks = [NO_STACK if sample.stackId is None else sample.stackId for sample in ordered]
     hidden_stack = [NO_STACK] * len(times)
+    find = RunFinder(prefix, func, profiler_stacks, run_count=len(runs))
     for first, end, task in runs:
         before = stacks[first - 1] if first > 0 and times[first - 1] >= busy[task][0] else NO_STACK
         after = stacks[end] if end < len(times) and times[end] < busy[task][1] else NO_STACK
         run = HiddenRun(sum(weights[first:end]), before, after)
-        hidden_stack[first:end] = [stack_of_run(run, prefix, func, profiler_stacks)] * (end - first)
+        hidden_stack[first:end] = [find.stack_of(run)] * (end - first)
     return Observed(
-        [time + shift_us for time in times],
-        stacks,
-        weights,
-        kinds,
-        [NO_MARKER if s.marker is None else MARKER_INDEX.get(s.marker, OTHER_MARKER) for s in ordered],
-        hidden_stack,
-        prefix,
-        func,
-        [(time + cap + shift_us, time + gap + shift_us) for time, gap in zip(times, gaps, strict=True) if gap > cap],
-        interval_us,
-        measured_us,
-        weighed.parts,
+        time_us=[time + shift_us for time in times],
+        stack=stacks,
+        weight_us=weights,
+        kind=kinds,
+        marker=[NO_MARKER if s.marker is None else MARKER_INDEX.get(s.marker, OTHER_MARKER) for s in ordered],
+        hidden_stack=hidden_stack,
+        prefix=prefix,
+        func=func,
+        gaps=[
+            (time + cap + shift_us, time + gap + shift_us) for time, gap in zip(times, gaps, strict=True) if gap > cap
+        ],
+        interval_us=interval_us,
+        measured_interval_us=measured_us,
+        time=weighed.parts,
     )
 
 
@@ -106,7 +109,7 @@ def _kinds(
     profiler_stacks: Sequence[bool],
     busy: Sequence[tuple[int, int]],
 ) -> tuple[list[int], list[tuple[int, int, int]]]:
-    """Returns each sample's kind, and the runs of hidden ones in long tasks: (first, end, long task)."""
+    """Returns each sample's kind, and the runs of hidden samples in long tasks: (first, end, long task)."""
     kinds: list[int] = []
     runs: list[tuple[int, int, int]] = []
     task = 0

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from profcore.calltree import CallTree, total_us
-from profcore.summing import sum_over_callers
+from profcore.sums.calltree import CallTree, total_us
+from profcore.sums.tree_sums import sum_over_callers
 
 IntColumn = npt.NDArray[np.int64]
 
@@ -22,9 +22,9 @@ class OrderedTree:
 
 
 def order_heaviest_first(tree: CallTree, rank: Sequence[int]) -> OrderedTree:
-    """Orders a tree depth first, the callee with the largest total first, equals by the `rank` of their funcs.
+    """Returns a tree depth first, the callee with the largest total first, equal ones by the `rank` of their funcs.
 
-    Nodes without time are left out. Where ranks differ and no path occurs twice, the result does not depend on the
+    Nodes without time are left out. If ranks differ and no path occurs twice, the result does not depend on the
     order of the tree's nodes.
     """
     totals = total_us(tree)
@@ -32,10 +32,10 @@ def order_heaviest_first(tree: CallTree, rank: Sequence[int]) -> OrderedTree:
 
 
 def order_signed(tree: CallTree, rank: Sequence[int]) -> OrderedTree:
-    """Orders a tree whose self may be negative: the largest increase first, the largest decrease last.
+    """Returns a tree whose self may be negative in order: the largest increase first, the largest decrease last.
 
-    Nodes without a change in them or in anything they called are left out, as far as that goes: a node whose callees'
-    changes cancel out stays.
+    Nodes are left out if neither they nor anything they called has changed. A node whose callees' changes cancel out
+    stays.
     """
     changes = total_us(CallTree(tree.prefix, tree.func, [abs(self_us) for self_us in tree.self_us]))
     return _ordered(tree, order_nodes(tree, [total_us(tree)], [change > 0 for change in changes], rank))
@@ -52,19 +52,19 @@ def _ordered(tree: CallTree, nodes: Sequence[int]) -> OrderedTree:
 def order_nodes(
     tree: CallTree, weights: Sequence[Sequence[int]], is_shown: Sequence[bool], rank: Sequence[int]
 ) -> list[int]:
-    """Returns the nodes that are shown, depth first: of callees the one with the greatest weight first.
+    """Returns the shown nodes, depth first, the callee with the largest weight first.
 
-    The first weights decide, then the next, then the `rank` of the func, then the place in the tree. A node that is
-    shown has its callers shown.
+    The first weights decide, then the next, then the `rank` of the func, then the place in the tree. The callers of a
+    shown node must be shown too.
     """
     if not any(is_shown):
         return []
     prefix, shown = np.array(tree.prefix, dtype=np.int64), np.flatnonzero(is_shown)
     by_func = np.array(rank, dtype=np.int64)[np.array(tree.func, dtype=np.int64)[shown]]
     keys = [prefix[shown], *(-_column(each)[shown] for each in weights), by_func]
-    siblings = shown[np.lexsort(keys[::-1])]  # its last key decides
+    siblings = shown[np.lexsort(keys[::-1])]  # its last key decides first
     sizes = np.array(total_us(CallTree(tree.prefix, tree.func, list(map(int, is_shown)))), dtype=np.int64)
-    # Between a node and its caller are the siblings before it, with all that they called.
+    # Between a node and its caller are the siblings before it, with everything that they called.
     before = np.cumsum(sizes[siblings]) - sizes[siblings]
     firsts = np.flatnonzero(np.diff(prefix[siblings], prepend=-2))
     before -= np.repeat(before[firsts], np.diff(firsts, append=siblings.size))
@@ -77,7 +77,7 @@ def order_nodes(
 
 
 def _column(weights: Sequence[int]) -> IntColumn:
-    """Returns weights as a column, and where they have more than 63 bits, their ranks, which order them as well."""
+    """Returns weights as a column; if they have more than 63 bits, their ranks, which give the same order."""
     if max(weights) < 2**63 and min(weights) >= -(2**63) + 1:
         return np.array(weights, dtype=np.int64)
     rank_of = {weight: rank for rank, weight in enumerate(sorted(set(weights)))}

@@ -1,7 +1,7 @@
-"""The size guard of exports: call paths too light to matter leave, their time stays where it was called.
+"""The size guard of exports: call paths that are too light are removed, and their time moves to their callers.
 
-A viewer takes so many call nodes and no more (the Firefox Profiler's stack chart took 9 s and 2.1 GB for 500,000
-stacks), and a year of a busy project has millions, nearly all of them a sample wide.
+Viewers can only show a limited number of call nodes: the Firefox Profiler's stack chart took 9 s and 2.1 GB for 500,000
+stacks. A year of a busy project has millions, and nearly all of them have a single sample.
 """
 
 from collections.abc import Sequence
@@ -12,19 +12,19 @@ from typing import Final
 
 import numpy as np
 
-from profcore.calltree import CallTree, CallTreeBuilder, total_us
 from profcore.formats.slice import ExportFunc, Pruned, SliceExport
+from profcore.sums.calltree import CallTree, CallTreeBuilder, total_us
 
-# Stands where pruned call nodes were: their self time is its own. No func of a page has this category.
-PRUNED: Final = ExportFunc("(pruned)", "(pruned)", category="pruned")
+# The func that replaces pruned call nodes and has their self time. No func of a page has this category.
+PRUNED: Final = ExportFunc(label="(pruned)", name="(pruned)", category="pruned")
 
 
 def prune_export(export: SliceExport, max_call_nodes: int) -> SliceExport:
-    """Returns the export with at most `max_call_nodes` call nodes of funcs; itself where it has no more.
+    """Returns the export with at most `max_call_nodes` call nodes of funcs; unchanged if it has no more.
 
-    The lightest go, by the total of the node: all below one bound, so that what is left is a tree, and equal exports
-    are pruned alike. What called them gets one callee `PRUNED` with the self time of all that is gone below it. So
-    the totals of every node that is left are what they were, and so is the sum. `pruned` says how much went.
+    It removes the lightest nodes, by total: all below one bound. So the rest is a tree, and equal exports are pruned
+    in the same way. Their callers get one callee `PRUNED` with the self time of everything removed below them. So
+    the totals of all other nodes do not change, nor does the sum. `pruned` tells how much was removed.
     """
     tree = export.tree
     if len(tree) <= max_call_nodes:
@@ -35,10 +35,10 @@ def prune_export(export: SliceExport, max_call_nodes: int) -> SliceExport:
 
 
 def prune_both(base: SliceExport, head: SliceExport, max_call_nodes: int) -> tuple[SliceExport, SliceExport]:
-    """Prunes the two sides of a difference by the sum of both: a path stays on both sides or on none.
+    """Returns both sides of a difference, pruned by the sum of both: a path stays on both sides or on none.
 
-    Pruned apart, a path that is light on one side would be a change. Together they have at most `max_call_nodes`
-    different paths left.
+    If they were pruned separately, a path that is light on one side would look like a change. Together they keep at
+    most `max_call_nodes` different paths.
     """
     if len(base.tree) + len(head.tree) <= max_call_nodes:
         return base, head
@@ -69,20 +69,20 @@ def _places(tree: CallTree, func_of: Sequence[int], both: CallTreeBuilder) -> li
 
 
 def _bound(totals: Sequence[int], max_call_nodes: int) -> int:
-    # A node as heavy as the heaviest that has no room goes too: between equals there would be no reason.
+    # Nodes as heavy as the heaviest one without room are removed too: a choice between equals would be arbitrary.
     heaviest_without_room = len(totals) - 1 - max_call_nodes
     return int(np.partition(np.array(totals, dtype=np.int64), heaviest_without_room)[heaviest_without_room]) + 1
 
 
 def _cut(export: SliceExport, is_kept: Sequence[bool], totals: Sequence[int], below_us: int) -> SliceExport:
-    """Returns the export with the nodes that are kept. Callers of these are, and callees of those that go go too."""
+    """Returns the export with the kept nodes. Callers of kept nodes are kept; callees of removed ones are removed."""
     tree, pruned_func = export.tree, len(export.funcs)
     place = [kept - 1 for kept in accumulate(is_kept)]
     left = CallTree(
         [place[prefix] if prefix >= 0 else -1 for prefix in compress(tree.prefix, is_kept)],
         *(list(compress(each, is_kept)) for each in (tree.func, tree.self_us, tree.self_samples, tree.hidden_us)),
     )
-    lost: dict[int, int] = {}  # by what called it, self µs of all that is gone below
+    lost: dict[int, int] = {}  # by caller, the self µs of everything removed below it
     for prefix, us in compress(zip(tree.prefix, totals, strict=True), map(not_, is_kept)):
         if prefix < 0 or is_kept[prefix]:
             above = place[prefix] if prefix >= 0 else -1

@@ -1,7 +1,7 @@
 """The formats an export can be written in, by the name the read API and `export_profile` use.
 
-A format is one module with a function for each kind of export it can write. A kind it has no function for is refused
-before anything is asked of the database: `kinds` says which it has.
+A format is one module with a function for each kind of export that it can write (`kinds`). Other kinds are refused
+before any query to the database.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ class UnsupportedKind(ValueError):
 
 
 def kind_of(export: Export) -> Kind:
-    """Returns the word for what an export is."""
+    """Returns the kind of an export."""
     match export:
         case SliceExport():
             return "slice"
@@ -37,15 +37,15 @@ def kind_of(export: Export) -> Kind:
             assert_never(export)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exporter:
     """One format: `write` yields an export's file in pieces; `suffix` ends its file name.
 
-    Files are not compressed, but for formats that are by themselves (`is_packed`, gzip).
+    Files are not compressed, except for formats that include compression (`is_packed`, gzip).
 
-    Each function writes one kind; None stands for a kind that the format has no way to say. Every format writes a
-    slice. Equal exports give equal bytes. `needs_all` says that a size guard must leave out nothing: the file is no
-    larger for more call nodes.
+    Each function writes one kind; None means that the format cannot express it. Every format writes a slice. Equal
+    exports give equal bytes. With `needs_all` the size guard must not remove anything: more call nodes do not make the
+    file larger.
     """
 
     name: str
@@ -58,12 +58,12 @@ class Exporter:
     write_difference: Callable[[DifferenceExport], Iterator[bytes]] | None = None
     is_packed: bool = False
     needs_all: bool = False
-    has_engine_leaves: bool = False  # whether it heeds `TimelineExport.engine_leaves`
+    has_engine_leaves: bool = False  # whether it supports `TimelineExport.engine_leaves`
     has_source_texts: bool = False  # whether it writes `contents`
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of export it can write."""
+        """The kinds of export that it can write."""
         written: tuple[tuple[Kind, object], ...] = (
             ("slice", self.write_slice),
             ("segments", self.write_segments),
@@ -73,7 +73,7 @@ class Exporter:
         return tuple(kind for kind, write in written if write is not None)
 
     def write(self, export: Export) -> Iterator[bytes]:
-        """Yields the file of an export of any kind. Raises `UnsupportedKind` at once where it has no way to say it."""
+        """Yields the file of an export. Raises `UnsupportedKind` at once if the format cannot express its kind."""
         match export:
             case SliceExport():
                 return self.write_slice(export)
@@ -87,77 +87,77 @@ class Exporter:
 
 
 FIREFOX: Final = Exporter(
-    "firefox",
-    "Firefox Profiler",
-    "application/json",
-    ".json",
-    firefox.write_profile,
-    firefox.write_segments,
-    firefox.write_views,
-    firefox.write_difference,
+    name="firefox",
+    title="Firefox Profiler",
+    media_type="application/json",
+    suffix=".json",
+    write_slice=firefox.write_profile,
+    write_segments=firefox.write_segments,
+    write_timeline=firefox.write_views,
+    write_difference=firefox.write_difference,
     has_engine_leaves=True,
     has_source_texts=True,
 )
 CPUPROFILE: Final = Exporter(
-    "cpuprofile",
-    "Chrome CPU profile",
-    "application/json",
-    ".cpuprofile",
-    cpuprofile.write_slice,
+    name="cpuprofile",
+    title="Chrome CPU profile",
+    media_type="application/json",
+    suffix=".cpuprofile",
+    write_slice=cpuprofile.write_slice,
     write_timeline=cpuprofile.write_timeline,
     has_engine_leaves=True,
 )
 TRACE_EVENT: Final = Exporter(
-    "trace-event",
-    "Trace events",
-    "application/json",
-    ".trace.json",
-    trace_events.write_slice,
-    trace_events.write_segments,
-    trace_events.write_timeline,
+    name="trace-event",
+    title="Trace events",
+    media_type="application/json",
+    suffix=".trace.json",
+    write_slice=trace_events.write_slice,
+    write_segments=trace_events.write_segments,
+    write_timeline=trace_events.write_timeline,
     has_engine_leaves=True,
 )
 SPEEDSCOPE: Final = Exporter(
-    "speedscope",
-    "speedscope",
-    "application/json",
-    ".speedscope.json",
-    speedscope.write_slice,
-    speedscope.write_segments,
-    speedscope.write_timeline,
-    speedscope.write_difference,
+    name="speedscope",
+    title="speedscope",
+    media_type="application/json",
+    suffix=".speedscope.json",
+    write_slice=speedscope.write_slice,
+    write_segments=speedscope.write_segments,
+    write_timeline=speedscope.write_timeline,
+    write_difference=speedscope.write_difference,
     has_engine_leaves=True,
 )
 COLLAPSED: Final = Exporter(
-    "collapsed",
-    "Collapsed stacks",
-    "text/plain; charset=utf-8",
-    ".collapsed.txt",
-    collapsed.write_slice,
-    collapsed.write_segments,
-    collapsed.write_timeline,
-    collapsed.write_difference,
+    name="collapsed",
+    title="Collapsed stacks",
+    media_type="text/plain; charset=utf-8",
+    suffix=".collapsed.txt",
+    write_slice=collapsed.write_slice,
+    write_segments=collapsed.write_segments,
+    write_timeline=collapsed.write_timeline,
+    write_difference=collapsed.write_difference,
     has_engine_leaves=True,
 )
 PPROF: Final = Exporter(
-    "pprof",
-    "pprof",
-    "application/octet-stream",
-    ".pb.gz",
-    pprof.write_slice,
-    pprof.write_segments,
-    pprof.write_timeline,
-    pprof.write_difference,
+    name="pprof",
+    title="pprof",
+    media_type="application/octet-stream",
+    suffix=".pb.gz",
+    write_slice=pprof.write_slice,
+    write_segments=pprof.write_segments,
+    write_timeline=pprof.write_timeline,
+    write_difference=pprof.write_difference,
     is_packed=True,
     has_engine_leaves=True,
 )
 CSV: Final = Exporter(
-    "csv",
-    "Table (CSV)",
-    "text/csv; charset=utf-8; header=present",
-    ".csv",
-    table.write_slice,
-    table.write_segments,
+    name="csv",
+    title="Table (CSV)",
+    media_type="text/csv; charset=utf-8; header=present",
+    suffix=".csv",
+    write_slice=table.write_slice,
+    write_segments=table.write_segments,
     write_difference=table.write_difference,
     needs_all=True,
 )
@@ -166,7 +166,7 @@ EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
     {exporter.name: exporter for exporter in (FIREFOX, CPUPROFILE, TRACE_EVENT, SPEEDSCOPE, COLLAPSED, PPROF, CSV)}
 )
 
-# One trace's envelope as it came. No exporter has it: nothing is written, and not everybody may read it.
+# One trace's envelope as it was received. It has no exporter: nothing is written, and not everybody may read it.
 RAW: Final = "raw"
 FORMATS: Final = (*EXPORTERS, RAW)
 

@@ -1,24 +1,25 @@
-"""Segments of a slice as values: their sum, and a slice cut by the categories of its funcs."""
+"""Segments of a slice as values: their sum, and a slice split by the categories of its funcs."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from profcore.calltree import CallTree, CallTreeBuilder
-from profcore.formats.slice import FUNC_CATEGORIES, ExportFunc, SegmentedExport, SliceExport
-from profcore.weights import TimeParts
+from profcore.code.categories import FUNC_CATEGORIES
+from profcore.formats.slice import ExportFunc, SegmentedExport, SliceExport
+from profcore.sums.calltree import CallTree, CallTreeBuilder
+from profcore.trace.weights import TimeParts
 
 NO_CATEGORY: Final = "unknown"
 
 
 def sum_exports(exports: Sequence[SliceExport], *, query: str) -> SliceExport:
-    """Returns the sum of slices that share no view: equal call paths of equal funcs are one.
+    """Returns the sum of slices that share no view; equal call paths of equal funcs are merged.
 
-    The interval is that of most traces, the bounds hold all. Raises `ValueError` without any.
+    The interval is that of most traces, and the bounds cover all slices. Raises `ValueError` for no slices.
     """
     if not exports:
-        raise ValueError("there is nothing to sum up")
+        raise ValueError("there are no slices to sum")
     index: dict[ExportFunc, int] = {}
     builder, time, intervals = CallTreeBuilder(), TimeParts(), Counter[float]()
     for export in exports:
@@ -50,10 +51,10 @@ def _union(words: Iterable[Sequence[str]]) -> list[str]:
 
 
 def split_by_category(export: SliceExport) -> SegmentedExport:
-    """Cuts a slice by the category of the func on top of the stack, in the order of `FUNC_CATEGORIES`.
+    """Returns a slice split by the category of the func on top of the stack, in the order of `FUNC_CATEGORIES`.
 
-    Each segment keeps the call paths to its time. Categories without self time are left out, as are hidden and idle
-    time, which are of none: the whole is more than the sum by these.
+    Each segment keeps the call paths to its time. Categories without self time are left out. So are hidden and idle
+    time, which have no category: the whole is larger than the sum by these.
     """
     categories = [func.category or NO_CATEGORY for func in export.funcs]
     tree = export.tree

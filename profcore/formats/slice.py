@@ -1,22 +1,22 @@
-"""What an exporter writes, as plain values: a slice's sums, several of them, one view's timeline, or a difference.
+"""The exports as plain values: a slice's sums, several slices, the timeline of views, or a difference.
 
-The selectors of `aggregate` build them. `profcore.formats.registry` says which format can write which.
+The selectors of `aggregate` build them. `profcore.formats.registry` tells which format can write which.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from profcore.calltree import CallTree
 from profcore.formats.timeline import ViewTimeline
-from profcore.weights import TimeParts
+from profcore.sums.calltree import CallTree
+from profcore.trace.weights import TimeParts
 
 
 @dataclass(frozen=True, slots=True)
 class ExportOriginal:
-    """Where a func is defined in its original source, by a source map. `line` and `column` are 1-based.
+    """The place of a func's definition in its original source, by a source map. `line` and `column` are 1-based.
 
-    `source_id` is what the caller finds the source's text by; it tells no originals apart.
+    `source_id` lets the caller find the source's text; it is not part of the comparison of originals.
     """
 
     source: str
@@ -25,15 +25,15 @@ class ExportOriginal:
     source_id: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExportFunc:
     """A func as it is shown.
 
-    `label` is what to call it; `name` is the (repaired) wire name. `uri`, `line` and `column` say where it is defined,
-    1-based, and are None for a built-in. `category` is one of `FUNC_CATEGORIES`, or None
-    where nothing is known. `identity` says which function it is across releases, None where only the rest of its facts
-    tells (profcore/identity.py). A display rule may give a `colour`, one of `profcore.display_rules.COLOURS`, and with
-    `is_made` it is several functions that one shows as one. All texts are hostile input.
+    `label` is its shown name; `name` is the (repaired) wire name. `uri`, `line` and `column` are the place of its
+    definition, 1-based, and are None for a built-in. `category` is one of `FUNC_CATEGORIES`, or None if it is not
+    known. `identity` names the function across releases; None if only its other facts do (profcore/code/identity.py).
+    A display rule may give a `colour`, one of `profcore.code.display_rules.COLOURS`. With `is_made` a display rule
+    shows several functions as this one. All texts are hostile input.
     """
 
     label: str
@@ -50,40 +50,26 @@ class ExportFunc:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What the size guard took out of a call tree: call nodes whose total was below `below_us`, and their self µs."""
+    """What the size guard removed from a call tree: call nodes with a total below `below_us`, and their self µs."""
 
     call_nodes: int
     self_us: int
     below_us: int
 
 
-# The categories of DESIGN.md, "Funcs", with the words shown to people. Order is that of the exports: append only.
-FUNC_CATEGORIES: Final = {
-    "first-party": "First party",
-    "third-party": "Third party",
-    "library": "Library",
-    "extension": "Extension",
-    "built-in": "Built-in",
-    "eval": "Eval",
-    "webassembly": "WebAssembly",
-    "inline": "Inline",
-    "profiler": "Profiler",
-}
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SliceExport:
     """A slice of a project, ready to be written in any format.
 
-    `query` is the slice as asked for, in the read API's words (`release=1.1.0&page=/force`), `""` for everything.
-    `tree.func` indexes `funcs`, which need not be in any order nor all be used; the tree's self µs sum up to
-    `time.js_us`. `views`, `traces` and `samples` count what the slice holds. `interval_ms` is the effective sampling
-    interval (the usual one, where traces differ; > 0). `releases`, `pages`, `browsers` and `devices` are those found
+    `query` is the slice as requested, in the read API's words (`release=1.1.0&page=/force`), `""` for everything.
+    `tree.func` indexes `funcs`, which may be in any order and may have unused entries. The sum of the tree's self µs is
+    `time.js_us`. `views`, `traces` and `samples` are counts of the slice. `interval_ms` is the effective sampling
+    interval (the most common one if traces differ; > 0). `releases`, `pages`, `browsers` and `devices` are those found
     in the slice, in the order to show. `started_at_ms` and `ended_at_ms` are the slice's bounds after rounding to
     buckets, epoch milliseconds. `link` leads back to the slice's page; it goes into the file, so it carries no token.
-    `contents` are texts of original sources, by `ExportOriginal.source`, as far as they are kept and wanted.
-    `pruned` says what the size guard took out of `tree` (profcore/formats/pruning.py), `display_rules` how many rules
-    say how its functions are shown.
+    `contents` are texts of original sources, by `ExportOriginal.source`, if they are stored and wanted. `pruned` tells
+    what the size guard removed from `tree` (profcore/formats/pruning.py). `display_rules` is the number of rules for
+    how its functions are shown.
     """
 
     project: str
@@ -111,8 +97,8 @@ class SliceExport:
 class SegmentedExport:
     """A slice and its parts: `whole` is the sum of `segments`, which are by one dimension and in the order to show.
 
-    A segment is (its label, its sums). `by` is one of `SEGMENTS`. A category is no part of views: the segments of that
-    dimension hold the time whose leaf is of it, with all callers, and each counts all views.
+    A segment is (its label, its sums). `by` is one of `SEGMENTS`. Categories do not split views: a segment by category
+    holds the time whose leaf is of that category, with all callers, and counts all views.
     """
 
     by: str
@@ -123,12 +109,12 @@ class SegmentedExport:
 SEGMENTS: Final = ("release", "page", "device", "browser", "category")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineExport:
-    """Some views, each on a clock of its own. The stacks of all are over `funcs`; the rest is as in `SliceExport`.
+    """Some views, each on its own clock. The stacks of all are over `funcs`; the rest is as in `SliceExport`.
 
-    `engine_leaves` asks formats that can for a leaf for what the engine did (`gc`, `style`, `layout`, `paint`), below
-    the function in which it did it: that function's self time is the less, its total the same.
+    `engine_leaves` asks for leaves for the engine's work (`gc`, `style`, `layout`, `paint`), below the function in
+    which it happened. That function's self time is then smaller; its total is the same. Some formats ignore this.
     """
 
     project: str
@@ -141,11 +127,11 @@ class TimelineExport:
     display_rules: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceExport:
-    """Two slices, to be shown as head minus base for each page view. `query` is the difference as asked for.
+    """Two slices, to be shown as head minus base per page view. `query` is the difference as requested.
 
-    What is one function on both sides is one `ExportFunc` (profcore/formats/matching.py).
+    A function that is on both sides is one `ExportFunc` (profcore/formats/matching.py).
     """
 
     project: str

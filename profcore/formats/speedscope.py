@@ -1,7 +1,7 @@
 """speedscope's own file format: sampled profiles with weights in µs.
 
 Source: the schema that the project publishes with its package. A sample is a whole stack, root first. Time without a
-stack is a sample of an empty one: a gap. `fieldflame` is a field of our own, which readers pass over.
+stack is a sample with an empty stack: a gap. `fieldflame` is our own field, which readers ignore.
 """
 
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from typing import Final
 
 import msgspec
 
-from profcore.formats.chart import Chart, ChartFunc, Paths, Track, Unit
-from profcore.formats.chart_parts import chart_of_difference, chart_of_segments
-from profcore.formats.chart_slices import chart_of_slice
-from profcore.formats.chart_views import chart_of_views
+from profcore.formats.chart.model import Chart, ChartFunc, Paths, Track, Unit
+from profcore.formats.chart.parts import chart_of_difference, chart_of_segments
+from profcore.formats.chart.slices import chart_of_slice
+from profcore.formats.chart.views import chart_of_views
 from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport, TimelineExport
 from profcore.formats.streaming import encode_json, stream_array, stream_column
 
@@ -35,7 +35,7 @@ def write_slice(export: SliceExport) -> Iterator[bytes]:
 
 
 def write_timeline(export: TimelineExport) -> Iterator[bytes]:
-    """Yields the speedscope file of some views: a profile for each, on its clock."""
+    """Yields the speedscope file of some views: a profile for each, on its own clock."""
     yield from write_chart(chart_of_views(export))
 
 
@@ -45,9 +45,9 @@ def write_segments(export: SegmentedExport) -> Iterator[bytes]:
 
 
 def write_difference(export: DifferenceExport) -> Iterator[bytes]:
-    """Yields the speedscope file of a difference: two profiles, base and head, in ns a page view.
+    """Yields the speedscope file of a difference: two profiles, base and head, in ns per page view.
 
-    The format knows no weights below zero: the two sides are there to be compared.
+    The format has no negative weights, so the file has the two sides for a comparison by eye.
     """
     yield from write_chart(chart_of_difference(export))
 

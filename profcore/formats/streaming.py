@@ -1,4 +1,4 @@
-"""Writing large values in pieces: JSON from typed structs, gzip around any pieces. Equal input gives equal bytes."""
+"""Large values written in pieces: JSON from typed structs, gzip around any pieces. Equal input gives equal bytes."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 encode_json: Final = msgspec.json.encode
-# Small pieces are sent together until they are so large: what a packer and a socket take well.
+# Small pieces are joined up to this size, which suits compression and sockets.
 PIECE_BYTES: Final = 256 * 1024
-# A column goes out in slices of so many rows: some 100 kB of text, whatever the size of the table.
+# A column is written in slices of this many rows: about 100 kB of text, whatever the size of the table.
 ROWS_PER_PIECE: Final = 16_384
 GZIP_LEVEL: Final = 6
 GZIP_WINDOW: Final = 31  # zlib's largest window, plus 16 for a gzip wrapper, whose time zlib leaves at 0
@@ -18,9 +18,9 @@ GZIP_WINDOW: Final = 31  # zlib's largest window, plus 16 for a gzip wrapper, wh
 def stream_json(struct: msgspec.Struct) -> Iterator[bytes]:
     """Yields the JSON of a struct in pieces.
 
-    Structs inside structs are walked (as deep as the types nest, never as deep as the data), their list columns go
-    out in slices, and whatever is left in one piece. A field equal to its default is left out where the struct says
-    `omit_defaults`. Texts must be free of lone surrogates.
+    It walks structs inside structs (as deep as the types nest, never as deep as the data). Their list columns are
+    written in slices, everything else in one piece. A field equal to its default is left out if the struct has
+    `omit_defaults`. Texts must not have lone surrogates.
     """
     config = struct.__struct_config__
     if config.omit_defaults:
@@ -55,7 +55,7 @@ def _stream_list(rows: list[object]) -> Iterator[bytes]:
 
 
 def stream_array(rows: Iterable[object]) -> Iterator[bytes]:
-    """Yields a JSON array in pieces, taking its rows from an iterator as they are needed."""
+    """Yields a JSON array in pieces; it takes rows from an iterator only when it needs them."""
     yield b"["
     yield from gather(_separated(rows))
     yield b"]"
@@ -74,7 +74,7 @@ def _separated(rows: Iterable[object]) -> Iterator[bytes]:
 
 
 def gather(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields small pieces joined to ones of `PIECE_BYTES` or, by the last of them, a little more."""
+    """Yields small pieces joined to pieces of `PIECE_BYTES`, or slightly more because of the last one."""
     batch: list[bytes] = []
     size = 0
     for piece in pieces:

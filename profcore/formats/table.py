@@ -1,8 +1,8 @@
-"""The table of functions as CSV (RFC 4180), for spreadsheets and data frames: a row a func, heaviest first.
+"""The table of functions as CSV (RFC 4180), for spreadsheets and data frames: a row per func, heaviest first.
 
-The last rows are the parts of time that are no func's: `kind` is `part`, and with them the column `self_ms` adds up to
-the span. A cell that a spreadsheet would take for a formula begins with an apostrophe; one is put before every cell
-that begins with an apostrophe, too, so that taking the first one away gives the text.
+The last rows are the parts of time that belong to no func: `kind` is `part`. With them the column `self_ms` adds up to
+the span. A cell that a spreadsheet would take for a formula gets an apostrophe in front, and so does every cell
+that begins with an apostrophe. So removing the first apostrophe restores the text.
 """
 
 import csv
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from profcore.calltree import CallTree
-from profcore.fold import FuncSums, sum_by_func
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import DifferenceExport, ExportFunc, SegmentedExport, SliceExport
 from profcore.formats.streaming import gather
+from profcore.sums.calltree import CallTree
+from profcore.sums.fold import FuncSums, sum_by_func
 
 COLUMNS: Final = (
     "kind",
@@ -45,22 +45,22 @@ Cell = str | int | float | None
 def write_slice(export: SliceExport) -> Iterator[bytes]:
     """Yields the table of a slice (UTF-8, no byte order mark) in pieces; equal input gives equal bytes.
 
-    Funcs with neither JS nor hidden time nor samples are left out. `hidden_ms` is what was attributed to a func, and
-    is in no other column but `hidden_total_ms`; all hidden time is the part `(hidden)`.
+    Funcs without JS time, hidden time and samples are left out. `hidden_ms` is the hidden time attributed to a func.
+    No other column includes it except `hidden_total_ms`. All hidden time together is the part `(hidden)`.
     """
     yield from _write([COLUMNS], _rows(export))
 
 
 def write_segments(export: SegmentedExport) -> Iterator[bytes]:
-    """Yields the tables of a slice's segments in one: their dimension is the first column. The whole is not in it."""
+    """Yields the tables of a slice's segments as one, without the whole. Their dimension is the first column."""
     rows = ((safe_text(label), *row) for label, part in export.segments for row in _rows(part))
     yield from _write([(export.by, *COLUMNS)], rows)
 
 
 def write_difference(export: DifferenceExport) -> Iterator[bytes]:
-    """Yields the table of a difference: base, head and head minus base, in ms a page view to the nanosecond.
+    """Yields the table of a difference: base, head and head minus base, in ms per page view to the nanosecond.
 
-    The largest increase of self comes first. A func is the same on both sides if all that is written of it is.
+    The largest increase of self time comes first. A func is the same on both sides if all its written facts are equal.
     """
     sides = [_per_view(side) for side in (export.base, export.head)]
     nothing = [0.0] * len(COMPARED)
@@ -75,7 +75,7 @@ def write_difference(export: DifferenceExport) -> Iterator[bytes]:
 
 
 def _per_view(side: SliceExport) -> dict[tuple[Cell, ...], list[float]]:
-    """Returns the times of each func and part of a side, ms a page view, by their texts."""
+    """Returns the times of each func and part of a side, ms per page view, by their texts."""
     views = max(side.views, 1)
     sums: dict[tuple[Cell, ...], list[float]] = {}
     for row in _rows(side):
@@ -91,14 +91,14 @@ def _write(header: Iterable[tuple[Cell, ...]], body: Iterable[tuple[Cell, ...]])
 
 
 def encode_row(row: tuple[Cell, ...]) -> bytes:
-    """Returns a row as bytes, its texts guarded."""
+    """Returns a row as bytes, with its texts guarded."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerow([guard(cell) for cell in row])
     return text.getvalue().encode()
 
 
 def guard(cell: Cell) -> Cell:
-    """Returns a cell as it is written; numbers stay."""
+    """Returns a cell as it is written, with an apostrophe in front if needed; numbers stay."""
     return "'" + cell if isinstance(cell, str) and cell.startswith(GUARDED) else cell
 
 
@@ -119,7 +119,7 @@ def _rows(export: SliceExport) -> Iterator[tuple[Cell, ...]]:
 
 
 def _sum_tree(tree: CallTree) -> FuncSums:
-    """Returns the sums by func; also of nodes with time and no samples, which a size guard leaves."""
+    """Returns the sums by func, including nodes with time but no samples, which a size guard creates."""
     sums = sum_by_func(tree.prefix, tree.func, tree.self_us, tree.self_samples, tree.hidden_us)
     if any(us and not count for us, count in zip(tree.self_us, tree.self_samples, strict=True)):
         is_seen = [us + count for us, count in zip(tree.self_us, tree.self_samples, strict=True)]

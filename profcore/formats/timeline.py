@@ -1,21 +1,21 @@
-"""One page view on one clock: the samples of all its traces, joined, with its marks. Exporters write one view from it.
+"""One page view on one clock: the joined samples of all its traces, with its marks. Exporters write one view from it.
 
-Time is µs since the view's start; it may be negative (a page of a single-page app starts after its document, and the
-profiler may have run before it). Everything an aggregate sums up is here once more, sample by sample: for every view
-the weights of each kind sum up to what the fold counted.
+Time is µs since the view's start. It may be negative: a page of a single-page app starts after its document, and the
+profiler may have run before it. It has everything that an aggregate sums, but sample by sample: for every view
+the sum of the weights of each kind equals the sum in the fold.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from profcore.calltree import mark_paths
-from profcore.dimensions import END_REASONS, classify_end_reason
-from profcore.formats.marks import LONG_TASK, TimelineMark, plain_mark
 from profcore.formats.observed import NO_MARKER, Observed, observe
-from profcore.funcs import FuncTable
-from profcore.weights import TimeParts, busy_ranges, to_us
-from profcore.wire import Envelope, Mark
+from profcore.sums.calltree import mark_paths
+from profcore.trace.dimensions import END_REASONS, classify_end_reason
+from profcore.trace.funcs import FuncTable
+from profcore.trace.marks import LONG_TASK, TimelineMark, plain_mark
+from profcore.trace.weights import TimeParts, busy_ranges, to_us
+from profcore.trace.wire import Envelope, Mark
 
 __all__ = ["NO_MARKER", "NO_STACK", "Gap", "TimelineSamples", "TimelineTrace", "ViewTimeline", "ViewTrace"]
 
@@ -24,7 +24,7 @@ NO_STACK: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class ViewTrace:
-    """A trace to put on its view's clock: its decoded envelope, and its marks in full where they were read."""
+    """A trace for its view's clock: its decoded envelope, and its full marks if they were read."""
 
     envelope: Envelope
     marks: Sequence[TimelineMark] | None = None
@@ -32,11 +32,11 @@ class ViewTrace:
 
 @dataclass(slots=True)
 class TimelineSamples:
-    """Samples by column, ascending in time; equal times keep the order of traces, and the traces' own.
+    """Samples by column, ascending in time; equal times keep the order of traces and the order in each trace.
 
     `stack` is an index into the view's stacks or -1. `weight_us` is the time it counts, after the cap on gaps. `kind`
-    is one of `weights.KIND_…`, `marker` an index into `weights.MARKERS` or -1. `hidden_stack` is, of a hidden sample,
-    the stack it was attributed to (profcore/hidden.py), else -1. `trace` is an index into the view's traces.
+    is one of `weights.KIND_…`, `marker` an index into `weights.MARKERS` or -1. `hidden_stack` is the stack to which a
+    hidden sample was attributed (profcore/trace/hidden.py), else -1. `trace` is an index into the view's traces.
     """
 
     time_us: list[int] = field(default_factory=list)
@@ -52,19 +52,19 @@ class TimelineSamples:
 
 
 class Gap(NamedTuple):
-    """A stretch of a trace in which nothing was observed: a suspended tab or a starved sampler, `[start, end)`."""
+    """A stretch of a trace without observation, `[start, end)`: a suspended tab or a starved sampler."""
 
     start_us: int
     end_us: int
     trace: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineTrace:
-    """A trace of the view: `[start_us, end_us)` is its span, whose last sample counts one effective interval.
+    """A trace of the view: `[start_us, end_us)` is its span, in which the last sample counts one effective interval.
 
-    `lane` is 0 unless the trace overlaps an earlier one of lane 0: two profilers ran at once, and their samples are
-    two accounts of the same time. `end_reason` is one of `END_REASONS`, `reason` the client's own word or "".
+    `lane` is 0 unless the trace overlaps an earlier one of lane 0: then two profilers ran at the same time and both
+    recorded that time. `end_reason` is one of `END_REASONS`, `reason` the client's own word or "".
     """
 
     seq: int
@@ -80,13 +80,13 @@ class TimelineTrace:
     lane: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewTimeline:
     """One view. `prefix` (-1 for a root, callers before callees) and `func` (into the export's funcs) are its stacks.
 
     `started_at_ms` is time 0, epoch ms. `traces` are in order of start, `marks`, `gaps` and `long_tasks` (disjoint
-    `[start, end)`) in order of time. `time` is the sum of its traces' parts, `overlap_us` how much of the clock more
-    than one trace covers: there time counts more than once, as it does in cells.
+    `[start, end)`) in order of time. `time` is the sum of its traces' parts. `overlap_us` is the part of the clock that
+    more than one trace covers: its time counts more than once, as in cells.
     """
 
     view_id: str
@@ -115,27 +115,27 @@ class ViewTimeline:
 
     @property
     def lanes(self) -> int:
-        """How many rows of traces without overlap it takes; 1 unless profilers ran at once."""
+        """The number of rows of traces without overlap; 1 unless profilers ran at the same time."""
         return 1 + max(trace.lane for trace in self.traces)
 
 
 def build_timeline(
     traces: Sequence[ViewTrace], *, page: str, funcs: FuncTable, browser: str = "unknown", device: str = "unknown"
 ) -> ViewTimeline:
-    """Joins the traces of one view, which may come in any order, on the clock of its start.
+    """Returns the joined traces of one view, given in any order, on the clock of its start.
 
-    `page` is the stored route, `browser` and `device` words of profcore.dimensions. New funcs are interned into
-    `funcs`, over which the stacks are. Where traces disagree on the view's start (they should not), the earliest
-    counts. A mark that several traces tell of is there once. Raises `ValueError` without traces.
+    `page` is the stored route, `browser` and `device` are words of profcore.trace.dimensions. New funcs are interned
+    into `funcs`, which the stacks index. If traces disagree on the view's start (they should not), the earliest
+    counts. A mark in several traces is there once. Raises `ValueError` without traces.
     """
     if not traces:
-        raise ValueError("a view has at least one trace")
+        raise ValueError("a view needs at least one trace")
     started_at_ms = min(_start_of(trace.envelope) for trace in traces)
     observed = [
         (trace, observe(trace.envelope, page=page, funcs=funcs, shift_us=_shift_us(trace.envelope, started_at_ms)))
         for trace in traces
     ]
-    # A trace without samples has no place of its own, and goes by its number.
+    # A trace without samples has no time, so its number decides its place.
     observed.sort(key=lambda pair: (pair[1].start_us, pair[0].envelope.seq, str(pair[0].envelope.traceId)))
     stacks = _Stacks()
     samples = _join([seen for _, seen in observed], stacks)
@@ -144,21 +144,21 @@ def build_timeline(
     for _, seen in observed:
         time.add(seen.time)
     return ViewTimeline(
-        str(first.viewId),
-        first.release,
-        page,
-        browser,
-        device,
-        started_at_ms,
-        stacks.prefix,
-        stacks.func,
-        samples,
-        _describe(observed),
-        _join_marks(observed, started_at_ms),
-        sorted(Gap(start, end, index) for index, (_, seen) in enumerate(observed) for start, end in seen.gaps),
-        _join_tasks(observed, started_at_ms),
-        time,
-        _overlap_us([seen for _, seen in observed]),
+        view_id=str(first.viewId),
+        release=first.release,
+        page=page,
+        browser=browser,
+        device=device,
+        started_at_ms=started_at_ms,
+        prefix=stacks.prefix,
+        func=stacks.func,
+        samples=samples,
+        traces=_describe(observed),
+        marks=_join_marks(observed, started_at_ms),
+        gaps=sorted(Gap(start, end, index) for index, (_, seen) in enumerate(observed) for start, end in seen.gaps),
+        long_tasks=_join_tasks(observed, started_at_ms),
+        time=time,
+        overlap_us=_overlap_us([seen for _, seen in observed]),
     )
 
 
@@ -171,7 +171,7 @@ def _shift_us(envelope: Envelope, started_at_ms: float) -> int:
 
 
 class _Stacks:
-    """The view's stacks: equal call paths of all its traces once."""
+    """The view's stacks: each call path of its traces, once."""
 
     def __init__(self) -> None:
         self.prefix: list[int] = []
@@ -179,7 +179,7 @@ class _Stacks:
         self._index: dict[tuple[int, int], int] = {}
 
     def add(self, seen: Observed) -> list[int]:
-        """Adds the stacks that a trace's samples use, and returns where each is; those that none uses are -1."""
+        """Adds the stacks that a trace's samples use and returns the index of each, -1 for unused ones."""
         used = mark_paths(seen.prefix, (*seen.stack, *seen.hidden_stack))
         place = [NO_STACK] * (len(used) + 1)  # the last is for the prefix of roots, -1
         for stack, is_used in enumerate(used):
@@ -206,7 +206,7 @@ def _join(observed: Sequence[Observed], stacks: _Stacks) -> TimelineSamples:
             [index] * len(seen.time_us),
             strict=True,
         )
-    rows.sort(key=lambda row: row[0])  # stable: traces are in order already, and so are their samples
+    rows.sort(key=lambda row: row[0])  # stable: traces and their samples are already in order
     return TimelineSamples(*([row[column] for row in rows] for column in range(7)))
 
 
@@ -219,24 +219,24 @@ def _describe(observed: Sequence[tuple[ViewTrace, Observed]]) -> list[TimelineTr
         last_us[lane : lane + 1] = [max(seen.last_us, *last_us[lane : lane + 1], seen.start_us)]
         described.append(
             TimelineTrace(
-                envelope.seq,
-                None if envelope.traceId is None else str(envelope.traceId),
-                seen.start_us,
-                seen.start_us + seen.time.span_us,
-                seen.interval_us,
-                None if envelope.requestedInterval is None else to_us(envelope.requestedInterval),
-                seen.measured_interval_us,
-                END_REASONS[classify_end_reason(envelope.reason)],
-                envelope.reason or "",
-                seen.time,
-                lane,
+                seq=envelope.seq,
+                trace_id=None if envelope.traceId is None else str(envelope.traceId),
+                start_us=seen.start_us,
+                end_us=seen.start_us + seen.time.span_us,
+                interval_us=seen.interval_us,
+                requested_interval_us=None if envelope.requestedInterval is None else to_us(envelope.requestedInterval),
+                measured_interval_us=seen.measured_interval_us,
+                end_reason=END_REASONS[classify_end_reason(envelope.reason)],
+                reason=envelope.reason or "",
+                time=seen.time,
+                lane=lane,
             )
         )
     return described
 
 
 def _overlap_us(observed: Sequence[Observed]) -> int:
-    """Returns for how long a sampler ran while another, begun before it, did."""
+    """Returns for how long a sampler ran while an earlier one was running."""
     overlap = 0
     covered_until: int | None = None
     for seen in observed:
@@ -247,13 +247,18 @@ def _overlap_us(observed: Sequence[Observed]) -> int:
 
 
 def _join_marks(observed: Sequence[tuple[ViewTrace, Observed]], started_at_ms: float) -> list[TimelineMark]:
-    """Returns the marks of all traces on the view's clock; equal ones, which several traces may repeat, once."""
+    """Returns the marks of all traces on the view's clock. Equal ones, which traces may repeat, are there once."""
     joined: dict[str, TimelineMark] = {}
     for trace, _ in observed:
         shift_us = _shift_us(trace.envelope, started_at_ms)
         for mark in map(plain_mark, trace.envelope.marks) if trace.marks is None else trace.marks:
             moved = TimelineMark(
-                mark.type, mark.start_us + shift_us, mark.duration_us, mark.name, mark.facts, mark.scripts
+                type=mark.type,
+                start_us=mark.start_us + shift_us,
+                duration_us=mark.duration_us,
+                name=mark.name,
+                facts=mark.facts,
+                scripts=mark.scripts,
             )
             joined.setdefault(repr(moved), moved)
     return sorted(joined.values(), key=lambda mark: (mark.start_us, mark.duration_us, mark.type, mark.name))

@@ -1,5 +1,5 @@
-"""Statistics of views: what a func costs a page view, with its uncertainty, and whether that changed.
+"""Statistics of views: the cost of a func per page view, its uncertainty, and whether it changed.
 
 `views` builds samples of views from their contributions, `summaries` describes one sample, `comparison` compares two.
-SciPy is imported here and nowhere else in the core: folding does without it.
+Only this package of the core imports SciPy: folding does not need it.
 """

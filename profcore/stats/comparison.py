@@ -1,8 +1,8 @@
-"""Two samples of views compared: which funcs cost more than before, by how much, and how sure that is.
+"""The comparison of two samples of views: which funcs cost more than before, by how much, and how sure that is.
 
-Everything is stratified by device class, unless classes are what is compared. The difference is of means in ms a view,
-standardised directly to the device mix of both samples together; whether it is a change at all is decided by ranks,
-which do not care that a few slow views hold most of the time.
+Everything is stratified by device class, unless device classes are compared. The difference is of means in ms per view,
+standardised directly to the device mix of both samples together. Whether it is a change at all is decided by ranks.
+They are not affected by the few slow views that hold most of the time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
-from scipy import stats
 
+from profcore.stats.distributions import control_false_discoveries
 from profcore.stats.estimates import (
     Interval,
     as_interval,
@@ -23,26 +23,28 @@ from profcore.stats.standardised import ClassSums, Side, crude_means, device_mix
 from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align
 
 Status = Literal["changed", "new", "gone"]
-# The share of false discoveries among what is called significant.
+# The share of false discoveries among significant changes.
 FALSE_DISCOVERIES: Final = 0.05
-# Views a side below which nothing is compared: the simulations of the suite begin here.
+# With fewer views per side nothing is compared: the simulations of the suite begin here.
 MIN_COMPARED_VIEWS: Final = 20
-# A class with a single view on one side has no variance there: its views are left out, and counted.
+# A class with a single view on one side has no variance there: its views are left out and counted.
 MIN_CLASS_VIEWS: Final = 2
 US_PER_MS: Final = 1_000.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One func's change, in ms a view.
+    """One func's change, in ms per view.
 
     `base_ms` and `head_ms` are plain means over the views of each sample. `delta_ms` is head minus base at one common
-    device mix, `ci95` its interval; `crude_delta_ms` is the plain difference, and what it has more than `delta_ms`
-    came with the mix: `mix_ms`. `relative` is `delta_ms` over the standardised base mean, None where that is 0. `p` and
-    `q` are the rank test's; `status` says whether either side never ran it in these views.
+    device mix, and `ci95` is its interval. `crude_delta_ms` is the plain difference. `mix_ms` is `crude_delta_ms` minus
+    `delta_ms`: the part that comes from the device mix. `relative` is `delta_ms` divided by the standardised base mean,
+    None if that is 0. `p` and `q` are from the rank test. `status` tells whether one side never ran the func in these
+    views.
 
-    Hidden time is inferred: it lies in the func *or in something that it called*. `is_seen` tells whether its visible
-    self time alone rose significantly too; `self_delta_ms` is that part. By other measures all of it is seen.
+    Hidden time is inferred: it is in the func *or in something that it called*. `is_seen` tells whether the func's
+    visible self time by itself rose significantly too; `self_delta_ms` is that part. With other measures all of the
+    change is seen.
     """
 
     func_id: int
@@ -64,35 +66,36 @@ class Difference:
 
     @property
     def ranking_ms(self) -> float:
-        """What an increase is ordered by: all of it when it was seen, else the part that is no inference."""
+        """The sort key of an increase: all of it if it was seen, else the part that is not inferred."""
         return self.delta_ms if self.is_seen else self.self_delta_ms
 
     @property
     def is_significant(self) -> bool:
-        """Below `FALSE_DISCOVERIES` by q, and ranks and means agree on the direction."""
+        """Whether q is below `FALSE_DISCOVERIES`, and ranks and means agree on the direction."""
         return self.q < FALSE_DISCOVERIES and self.rank_z * self.delta_ms > 0
 
     @property
     def is_increase(self) -> bool:
-        """A significant increase."""
+        """Whether the change is a significant increase."""
         return self.is_significant and self.delta_ms > 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The answer: differences by func, and how they were found.
+    """The result: differences by func, and how they were found.
 
-    First the significant increases, largest `ranking_ms` first, so that a caller that merely surrounds hidden time does
-    not stand before the callee that was seen to cost more; then all others by `delta_ms`, largest first.
+    The significant increases come first, largest `ranking_ms` first. So a caller that only surrounds hidden time does
+    not come before the callee that was seen to cost more. All others follow by `delta_ms`, largest first.
 
-    With `is_too_few` there are none: a side has too few (effective) views in device classes that both
-    have. `left_out_views` are views of classes that only one side has (or with a single view). `overall` is the change
-    of the views' whole time by the same measure, with `func_id` -1 and a q that is its p; None for the measure `total`.
+    With `is_too_few` there are no differences: a side has too few (effective) views in device classes that both sides
+    have. `left_out_views` counts the views of classes that only one side has, or that have a single view. `overall` is
+    the change of the views' whole time by the same measure, with `func_id` -1 and its p as q. It is None for the
+    measure `total`.
 
-    `device_mix` has each common class's code and its share of the mix that differences are taken at, () where device
-    classes are what is compared. `is_weighted` where sample rates differ, not `is_complete` where contributions of some
-    views have expired. `base_effective` and `head_effective` are how many views of one weight are worth as much, of
-    those that are compared.
+    `device_mix` has the code of each common class and its share of the mix at which differences are computed. It is ()
+    if device classes are compared. `is_weighted` means that sample rates differ; `is_complete` is false if
+    contributions of some views have expired. `base_effective` and `head_effective` are the effective numbers of
+    compared views: so many equally weighted views carry as much information.
     """
 
     measure: Measure
@@ -118,10 +121,10 @@ class Comparison:
 
 
 def control_discoveries(found: Sequence[Difference]) -> list[Difference]:
-    """Returns differences of one question each with a q over all of them, from their p."""
+    """Returns the differences of one question, with each q computed from the p of all."""
     if not found:
         return []
-    adjusted = stats.false_discovery_control([each.p for each in found])
+    adjusted = control_false_discoveries([each.p for each in found])
     return [replace(each, q=float(q)) for each, q in zip(found, adjusted, strict=True)]
 
 
@@ -138,12 +141,12 @@ def compare(
     known: tuple[KnownClasses, KnownClasses] | None = None,
     by_device: bool = True,
 ) -> Comparison:
-    """Compares two samples over the same kind of func ids (map them to identities across releases first).
+    """Returns the comparison of two samples with the same kind of func ids (map them to identities first).
 
-    Samples without funcs (`sample_of_times`) are compared by their views' whole time alone. With `known`, of base and
-    head, means of that are those of all views, and their intervals as narrow as so many views make them; it is put
-    aside where sample rates differ within a side. Without `by_device` all device classes are one stratum, for samples
-    whose classes are the question; nothing is `known` of that one.
+    Samples without funcs (`sample_of_times`) are compared only by their views' whole time. `known` has sums over all
+    views of base and head. With it, means of the whole time are those of all views, and the intervals are as narrow as
+    that many views allow. It is ignored if sample rates differ within a side. Without `by_device` all device classes
+    are one stratum, for samples that differ by class; `known` is not used for it.
     """
     base, head = align(base, head)
     weights = [clip_weights(sample.weight) for sample in (base, head)]
@@ -183,7 +186,7 @@ def compare(
 
 
 def _strata(base: IntColumn, head: IntColumn) -> tuple[tuple[IntColumn, IntColumn], list[int]]:
-    """Numbers the device classes that both sides have, and returns them; views of others get -1."""
+    """Returns each view's stratum number and the device classes that both sides have; other views get -1."""
     classes = np.intersect1d(base, head)
     shared = [code for code in classes.tolist() if min(np.sum(base == code), np.sum(head == code)) >= MIN_CLASS_VIEWS]
     number = {code: index for index, code in enumerate(shared)}
@@ -198,16 +201,29 @@ class _Views:
     stratum: IntColumn
 
     def side(self, row_us: IntColumn) -> Side:
-        """Returns the rows above zero of one column."""
+        """Returns the rows of one column that are above zero."""
         above = row_us > 0
         rows = self.sample
-        return Side(rows.view[above], rows.func[above], row_us[above] / US_PER_MS, self.weight, self.stratum)
+        return Side(
+            view=rows.view[above],
+            func=rows.func[above],
+            value=row_us[above] / US_PER_MS,
+            weight=self.weight,
+            stratum=self.stratum,
+        )
 
     def whole(self, measure: Measure, known: Sequence[ClassSums]) -> Side:
         """Returns the views' own time as if it were one func's."""
         value = self.sample.view_us(measure)
         view = np.flatnonzero(value > 0)
-        return Side(view, np.zeros_like(view), value[view] / US_PER_MS, self.weight, self.stratum, known)
+        return Side(
+            view=view,
+            func=np.zeros_like(view),
+            value=value[view] / US_PER_MS,
+            weight=self.weight,
+            stratum=self.stratum,
+            known=known,
+        )
 
 
 def _known_by_stratum(
@@ -217,13 +233,13 @@ def _known_by_stratum(
     strata: int,
     known: tuple[KnownClasses, KnownClasses] | None,
 ) -> tuple[Sequence[ClassSums], Sequence[ClassSums]]:
-    """Returns what is known of each stratum of both sides; nothing of either where one side's sample rates differ."""
+    """Returns the known sums per stratum of both sides; empty for both if sample rates differ within a side."""
     if known is None or any(np.unique(sample.weight).size > 1 for sample in (base, head)):
         return (), ()
     found = []
     for sample, codes, sums in zip((base, head), stratum, known, strict=True):
         classes = [int(sample.facts.device_class[np.argmax(codes == number)]) for number in range(strata)]
-        if any(each not in sums for each in classes):  # views that came after the sums were taken
+        if any(each not in sums for each in classes):  # views that were received after the sums were read
             return (), ()
         found.append([sums[each] for each in classes])
     return found[0], found[1]
@@ -267,7 +283,7 @@ def _differences(base: Side, head: Side, func_ids: IntColumn, strata: int) -> li
     if not tested.size:
         return []
     q = np.ones(funcs)
-    q[tested] = stats.false_discovery_control(p[tested])
+    q[tested] = control_false_discoveries(p[tested])
     order = tested[np.lexsort((func_ids[tested], -delta[tested]))]
     return [
         Difference(

@@ -1,4 +1,4 @@
-"""Means and ratios over views with their uncertainty, for skewed and zero-heavy values.
+"""Means and ratios over views with their uncertainty, for values that are skewed and mostly zero.
 
 Everything here is a ratio of two sums over views, `R = Σ w·x / Σ w·y`: a mean per view has y = 1, a share has y = the
 view's time. Its influence values `w·(x − R·y) / Σ w·y` give a variance (the delta method) and a third cumulant.
@@ -9,15 +9,15 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
+from profcore.stats.distributions import normal_quantile, t_quantile
 from profcore.stats.views import FloatColumn, IntColumn
 
 Floats = npt.NDArray[np.float64]
 
 CONFIDENCE: Final = 0.95
-# One rare view may not decide alone what the field is like: weights are cut at so many times the median weight.
-# Cutting leaves a small bias (towards what is sampled often) for a bounded variance; answers count the views cut.
+# A single rare view must not decide the result: weights are cut at this multiple of the median weight.
+# Cutting adds a small bias (towards views that are sampled often) but bounds the variance. Answers count the cut views.
 WEIGHT_CLIP: Final = 20.0
 # The sample skewness of a small, skewed sample is too low on average; docs/statistics.md has the simulation.
 SKEW_FACTOR: Final = 1.35
@@ -33,7 +33,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number and how sure it is; no interval where the data bears none."""
+    """A number and its interval; None if the data does not allow one."""
 
     value: float
     ci95: Interval | None
@@ -43,7 +43,7 @@ class Figure:
 class Ratios:
     """`R` by func and stratum, with its variance and third cumulant: arrays of shape (funcs, strata).
 
-    `kurtosis` is that of one view's influence: 3 for normal ones.
+    `kurtosis` is that of one view's influence: 3 for a normal distribution.
     """
 
     value: Floats
@@ -53,7 +53,7 @@ class Ratios:
 
 
 def clip_weights(weight: FloatColumn) -> tuple[FloatColumn, int]:
-    """Cuts weights at `WEIGHT_CLIP` times their median; returns them and how many were cut."""
+    """Returns weights cut at `WEIGHT_CLIP` times their median, and how many were cut."""
     if not weight.size:
         return weight, 0
     bound = WEIGHT_CLIP * float(np.median(weight))
@@ -61,11 +61,11 @@ def clip_weights(weight: FloatColumn) -> tuple[FloatColumn, int]:
 
 
 def effective_views(weight: FloatColumn) -> float:
-    """Returns how many equally weighted views are worth as much (Kish): (Σw)² / Σw²."""
+    """Returns the effective number of views, as if all had one weight (Kish): (Σw)² / Σw²."""
     return float(weight.sum() ** 2 / np.square(weight).sum()) if weight.size else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
     """Values above zero by view and func, and the weight of every view."""
 
@@ -77,10 +77,10 @@ class Rows:
 
 
 def estimate_ratios(rows: Rows, *, denominator: FloatColumn, stratum: IntColumn, stratum_count: int) -> Ratios:
-    """Estimates `R` for each func in each stratum from rows above zero; what has no row is zero.
+    """Returns `R` for each func in each stratum, estimated from rows above zero; a missing row is zero.
 
-    `denominator` and `stratum` are by view; a view of stratum -1 is left out. Strata of a single view have
-    no variance (NaN), those of two no third cumulant (0).
+    `denominator` and `stratum` are by view; a view of stratum -1 is left out. Strata with a single view have
+    no variance (NaN). Strata with two views have no third cumulant (0).
     """
     weight, func_count = rows.weight, rows.func_count
     keep = stratum[rows.view] >= 0
@@ -121,13 +121,13 @@ def skewed_interval(
     """Returns the lower and upper bounds of 95 % intervals that take skewness into account.
 
     Hall's monotone cubic transformation of the t statistic (P. Hall, On the removal of skewness by transformation,
-    J. R. Statist. Soc. B 54, 1992), with quantiles of t. Without skewness it is the plain t interval; without variance
-    the bounds are NaN.
+    J. R. Statist. Soc. B 54, 1992), with quantiles of t. Without skewness this is the plain t interval. Without
+    variance the bounds are NaN.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt(variance)
         skew = skew_factor * third / spread**3
-        quantile: Floats = np.asarray(stats.t.isf((1 - CONFIDENCE) / 2, degrees), dtype=np.float64)
+        quantile = t_quantile((1 - CONFIDENCE) / 2, degrees)
         low = value - np.multiply(spread, _untransform(quantile, skew))
         high = value - np.multiply(spread, _untransform(-quantile, skew))
     is_known = variance > 0
@@ -140,13 +140,13 @@ def _untransform(quantile: Floats, skew: Floats) -> Floats:
 
 
 def wilson_interval(share: Floats, views: float) -> tuple[Floats, Floats]:
-    """Returns Wilson's bounds of a share of `views` views: it holds near 0 and 1, where the usual one does not."""
-    z = float(stats.norm.isf((1 - CONFIDENCE) / 2))
+    """Returns Wilson's bounds of a share of `views` views. They hold near 0 and 1, where the usual bounds do not."""
+    z = normal_quantile((1 - CONFIDENCE) / 2)
     centre = (share + z * z / (2 * views)) / (1 + z * z / views)
     half = z / (1 + z * z / views) * np.sqrt(share * (1 - share) / views + z * z / (4 * views * views))
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
 def as_interval(low: float, high: float) -> Interval | None:
-    """Returns an interval, or None where a bound is not known."""
+    """Returns an interval, or None if a bound is not known."""
     return Interval(float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else None

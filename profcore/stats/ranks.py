@@ -1,22 +1,23 @@
 """The stratified rank test: did the time of a func change between two sets of views, whatever its scale?
 
-Van Elteren's test (Wilcoxon's, summed over strata with weights n·m/N that make it locally most powerful), with
-mid-ranks, since most values are zeros. Its permutation distribution is skewed when the sets differ much in size, so
-the tail comes from a Pearson type III curve with the exact third moment rather than from a normal one.
+It is van Elteren's test: Wilcoxon's, summed over strata with weights n·m/N that make it locally most powerful. It uses
+mid-ranks, since most values are zeros. Its permutation distribution is skewed if the sets differ much in size. So
+the tail comes from a Pearson type III curve with the exact third moment, not from a normal curve.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
+from profcore.stats.distributions import normal_tail
 from profcore.stats.estimates import Floats
 from profcore.stats.views import FloatColumn, IntColumn, order_rows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankRows:
-    """Rows above zero of both sets together, and what is known of each view; `stratum` -1 leaves a view out."""
+    """Rows above zero of both sets together, and the facts of each view; `stratum` -1 leaves a view out."""
 
     view: IntColumn
     func: IntColumn
@@ -31,8 +32,8 @@ class RankRows:
 def rank_test(rows: RankRows) -> tuple[Floats, Floats]:
     """Returns for each func the standardised statistic (above zero: more in the head) and the two-sided p.
 
-    A func whose values are all equal has the statistic 0 and the p 1. Where weights differ, means of scores are
-    weighted and sizes are effective sizes; else the moments are those of all permutations within strata, exactly.
+    A func whose values are all equal has the statistic 0 and the p 1. If weights differ, means of scores are
+    weighted and sizes are effective sizes. Else the moments are exactly those of all permutations within strata.
     """
     keep = rows.stratum[rows.view] >= 0
     view, func, value = rows.view[keep], rows.func[keep], rows.value[keep]
@@ -42,7 +43,7 @@ def rank_test(rows: RankRows) -> tuple[Floats, Floats]:
     own, side, weight = rows.stratum[is_in], rows.is_head[is_in], rows.weight[is_in]
     size = np.bincount(own, minlength=strata).astype(np.float64)
     scores = _scores(key, value, shape, size)
-    # A score is counted from that of zero, so that views without a row need none.
+    # Scores are relative to the score of zero, so that views without a row need none.
     sums = [_sum(key, power, shape) for power in (scores, scores * scores, scores * scores * scores)]
     mean = sums[0] / size
     second = sums[1] - size * mean**2
@@ -68,12 +69,12 @@ def rank_test(rows: RankRows) -> tuple[Floats, Floats]:
 
 
 def _drawn_third(third: Floats, size: Floats) -> Floats:
-    """Scales the third central sum to the third moment of drawing without replacement."""
+    """Returns the third moment of drawing without replacement, scaled from the third central sum."""
     return np.asarray(third * size / np.maximum((size - 1) * (size - 2), 1.0))
 
 
 def _scores(key: IntColumn, value: FloatColumn, shape: tuple[int, int], size: Floats) -> FloatColumn:
-    """Returns each row's mid-rank within its func and stratum over (size + 1), less that of a zero."""
+    """Returns each row's mid-rank within its func and stratum, divided by (size + 1), minus that of a zero."""
     order = order_rows(key, value)
     sorted_key, sorted_value = key[order], value[order]
     positions = np.arange(order.size)
@@ -105,11 +106,11 @@ def _effective(stratum: IntColumn, weight: FloatColumn, strata: int) -> Floats:
 
 
 def _two_sided(z: Floats, skew: Floats) -> Floats:
-    """Returns two-sided p of standardised statistics of given skewness: Pearson type III, normal at skewness 0."""
+    """Returns the two-sided p of standardised statistics with a skewness: Pearson type III, normal at skewness 0."""
     size = np.maximum(np.abs(skew), 1e-4)
     along = z * np.where(skew < 0, -1.0, 1.0)
     form = 4 / size**2
     at = np.maximum(form + along * np.sqrt(form), 0.0)
     curved = 2 * np.minimum(special.gammaincc(form, at), special.gammainc(form, at))
-    normal = 2 * stats.norm.sf(np.abs(z))
+    normal = 2 * normal_tail(np.abs(z))
     return np.asarray(np.clip(np.where(np.abs(skew) < 1e-3, normal, curved), 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Means of two sides at one common mix of device classes, and the difference between them with its bounds."""
+"""The means of two sides at one common mix of device classes, and their difference with its bounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from profcore.stats.estimates import Floats, Ratios, Rows, estimate_ratios, skew
 from profcore.stats.summaries import US_PER_MS, degrees_of_spread
 from profcore.stats.views import FloatColumn, IntColumn
 
-# In place of `SKEW_FACTOR`: bounds put together from two means are on the safe side already.
+# Used instead of `SKEW_FACTOR`: bounds that are combined from two means are already on the safe side.
 DIFFERENCE_SKEW_FACTOR: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ClassSums:
-    """What is known of all views of a device class: how many there are, and their time by the measure, in µs."""
+    """The sums of all views of a device class: how many there are, and their time by the measure, in µs."""
 
     views: int
     us: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """Rows above zero of one side, the weight and stratum of its views (-1: left out), and what is known of all."""
+    """The rows of one side above zero, the weight and stratum of its views (-1: left out), and sums of all views."""
 
     view: IntColumn
     func: IntColumn
@@ -35,22 +35,22 @@ class Side:
 
 
 def crude_means(side: Side, funcs: int) -> Floats:
-    """Returns plain means, whatever the mix of devices."""
+    """Returns plain means, without regard to the device mix."""
     if side.known:
         return np.array([sum(each.us for each in side.known) / US_PER_MS / sum(each.views for each in side.known)])
     return _ratios(side, funcs, np.zeros_like(side.stratum), 1).value[:, 0]
 
 
 def _ratios(side: Side, funcs: int, stratum: IntColumn, strata: int) -> Ratios:
-    rows = Rows(side.view, side.func, side.value, funcs, side.weight)
+    rows = Rows(view=side.view, func=side.func, value=side.value, func_count=funcs, weight=side.weight)
     return estimate_ratios(rows, denominator=np.ones_like(side.weight), stratum=stratum, stratum_count=strata)
 
 
 def standardise(base: Side, head: Side, funcs: int, strata: int) -> tuple[Floats, Floats, Floats, Floats]:
     """Returns the base mean and the difference at the common device mix, and the bounds of the difference.
 
-    The bounds are put together from those of both means (Zou and Donner's "method of variance estimates recovery"): the
-    skewness of a difference cannot be estimated well, since what it is made of nearly cancels.
+    The bounds are combined from those of both means (Zou and Donner's "method of variance estimates recovery"). The
+    skewness of a difference cannot be estimated well, since its two parts nearly cancel.
     """
     mix = device_mix(base, head, strata)
     base_mean, base_low, base_high = _standard_mean(base, funcs, mix)
@@ -62,7 +62,7 @@ def standardise(base: Side, head: Side, funcs: int, strata: int) -> tuple[Floats
 
 
 def _standard_mean(side: Side, funcs: int, mix: Floats) -> tuple[Floats, Floats, Floats]:
-    """Returns one side's means at a device mix, and their bounds; the mean itself where nothing varies."""
+    """Returns one side's means at a device mix, and their bounds; the bounds are the mean if nothing varies."""
     ratios = _ratios(side, funcs, side.stratum, mix.size)
     sizes = np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size)
     value, stands_for, own_degrees = ratios.value, np.ones(mix.size), np.broadcast_to(sizes - 1.0, ratios.value.shape)
@@ -83,7 +83,7 @@ def _standard_mean(side: Side, funcs: int, mix: Floats) -> tuple[Floats, Floats,
 
 
 def device_mix(base: Side, head: Side, strata: int) -> Floats:
-    """Returns the share of each class: the mean of both sides' mixes, so that the larger sample does not decide it."""
+    """Returns the share of each class: the mean of both sides' mixes, so that the larger sample does not dominate."""
     mixes = []
     for side in (base, head):
         kept = side.stratum >= 0

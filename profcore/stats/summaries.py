@@ -1,4 +1,4 @@
-"""One sample of views summarised: what each func costs a page view, with its uncertainty; zeros included."""
+"""The summary of one sample of views: the cost of each func per page view, with its uncertainty; zeros included."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from scipy import stats
 
+from profcore.stats.distributions import binomial_quantile
 from profcore.stats.estimates import (
     CONFIDENCE,
     Figure,
@@ -23,21 +23,21 @@ from profcore.stats.estimates import (
 )
 from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, order_rows
 
-# Below this no number is given: in simulations of skewed, zero-heavy time the 95 % intervals of fewer views cover
-# less than 93 %. Docs: statistics.md.
+# With fewer views no number is given. In simulations of skewed times with many zeros, the 95 % intervals of fewer views
+# cover less than 93 %. Docs: statistics.md.
 MIN_VIEWS: Final = 25
-# A func that fewer views ran gets its mean without an interval: what so few views show has not shown its tail yet.
+# A func that fewer views ran gets its mean without an interval: so few views have not shown the tail yet.
 MIN_RAN: Final = 5
 PERCENTILES: Final = (0.50, 0.75, 0.95)
 US_PER_MS: Final = 1_000.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FuncSummary:
-    """One func (or group) over all views, those that never ran it included.
+    """One func (or group) over all views, including those that never ran it.
 
-    `share` is its time over the views' time of the measure (a ratio of sums, 0 to 1), None where there is none or the
-    measure is `total` with no JS time. `ran` is the share of views that ran it.
+    `share` is its time divided by the views' time of the measure (a ratio of sums, 0 to 1). It is None if there is no
+    such time, or if the measure is `total` and there is no JS time. `ran` is the share of views that ran it.
     """
 
     func_id: int
@@ -50,13 +50,13 @@ class FuncSummary:
     ran: Figure
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A sample's funcs by ms a view, most first; none with `is_too_few`: fewer than `MIN_VIEWS` effective views.
+    """A sample's funcs by ms per view, largest first; none with `is_too_few`: fewer than `MIN_VIEWS` effective views.
 
-    `views` of `population` were looked at. `effective_views` is how many views of one weight are worth as much;
-    `clipped_views` had their weight cut; `is_weighted` where sample rates differ, not `is_complete` where they
-    are of what has not expired alone.
+    `views` of `population` were read. `effective_views` is the effective number of views, as if all had one weight.
+    `clipped_views` had their weight cut. `is_weighted` means that sample rates differ; `is_complete` is false if the
+    sample is only of views that have not expired.
     """
 
     measure: Measure
@@ -72,9 +72,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class KnownSums:
-    """What is known of *all* views of a slice, beside a sample of them: exact sums by func id, by one measure.
+    """Exact sums over *all* views of a slice, in addition to a sample of them: by func id, for one measure.
 
-    Funcs that `func_us` does not name are left out of a summary. `whole_us` is what shares are shares of
+    A summary leaves out funcs that `func_us` does not name. `whole_us` is the denominator of shares
     (`ViewSample.view_us`).
     """
 
@@ -85,11 +85,11 @@ class KnownSums:
 def summarise(
     sample: ViewSample, measure: Measure = "self", *, min_views: int = MIN_VIEWS, known: KnownSums | None = None
 ) -> Summary:
-    """Summarises every func with time by `measure`. Raises `NoTotalsError` where a grouping has no totals.
+    """Returns a summary of every func with time by `measure`. Raises `NoTotalsError` if a grouping has no totals.
 
-    With `known`, means and shares are those of all views of the slice, and their intervals are as narrow as so many
-    views make them: the sample tells the spread of one view. It is put aside where sample rates differ within the
-    sample (sums of what was recorded are not those of the field), and where contributions have expired.
+    With `known`, means and shares are those of all views of the slice, and their intervals are as narrow as that many
+    views allow: the sample gives the spread of one view. `known` is ignored if sample rates differ within the sample
+    (sums of recorded views are not those of all visits), and if contributions have expired.
     """
     weight, clipped = clip_weights(sample.weight)
     effective = effective_views(weight)
@@ -100,22 +100,28 @@ def summarise(
         known = None
     functions = () if is_too_few else tuple(_summarise_funcs(sample, rows, measure, known))
     return Summary(
-        measure,
-        sample.views,
-        sample.population,
-        effective,
-        clipped,
-        is_weighted,
-        sample.is_complete,
-        is_too_few,
-        functions,
+        measure=measure,
+        views=sample.views,
+        population=sample.population,
+        effective_views=effective,
+        clipped_views=clipped,
+        is_weighted=is_weighted,
+        is_complete=sample.is_complete,
+        is_too_few=is_too_few,
+        functions=functions,
     )
 
 
 def _measured_rows(sample: ViewSample, measure: Measure, weight: FloatColumn) -> Rows:
     row_us = sample.row_us(measure)
     above = row_us > 0
-    return Rows(sample.view[above], sample.func[above], row_us[above] / US_PER_MS, sample.func_count, weight)
+    return Rows(
+        view=sample.view[above],
+        func=sample.func[above],
+        value=row_us[above] / US_PER_MS,
+        func_count=sample.func_count,
+        weight=weight,
+    )
 
 
 def _summarise_funcs(sample: ViewSample, rows: Rows, measure: Measure, known: KnownSums | None) -> list[FuncSummary]:
@@ -160,9 +166,9 @@ def _figure(columns: tuple[Floats, Floats, Floats], index: int) -> Figure:
 def _bounded(
     rows: Rows, denominator: FloatColumn, ran: IntColumn, exact: Floats | None, views_a_view: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Returns ratios with their bounds; time is never below zero, so no bound is.
+    """Returns ratios with their bounds; no bound is below zero, since time never is.
 
-    `exact` takes the place of the estimates; each view stands for `views_a_view` of its kind.
+    `exact` replaces the estimates; each view stands for `views_a_view` views like it.
     """
     stratum = np.zeros(rows.weight.size, dtype=np.int64)
     ratios = estimate_ratios(rows, denominator=denominator, stratum=stratum, stratum_count=1)
@@ -175,12 +181,11 @@ def _bounded(
 def bound_means(
     estimate: Floats, ratios: Ratios, views: Floats | float, views_a_view: Floats | float
 ) -> tuple[Floats, Floats]:
-    """Returns the bounds of 95 % intervals around estimates, whose spread `ratios` tell; none lies below zero.
+    """Returns the bounds of 95 % intervals around estimates, with the spread from `ratios`; none is below zero.
 
-    `views` (effective) were looked at, and each stands for `views_a_view` of its kind: where that is more than itself,
-    the mean is known better than the spread, and how well the spread is known, its kurtosis tells (Satterthwaite's
-    degrees of freedom). Where all views are alike no variance was seen, and the estimate is its own interval. NaN: no
-    bound.
+    `views` (effective) were read, and each stands for `views_a_view` views like it. If that is more than one, the mean
+    is known better than the spread. The kurtosis tells how well the spread is known (Satterthwaite's degrees of
+    freedom). If all views are equal, there is no variance, and the estimate is its own interval. NaN means no bound.
     """
     most = np.maximum(views - 1.0, 1.0)
     degrees = np.where(np.asarray(views_a_view) > 1, degrees_of_spread(views, ratios.kurtosis), most)
@@ -192,23 +197,23 @@ def bound_means(
 
 
 def degrees_of_spread(views: Floats | float, kurtosis: Floats) -> Floats:
-    """Returns how many degrees of freedom a spread that so many views tell is worth (Satterthwaite)."""
+    """Returns the degrees of freedom of a spread that is estimated from `views` views (Satterthwaite)."""
     most = np.maximum(views - 1.0, 1.0)
     return np.asarray(np.clip(2.0 * views / np.maximum(kurtosis - 1.0, 1.0), np.minimum(MIN_RAN - 1.0, most), most))
 
 
-@lru_cache(maxsize=64)  # of samples of one size they are the same, and a quarter of a percentile's time
+@lru_cache(maxsize=64)  # the same for all samples of one size; a quarter of the time for a percentile
 def _find_ranks(count: int, point: float) -> tuple[float, float]:
     tail = (1 - CONFIDENCE) / 2
-    return float(stats.binom.ppf(tail, count, point)), float(stats.binom.ppf(1 - tail, count, point))
+    return float(binomial_quantile(tail, count, point)), float(binomial_quantile(1 - tail, count, point))
 
 
 def _percentiles(rows: Rows, effective: float) -> list[tuple[Floats, Floats, Floats]]:
     """Returns `PERCENTILES` of each func with zeros included, and order statistics that bound them.
 
-    A percentile is the smallest value that at least so many of the views do not exceed. The bounds are the values at
-    the ranks that a binomial count of views below the true percentile stays within in 95 % of samples; where
-    the upper rank lies beyond the last view there is no bound (NaN).
+    A percentile is the smallest value that at least that share of the views does not exceed. The number of views below
+    the true percentile is binomial. The bounds are the values at the ranks between which it stays in 95 % of samples.
+    If the upper rank is beyond the last view, there is no bound (NaN).
     """
     order = order_rows(rows.func, rows.value)
     row_weight = rows.weight[rows.view]
@@ -220,7 +225,7 @@ def _percentiles(rows: Rows, effective: float) -> list[tuple[Floats, Floats, Flo
     values = np.append(rows.value[order], np.nan)
 
     def at(share: float) -> Floats:
-        inside = share * total - (total - mass)  # how deep into the func's own rows
+        inside = share * total - (total - mass)  # how far into the func's own rows
         slack = 1e-9 * total
         found = values[np.minimum(np.searchsorted(climbing, begin + inside - slack), values.size - 1)]
         return np.where(inside <= slack, 0.0, found)

@@ -1,4 +1,4 @@
-"""A mean a page view in each of many buckets of time, with its uncertainty, from views' own times."""
+"""The mean per page view in each of many buckets of time, with its uncertainty, from the views' own times."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from profcore.stats.views import FloatColumn, IntColumn
 
 @dataclass(frozen=True, slots=True)
 class BucketSums:
-    """What is known of all views of a bucket: how many there are, and their time by some measure, in µs."""
+    """The sums of all views of a bucket: how many there are, and their time by some measure, in µs."""
 
     views: int
     us: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BucketMean:
-    """Time a view in one bucket, ms. `sampled_views` were looked at; not `is_complete` where views have expired.
+    """Time per view in one bucket, ms. `sampled_views` were read; `is_complete` is false if views have expired.
 
-    The mean is that of all views, and exact, but where sample rates differ (`is_weighted`): there it is the weighted
-    sample's. There is no interval with `is_too_few` (fewer than `MIN_VIEWS` effective views), nor of what is left of
-    expired ones.
+    The mean is that of all views, and exact, unless sample rates differ (`is_weighted`): then it is that of the
+    weighted sample. There is no interval with `is_too_few` (fewer than `MIN_VIEWS` effective views), nor if views have
+    expired.
     """
 
     ms_per_view: Figure
@@ -41,13 +41,12 @@ def estimate_buckets(
 ) -> list[BucketMean]:
     """Returns the mean of each bucket, in the order of `sums`; a bucket has at least one view.
 
-    `bucket` (an index of `sums`), `us` and `weight` are of the views looked at: uniform samples of each bucket's, of
-    some `wanted` views (where that is all of them, exactly so many). Fewer than half of these are what is left of
-    expired ones.
+    `bucket` (an index of `sums`), `us` and `weight` are of the sampled views: a uniform sample per bucket of about
+    `wanted` views (exactly as many if these are all views). Fewer than half of that means that views have expired.
     """
     count = len(sums)
     weight, _ = clip_weights(weight)
-    rows = Rows(np.arange(us.size), np.zeros_like(bucket), us / US_PER_MS, 1, weight)
+    rows = Rows(view=np.arange(us.size), func=np.zeros_like(bucket), value=us / US_PER_MS, func_count=1, weight=weight)
     ratios = estimate_ratios(rows, denominator=np.ones_like(weight), stratum=bucket, stratum_count=count)
     looked = np.bincount(bucket, minlength=count)
     ran = np.bincount(bucket[us > 0], minlength=count)
@@ -64,27 +63,27 @@ def estimate_buckets(
     has_bounds = is_complete & ~is_too_few & (ran >= MIN_RAN)
     return [
         BucketMean(
-            Figure(float(estimate[at]), as_interval(low[0, at], high[0, at]) if has_bounds[at] else None),
-            sums[at].views,
-            int(looked[at]),
-            float(effective[at]),
-            bool(is_weighted[at]),
-            bool(is_complete[at]),
-            bool(is_too_few[at]),
+            ms_per_view=Figure(float(estimate[at]), as_interval(low[0, at], high[0, at]) if has_bounds[at] else None),
+            views=sums[at].views,
+            sampled_views=int(looked[at]),
+            effective_views=float(effective[at]),
+            is_weighted=bool(is_weighted[at]),
+            is_complete=bool(is_complete[at]),
+            is_too_few=bool(is_too_few[at]),
         )
         for at in range(count)
     ]
 
 
 def _effective(weight: FloatColumn, bucket: IntColumn, count: int) -> Floats:
-    """Returns by bucket how many views of one weight are worth as much (Kish); 0 where none was looked at."""
+    """Returns the effective number of views by bucket, as if all had one weight (Kish); 0 if none was sampled."""
     total = np.bincount(bucket, weight, minlength=count)
     squares = np.bincount(bucket, weight * weight, minlength=count)
     return np.asarray(np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1.0), 0.0))
 
 
 def _differ(weight: FloatColumn, bucket: IntColumn, count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Tells by bucket whether its weights differ."""
+    """Returns by bucket whether its weights differ."""
     least, most = np.full(count, np.inf), np.full(count, -np.inf)
     np.minimum.at(least, bucket, weight)
     np.maximum.at(most, bucket, weight)

@@ -1,7 +1,7 @@
-"""Samples of views: who cost how much in each of them, as a sparse matrix of contributions.
+"""Samples of views: the cost of each func in each view, as a sparse matrix of contributions.
 
-A func that is in no contribution of a view cost that view nothing: zeros are not stored, but every statistic counts
-them. Times are integer µs here; milliseconds appear in results only.
+A func without a contribution to a view cost that view nothing. Zeros are not stored, but every statistic counts
+them. Times are integer µs here; only results have milliseconds.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -11,7 +11,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from profcore.blobs import Contribution
+from profcore.sums.blobs import Contribution
 
 IntColumn = npt.NDArray[np.int64]
 FloatColumn = npt.NDArray[np.float64]
@@ -20,16 +20,16 @@ MEASURES: Final[tuple[Measure, ...]] = ("self", "total", "hidden", "self+hidden"
 
 
 class NoTotalsError(ValueError):
-    """Totals were asked of a grouping that has none: a group's total is no sum of its funcs' totals."""
+    """A grouping has no totals: a group's total is not the sum of its funcs' totals."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewFacts:
-    """What is known of each view of a sample, by view index.
+    """The facts of each view of a sample, by view index.
 
-    `js_us` and `hidden_us` are the view's own parts of time (its hidden time, attributed or not), `device_class` the
-    code of its class, `sample_rate` the share of views that were recorded where it came from (0 < rate ≤ 1).
-    `release` is the release it is of, () where nobody asks.
+    `js_us` and `hidden_us` are the view's own parts of time (hidden time, attributed or not). `device_class` is the
+    code of its class. `sample_rate` is the share of views that its sender recorded (0 < rate ≤ 1). `release` is its
+    release, () if nobody needs it.
     """
 
     js_us: IntColumn
@@ -47,24 +47,24 @@ class ViewFacts:
         sample_rate: Sequence[float] | None = None,
         release: Sequence[str] = (),
     ) -> "ViewFacts":
-        """Makes facts from lists; without rates every view was recorded."""
+        """Returns facts from lists; without rates every view was recorded."""
         rates = np.ones(len(js_us)) if sample_rate is None else np.asarray(sample_rate, dtype=np.float64)
         columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device_class)]
         if any(column.size != rates.size for column in columns):
-            raise ValueError("facts must be of one length")
+            raise ValueError("all columns of facts must have the same length")
         if rates.size and not bool(np.all((rates > 0) & (rates <= 1))):
-            raise ValueError("a sample rate lies above 0 and is at most 1")
-        return cls(columns[0], columns[1], columns[2], rates, release)
+            raise ValueError("a sample rate must be above 0 and at most 1")
+        return cls(js_us=columns[0], hidden_us=columns[1], device_class=columns[2], sample_rate=rates, release=release)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewSample:
     """A sample of views.
 
-    Rows (`view`, `func` and the µs columns) hold what is above zero: at most one row a (view, func). `func` is an index
-    into `func_ids`, `view` one into `facts`. `population` is the number of views in the slice, of which these are a
-    uniform sample, or all. `has_totals` is False where funcs were grouped without totals being given, `is_complete`
-    where contributions have expired: these are a sample of what is left, and not of the slice.
+    Rows (`view`, `func` and the µs columns) hold only values above zero: at most one row per (view, func). `func` is an
+    index into `func_ids`, `view` one into `facts`. `population` is the number of views in the slice; the sample is
+    uniform, or all of them. `has_totals` is False if funcs were grouped without given totals. `is_complete` is False if
+    contributions have expired: then the sample is of the remaining views, not of the slice.
     """
 
     view: IntColumn
@@ -80,17 +80,17 @@ class ViewSample:
 
     @property
     def views(self) -> int:
-        """The number of views, with those that ran nothing."""
+        """The number of views, including those that ran nothing."""
         return int(self.facts.js_us.size)
 
     @property
     def func_count(self) -> int:
-        """The number of funcs (or groups), with those that cost nothing."""
+        """The number of funcs (or groups), including those that cost nothing."""
         return int(self.func_ids.size)
 
     @property
     def weight(self) -> FloatColumn:
-        """How many views of the field each view stands for: the inverse of its sample rate."""
+        """How many real visits each view stands for: the inverse of its sample rate."""
         return 1.0 / self.facts.sample_rate
 
     def row_us(self, measure: Measure) -> IntColumn:
@@ -102,18 +102,18 @@ class ViewSample:
         if measure == "self+hidden":
             return self.self_us + self.hidden_us
         if not self.has_totals:
-            raise NoTotalsError("a group's total is no sum of its funcs' totals: give them to `group_funcs`")
+            raise NoTotalsError("a group's total is not the sum of its funcs' totals: pass totals to `group_funcs`")
         return self.total_us
 
     def view_us(self, measure: Measure) -> IntColumn:
-        """Returns what a share of each view is a share of: JS time, hidden time, or both."""
+        """Returns the denominator of a share of each view: JS time, hidden time, or both."""
         if measure == "hidden":
             return self.facts.hidden_us
         return self.facts.js_us + self.facts.hidden_us if measure == "self+hidden" else self.facts.js_us
 
 
 def sample_of(contributions: Iterable[Contribution], facts: ViewFacts, *, population: int | None = None) -> ViewSample:
-    """Builds a sample from contributions, one a view and in the order of `facts`; empty ones count as views."""
+    """Returns a sample from contributions, one per view in the order of `facts`; empty ones count as views."""
     given = list(contributions)
     lengths = np.array([len(each.func) for each in given], dtype=np.int64)
     columns = [
@@ -124,16 +124,25 @@ def sample_of(contributions: Iterable[Contribution], facts: ViewFacts, *, popula
 
 
 def sample_of_times(facts: ViewFacts, *, population: int | None = None) -> ViewSample:
-    """Builds a sample of views of which no contributions are known: their own times alone, and no funcs."""
+    """Returns a sample of views without known contributions: only their own times, and no funcs."""
     nothing: IntColumn = np.zeros(0, dtype=np.int64)
     views = int(facts.js_us.size)
-    return ViewSample(nothing, nothing, nothing, nothing, nothing, nothing, facts, population or views)
+    return ViewSample(
+        view=nothing,
+        func=nothing,
+        self_us=nothing,
+        total_us=nothing,
+        hidden_us=nothing,
+        func_ids=nothing,
+        facts=facts,
+        population=population or views,
+    )
 
 
 def sample_of_table(table: Sequence[Sequence[int]], facts: ViewFacts) -> ViewSample:
-    """Builds a sample from a row of µs a view, one column for each of a few kinds of time: those are its funcs.
+    """Returns a sample from one row of µs per view. Its columns, a few kinds of time, become the funcs.
 
-    All of a row is self time, and what a share is a share of.
+    All of a row is self time, and its sum is the denominator of shares.
     """
     lengths = np.array([len(row) for row in table], dtype=np.int64)
     values = np.array([value for row in table for value in row], dtype=np.int64)
@@ -145,19 +154,26 @@ def sample_of_table(table: Sequence[Sequence[int]], facts: ViewFacts) -> ViewSam
 def sample_of_columns(
     lengths: IntColumn, columns: Sequence[IntColumn], facts: ViewFacts, population: int | None = None
 ) -> ViewSample:
-    """Builds a sample from columns of func id, self, total and hidden µs, `lengths` of them for each view in turn."""
+    """Returns a sample from columns of func id, self, total and hidden µs; `lengths` has each view's number of rows."""
     if lengths.size != facts.js_us.size:
-        raise ValueError("as many contributions as views, please")
+        raise ValueError("the number of contributions must equal the number of views")
     view = np.repeat(np.arange(lengths.size), lengths)
     func_id, self_us, total_us, hidden_us = columns
     func_ids, func = _number(func_id)
     return ViewSample(
-        view, func, self_us, total_us, hidden_us, func_ids, facts, lengths.size if population is None else population
+        view=view,
+        func=func,
+        self_us=self_us,
+        total_us=total_us,
+        hidden_us=hidden_us,
+        func_ids=func_ids,
+        facts=facts,
+        population=lengths.size if population is None else population,
     )
 
 
 def _number(ids: IntColumn) -> tuple[IntColumn, IntColumn]:
-    """Returns the distinct ids, ascending, and where each id is among them. Dense ids need no sorting."""
+    """Returns the distinct ids, ascending, and the index of each id among them. Dense ids need no sorting."""
     top = int(ids.max()) + 1 if ids.size else 0
     if top > 16 * ids.size + 1_000_000:
         return np.unique(ids, return_inverse=True)
@@ -176,9 +192,10 @@ def group_funcs(
     """Returns the sample by group: `group_of` gives a group id for each entry of `sample.func_ids`.
 
     Within a view a group's self and hidden time are sums over its funcs. Its total is not: a stack counts once for a
-    group, however many of its funcs are on it. So totals come from the caller, from stacks, as columns of view
-    index, group id and µs; without them the measure `total` is refused. Where no view has two funcs of one group, as
-    when they are of different releases, totals stay known; `known_totals_alone` takes those of other groups for zero.
+    group, however many of its funcs are on it. So the caller computes totals from stacks and gives them as columns of
+    view index, group id and µs. Without them the measure `total` is refused. If no view has two funcs of one group, for
+    example because they are of different releases, totals stay known. `known_totals_alone` counts those of other groups
+    as zero.
     """
     groups = np.asarray(group_of, dtype=np.int64)
     group_ids, index_of = np.unique(groups, return_inverse=True)
@@ -204,9 +221,9 @@ def group_funcs(
 
 
 def pick_funcs(sample: ViewSample, wanted: Collection[tuple[str | None, int]]) -> ViewSample:
-    """Returns the sample with one func, of id 0, that all those named are together; without rows where none ran.
+    """Returns the sample with the named funcs merged into one func with id 0; views that ran none have no row.
 
-    Funcs are named by (release, func id), or without a release where they are it in all. All views stay.
+    Funcs are named by (release, func id); the release is None if the id means the func in all releases. All views stay.
     """
     codes = {release: code for code, release in enumerate(dict.fromkeys(sample.facts.release))}
     release_of = np.array([codes[release] for release in sample.facts.release] or [0] * sample.views, dtype=np.int64)
@@ -228,9 +245,9 @@ def pick_funcs(sample: ViewSample, wanted: Collection[tuple[str | None, int]]) -
 
 
 def split_funcs(sample: ViewSample) -> tuple[ViewSample, list[tuple[str, int]]]:
-    """Returns the sample with each func of each release apart, and (release, func id) of each of its func ids.
+    """Returns the sample with separate funcs per release, and (release, func id) of each of its func ids.
 
-    For funcs that are not one function in all releases. Facts must tell the views' releases.
+    This is for func ids that do not mean the same function in all releases. Facts must have the views' releases.
     """
     codes = {release: code for code, release in enumerate(dict.fromkeys(sample.facts.release))}
     release_of = np.array([codes[release] for release in sample.facts.release], dtype=np.int64)
@@ -245,12 +262,12 @@ def split_funcs(sample: ViewSample) -> tuple[ViewSample, list[tuple[str, int]]]:
 
 
 def _with_totals(sample: ViewSample, totals: tuple[IntColumn, IntColumn, IntColumn]) -> ViewSample:
-    """Puts given totals in place: rows are the union of both."""
+    """Returns the sample with the given totals; its rows are the union of both."""
     view, group_id, total_us = totals
     func = np.searchsorted(sample.func_ids, group_id)
     width = max(sample.func_count, 1)
     if bool(np.any(func >= sample.func_count)) or bool(np.any(sample.func_ids[func] != group_id)):
-        raise ValueError("totals of a group that no func is in")
+        raise ValueError("there are totals of a group without funcs")
     key = np.concatenate([sample.view * width + sample.func, view * width + func])
     keys, position = np.unique(key, return_inverse=True)
     own, given = position[: sample.view.size], position[sample.view.size :]
@@ -267,7 +284,7 @@ def _with_totals(sample: ViewSample, totals: tuple[IntColumn, IntColumn, IntColu
 
 
 def _sum_by(position: IntColumn, values: IntColumn, size: int) -> IntColumn:
-    """Sums integers exactly, as floats would not beyond 2⁵³."""
+    """Returns exact sums of integers; floats would not be exact beyond 2⁵³."""
     sums = np.zeros(size, dtype=np.int64)
     np.add.at(sums, position, values)
     return sums
@@ -276,8 +293,8 @@ def _sum_by(position: IntColumn, values: IntColumn, size: int) -> IntColumn:
 def order_rows(key: IntColumn, value_ms: FloatColumn) -> IntColumn:
     """Returns the order of rows by key and then by value; ties are in any order.
 
-    Where values are whole µs, as times are, both go into one integer: sorting 1.6 million rows took 0.03 s in
-    place of 0.3 (2026-11-21).
+    If values are whole µs, as times are, both go into one integer: sorting 1.6 million rows took 0.03 s instead of
+    0.3 s (2026-11-21).
     """
     value_us = np.rint(value_ms * 1_000.0)
     width = int(value_us.max()) + 1 if value_us.size else 1

@@ -1,5 +1,5 @@
-"""Symbolication: from a func's position in a bundle to its original, by a source map. Values in, values out.
+"""Symbolication: from a func's position in a bundle to its original, by a source map. Values only.
 
-`maps` reads a map and looks positions up, `scopes` finds the function at a position of a source, `labels` puts both
-together, `paths` tells what sources and scripts are called, `builds` finds out which map is whose.
+`maps` reads a map and finds positions, `scopes` finds the function at a position of a source, `labels` combines both,
+`paths` names sources and scripts, `builds` pairs bundles with maps.
 """

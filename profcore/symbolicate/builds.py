@@ -1,4 +1,4 @@
-"""A build folder: which of its files are bundles and maps, and which map is whose."""
+"""A build folder: its bundles, its maps, and which map belongs to which bundle."""
 
 import base64
 import binascii
@@ -21,7 +21,7 @@ MARKER: Final = b"sourceMappingURL="
 
 
 class Match(StrEnum):
-    """How a map was found for a bundle, or why there is none."""
+    """How a bundle's map was found, or why there is none."""
 
     DEBUG_ID = "debug id"
     INLINE = "inline"
@@ -33,7 +33,7 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BundleFacts:
-    """What a bundle says of its map. `mapping_url` is None where it names none; `inline_map` is that map."""
+    """A bundle's comments about its map. `mapping_url` is None if there is none; `inline_map` is an inline map."""
 
     debug_id: UUID | None
     mapping_url: str | None
@@ -51,7 +51,7 @@ class Pair:
 
 
 class InlineMapError(ValueError):
-    """A bundle's inline map cannot be read: a sentence."""
+    """A bundle's inline map cannot be read; has a sentence."""
 
 
 def is_bundle(path: str) -> bool:
@@ -65,7 +65,7 @@ def is_map(path: str) -> bool:
 
 
 def clean_path(path: str) -> str | None:
-    """Returns a file's path within its folder, None for one that leads out of it or has no name."""
+    """Returns a file's path within its folder; None if it leads out of the folder or has no name."""
     path = path.replace("\\", "/")
     if "\0" in path or path.startswith("/") or re.match("[A-Za-z]:", path):
         return None
@@ -74,7 +74,7 @@ def clean_path(path: str) -> str | None:
 
 
 def read_bundle(content: bytes) -> BundleFacts:
-    """Returns what a bundle says of its map, by the comments at its end. Raises `InlineMapError`."""
+    """Reads the comments at a bundle's end about its map. Raises `InlineMapError`."""
     url = None
     at = content.rfind(MARKER)
     if at >= 0:
@@ -88,7 +88,7 @@ def read_bundle(content: bytes) -> BundleFacts:
 
 
 def read_data_url(url: str) -> bytes:
-    """Returns what a `data:` URL holds. Raises `InlineMapError`."""
+    """Returns the content of a `data:` URL. Raises `InlineMapError`."""
     head, comma, payload = url.partition(",")
     if not comma:
         raise InlineMapError("Its inline map is no data URL: it has no comma.")
@@ -103,8 +103,8 @@ def read_data_url(url: str) -> bytes:
 def pair_files(bundles: Mapping[str, BundleFacts], maps: Mapping[str, UUID | None]) -> Sequence[Pair]:
     """Returns the scripts of a build, by path. `maps` has each map's debug id.
 
-    A debug id decides; then what the bundle's comment names, then the file beside it. A map that no bundle has taken
-    stands for the script of its own name without `.map`.
+    A debug id decides first, then the name in the bundle's comment, then the file next to it. A map without a bundle
+    stands for the script with its own name without `.map`.
     """
     by_id = {debug_id: path for path, debug_id in sorted(maps.items(), reverse=True) if debug_id is not None}
     pairs = []

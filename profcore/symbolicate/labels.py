@@ -1,19 +1,19 @@
-"""Labels: where the function at each position of a script comes from, and what it is called there."""
+"""Labels: the original place and name of the function at each position of a script."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from profcore.symbolicate.maps import Place, SourceMap
+from profcore.symbolicate.maps import MapPlace, SourceMap
 from profcore.symbolicate.paths import source_path
-from profcore.symbolicate.scopes import Found, ScopeTree
+from profcore.symbolicate.scopes import FoundFunction, ScopeTree
 
 
-@dataclass(frozen=True, slots=True)
-class Original:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledOriginal:
     """A function's original: the source's index in the map, line and column from 1, its name or None.
 
-    `body_hash` is None for what is too short to be told apart, or lies in no text that is known. `standing` tells an
-    anonymous function, or one of several of a name, from the others of its source; None where its text is not known.
+    `body_hash` is None if the body is too short, or if the text is not known. `standing` distinguishes an anonymous
+    function, or one of several with the same name, from the others of its source; None if the text is not known.
     """
 
     source: int
@@ -26,13 +26,13 @@ class Original:
 
 def label_positions(
     source_map: SourceMap, positions: Sequence[tuple[int, int]], *, file: str, bundle: bytes | None
-) -> list[Original | None]:
-    """Returns the original of the function at each position (line and column from 1), None where nothing maps it.
+) -> list[LabelledOriginal | None]:
+    """Returns the original of the function at each position (line and column from 1); None if nothing maps it.
 
-    The name is read in the original source, if the segment there is the function's own: without the bundle that is
-    known only of a segment that begins at the position. Where the map has not the source's text, it is the map's name
-    for the token that names the function in the bundle; without the bundle there is none. A map's name for the
-    position itself is never taken: it is an arrow's parameter as often as not.
+    The name is read in the original source if the segment there belongs to the function itself. Without the bundle,
+    that is certain only for a segment that begins at the position. If the map lacks the source's text, the name is the
+    map's name for the token that names the function in the bundle; without the bundle there is none. The map's name
+    for the position itself is never used: for an arrow function it is often a parameter.
     """
     places = source_map.find(positions)
     by_source: dict[int, list[int]] = {}
@@ -40,7 +40,7 @@ def label_positions(
         if place is not None:
             by_source.setdefault(place.source, []).append(number)
     generated = _Generated(source_map, bundle)
-    labels: list[Original | None] = [None] * len(positions)
+    labels: list[LabelledOriginal | None] = [None] * len(positions)
     for source, numbers in by_source.items():
         text = source_map.contents[source]
         tree = None if text is None else ScopeTree(text, source_path(source_map.sources[source] or "", file))
@@ -52,20 +52,22 @@ def label_positions(
                 name, body_hash = generated.name_and_body(positions[number], place)
             elif (found := tree.find(place.line, place.column)) is not None and generated.is_own(positions[number]):
                 name, body_hash, standing = found.name, found.body_hash, found.standing
-            labels[number] = Original(source, place.line, place.column, name, body_hash, standing)
+            labels[number] = LabelledOriginal(
+                source=source, line=place.line, column=place.column, name=name, body_hash=body_hash, standing=standing
+            )
     return labels
 
 
 class _Generated:
-    """The bundle's side of a map. It is parsed once, and only if it is asked."""
+    """The bundle's side of a map, parsed once and only if needed."""
 
     def __init__(self, source_map: SourceMap, bundle: bytes | None) -> None:
         self._map = source_map
         self._bundle = bundle
         self._tree: ScopeTree | None = None
 
-    def find(self, position: tuple[int, int]) -> Found | None:
-        """Returns the bundle's function at a position, None where the bundle is absent."""
+    def find(self, position: tuple[int, int]) -> FoundFunction | None:
+        """Returns the bundle's function at a position; None without the bundle."""
         if self._tree is None and self._bundle is not None:
             self._tree = ScopeTree(self._bundle.decode("utf-8", "replace"), "bundle.js")
         return None if self._tree is None else self._tree.find(*position)
@@ -73,7 +75,7 @@ class _Generated:
     def is_own(self, position: tuple[int, int]) -> bool:
         """Tells whether the segment that maps a function's position belongs to the function itself.
 
-        Of `a=>()=>1` some generators map `a` alone: what lies there is the function around the inner one.
+        In `a=>()=>1` some generators map only `a`: there the outer function begins, not the inner one.
         """
         line, column = position
         segment_column = self._map.segment_column(line, column)
@@ -82,21 +84,21 @@ class _Generated:
         found = self.find(position)
         if found is None or self._tree is None or found.begins_at[0] > line:
             return False
-        # Some map `;` or `(` before it, and mean the function.
+        # Some generators map the `;` or `(` before the function, and mean the function.
         return found.begins_at <= (line, segment_column) or self._tree.is_bare(line, segment_column, found.begins_at[1])
 
-    def name_and_body(self, position: tuple[int, int], place: Place) -> tuple[str | None, bytes | None]:
-        """Returns what the bundle tells of a function whose source is not there."""
+    def name_and_body(self, position: tuple[int, int], place: MapPlace) -> tuple[str | None, bytes | None]:
+        """Returns the original by the bundle alone, if the source's text is missing."""
         found = self.find(position)
         return (None, None) if found is None else (_name_of_token(self._map, place, found), found.body_hash)
 
 
-def _name_of_token(source_map: SourceMap, place: Place, found: Found) -> str | None:
+def _name_of_token(source_map: SourceMap, place: MapPlace, found: FoundFunction) -> str | None:
     """Returns the original name of a function by the token that names it in the bundle."""
     if found.name_at is None:
         return None
     token = source_map.find_exactly(*found.name_at)
     if token is not None and token.name is not None:
         return token.name if token.source == place.source else None
-    # Generators name what they renamed. A map without any name renamed in silence; but properties keep theirs.
+    # Generators record the names that they changed. A map without any names records none, but properties keep theirs.
     return found.key if found.is_property or (token is not None and source_map.names) else None

@@ -1,6 +1,6 @@
-"""The `mappings` of a source map (ECMA-426): base64 VLQ, decoded in columns, a stretch at a time.
+"""The `mappings` of a source map (ECMA-426): base64 VLQ, decoded in columns, one part at a time.
 
-A segment is 1, 4 or 5 numbers, each the difference to the one before it; `,` ends a segment, `;` a line.
+A segment has 1, 4 or 5 numbers, each the difference to the one before; `,` ends a segment, `;` a line.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 
-STRETCH_BYTES: Final = 1 << 20  # decoded at once: some 60 MB of columns
-MAX_DIGITS: Final = 7  # of one number: 35 bits, more than the 32 that the format allows
-MAX_NUMBER: Final = 2**31 - 2  # counted from 1 it still fits 32 bits
+STRETCH_BYTES: Final = 1 << 20  # decoded at once: about 60 MB of columns
+MAX_DIGITS: Final = 7  # digits of one number: 35 bits, more than the 32 that the format allows
+MAX_NUMBER: Final = 2**31 - 2  # counted from 1, it still fits 32 bits
 COMMA: Final = 64
 SEMICOLON: Final = 65
 FOREIGN: Final = 255
@@ -25,7 +25,7 @@ for _value, _char in enumerate(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 
 
 class MappingsError(ValueError):
-    """A segment that cannot be: where it stands (line and segment count from 1), and a sentence."""
+    """A segment is invalid; has its place (line and segment from 1) and a sentence."""
 
     def __init__(self, line: int, segment: int, what: str) -> None:
         super().__init__(f"line {line}, segment {segment}: {what}")
@@ -51,7 +51,7 @@ class Segments:
 
 
 def decode_mappings(text: str, *, sources: int, names: int) -> Segments:
-    """Decodes the mappings of a map with so many sources and names. Raises `MappingsError`."""
+    """Decodes the mappings of a map with this number of sources and names. Raises `MappingsError`."""
     try:
         whole = text.encode("ascii")
     except UnicodeEncodeError as error:
@@ -72,9 +72,9 @@ def decode_mappings(text: str, *, sources: int, names: int) -> Segments:
     return segments
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _State:
-    """What one stretch hands to the next: the place, and the numbers that differences are added to."""
+    """The state between two parts: the place, and the numbers that differences are added to."""
 
     limits: tuple[int, int]
     line: int = 0
@@ -83,7 +83,7 @@ class _State:
     source_line: int = 0
     source_column: int = 0
     name: int = 0
-    segment: int = 0  # of its line, where a stretch begins
+    segment: int = 0  # number of segments of its line before this part
 
 
 def _empty() -> list[npt.NDArray[np.int32]]:
@@ -93,11 +93,11 @@ def _empty() -> list[npt.NDArray[np.int32]]:
 def _foreign(before: bytes, char: str) -> MappingsError:
     line = before.count(b";")
     segment = before[before.rfind(b";") + 1 :].count(b",")
-    return MappingsError(line + 1, segment + 1, f"{char!r} is no digit of base64.")
+    return MappingsError(line + 1, segment + 1, f"{char!r} is not a base64 digit.")
 
 
 def _end_of_stretch(whole: bytes, start: int) -> int:
-    """Returns where a stretch ends: behind a separator, or where the text does. A segment has at most 35 digits."""
+    """Returns the end of a part: after a separator, or at the end of the text. A segment has at most 35 digits."""
     if len(whole) - start <= STRETCH_BYTES:
         return len(whole)
     end = start + STRETCH_BYTES
@@ -122,7 +122,7 @@ def _decode_stretch(whole: bytes, start: int, end: int, state: _State) -> tuple[
     lengths = np.bincount(owner, minlength=segment_count)
     wrong = np.flatnonzero((lengths == 2) | (lengths == 3) | (lengths > 5))
     if len(wrong):
-        raise _at(line_of, int(wrong[0]), state, f"{lengths[wrong[0]]} numbers, where 1, 4 or 5 can be.")
+        raise _at(line_of, int(wrong[0]), state, f"{lengths[wrong[0]]} numbers; a segment has 1, 4 or 5.")
     result = _add_up(numbers, owner, lengths, line_of, state)
     state.segment = int(segment_count - 1 - np.searchsorted(line_of, line_of[-1])) + (
         state.segment if line_of[-1] == 0 else 0
@@ -134,14 +134,14 @@ def _decode_stretch(whole: bytes, start: int, end: int, state: _State) -> tuple[
 
 
 def _at(line_of: Ints, segment: int, state: _State, what: str) -> MappingsError:
-    """Returns the error of a segment of the stretch, by its number in it."""
+    """Returns the error of a segment, by its number in the part."""
     line = int(line_of[segment])
     number = segment - int(np.searchsorted(line_of, line)) + (state.segment if line == 0 else 0)
     return MappingsError(state.line + line + 1, number + 1, what)
 
 
 def _decode_numbers(digits: npt.NDArray[np.uint8], owner: Ints, line_of: Ints, state: _State) -> tuple[Ints, Ints]:
-    """Returns the signed numbers that digits spell, and the segment of each."""
+    """Returns the signed numbers in the digits, and the segment of each."""
     goes_on = (digits & 32) != 0
     if not len(digits):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -159,7 +159,7 @@ def _decode_numbers(digits: npt.NDArray[np.uint8], owner: Ints, line_of: Ints, s
 
 
 def _add_up(numbers: Ints, owner: Ints, lengths: Ints, line_of: Ints, state: _State) -> tuple[Ints, ...]:
-    """Adds the differences up; returns line, column, source, source line, source column and name of each segment."""
+    """Sums the differences; returns line, column, source, source line, source column and name of each segment."""
     first = np.searchsorted(owner, np.arange(len(lengths)))
     used = np.flatnonzero(lengths > 0)
     mapped = np.flatnonzero(lengths >= 4)
@@ -168,7 +168,7 @@ def _add_up(numbers: Ints, owner: Ints, lengths: Ints, line_of: Ints, state: _St
     line = line_of[used]
     begins = np.flatnonzero(np.append(True, np.diff(line) > 0)) if len(used) else np.empty(0, dtype=np.int64)
     before = np.where(begins > 0, column[begins - 1], 0)
-    before = np.where(line[begins] == 0, -state.column, before)  # the line that the stretch before began goes on
+    before = np.where(line[begins] == 0, -state.column, before)  # the line that the previous part began continues
     column -= np.repeat(before, np.diff(np.append(begins, len(used))))
     kinds = [
         ("a column", used, column, MAX_NUMBER),

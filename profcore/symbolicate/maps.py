@@ -1,4 +1,4 @@
-"""Source maps (ECMA-426, version 3): read, checked, and asked what lies at a position. Index maps are laid out flat."""
+"""Source maps (ECMA-426, version 3): reading, checking and looking up positions. Index maps are flattened."""
 
 import re
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from profcore.symbolicate.mappings import MAX_NUMBER, Ints, MappingsError, Segme
 
 XSSI_PREFIX: Final = b")]}'"
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-MAX_OFFSET: Final = 2**30  # of a section: lines and columns of all sections together stay below 2**31
+MAX_OFFSET: Final = 2**30  # bound of a section's offset: lines and columns of all sections together stay below 2**31
 _PATH: Final = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?(?P<path>\$.*)`)?$", re.DOTALL)
 
 
 class MapError(Exception):
-    """A source map cannot be used: a JSON path such as `$.sections[3].map.mappings`, and a sentence."""
+    """A source map cannot be used; has a JSON path such as `$.sections[3].map.mappings`, and a sentence."""
 
     def __init__(self, path: str, detail: str) -> None:
         super().__init__(f"{path}: {detail}")
@@ -26,7 +26,7 @@ class MapError(Exception):
         self.detail = detail
 
 
-class _Fields(msgspec.Struct):
+class _Fields(msgspec.Struct, kw_only=True):
     version: int
     mappings: str | None = None
     sources: list[str | None] | None = None
@@ -61,7 +61,7 @@ _decoder: Final = msgspec.json.Decoder(_Wire)
 _ids_decoder: Final = msgspec.json.Decoder(_DebugIds)
 
 
-class Place(NamedTuple):
+class MapPlace(NamedTuple):
     """A position in an original source: the source's index, line and column from 1, the map's name there or None."""
 
     source: int
@@ -70,9 +70,9 @@ class Place(NamedTuple):
     name: str | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class SourceMap:
-    """A source map, laid out flat. `sources` are names as the map has them, behind its root."""
+    """A flattened source map. `sources` are the map's names, after its root."""
 
     sources: list[str | None]
     contents: list[str | None]
@@ -81,10 +81,10 @@ class SourceMap:
     debug_id: UUID | None
     _keys: Ints
 
-    def find(self, positions: Sequence[tuple[int, int]]) -> list[Place | None]:
-        """Returns where each generated position (line and column from 1) comes from, None where nothing says so.
+    def find(self, positions: Sequence[tuple[int, int]]) -> list[MapPlace | None]:
+        """Returns the original place of each generated position (line and column from 1), or None.
 
-        That is the last segment of its line that begins at or before it, as the format has it.
+        By the format, it is the last segment of the line that begins at or before the position.
         """
         if not len(self._keys):
             return [None] * len(positions)
@@ -95,23 +95,23 @@ class SourceMap:
             for at, key in zip(found, wanted, strict=True)
         ]
 
-    def find_exactly(self, line: int, column: int) -> Place | None:
-        """Returns where the segment that begins at a generated position comes from, None where none begins there."""
+    def find_exactly(self, line: int, column: int) -> MapPlace | None:
+        """Returns the original place of the segment that begins exactly at a generated position, or None."""
         return self.find([(line, column)])[0] if self.segment_column(line, column) == column else None
 
     def segment_column(self, line: int, column: int) -> int | None:
-        """Returns the column (from 1) at which the segment that a position belongs to begins, None where none does."""
+        """Returns the column (from 1) at which the segment of a position begins, or None."""
         key = _key(line, column)
         at = int(np.searchsorted(self._keys, key, side="right")) - 1
         return int(self.segments.column[at]) + 1 if at >= 0 and self._keys[at] >> 32 == key >> 32 else None
 
-    def _place(self, at: int) -> Place | None:
+    def _place(self, at: int) -> MapPlace | None:
         columns = self.segments
         source = int(columns.source[at])
         if source < 0 or self.sources[source] is None:
             return None
         name = int(columns.name[at])
-        return Place(
+        return MapPlace(
             source,
             int(columns.source_line[at]) + 1,
             int(columns.source_column[at]) + 1,
@@ -133,7 +133,7 @@ def read_map(content: bytes) -> SourceMap:
 
 
 def read_map_debug_id(content: bytes) -> UUID | None:
-    """Returns the debug id of a map without reading the rest of it, None where it has none or is no map."""
+    """Returns the debug id of a map without reading the rest; None if it has none or is not a map."""
     try:
         found = _ids_decoder.decode(strip_prefix(content))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -142,7 +142,7 @@ def read_map_debug_id(content: bytes) -> UUID | None:
 
 
 def read_debug_id(text: str | None) -> UUID | None:
-    """Returns a debug id; what is no UUID pairs nothing and is None."""
+    """Returns a debug id; None if it is not a UUID, since it then pairs nothing."""
     try:
         return UUID(text) if text else None
     except ValueError:
@@ -150,7 +150,7 @@ def read_debug_id(text: str | None) -> UUID | None:
 
 
 def strip_prefix(content: bytes) -> bytes:
-    """Takes away a byte order mark, and the line that keeps a map from being run as a script."""
+    """Removes a byte order mark, and the line that keeps a map from being run as a script."""
     content = content.removeprefix(BYTE_ORDER_MARK)
     return content[content.find(b"\n") + 1 :] if content.startswith(XSSI_PREFIX) else content
 
@@ -168,11 +168,11 @@ def _read_sections(sections: list[_Section]) -> list[tuple[tuple[int, int], Sour
         path = f"$.sections[{index}]"
         place = (section.offset.line, section.offset.column)
         if not all(0 <= number <= MAX_OFFSET for number in place):
-            raise MapError(f"{path}.offset", f"{place} lies outside of a script.")
+            raise MapError(f"{path}.offset", f"{place} is outside of a script.")
         if place <= before:
             raise MapError(f"{path}.offset", "sections must come in the order of their offsets.")
         if section.map is None:
-            raise MapError(f"{path}.map", "a section must hold its map; one behind a URL is not fetched.")
+            raise MapError(f"{path}.map", "a section must contain its map; maps at a URL are not fetched.")
         parts.append((place, _read_fields(section.map, f"{path}.map")))
         before = place
     return parts
@@ -195,11 +195,13 @@ def _read_fields(fields: _Fields, path: str) -> SourceMap:
     if root and not root.endswith("/"):
         root += "/"
     sources = [None if source is None else root + source for source in fields.sources]
-    return SourceMap(sources, contents, names, segments, None, _keys_of(segments))
+    return SourceMap(
+        sources=sources, contents=contents, names=names, segments=segments, debug_id=None, _keys=_keys_of(segments)
+    )
 
 
 def _key(line: int, column: int) -> int:
-    """Returns the key of a position from 1; -1, which none has, for one that no map can name."""
+    """Returns the key of a position from 1; -1 for one that no map can contain."""
     return (line - 1) << 32 | (column - 1) if 0 < line <= MAX_NUMBER and 0 < column <= MAX_NUMBER else -1
 
 
@@ -209,7 +211,14 @@ def _keys_of(segments: Segments) -> Ints:
 
 def _lay_out(parts: list[tuple[tuple[int, int], SourceMap]], debug_id: UUID | None) -> SourceMap:
     """Joins the maps of sections into one; each ends where the next begins."""
-    whole = SourceMap([], [], [], Segments(*(np.empty(0, dtype=np.int32),) * 6), debug_id, np.empty(0, dtype=np.int64))
+    whole = SourceMap(
+        sources=[],
+        contents=[],
+        names=[],
+        segments=Segments(*(np.empty(0, dtype=np.int32),) * 6),
+        debug_id=debug_id,
+        _keys=np.empty(0, dtype=np.int64),
+    )
     kept = []
     for number, ((line, column), part) in enumerate(parts):
         columns = part.segments

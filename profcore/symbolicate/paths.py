@@ -1,12 +1,12 @@
-"""What sources and scripts are called: paths that are the same in every map and release, and URLs with a hash."""
+"""Names of sources and scripts: paths that are equal in all maps and releases, and URLs with a hash."""
 
 import re
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
-from profcore.funcs import UNSTORABLE, resource_uri
+from profcore.trace.funcs import UNSTORABLE, resource_uri
 
-MAX_PATH_CHARS: Final = 1_000  # of a source's path; more is noise
+MAX_PATH_CHARS: Final = 1_000  # parts of a source's path; more is noise
 SCHEME: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?")  # two letters at least: C: is a drive
 DRIVE: Final = re.compile(r"^[A-Za-z]:(?=[\\/])")
 DEFAULT_PORTS: Final = {"https": ":443", "http": ":80"}
@@ -18,11 +18,11 @@ BASE64_HASH: Final = re.compile(r"(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9_]{
 
 
 def source_path(name: str, file: str) -> str:
-    """Returns the path of an original source, from the root of the build, without the bundler's noise.
+    """Returns the path of an original source from the root of the build, without the bundler's additions.
 
-    `name` is what the map calls it, behind the map's root; `file` is the map's own path in the build folder, against
-    which a relative name counts. Scheme, host and `?…` go, and what leads out of the folder: where the sources lie is
-    not told by a map. In `node_modules`, what stands before it goes too.
+    `name` is the map's name of it, after the map's root. `file` is the map's own path in the build folder; a relative
+    name is relative to it. Scheme, host and `?…` are dropped, and steps out of the folder too: a map does not say where
+    the sources are. Everything before `node_modules` is dropped.
     """
     path = UNSTORABLE.sub("", name).partition("?")[0]
     match = SCHEME.match(path)
@@ -40,9 +40,9 @@ def source_path(name: str, file: str) -> str:
 
 
 def script_uri(prefix: str, file: str) -> str:
-    """Returns the URI under which funcs of a script are stored: a file's path in the build folder behind a URL.
+    """Returns the URI under which a script's funcs are stored: a URL prefix and the file's path in the build folder.
 
-    As browsers have it: scheme and host in small letters, no default port, other letters of the path in UTF-8, escaped.
+    It is written as browsers do: scheme and host in lower case, no default port, the path escaped as UTF-8.
     """
     parts = urlsplit(prefix)
     host = parts.netloc.lower().removesuffix(DEFAULT_PORTS.get(parts.scheme, ""))
@@ -51,7 +51,7 @@ def script_uri(prefix: str, file: str) -> str:
 
 
 def is_url_prefix(text: str) -> bool:
-    """Tells whether scripts can lie behind this: a URL with a scheme and a host, without query and fragment."""
+    """Tells whether this can be the prefix of scripts: a URL with scheme and host, without query and fragment."""
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -60,9 +60,9 @@ def is_url_prefix(text: str) -> bool:
 
 
 def has_content_hash(uri: str) -> bool:
-    """Tells whether a script's file name has a hash of its content in it, so that one URL never has two contents.
+    """Tells whether a script's file name has a content hash, so that one URL never has two contents.
 
-    In doubt it has none: a release's scripts are then labelled by its own upload alone.
+    In doubt it has none. Then a release's scripts are labelled only by its own upload.
     """
     name = unquote(uri.rpartition("/")[2])
     return any(

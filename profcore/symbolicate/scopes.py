@@ -1,7 +1,7 @@
 """Functions of a JavaScript or TypeScript source: which one begins at a position, its name, and a hash of its body.
 
-The name is the function's own: its identifier, the key or the variable it is the value of. What merely encloses it, or
-is called with it, gives it none: it stays anonymous.
+The name is the function's own: its identifier, or the key or variable that it is assigned to. A function that is only
+enclosed by something, or passed to something, stays anonymous.
 """
 
 import hashlib
@@ -32,12 +32,12 @@ FUNCTIONS: Final = frozenset(
 )
 FIELDS: Final = frozenset({"class_static_block", "field_definition", "public_field_definition"})
 CLASSES: Final = frozenset({"class", "class_declaration", "abstract_class_declaration"})
-# What may stand between a function and the thing it is the value of.
+# Nodes that may be between a function and the thing it is assigned to.
 WRAPPERS: Final = frozenset(
     {"parenthesized_expression", "as_expression", "satisfies_expression", "non_null_expression", "type_assertion"}
 )
 ACCESSORS: Final = frozenset({"get", "set"})
-# What a function may be the value of: the fields of the name and of the value there.
+# Nodes that a function may be assigned to: the fields of the name and of the value.
 KEYS_OF_VALUES: Final = {
     "variable_declarator": ("name", "value"),
     "assignment_expression": ("left", "right"),
@@ -53,18 +53,18 @@ IDENTIFIERS: Final = frozenset({"identifier", "shorthand_property_identifier", "
 SCRIPT_BLOCK: Final = re.compile(rb"<script\b[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
 NOT_LINE_END: Final = re.compile(rb"[^\r\n]")
 BARE: Final = re.compile(rb"[({\[;,!\s]*")
-BODY_MIN_TOKENS: Final = 12  # `() => null` and its like are everywhere the same
+BODY_MIN_TOKENS: Final = 12  # `() => null` and similar functions are the same everywhere
 HASH_BYTES: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A function found in a source. `name` is None for an anonymous one; a method's has its class before it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFunction:
+    """A function found in a source. `name` is None for an anonymous one; a method's name includes its class.
 
-    `key` is the text of the token that names it, with `get` or `set`. `name_at` is where that token stands (line and
-    column from 1). Both are None where there is none. `is_property` tells that the token is a property's, which
-    bundlers leave as it is. `begins_at` is where it begins: its first token, or the one that names it. `standing` tells
-    it from others where its name does not.
+    `key` is the text of the token that names it, with `get` or `set`. `name_at` is the place of that token (line and
+    column from 1). Both are None if there is no such token. `is_property` tells that the token is a property, which
+    bundlers do not rename. `begins_at` is the place of its first token, or of the one that names it. `standing`
+    distinguishes it from others if its name does not.
     """
 
     name: str | None
@@ -87,7 +87,7 @@ def _parser(language: str) -> Parser:
 
 
 def language_of(path: str) -> str:
-    """Returns the language of a source by its path: JavaScript unless its ending says otherwise."""
+    """Returns the language of a source by the ending of its path; JavaScript by default."""
     ending = path.rpartition(".")[2].lower()
     if ending in ("ts", "mts", "cts"):
         return "typescript"
@@ -109,8 +109,8 @@ class ScopeTree:
         self._root = parser.parse(content).root_node
         self._standings: dict[int, str | None] | None = None
 
-    def find(self, line: int, column: int) -> Found | None:
-        """Returns the function whose head lies at a position: from its first token up to its body. Else None."""
+    def find(self, line: int, column: int) -> FoundFunction | None:
+        """Returns the function whose head (from its first token to its body) contains a position, or None."""
         offset = self._offset(line, column)
         if offset is None:
             return None
@@ -125,7 +125,7 @@ class ScopeTree:
         at = None if token is None else self._position(token)
         is_property = token is not None and token.type not in ("identifier", "type_identifier")
         key = None if token is None else self._key(path[-1], token)
-        return Found(
+        return FoundFunction(
             name=self._name(path, key),
             key=key,
             name_at=at,
@@ -151,12 +151,12 @@ class ScopeTree:
         return self._name(path, self._key(node, token)) if token is not None else None
 
     def is_bare(self, line: int, start: int, end: int) -> bool:
-        """Tells whether nothing but opening brackets and separators stands between two columns of a line."""
+        """Tells whether only opening brackets and separators are between two columns of a line."""
         first, last = self._offset(line, start), self._offset(line, end)
         return first is not None and last is not None and BARE.fullmatch(self._content[first:last]) is not None
 
     def _descend(self, offset: int) -> list[Node]:
-        """Returns the nodes around a byte, the outermost first. A node finds its parent by a search from the root."""
+        """Returns the nodes around a byte, outermost first. A node can find its parent only from the root."""
         cursor = self._root.walk()
         path = [self._root]
         while cursor.goto_first_child_for_byte(offset) is not None:
@@ -222,7 +222,7 @@ class ScopeTree:
 
 
 def name_token(path: list[Node]) -> Node | None:
-    """Returns the token that names the function at the end of a path, None for an anonymous one."""
+    """Returns the token that names the function at the end of a path; None for an anonymous one."""
     node = path[-1]
     if node.type in FIELDS:
         return None  # the initialisers of a class's fields are one function, named like the class
@@ -231,14 +231,14 @@ def name_token(path: list[Node]) -> Node | None:
 
 
 def _key_of(path: list[Node]) -> Node | None:
-    """Returns the token of the variable, key or property that a function is the value of."""
+    """Returns the token of the variable, key or property that a function is assigned to."""
     depth = len(path) - 1
     while depth > 0 and path[depth - 1].type in WRAPPERS:
         depth -= 1
     if depth == 0:
         return None
     value, parent = path[depth], path[depth - 1]
-    if parent.type == "jsx_expression":  # to the browser an attribute is a key like any other
+    if parent.type == "jsx_expression":  # for the browser, an attribute is a key like any other
         attribute = path[depth - 2]
         return attribute.child(0) if attribute.type == "jsx_attribute" else None
     key_field, value_field = KEYS_OF_VALUES.get(parent.type, ("", ""))
@@ -249,7 +249,7 @@ def _key_of(path: list[Node]) -> Node | None:
 
 
 def _default_export(statement: Node, offset: int) -> list[Node]:
-    """Returns what is exported where the word `default` stands: esbuild maps a function that it exports to it."""
+    """Returns the default export at the word `default`: esbuild maps an exported function to that word."""
     is_default = any(child.type == "default" and child.start_byte == offset for child in statement.children)
     exported = statement.child_by_field_name("declaration") or statement.child_by_field_name("value")
     return [exported] if is_default and exported is not None else []
@@ -265,13 +265,13 @@ def _class_of(path: list[Node]) -> Node | None:
 
 
 def _end_of_head(node: Node) -> int:
-    """Returns where a function's body begins: a field's value, a class's braces."""
+    """Returns the start of a function's body: a block, a field's value, or the braces of a class."""
     body = node.child_by_field_name("value" if node.type in FIELDS else "body")
     return node.end_byte if body is None else body.start_byte
 
 
 def _leaves(node: Node) -> Iterator[Node]:
-    """Yields a node's tokens in their order; strings and regular expressions whole."""
+    """Yields a node's tokens in order; strings and regular expressions are one token each."""
     waiting = [node]
     while waiting:
         node = waiting.pop()
@@ -282,7 +282,7 @@ def _leaves(node: Node) -> Iterator[Node]:
 
 
 def _keep_scripts(content: bytes) -> bytes:
-    """Blanks all but the scripts of a component file; lines and columns stay."""
+    """Blanks everything except the scripts of a component file; lines and columns stay."""
     kept, at = [], 0
     for match in SCRIPT_BLOCK.finditer(content):
         kept += [NOT_LINE_END.sub(b" ", content[at : match.start(1)]), match.group(1)]

@@ -1,8 +1,8 @@
-"""Where a function stands among those of its source: what tells it from others where its name does not.
+"""The standing of a function in its source: it distinguishes functions that names do not.
 
-A callback has no name, and methods of several classes or objects have one. They are told apart by the functions around
-them, by what they are given to (`sort`, `then`), and only then by which of several such they are: what is added
-elsewhere in the source changes none of that.
+A callback has no name, and methods of several classes or objects may share one. They differ by the functions around
+them, by the function they are passed to (`sort`, `then`), and only then by their number among such. So additions
+elsewhere in the source change none of it.
 """
 
 from collections import Counter
@@ -11,15 +11,15 @@ from typing import Final
 
 from tree_sitter import Language, Node, Query, QueryCursor
 
-MAX_STANDING_CHARS: Final = 400  # the inner end of it tells the most
-# Standing of the initialisers of a class's fields, which are one function of the class's name.
+MAX_STANDING_CHARS: Final = 400  # the inner end of it is the most specific
+# Standing of the initialisers of a class's fields, which are one function with the class's name.
 FIELDS_STANDING: Final = "fields"
 
 Path = list[Node]
 
 
 def find_functions(root: Node, language: Language, types: Sequence[str]) -> list[Node]:
-    """Returns all nodes of some types in order of their start, the outer ones first."""
+    """Returns all nodes of some types in order of their start, outer ones first."""
     query = Query(language, "[" + " ".join(f"({name})" for name in sorted(types)) + "] @function")
     found = QueryCursor(query).captures(root).get("function", [])
     return sorted(found, key=lambda node: (node.start_byte, -node.end_byte))
@@ -28,9 +28,9 @@ def find_functions(root: Node, language: Language, types: Sequence[str]) -> list
 def tell_apart(
     functions: Sequence[Node], name_of: Callable[[Node], str | None], text_of: Callable[[Node], str]
 ) -> dict[int, str | None]:
-    """Returns the standing of each function by its start byte: None for the only one of its name in its source.
+    """Returns the standing of each function by its start byte; None for a name that is unique in its source.
 
-    `functions` come as `find_functions` gives them. `name_of` gives a function's own name, `text_of` a node's text.
+    `functions` are the result of `find_functions`. `name_of` gives a function's own name, `text_of` a node's text.
     """
     names = [name_of(node) for node in functions]
     counts = Counter(name for name in names if name is not None)
@@ -51,7 +51,7 @@ def tell_apart(
 
 
 def _given_to(node: Node, text_of: Callable[[Node], str]) -> str:
-    """Returns the name of what a function is an argument of, "" where it is none: `sort` of `rows.sort(…)`."""
+    """Returns the name of the call that a function is an argument of, or "": `sort` for `rows.sort(…)`."""
     parent = node.parent
     call = parent.parent if parent is not None and parent.type == "arguments" else None
     if call is None:

@@ -1,4 +1,4 @@
-"""The core's tests need no Django: nothing of a process is to be forgotten between them."""
+"""The core's tests need no Django: no state of a process has to be reset between them."""
 
 import pytest
 

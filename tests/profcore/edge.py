@@ -1,22 +1,22 @@
-"""Small traces recorded in a real browser, one for each behaviour that surprises."""
+"""Small traces recorded in a real browser, one for each surprising behaviour."""
 
 import json
 from pathlib import Path
 from typing import Any, Final
 
-from profcore.fold import TraceFold, fold_trace
-from profcore.funcs import FuncKey, FuncTable
-from profcore.weights import TimeParts
-from profcore.wire import Envelope, Limits, decode_envelope
+from profcore.sums.fold import TraceFold, fold_trace
+from profcore.trace.funcs import FuncKey, FuncTable
+from profcore.trace.weights import TimeParts
+from profcore.trace.wire import Envelope, Limits, decode_envelope
 from tests.envelopes import make_envelope
-from tests.profcore.refusals import body_of
+from tests.profcore.trace.wire.refusals import body_of
 
 EDGE: Final = Path(__file__).parents[1] / "data" / "edge"
 PAGE_URL: Final = "https://a.corpus.test/page.html"
 
 
 def edge_meta(name: str) -> dict[str, Any]:  # Any: what the recorder noted, its shape differs by case
-    """Returns what was noted when a trace was recorded."""
+    """Returns the notes from the recording of a trace."""
     noted: dict[str, Any] = json.loads((EDGE / f"{name}.meta.json").read_text(encoding="utf-8"))
     return noted
 
@@ -27,7 +27,7 @@ def edge_source(name: str) -> str:
 
 
 class EdgeTrace:
-    """An edge trace, decoded and folded as it would be from the door on."""
+    """An edge trace, decoded and folded as after ingest."""
 
     def __init__(self, name: str, **fields: Any) -> None:  # Any: the wire's JSON
         meta = edge_meta(name)

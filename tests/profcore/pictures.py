@@ -1,4 +1,4 @@
-"""Traces and trees as text, so that a test shows what goes in and what comes out.
+"""Traces and trees as text, so that a test shows its input and its result.
 
 A  A  -  A        four samples, one unit of time apart; a column is a stack, its root on top, `-` no stack
 B  B     C
@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from textwrap import dedent
 from typing import Any, Final
 
-from profcore.calltree import CallTree, CallTreeBuilder, picture
-from profcore.fold import FuncSums, TraceFold, fold_trace
-from profcore.funcs import FuncTable
-from profcore.wire import Envelope, Limits, decode_envelope
+from profcore.sums.calltree import CallTree, CallTreeBuilder, picture
+from profcore.sums.fold import FuncSums, TraceFold, fold_trace
+from profcore.trace.funcs import FuncTable
+from profcore.trace.wire import Envelope, Limits, decode_envelope
 from tests.envelopes import make_envelope
-from tests.profcore.refusals import body_of
+from tests.profcore.trace.wire.refusals import body_of
 
 TICK_MS: Final = 0.001  # one sample weighs one µs: the numbers of a picture are the samples one counts in it
 
@@ -35,7 +35,7 @@ def _starts(line: str) -> list[int]:
 
 
 def envelope_of(columns: str, *, view: str = "a", tick_ms: float = TICK_MS, **fields: Any) -> Envelope:
-    """Returns a picture's trace as the door would hand it on. `fields` are the wire's own JSON."""
+    """Returns a picture's trace as ingest would pass it on. `fields` are the wire's own JSON."""
     rows = "\n".join(" ".join(stack) or "-" for stack in stacks_in(columns))
     envelope = make_envelope(view, rows, sampleInterval=tick_ms, **fields)
     for frame in envelope["trace"]["frames"]:
@@ -79,7 +79,7 @@ def sums_by_name(sums: FuncSums, names: Sequence[str]) -> dict[str, tuple[int, i
 
 
 def by_path(tree: CallTree) -> dict[tuple[int, ...], tuple[int, int, int]]:
-    """Returns (self µs, self samples, hidden µs) by call path, root first: what a tree says, whatever its order."""
+    """Returns (self µs, self samples, hidden µs) by call path, root first, so that a tree's order does not matter."""
     paths: list[tuple[int, ...]] = []
     for node, prefix in enumerate(tree.prefix):
         paths.append(((*paths[prefix],) if prefix >= 0 else ()) + (tree.func[node],))

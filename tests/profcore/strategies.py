@@ -4,8 +4,8 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from profcore.calltree import CallTree
-from profcore.wire import Frame, Mark, Sample, Stack, Trace
+from profcore.sums.calltree import CallTree
+from profcore.trace.wire import Frame, Mark, Sample, Stack, Trace
 from tests.properties import bounded
 
 PROPERTY: Final = bounded(60)
@@ -65,7 +65,7 @@ FRAMES: Final = (
 
 @st.composite
 def traces(draw: st.DrawFn) -> Trace:
-    """Draws a trace as the door would hand it on."""
+    """Draws a trace as ingest would pass it on."""
     prefix, func = draw(prefix_trees())
     frames = draw(st.lists(st.sampled_from(FRAMES), min_size=5, max_size=5))
     stacks = [Stack(frame, None if parent < 0 else parent) for parent, frame in zip(prefix, func, strict=True)]

@@ -53,7 +53,7 @@ for found in pkgutil.walk_packages(package.__path__, package.__name__ + ".", one
 
 
 def import_behind_wall(package: str, root: Path) -> list[str]:
-    """Imports every module of a package in a process of its own where the blocked names cannot be imported.
+    """Imports every module of a package in a separate process where the blocked names cannot be imported.
 
     Returns a line a module: its name, and after a colon what kept it from being imported.
     """
@@ -69,7 +69,7 @@ def import_behind_wall(package: str, root: Path) -> list[str]:
 
 
 def impurities(source: str) -> Iterator[str]:
-    """Yields what a module's source takes from outside its arguments."""
+    """Yields what a module's source uses that is not from its arguments."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] in IMPURE_MODULES)

@@ -1,13 +1,13 @@
-"""Chrome's `.cpuprofile`: what DevTools, VS Code and Node's tools open.
+"""Chrome's `.cpuprofile`, which DevTools, VS Code and Node's tools open.
 
-Weights are the steps between samples. Of several tracks one goes after the other: the format has one thread.
+Weights are the steps between samples. The format has one thread, so several tracks follow one another.
 """
 
 from collections.abc import Iterator
 
-from profcore.formats.chart import Chart
-from profcore.formats.chart_slices import chart_of_slice
-from profcore.formats.chart_views import chart_of_views
+from profcore.formats.chart.model import Chart
+from profcore.formats.chart.slices import chart_of_slice
+from profcore.formats.chart.views import chart_of_views
 from profcore.formats.chrome.nodes import profile_nodes, sample_columns
 from profcore.formats.slice import SliceExport, TimelineExport
 from profcore.formats.streaming import encode_json, stream_array, stream_column
@@ -19,15 +19,15 @@ def write_slice(export: SliceExport) -> Iterator[bytes]:
 
 
 def write_timeline(export: TimelineExport) -> Iterator[bytes]:
-    """Yields the CPU profile of some views, each on its clock and one after the other."""
+    """Yields the CPU profile of some views, each on its own clock, one after the other."""
     yield from write_chart(chart_of_views(export))
 
 
 def write_chart(chart: Chart) -> Iterator[bytes]:
-    """Yields a chart. The axis begins at 0, a view's at its start or, if that is before it, at its first sample.
+    """Yields a chart. The axis begins at 0. For a view, 0 is its start, or its first sample if that is earlier.
 
-    Times of day would cost DevTools, which reckons in ms, digits; what is before 0 it leaves out. `fieldflame` is a
-    field of our own, which readers pass over: the facts of the chart.
+    DevTools computes in ms, so times of day would lose digits there. It leaves out everything before 0. `fieldflame` is
+    our own field with the facts of the chart, which readers ignore.
     """
     columns = sample_columns(chart.tracks, max(chart.tracks[0].start_us, 0) if chart.tracks else 0)
     yield b'{"nodes":'

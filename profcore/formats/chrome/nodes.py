@@ -1,6 +1,6 @@
-"""Call frames and nodes of a V8 CPU profile: the shapes, and the nodes of a chart in them.
+"""Call frames and nodes of a V8 CPU profile: the shapes, and the nodes of a chart in these shapes.
 
-Source: the DevTools protocol's domain `Profiler`. A node's id is its place plus 3: 1 is `(root)`, 2 is `(idle)`, under
+Source: the DevTools protocol's domain `Profiler`. A node's id is its place plus 3: 1 is `(root)` and 2 is `(idle)`,
 names that readers look for.
 """
 
@@ -9,18 +9,18 @@ from typing import Final
 
 import msgspec
 
-from profcore.formats.chart import IDLE, Chart, ChartFunc, Track
+from profcore.formats.chart.model import IDLE, Chart, ChartFunc, Track
 
 ROOT_ID: Final = 1
 IDLE_ID: Final = 2
 FIRST_ID: Final = 3
 NO_POSITION: Final = -1
-# Readers know these by name alone, wherever they stand: idle time is dropped, the collector moved onto another stack.
+# Readers know these only by name, at any place: they drop idle time and move the collector onto another stack.
 RESERVED: Final = frozenset({"(root)", "(idle)", "(program)", "(garbage collector)"})
 
 
-class CallFrame(msgspec.Struct):
-    """A func: where its script has it. `lineNumber` and `columnNumber` are 0-based, -1 where there are none."""
+class CallFrame(msgspec.Struct, kw_only=True):
+    """A func, at its place in the script. `lineNumber` and `columnNumber` are 0-based, -1 if unknown."""
 
     functionName: str
     scriptId: str
@@ -39,7 +39,7 @@ class ProfileNode(msgspec.Struct):
 
 
 class TraceNode(msgspec.Struct, omit_defaults=True):
-    """A call node as trace events have it: by its caller's id."""
+    """A call node in the shape of trace events: with its caller's id."""
 
     id: int
     callFrame: CallFrame
@@ -47,15 +47,15 @@ class TraceNode(msgspec.Struct, omit_defaults=True):
 
 
 def name_func(func: ChartFunc) -> str:
-    """Returns the label, told apart where a page gave it a name that readers take for time of the engine's."""
+    """Returns the label, marked if a page's func has a name that readers take for the engine's own time."""
     return f"{func.label} [page]" if func.label in RESERVED else func.label
 
 
 def call_frames(chart: Chart, *, keep_apart: bool = False) -> list[CallFrame]:
     """Returns the call frame of every func of a chart. Script ids are numbers of URLs, "0" for none.
 
-    DevTools takes two calls in a row of a trace for one if script, name and line are equal, and most of a minified
-    file is one line: with `keep_apart`, funcs which nothing but the column tells apart get scripts of their own.
+    DevTools takes two consecutive calls of a trace for one if script, name and line are equal, and most of a minified
+    file is one line. With `keep_apart`, funcs that differ only in the column get separate scripts.
     """
     ids: dict[tuple[str, int], str] = {}
     alike: dict[tuple[str, str, int], int] = {}
@@ -73,8 +73,14 @@ def call_frames(chart: Chart, *, keep_apart: bool = False) -> list[CallFrame]:
 def _frame(func: ChartFunc) -> CallFrame:
     name, script = name_func(func), func.script
     if script is None:
-        return CallFrame(name, "0", "", NO_POSITION, NO_POSITION)
-    return CallFrame(name, "0", script.uri, _zero_based(script.line), _zero_based(script.column))
+        return CallFrame(functionName=name, scriptId="0", url="", lineNumber=NO_POSITION, columnNumber=NO_POSITION)
+    return CallFrame(
+        functionName=name,
+        scriptId="0",
+        url=script.uri,
+        lineNumber=_zero_based(script.line),
+        columnNumber=_zero_based(script.column),
+    )
 
 
 def _zero_based(position: int | None) -> int:
@@ -82,7 +88,7 @@ def _zero_based(position: int | None) -> int:
 
 
 def _engine_frame(name: str) -> CallFrame:
-    return CallFrame(name, "0", "", NO_POSITION, NO_POSITION)
+    return CallFrame(functionName=name, scriptId="0", url="", lineNumber=NO_POSITION, columnNumber=NO_POSITION)
 
 
 def profile_nodes(chart: Chart) -> Iterator[ProfileNode]:
@@ -100,7 +106,7 @@ def profile_nodes(chart: Chart) -> Iterator[ProfileNode]:
 
 
 def trace_nodes(chart: Chart, track: Track, frames: Sequence[CallFrame]) -> Iterator[TraceNode]:
-    """Yields the nodes that a track uses, as trace events have them: without counts, callers before callees."""
+    """Yields the nodes that a track uses in the shape of trace events: without counts, callers before callees."""
     is_used = [False] * len(chart.func)
     for leaf in track.node:
         node = leaf
@@ -124,17 +130,17 @@ def _idle_samples(chart: Chart) -> int:
 
 
 class SampleColumns(msgspec.Struct):
-    """Samples by node id, and the µs from the one before; the first one's from the start of the profile."""
+    """Samples by node id, and the µs since the previous one; for the first, since the start of the profile."""
 
     samples: list[int]
     deltas: list[int]
 
 
 def sample_columns(tracks: Sequence[Track], first_us: int = 0) -> SampleColumns:
-    """Returns the samples of tracks, one after the other: one for each run that lasts.
+    """Returns the samples of tracks, one after the other: one for each run longer than 0 µs.
 
-    The first begins `first_us` after the start of the profile. A sample lasts until the next one. So there is one more
-    at the end, of `(root)`, at which nothing begins: what readers make of the last one's length differs.
+    The first begins `first_us` after the start of the profile. A sample lasts until the next one, but readers differ on
+    the length of the last one. So there is one more sample at the end, of `(root)`, at which nothing begins.
     """
     ids = {IDLE: IDLE_ID}
     columns = SampleColumns([], [])

@@ -1,8 +1,8 @@
 """Trace events as JSON: one file for DevTools, Perfetto and trace-viewer.
 
-The stacks are there twice, on threads of their own. "Stacks" is a V8 CPU profile (events `Profile` and `ProfileChunk`),
+The file has the stacks twice, on separate threads. "Stacks" is a V8 CPU profile (events `Profile` and `ProfileChunk`),
 which DevTools draws and Perfetto reads into its table of samples. "Call paths" is the same as nested slices, which
-Perfetto and trace-viewer draw and sum up. A view's marks are on a third.
+Perfetto and trace-viewer draw and sum. A view's marks are on a third thread.
 
 Source: the Trace Event Format, and DevTools' and Perfetto's own readers.
 """
@@ -13,15 +13,15 @@ from typing import Final
 
 import msgspec
 
-from profcore.formats.chart import Chart, ChartFunc, Track, find_calls
-from profcore.formats.chart_parts import chart_of_segments
-from profcore.formats.chart_slices import chart_of_slice
-from profcore.formats.chart_views import chart_of_views
+from profcore.formats.chart.model import Chart, ChartFunc, Track, find_calls
+from profcore.formats.chart.parts import chart_of_segments
+from profcore.formats.chart.slices import chart_of_slice
+from profcore.formats.chart.views import chart_of_views
 from profcore.formats.chrome.nodes import CallFrame, call_frames, sample_columns, trace_nodes
 from profcore.formats.slice import SegmentedExport, SliceExport, TimelineExport
 from profcore.formats.streaming import encode_json, stream_array
 
-# DevTools takes a time of 0 for none; a small origin keeps every time exact where it is reckoned in fractions of ms.
+# DevTools takes a time of 0 for none. A small origin keeps every time exact for readers that use fractions of ms.
 ORIGIN_US: Final = 1_000_000
 PID: Final = 1
 STACKS_TID: Final = 1
@@ -32,12 +32,12 @@ PROFILER: Final = "disabled-by-default-v8.cpu_profiler"
 META: Final = "__metadata"
 OURS: Final = "fieldflame"
 CHUNK: Final = "ProfileChunk"
-# Some 200 kB of usual nodes; and DevTools hands a chunk's rows to one call, whose arguments have a limit.
+# About 200 kB of usual nodes. DevTools passes a chunk's rows to one call, and the number of arguments is limited.
 ROWS_PER_CHUNK: Final = 1_024
 
 
-class Event(msgspec.Struct, omit_defaults=True):
-    """One trace event. `cat`, `pid`, `tid` and `ts` are on every one: speedscope wants them on the first."""
+class Event(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """One trace event. Each has `cat`, `pid`, `tid` and `ts`: speedscope expects them on the first."""
 
     name: str
     cat: str
@@ -57,17 +57,17 @@ def write_slice(export: SliceExport) -> Iterator[bytes]:
 
 
 def write_timeline(export: TimelineExport) -> Iterator[bytes]:
-    """Yields the trace of some views: threads for each, with its marks, all on one clock since each one's start."""
+    """Yields the trace of some views: threads for each, with its marks. On the common clock all views start at once."""
     yield from write_chart(chart_of_views(export))
 
 
 def write_segments(export: SegmentedExport) -> Iterator[bytes]:
-    """Yields the trace of a slice and its segments: threads for each, those of the whole first."""
+    """Yields the trace of a slice and its segments: threads for each, with those of the whole first."""
     yield from write_chart(chart_of_segments(export, with_whole=True))
 
 
 def write_chart(chart: Chart) -> Iterator[bytes]:
-    """Yields a chart: threads for each track. `metadata` holds the facts, and what of the clock is the axis' 0."""
+    """Yields a chart: threads for each track. `metadata` has the facts, and the clock's time at 0 of the axis."""
     origin_us = find_origin(chart)
     metadata = {"title": chart.title, "origin_us": origin_us, **chart.facts}
     yield escape_for_perfetto(b'{"displayTimeUnit":"ms","metadata":' + encode_json(metadata) + b',"traceEvents":')
@@ -76,16 +76,16 @@ def write_chart(chart: Chart) -> Iterator[bytes]:
 
 
 def escape_for_perfetto(piece: bytes) -> bytes:
-    r"""Returns JSON that says the same without `\\` and DEL: a page's function called so would spoil the whole file.
+    r"""Returns equivalent JSON without `\\` and DEL: a function's name with one of them would break the whole file.
 
-    Perfetto's tokenizer takes a quote after any backslash for an escaped one, so that a name which ends in a backslash
-    has no end, and it stops at a DEL outside of events. The piece must not end within an escape.
+    Perfetto's tokenizer takes a quote after any backslash for an escaped one, so that it finds no end of a name that
+    ends with a backslash. It also stops at a DEL outside of events. The piece must not end within an escape.
     """
     return piece.replace(b"\\\\", rb"\u005c").replace(b"\x7f", rb"\u007f")
 
 
 def find_origin(chart: Chart) -> int:
-    """Returns where the axis' 0 lies on the file's clock: no time in the file is below `ORIGIN_US`."""
+    """Returns the time of the axis' 0 on the file's clock, such that no time in the file is below `ORIGIN_US`."""
     starts = [track.start_us for track in chart.tracks]
     starts += [mark.start_us for track in chart.tracks for mark in track.marks]
     return ORIGIN_US - min(0, *starts, 0)
@@ -108,19 +108,19 @@ def _events(chart: Chart, origin_us: int) -> Iterator[Event]:
 
 
 def _label(what: str, tid: int, name: str) -> Event:
-    return Event(what, META, "M", PID, tid, 0, {"name": name})
+    return Event(name=what, cat=META, ph="M", pid=PID, tid=tid, ts=0, args={"name": name})
 
 
 def _profile(chart: Chart, track: Track, tid: int, frames: Sequence[CallFrame], origin_us: int) -> Iterator[Event]:
     start, end = origin_us + track.start_us, origin_us + track.end_us
-    # DevTools draws no thread without an event of its own; the two say where the axis begins and ends, too.
-    yield Event("axis begins", OURS, "I", PID, tid, start, {}, s="t")
+    # DevTools draws a thread only if it has an event; these two also tell where the axis begins and ends.
+    yield Event(name="axis begins", cat=OURS, ph="I", pid=PID, tid=tid, ts=start, args={}, s="t")
 
     def chunk(fields: dict[str, object]) -> Event:
-        return Event(CHUNK, PROFILER, "P", PID, tid, start, {"data": fields}, id=hex(tid))
+        return Event(name=CHUNK, cat=PROFILER, ph="P", pid=PID, tid=tid, ts=start, args={"data": fields}, id=hex(tid))
 
     first: dict[str, object] = {"startTime": start, "source": "SelfProfiling"}
-    yield Event("Profile", PROFILER, "P", PID, tid, start, {"data": first}, id=hex(tid))
+    yield Event(name="Profile", cat=PROFILER, ph="P", pid=PID, tid=tid, ts=start, args={"data": first}, id=hex(tid))
     nodes = trace_nodes(chart, track, frames)
     while rows := list(islice(nodes, ROWS_PER_CHUNK)):
         yield chunk({"cpuProfile": {"nodes": rows}})
@@ -129,40 +129,49 @@ def _profile(chart: Chart, track: Track, tid: int, frames: Sequence[CallFrame], 
         part = slice(first_row, first_row + ROWS_PER_CHUNK)
         yield chunk({"cpuProfile": {"samples": columns.samples[part]}, "timeDeltas": columns.deltas[part]})
     yield chunk({"endTime": end})
-    yield Event("axis ends", OURS, "I", PID, tid, end, {}, s="t")
+    yield Event(name="axis ends", cat=OURS, ph="I", pid=PID, tid=tid, ts=end, args={}, s="t")
 
 
 def _slices(chart: Chart, track: Track, tid: int, names: Sequence[str], origin_us: int) -> Iterator[Event]:
     args = [_args(func) for func in chart.funcs]
     for call in find_calls(chart, track):
         func = chart.func[call.node]
-        yield Event(names[func], OURS, "X", PID, tid, origin_us + call.start_us, args[func], dur=call.us)
+        yield Event(
+            name=names[func],
+            cat=OURS,
+            ph="X",
+            pid=PID,
+            tid=tid,
+            ts=origin_us + call.start_us,
+            args=args[func],
+            dur=call.us,
+        )
 
 
 def _marks(track: Track, tid: int, origin_us: int) -> Iterator[Event]:
-    """Yields a view's marks: moments, and what lasts as a pair of a beginning and an end, since these may overlap."""
+    """Yields a view's marks: instants, and for durations a pair of begin and end, since they may overlap."""
     for index, mark in enumerate(track.marks):
         name, start = f"mark: {mark.name}", origin_us + mark.start_us
         if mark.us == 0:
-            yield Event(name, OURS, "I", PID, tid, start, dict(mark.facts), s="t")
+            yield Event(name=name, cat=OURS, ph="I", pid=PID, tid=tid, ts=start, args=dict(mark.facts), s="t")
             continue
         pair = f"{hex(tid)}.{index}"
-        yield Event(name, OURS, "b", PID, tid, start, dict(mark.facts), id=pair)
-        yield Event(name, OURS, "e", PID, tid, start + mark.us, {}, id=pair)
+        yield Event(name=name, cat=OURS, ph="b", pid=PID, tid=tid, ts=start, args=dict(mark.facts), id=pair)
+        yield Event(name=name, cat=OURS, ph="e", pid=PID, tid=tid, ts=start + mark.us, args={}, id=pair)
 
 
 def _args(func: ChartFunc) -> dict[str, object]:
-    """Returns what a slice says of its func beside its name; positions here are 1-based, for people."""
+    """Returns the facts of a slice's func in addition to its name; positions are 1-based here, for people."""
     if func.place is None:
         return {}
     return {name: value for name, value in func.place._asdict().items() if value is not None}
 
 
 def name_slice(func: ChartFunc) -> str:
-    """Returns a slice's name: label and place, since readers tell slices apart by it alone.
+    """Returns a slice's name: label and place, since readers distinguish slices only by name.
 
-    It always has a bracket, so that no func is taken for an event of the browser's own: a page's func that is called
-    `Layout` would end DevTools' reading.
+    It always has a bracket, so that no func is taken for an event of the browser. DevTools could not read a file with a
+    page's func called `Layout`.
     """
     place = func.place
     if place is None:

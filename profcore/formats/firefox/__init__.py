@@ -1,1 +1,1 @@
-"""The Firefox Profiler's processed profile: the shapes of the format, and a writer for slices."""
+"""The Firefox Profiler's processed profile: the shapes of the format, and a writer for exports."""

@@ -1,16 +1,15 @@
-"""Profiles of sums: a slice, its segments, or the difference of two slices. One sample for each call path, by weight.
+"""Profiles of sums: a slice, its segments, or the difference of two slices. Each call path is one weighted sample.
 
-The time axis is the running sum of the weights in tree order, so the stack chart is an icicle with true widths and a
-selected range is a part of the tree. Hidden time is a func of its own, `(hidden)`, at the root; idle time is one
-sample without a stack, at the end, where it closes the last box of the stack chart too.
+The time axis is the running sum of the weights in tree order. So the stack chart is an icicle with true widths, and a
+selected range is a part of the tree. Hidden time is a separate func, `(hidden)`, at the root. Idle time is one
+sample without a stack at the end, where it also closes the last box of the stack chart.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
-from profcore.calltree import CallTree, CallTreeBuilder
 from profcore.formats.firefox.meta import build_meta, name_slice
-from profcore.formats.firefox.rows import FuncRows, Tables
+from profcore.formats.firefox.rows import FuncTableRows, ProfileTables
 from profcore.formats.firefox.sections import (
     AGGREGATE_CAVEATS,
     CATEGORY_CAVEATS,
@@ -23,18 +22,19 @@ from profcore.formats.firefox.shapes import ExtraSection, Profile, Samples, Thre
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.ordering import OrderedTree, order_heaviest_first, order_signed
 from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport
+from profcore.sums.calltree import CallTree, CallTreeBuilder
 
-# The viewer's own bound on the tracks it shows at first.
+# The viewer's own limit on the tracks that it shows at first.
 MAX_VISIBLE: Final = 15
 
 
 def build_slice(export: SliceExport) -> Profile:
-    """Builds the profile of a slice: one thread."""
+    """Returns the profile of a slice: one thread."""
     return _build(export, [(name_slice(export), export)], slice_sections(export, AGGREGATE_CAVEATS))
 
 
 def build_segments(export: SegmentedExport) -> Profile:
-    """Builds the profile of a slice and its segments: a thread for the whole, below it one for each segment."""
+    """Returns the profile of a slice and its segments: a thread for the whole, and below it one for each segment."""
     whole = export.whole
     labelled = [(f"{export.by}: {label or '(none)'}", part) for label, part in export.segments]
     caveats = CATEGORY_CAVEATS if export.by == "category" else AGGREGATE_CAVEATS
@@ -43,10 +43,10 @@ def build_segments(export: SegmentedExport) -> Profile:
 
 
 def _build(whole: SliceExport, labelled: Sequence[tuple[str, SliceExport]], sections: list[ExtraSection]) -> Profile:
-    rows = FuncRows()
+    rows = FuncTableRows()
     trees = [_tree_of(part, rows) for _, part in labelled]
     rank = rows.rank()
-    tables = Tables(rows, whole.contents)
+    tables = ProfileTables(rows, whole.contents)
     ordered = [order_heaviest_first(tree, rank) for tree in trees]
     samples = [
         _write_samples(tree, tables, [us / 1000 for us in tree.self_us], part.time.idle_us / 1000)
@@ -56,16 +56,16 @@ def _build(whole: SliceExport, labelled: Sequence[tuple[str, SliceExport]], sect
 
 
 def build_difference(export: DifferenceExport) -> Profile:
-    """Builds the profile of head minus base, ms for each page view: signed, and below it each side by itself."""
-    rows = FuncRows()
+    """Returns the profile of head minus base, ms per page view: a signed thread, and below it one for each side."""
+    rows = FuncTableRows()
     base, head = (_tree_of(side, rows) for side in (export.base, export.head))
     base_views, head_views = max(export.base.views, 1), max(export.head.views, 1)
     change = CallTreeBuilder()
     change.add_tree(_scaled(head, base_views))
     change.add_tree(_scaled(base, -head_views))
     rank = rows.rank()
-    tables = Tables(rows, {**export.base.contents, **export.head.contents})
-    # Whole numbers up to here: a path whose time did not change is left out, and is not a rounding error.
+    tables = ProfileTables(rows, {**export.base.contents, **export.head.contents})
+    # Whole numbers up to here, so that a path whose time did not change is exactly zero and is left out.
     unit = 1000 * base_views * head_views
     signed = order_signed(change.tree, rank)
     samples = [_write_samples(signed, tables, [us / unit for us in signed.self_us], 0.0)]
@@ -76,7 +76,7 @@ def build_difference(export: DifferenceExport) -> Profile:
             _write_samples(ordered, tables, [us / per_view for us in ordered.self_us], side.time.idle_us / per_view)
         )
     names = [
-        "Head minus base, ms a page view",
+        "Head minus base, ms per page view",
         f"Head: {_side_name(export.head)}",
         f"Base: {_side_name(export.base)}",
     ]
@@ -93,8 +93,8 @@ def _side_name(side: SliceExport) -> str:
     return ", ".join(side.releases) or name_slice(side)
 
 
-def _tree_of(export: SliceExport, rows: FuncRows) -> CallTree:
-    """Returns an export's call tree over `rows`, with hidden time at the root; equal funcs' nodes are one."""
+def _tree_of(export: SliceExport, rows: FuncTableRows) -> CallTree:
+    """Returns an export's call tree over `rows`, with hidden time at the root. Nodes of equal funcs are merged."""
     builder = CallTreeBuilder()
     builder.add_tree(export.tree, rows.add(export.funcs))
     if export.time.hidden_us > 0:
@@ -102,7 +102,7 @@ def _tree_of(export: SliceExport, rows: FuncRows) -> CallTree:
     return builder.tree
 
 
-def _write_samples(ordered: OrderedTree, tables: Tables, weights_ms: Sequence[float], idle_ms: float) -> Samples:
+def _write_samples(ordered: OrderedTree, tables: ProfileTables, weights_ms: Sequence[float], idle_ms: float) -> Samples:
     place = tables.stacks(ordered.prefix, ordered.func)
     rows = [(place[node], weight) for node, weight in enumerate(weights_ms) if weight]
     return Samples(
@@ -118,14 +118,14 @@ def _assemble(
     export: SliceExport,
     names: Sequence[str],
     samples: Sequence[Samples],
-    tables: Tables,
+    tables: ProfileTables,
     sections: list[ExtraSection],
     **told: str | None,
 ) -> Profile:
-    """Puts the threads below the first one, in this order, which `keepProfileThreadOrder` keeps."""
+    """Returns the profile with all threads below the first one, in this order, which `keepProfileThreadOrder` keeps."""
     project = safe_text(export.project)
     threads = [
-        Thread(safe_text(name), project, rows, isMainThread=index == 0, tid=index + 1)
+        Thread(name=safe_text(name), processName=project, samples=rows, isMainThread=index == 0, tid=index + 1)
         for index, (name, rows) in enumerate(zip(names, samples, strict=True))
     ]
     meta = build_meta(
@@ -134,7 +134,7 @@ def _assemble(
         link=told.get("link") or export.link,
         interval_ms=export.interval_ms,
         started_at_ms=export.started_at_ms,
-        # The closing sample lies at the end of the axis and must be inside; an end of 0 would count as none.
+        # The closing sample is at the end of the axis and must be inside; the viewer takes an end of 0 for none.
         end_ms=max(sum(rows.timeDeltas) for rows in samples) + export.interval_ms,
         releases=export.releases,
         browsers=export.browsers,

@@ -1,12 +1,13 @@
-"""The categories of an exported profile. The list is the same in every file, so that compared profiles agree on it."""
+"""The categories of an exported profile: the same list in every file, so that profiles can be compared."""
 
 from typing import Final, NamedTuple
 
+from profcore.code.categories import FUNC_CATEGORIES
 from profcore.formats.firefox.shapes import Category
-from profcore.formats.slice import FUNC_CATEGORIES, ExportFunc
+from profcore.formats.slice import ExportFunc
 
 SUBCATEGORIES: Final = ["Other", *FUNC_CATEGORIES.values()]
-# The colours of display rules by those of the viewer's palette.
+# The viewer's colour for each colour of display rules.
 RULED_COLOURS: Final = {
     "blue": "blue",
     "teal": "lightblue",
@@ -19,8 +20,8 @@ RULED_COLOURS: Final = {
     "brown": "brown",
     "grey": "darkgrey",
 }
-# The viewer draws what it cannot place in the first grey one, treats a category by the very name "Idle" apart,
-# and knows the colours of its own palette only.
+# The viewer puts everything without a category into the first grey one, handles a category named exactly "Idle"
+# specially, and knows only the colours of its own palette.
 CATEGORIES: Final = (
     Category("Other", "grey", ["Other"]),
     Category("Idle", "transparent", ["Other"]),
@@ -38,34 +39,34 @@ CATEGORY_INDEX: Final = {category.name: index for index, category in enumerate(C
 SUBCATEGORY_INDEX: Final = {name: index for index, name in enumerate(FUNC_CATEGORIES, start=1)}
 
 
-class Choice(NamedTuple):
+class CategoryChoice(NamedTuple):
     """A category and one of its subcategories, by index."""
 
     category: int
     subcategory: int
 
 
-OTHER_CHOICE: Final = Choice(CATEGORY_INDEX["Other"], 0)
-HIDDEN_CHOICE: Final = Choice(CATEGORY_INDEX["Hidden"], 0)
-RECORDING_CHOICE: Final = Choice(CATEGORY_INDEX["Recording"], 0)
+OTHER_CHOICE: Final = CategoryChoice(CATEGORY_INDEX["Other"], 0)
+HIDDEN_CHOICE: Final = CategoryChoice(CATEGORY_INDEX["Hidden"], 0)
+RECORDING_CHOICE: Final = CategoryChoice(CATEGORY_INDEX["Recording"], 0)
 ENGINE_CHOICES: Final = {
-    "gc": Choice(CATEGORY_INDEX["Garbage collection"], 0),
-    "style": Choice(CATEGORY_INDEX["Style"], 0),
-    "layout": Choice(CATEGORY_INDEX["Layout"], 0),
-    "paint": Choice(CATEGORY_INDEX["Paint"], 0),
+    "gc": CategoryChoice(CATEGORY_INDEX["Garbage collection"], 0),
+    "style": CategoryChoice(CATEGORY_INDEX["Style"], 0),
+    "layout": CategoryChoice(CATEGORY_INDEX["Layout"], 0),
+    "paint": CategoryChoice(CATEGORY_INDEX["Paint"], 0),
 }
 
 
 def is_built_in(func: ExportFunc) -> bool:
-    """Tells whether a func is the browser's own: it has no resource and no position, and no rule made it."""
+    """Tells whether a func is the browser's own: it has no resource and no position, and is not made by a rule."""
     return func.uri is None and func.line is None and not func.is_made
 
 
-def choose_category(func: ExportFunc) -> Choice:
-    """Returns where a func belongs; one that nothing is known of is plain JavaScript, a built-in shows itself.
+def choose_category(func: ExportFunc) -> CategoryChoice:
+    """Returns the category of a func. Without a known one it is plain JavaScript, or a built-in.
 
-    One that a display rule colours has a category of that colour.
+    A func that a display rule colours has a category of that colour.
     """
     name = func.category or ("built-in" if is_built_in(func) else "")
     category = f"Display rule: {func.colour}" if func.colour else "JavaScript"
-    return Choice(CATEGORY_INDEX[category], SUBCATEGORY_INDEX.get(name, 0))
+    return CategoryChoice(CATEGORY_INDEX[category], SUBCATEGORY_INDEX.get(name, 0))

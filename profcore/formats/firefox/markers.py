@@ -1,4 +1,4 @@
-"""The markers of one view: its marks with what ran in them, its traces, their gaps and ends, and the engine's work."""
+"""The markers of one view: its marks with what ran in them, its traces with their gaps and ends, the engine's work."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,19 +7,19 @@ from typing import Final, NamedTuple
 
 from profcore.formats.firefox import schemas
 from profcore.formats.firefox.categories import CATEGORY_INDEX, ENGINE_CHOICES
-from profcore.formats.firefox.rows import Tables
+from profcore.formats.firefox.rows import ProfileTables
 from profcore.formats.firefox.shapes import Markers, MarkerSchema
 from profcore.formats.firefox.tables import safe_text
-from profcore.formats.marks import LONG_FRAME, LONG_TASK, Fact, TimelineMark
 from profcore.formats.slice import ExportFunc
 from profcore.formats.timeline import TimelineTrace, ViewTimeline
-from profcore.weights import KIND_HIDDEN, KIND_JS, MARKERS
+from profcore.trace.marks import LONG_FRAME, LONG_TASK, Fact, TimelineMark
+from profcore.trace.weights import KIND_HIDDEN, KIND_JS, MARKERS
 
 PAGE: Final = CATEGORY_INDEX["Page"]
 RECORDING: Final = CATEGORY_INDEX["Recording"]
 JAVASCRIPT: Final = CATEGORY_INDEX["JavaScript"]
 LONG_TASK_MS: Final = 50.0
-# The names by which the viewer knows paints, where it knows them.
+# The viewer's names for the paints that it knows.
 PAINT_NAMES: Final = {
     "first-paint": "FirstPaint",
     "first-contentful-paint": "FirstContentfulPaint",
@@ -28,15 +28,15 @@ PAINT_NAMES: Final = {
 ENGINE_NAMES: Final = {"gc": "Garbage collection", "style": "Style", "layout": "Layout", "paint": "Paint"}
 END_MEANINGS: Final = {
     "stop": "The page stopped it.",
-    "timer": "It had recorded for as long as it was to.",
-    "timeout": "It had recorded for as long as it was to.",
-    "samplebufferfull": "Its buffer was full: the view went on without it.",
-    "pagehide": "The page was left or hidden: the view went on without it, or ended.",
+    "timer": "It had recorded for its full time.",
+    "timeout": "It had recorded for its full time.",
+    "samplebufferfull": "Its buffer was full. The view went on without it.",
+    "pagehide": "The page was left or hidden. The view went on without it, or ended.",
 }
 
 
 class Marker(NamedTuple):
-    """A marker on the view's clock, µs; `end_us` None is an instant."""
+    """A marker on the view's clock, µs; without `end_us` it is an instant."""
 
     start_us: int
     end_us: int | None
@@ -46,10 +46,10 @@ class Marker(NamedTuple):
     values: Mapping[str, object]
 
 
-def write_markers(markers: Sequence[Marker], tables: Tables, origin_us: int) -> Markers:
-    """Writes markers in order of start, the longest of equal ones first; `origin_us` is time 0 of the axis."""
+def write_markers(markers: Sequence[Marker], tables: ProfileTables, origin_us: int) -> Markers:
+    """Returns the column store of markers in order of start, longest first; `origin_us` is time 0 of the axis."""
     ordered = sorted(markers, key=lambda marker: (marker.start_us, -(marker.end_us or marker.start_us), marker.name))
-    written = Markers(len(ordered), [], [], [], [], [], [])
+    written = Markers(length=len(ordered), data=[], name=[], startTime=[], endTime=[], phase=[], category=[])
     for marker in ordered:
         written.name.append(tables.string(marker.name))
         written.startTime.append((marker.start_us - origin_us) / 1000)
@@ -61,13 +61,20 @@ def write_markers(markers: Sequence[Marker], tables: Tables, origin_us: int) -> 
 
 
 def find_markers(view: ViewTimeline, funcs: Sequence[ExportFunc]) -> list[Marker]:
-    """Returns all markers of a view, in no particular order. `funcs` are the export's."""
+    """Returns all markers of a view, in any order. `funcs` are those of the export."""
     content = _Content(view, funcs)
     return [
         *(_read_mark(mark, content) for mark in view.marks),
         *(marker for trace in view.traces for marker in _read_trace(trace)),
         *(
-            Marker(start, end, "Unobserved", RECORDING, schemas.UNOBSERVED, {"number": view.traces[trace].seq})
+            Marker(
+                start_us=start,
+                end_us=end,
+                name="Unobserved",
+                category=RECORDING,
+                schema=schemas.UNOBSERVED,
+                values={"number": view.traces[trace].seq},
+            )
             for start, end, trace in view.gaps
         ),
         *_engine_runs(view),
@@ -75,7 +82,7 @@ def find_markers(view: ViewTimeline, funcs: Sequence[ExportFunc]) -> list[Marker
 
 
 class _Content:
-    """What the samples of a view say of any stretch of its time: in time that does not grow with the stretch."""
+    """The content of a view's samples in any stretch of its time. A look-up takes no longer for a longer stretch."""
 
     def __init__(self, view: ViewTimeline, funcs: Sequence[ExportFunc]) -> None:
         samples = view.samples
@@ -93,7 +100,7 @@ class _Content:
         return bisect_left(self._times, start_us), bisect_left(self._times, end_us)
 
     def parts(self, mark: TimelineMark) -> dict[str, object]:
-        """Returns the JS and hidden ms of the samples in a mark, for one that has a length."""
+        """Returns the JS and hidden ms of the samples in a mark; empty for a mark without a duration."""
         if not mark.duration_us:
             return {}
         first, end = self._rows(mark.start_us, mark.end_us)
@@ -151,14 +158,14 @@ def _read_mark(mark: TimelineMark, content: _Content) -> Marker:
         values = {"name": safe_text(mark.name), **_take(facts, value=("value",)), **content.parts(mark)}
     if facts:
         values["details"] = [[safe_text(key), safe_text(_shown(fact))] for key, fact in facts.items()]
-    return Marker(mark.start_us, end_us, name, category, schema, values)
+    return Marker(start_us=mark.start_us, end_us=end_us, name=name, category=category, schema=schema, values=values)
 
 
 NUMBERS: Final = frozenset({"size", "value", "blocking", "until_render", "until_layout"})
 
 
 def _take(facts: dict[str, Fact], **wanted: tuple[str, ...]) -> dict[str, object]:
-    """Takes facts out by the first of their names that is there with a value of the right kind."""
+    """Removes facts and returns them by field: for each, the first of its names with a value of the right type."""
     taken: dict[str, object] = {}
     for key, names in wanted.items():
         for name in names:
@@ -172,7 +179,7 @@ def _take(facts: dict[str, Fact], **wanted: tuple[str, ...]) -> dict[str, object
 
 
 def _interaction(mark: TimelineMark, facts: dict[str, Fact]) -> dict[str, object]:
-    """Returns the three phases of an interaction, as far as its moments are told and in order."""
+    """Returns the three phases of an interaction, if their times are known and in order."""
     values = _take(facts, target=("target", "element", "interactionTarget"))
     number = facts.get("interactionId")
     if isinstance(number, int) and not isinstance(number, bool):
@@ -222,11 +229,25 @@ def _read_trace(trace: TimelineTrace) -> Iterator[Marker]:
     for key, interval_us in (("requested", trace.requested_interval_us), ("measured", trace.measured_interval_us)):
         if interval_us is not None:
             values[key] = interval_us / 1000
-    yield Marker(trace.start_us, trace.end_us, "Trace", RECORDING, schemas.TRACE, values)
+    yield Marker(
+        start_us=trace.start_us,
+        end_us=trace.end_us,
+        name="Trace",
+        category=RECORDING,
+        schema=schemas.TRACE,
+        values=values,
+    )
     told: dict[str, object] = {"ended": ended}
     if meaning := END_MEANINGS.get(trace.end_reason):
         told["meaning"] = meaning
-    yield Marker(trace.end_us, None, "Recording ended", RECORDING, schemas.TRACE_END, told)
+    yield Marker(
+        start_us=trace.end_us,
+        end_us=None,
+        name="Recording ended",
+        category=RECORDING,
+        schema=schemas.TRACE_END,
+        values=told,
+    )
 
 
 def _engine_runs(view: ViewTimeline) -> Iterator[Marker]:
@@ -245,5 +266,12 @@ def _engine_runs(view: ViewTimeline) -> Iterator[Marker]:
             last_us = samples.time_us[end - 1] + samples.weight_us[end - 1]
             values = {"samples": end - row, "weight": sum(samples.weight_us[row:end]) / 1000}
             choice = ENGINE_CHOICES[word].category
-            yield Marker(samples.time_us[row], last_us, ENGINE_NAMES[word], choice, schemas.ENGINE, values)
+            yield Marker(
+                start_us=samples.time_us[row],
+                end_us=last_us,
+                name=ENGINE_NAMES[word],
+                category=choice,
+                schema=schemas.ENGINE,
+                values=values,
+            )
         row = end

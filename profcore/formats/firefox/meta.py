@@ -1,4 +1,4 @@
-"""`meta` of a profile: what the viewer shows as the title and under "Profile Info"."""
+"""`meta` of a profile: the title and "Profile Info" of the viewer."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ def build_meta(
     schemas: Sequence[MarkerSchema] = (),
     units: SampleUnits | None = None,
 ) -> Meta:
-    """Builds `meta`. Time 0 is `started_at_ms`; `end_ms` is the end of the axis, after all samples, not 0.
+    """Returns `meta`. Time 0 is `started_at_ms`; `end_ms` is the end of the axis, after all samples, and not 0.
 
     The viewer shows the axis from `shown_from_ms` on.
     """
@@ -69,14 +69,14 @@ def build_meta(
 
 
 def name_slice(export: SliceExport) -> str:
-    """Returns the label of a track: the page if it is one, how many they are, or the project where none is named."""
+    """Returns the label of a track: its only page, the number of pages, or the project if no page is known."""
     if len(export.pages) > 1:
         return f"{len(export.pages)} pages"
     return export.pages[0] if export.pages else export.project
 
 
 def _version_of(release: str | None) -> str | None:
-    """Returns `misc`: the title shows the digits and dots at its end as the version."""
+    """Returns `misc`: the viewer's title shows the digits and dots at its end as the version."""
     return None if release is None else "rv:" + release
 
 

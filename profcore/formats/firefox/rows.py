@@ -1,7 +1,7 @@
-"""The funcs and stacks of a profile, from any number of exports: equal ones are one row, whoever names them.
+"""The funcs and stacks of a profile, from any number of exports: equal ones share one row.
 
-The viewer tells call nodes apart by func row, and all threads share the tables: a func that two segments or two views
-have must be one row, or it is two functions to every search, transform and comparison.
+The viewer distinguishes call nodes by func row, and all threads share the tables. A func of two segments or two views
+must be one row. Else it is two functions in every search, transform and comparison.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from profcore.formats.firefox.categories import (
     HIDDEN_CHOICE,
     OTHER_CHOICE,
     RECORDING_CHOICE,
-    Choice,
+    CategoryChoice,
     choose_category,
     is_built_in,
 )
@@ -26,7 +26,7 @@ ANONYMOUS: Final = "(anonymous)"
 
 
 def _pseudo(name: str) -> FuncRow:
-    """Returns a row that is neither JS nor a label of JS, as no func of a page is: its own of that name differs."""
+    """Returns a row that is neither JS nor a JS label. So it differs from a page's own func with the same name."""
     return FuncRow(name, is_js=False, relevant_for_js=False, uri=None, line=None, column=None)
 
 
@@ -44,12 +44,12 @@ ENGINE_ROWS: Final = {
 @dataclass(frozen=True, slots=True)
 class _Func:
     row: FuncRow
-    choice: Choice
+    choice: CategoryChoice
     original: ExportOriginal | None
 
 
-class FuncRows:
-    """The distinct funcs of some exports, by index; the pseudo funcs are among them from the start."""
+class FuncTableRows:
+    """The distinct funcs of some exports, by index; the pseudo funcs are always among them."""
 
     def __init__(self) -> None:
         self._funcs: list[_Func] = []
@@ -69,7 +69,7 @@ class FuncRows:
         return self._funcs[index]
 
     def rank(self) -> list[int]:
-        """Returns the place of each func when sorted by what a person reads: name, then place of definition."""
+        """Returns the rank of each func when sorted by what people read: name, then place of definition."""
         order = sorted(range(len(self._funcs)), key=lambda index: _sort_key(self._funcs[index].row))
         rank = [0] * len(order)
         for place, index in enumerate(order):
@@ -83,10 +83,10 @@ class FuncRows:
         return found
 
 
-class Tables:
-    """All shared tables of one profile. Stacks are interned by path; funcs get their row with their first stack."""
+class ProfileTables:
+    """All shared tables of one profile. Stacks are interned by path; a func gets its row with its first stack."""
 
-    def __init__(self, funcs: FuncRows, contents: Mapping[str, str]) -> None:
+    def __init__(self, funcs: FuncTableRows, contents: Mapping[str, str]) -> None:
         self._funcs = funcs
         self._tables = SharedTables(contents)
         self._frames: dict[int, int] = {}
@@ -95,7 +95,7 @@ class Tables:
         self._stacks: dict[tuple[int, int], int] = {}
 
     def stack(self, prefix: int, func: int) -> int:
-        """Returns the row of `func` (an index of `FuncRows`) called from stack `prefix`, -1 for a root."""
+        """Returns the row of `func` (an index of `FuncTableRows`) called from stack `prefix`, -1 for a root."""
         key = (prefix, func)
         found = self._stacks.get(key)
         if found is None:
@@ -105,7 +105,7 @@ class Tables:
         return found
 
     def stacks(self, prefix: Sequence[int], func: Sequence[int]) -> list[int]:
-        """Returns the rows of a tree's nodes, callers before callees. As fast as can be: large trees wait for it."""
+        """Returns the rows of a tree's nodes, callers before callees. It is fast, since large trees wait for it."""
         found: list[int] = []
         stacks, frames, frame, offset = self._stacks, self._frames, self._frame, self._offset
         for above, index in zip(prefix, func, strict=True):
@@ -128,14 +128,14 @@ class Tables:
         """Returns the tables in the format's shape."""
         tables = self._tables
         return Shared(
-            tables.strings.array,
-            StackTable(len(self._frame), self._frame, self._offset),
-            tables.frames,
-            tables.funcs,
-            tables.resources,
-            NativeSymbols(),
-            tables.sources,
-            tables.locations,
+            stringArray=tables.strings.array,
+            stackTable=StackTable(len(self._frame), self._frame, self._offset),
+            frameTable=tables.frames,
+            funcTable=tables.funcs,
+            resourceTable=tables.resources,
+            nativeSymbols=NativeSymbols(),
+            sources=tables.sources,
+            sourceLocationTable=tables.locations,
         )
 
     def _frame_of(self, func: int) -> int:
@@ -151,7 +151,14 @@ def _row(func: ExportFunc) -> FuncRow:
         return PRUNED_ROW
     built_in = is_built_in(func)
     uri = None if func.uri is None else safe_text(func.uri)
-    return FuncRow(safe_text(func.label) or ANONYMOUS, not built_in, built_in, uri, func.line, func.column)
+    return FuncRow(
+        name=safe_text(func.label) or ANONYMOUS,
+        is_js=not built_in,
+        relevant_for_js=built_in,
+        uri=uri,
+        line=func.line,
+        column=func.column,
+    )
 
 
 def _sort_key(row: FuncRow) -> tuple[str, str, int, int, bool, bool, bool]:

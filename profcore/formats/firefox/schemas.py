@@ -1,4 +1,4 @@
-"""How markers look: a schema for each kind, with the tooltip's lines and what they mean."""
+"""The schemas of markers: for each kind its fields, labels and description in the viewer."""
 
 from typing import Final
 
@@ -25,22 +25,22 @@ SCRIPTS: Final = MarkerField(
 )
 
 PAINT: Final = MarkerSchema(
-    "Paint",
-    OVERVIEW,
-    [
+    name="Paint",
+    display=OVERVIEW,
+    fields=[
         MarkerField("element", "Element", "string"),
         MarkerField("url", "URL", "url"),
         MarkerField("size", "Size (px²)", "integer"),
         DETAILS,
     ],
-    "A moment at which the page first, or mostly, came into view.",
+    description="A moment at which the first or the largest part of the page became visible.",
     tooltipLabel="{marker.name} at {marker.start}",
     tableLabel="{marker.data.element}",
 )
 INTERACTION: Final = MarkerSchema(
-    "Interaction",
-    OVERVIEW,
-    [
+    name="Interaction",
+    display=OVERVIEW,
+    fields=[
         MarkerField("event", "Event", "string"),
         MarkerField("target", "Target", "string"),
         MarkerField("input_delay", "Input delay", "duration"),
@@ -51,112 +51,114 @@ INTERACTION: Final = MarkerSchema(
         HIDDEN,
         DETAILS,
     ],
-    "From a person's input to the next paint. INP is the longest of a view, or nearly.",
+    description="The time from a person's input to the next paint. INP is the longest of a view, or close to it.",
     tooltipLabel="{marker.data.event}",
     tableLabel="{marker.data.event} {marker.data.target}",
     chartLabel="{marker.data.event}",
 )
 LONG_TASK: Final = MarkerSchema(
-    "LongTask",
-    OVERVIEW,
-    [
-        MarkerField("blocking", "Beyond 50 ms", "duration"),
+    name="LongTask",
+    display=OVERVIEW,
+    fields=[
+        MarkerField("blocking", "Time over 50 ms", "duration"),
         JS,
         HIDDEN,
-        MarkerField("heaviest", "Most JavaScript in", "string"),
-        MarkerField("heaviest_ms", "Of that function itself", "duration"),
+        MarkerField("heaviest", "Function with most self time", "string"),
+        MarkerField("heaviest_ms", "Its self time", "duration"),
         DETAILS,
     ],
-    "The main thread was busy for more than 50 ms at a stretch. Samples in it that have no stack are hidden time.",
+    description="The main thread was busy for more than 50 ms without a pause. Samples in it "
+    "without a stack are hidden time.",
     tooltipLabel="Long task, {marker.duration}",
     tableLabel="{marker.data.heaviest}",
     chartLabel="{marker.data.heaviest}",
     graphs=[MarkerGraph("blocking", "bar", "red")],
 )
 LONG_FRAME: Final = MarkerSchema(
-    "LongAnimationFrame",
-    OVERVIEW,
-    [
+    name="LongAnimationFrame",
+    display=OVERVIEW,
+    fields=[
         MarkerField("blocking", "Blocking", "duration"),
-        MarkerField("until_render", "Until rendering began", "duration"),
-        MarkerField("until_layout", "Until style and layout began", "duration"),
+        MarkerField("until_render", "Until rendering started", "duration"),
+        MarkerField("until_layout", "Until style and layout started", "duration"),
         JS,
         HIDDEN,
         SCRIPTS,
         DETAILS,
     ],
-    "A frame that took more than 50 ms to come to the screen, and the scripts that ran in it.",
+    description="A frame that took more than 50 ms to reach the screen, and the scripts that ran in it.",
     tooltipLabel="Long animation frame, {marker.duration}",
     chartLabel="{marker.duration}",
 )
 SHIFT: Final = MarkerSchema(
-    "LayoutShift",
-    OVERVIEW,
-    [MarkerField("value", "Score", "decimal"), DETAILS],
-    "Something on the page moved by itself.",
+    name="LayoutShift",
+    display=OVERVIEW,
+    fields=[MarkerField("value", "Score", "decimal"), DETAILS],
+    description="Something on the page moved unexpectedly.",
     tableLabel="{marker.data.value}",
 )
 USER_TIMING: Final = MarkerSchema(
-    "UserTiming",
-    CHART,
-    [MarkerField("name", "Name", "string"), MarkerField("entryType", "Kind", "string"), DETAILS],
-    "A mark or measure that the page set by performance.mark() or performance.measure().",
+    name="UserTiming",
+    display=CHART,
+    fields=[MarkerField("name", "Name", "string"), MarkerField("entryType", "Kind", "string"), DETAILS],
+    description="A mark or measure that the page set with performance.mark() or performance.measure().",
     tooltipLabel="{marker.data.name}",
     tableLabel="{marker.data.name}",
     chartLabel="{marker.data.name}",
 )
 OTHER: Final = MarkerSchema(
-    "Mark",
-    CHART,
-    [
+    name="Mark",
+    display=CHART,
+    fields=[
         MarkerField("name", "Name", "string"),
         MarkerField("value", "Value", "decimal"),
         JS,
         HIDDEN,
         DETAILS,
     ],
-    "A fact that the page sent with its trace.",
+    description="A fact that the page sent with its trace.",
     tableLabel="{marker.data.name}",
     chartLabel="{marker.data.name}",
 )
 TRACE: Final = MarkerSchema(
-    "Trace",
-    CHART,
-    [
+    name="Trace",
+    display=CHART,
+    fields=[
         MarkerField("number", "Number in the view", "integer"),
         MarkerField("trace", "Trace", "string"),
         MarkerField("ended", "Ended by", "string"),
         MarkerField("samples", "Samples", "integer"),
-        MarkerField("requested", "Interval asked for", "duration"),
-        MarkerField("interval", "Interval given", "duration"),
-        MarkerField("measured", "Interval measured (median)", "duration"),
+        MarkerField("requested", "Requested interval", "duration"),
+        MarkerField("interval", "Effective interval", "duration"),
+        MarkerField("measured", "Measured interval (median)", "duration"),
     ],
-    "What one profiler recorded, from its first sample to its last.",
+    description="The recording of one profiler, from its first sample to its last.",
     tooltipLabel="Trace {marker.data.number}",
     tableLabel="Trace {marker.data.number}, ended by {marker.data.ended}",
     chartLabel="Trace {marker.data.number}",
 )
 TRACE_END: Final = MarkerSchema(
-    "TraceEnd",
-    OVERVIEW,
-    [MarkerField("ended", "Ended by", "string"), MarkerField("meaning", "Meaning", "string")],
-    "Why a recording ended.",
+    name="TraceEnd",
+    display=OVERVIEW,
+    fields=[MarkerField("ended", "Ended by", "string"), MarkerField("meaning", "Meaning", "string")],
+    description="Why a recording ended.",
     tooltipLabel="Recording ended: {marker.data.ended}",
     tableLabel="{marker.data.ended}",
 )
 UNOBSERVED: Final = MarkerSchema(
-    "Unobserved",
-    OVERVIEW,
-    [MarkerField("number", "Trace", "integer")],
-    "No sample came for more than ten intervals: the tab was suspended, or the sampler starved. Nothing is known.",
+    name="Unobserved",
+    display=OVERVIEW,
+    fields=[MarkerField("number", "Trace", "integer")],
+    description="There was no sample for more than ten intervals: the tab was suspended, or the "
+    "sampler starved. Nothing is known about this time.",
     tooltipLabel="Unobserved for {marker.duration}",
     chartLabel="unobserved",
 )
 ENGINE: Final = MarkerSchema(
-    "Engine",
-    CHART,
-    [MarkerField("samples", "Samples", "integer"), MarkerField("weight", "Their time", "duration")],
-    "Consecutive samples of which the browser said what its engine was doing.",
+    name="Engine",
+    display=CHART,
+    fields=[MarkerField("samples", "Samples", "integer"), MarkerField("weight", "Their time", "duration")],
+    description="Consecutive samples for which the browser told what its engine was doing.",
     tooltipLabel="{marker.name}, {marker.duration}",
 )
 

@@ -1,4 +1,4 @@
-"""The sections of "Profile Info": what was asked for and found, how much of it there is, and how to read it."""
+"""The sections of "Profile Info": the query, its result and counts, and how to read the profile."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -7,16 +7,16 @@ from typing import Final
 from profcore.formats.firefox.shapes import ExtraEntry, ExtraSection
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import DifferenceExport, Pruned, SliceExport, TimelineExport
-from profcore.weights import TimeParts
+from profcore.trace.weights import TimeParts
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 EVERYTHING: Final = "everything"
 Caveats = Sequence[tuple[str, str]]
-# What a reader would take for something else, in the order in which it misleads.
+# Facts that readers misunderstand easily, the most misleading first.
 COMMON_CAVEATS: Final = (
     (
         "Other origins",
-        "Scripts of other origins loaded without the crossorigin attribute and CORS headers are invisible; their time "
+        "Scripts of other origins loaded without the crossorigin attribute and CORS headers are invisible. Their time "
         "counts for the visible function that called them.",
     ),
     ("Lines", "Lines and columns say where a function is defined, never which line was running."),
@@ -24,14 +24,14 @@ COMMON_CAVEATS: Final = (
 HIDDEN_CAVEAT: Final = (
     "(hidden)",
     "The main thread was busy and no stack was visible: garbage collection, style, layout, paint, or JavaScript "
-    "whose stack the browser dropped. It is part of no function's time.",
+    "whose stack the browser dropped. No function's time includes it.",
 )
-IDLE_CAVEAT: Final = ("Idle", "No stack and no sign of work. It is in no total.")
+IDLE_CAVEAT: Final = ("Idle", "No stack and no sign of work. No total includes it.")
 AGGREGATE_CAVEATS: Final = (
     (
         "Axis",
-        "An aggregate: one sample for each call path, as wide as its time over all page views, heaviest first. "
-        "Left to right is not a clock.",
+        "This is an aggregate: one sample for each call path, as wide as its time over all page views, heaviest first. "
+        "The axis is not a clock.",
     ),
     HIDDEN_CAVEAT,
     IDLE_CAVEAT,
@@ -48,45 +48,45 @@ CATEGORY_CAVEATS: Final = (
 DIFFERENCE_CAVEATS: Final = (
     (
         "Weights",
-        "Milliseconds a page view, head minus base, by call path: negative where the head takes less. The largest "
-        "increase comes first, the largest decrease last; as wide as the size of the change.",
+        "Milliseconds per page view, head minus base, by call path: negative if the head takes less. The largest "
+        "increase comes first, the largest decrease last. Each is as wide as the size of its change.",
     ),
     (
         "Functions",
-        "The same in both if their original source and name are; without source maps, if their script (but for a hash "
-        "in its name), position and name are. A function that moved in a bundle without source maps is one that went "
-        "and one that came.",
+        "A function is the same on both sides if its original source and name are equal. Without source maps, its "
+        "script (except a hash in the script's name), position and name must be equal. So a function that moved in a "
+        "bundle without source maps is shown as one removed and one new function.",
     ),
     (
         "Chance",
-        "These are plain means. How sure a change is (intervals, q-values, the mix of devices) is on the comparison "
-        "page and in the API's `compare`.",
+        "These are plain means. The comparison page and the API's `compare` tell how sure a change is (intervals, "
+        "q-values, the mix of devices).",
     ),
     *AGGREGATE_CAVEATS[1:],
 )
 TIMELINE_CAVEATS: Final = (
     (
         "Weights",
-        "A sample counts the time until the next one, at most ten sampling intervals; beyond that nothing is known.",
+        "A sample counts the time until the next one, at most ten sampling intervals. Nothing is known about the rest.",
     ),
     (
         "(hidden)",
         "The main thread was busy and no stack was visible. It is shown below the function that was on the stack "
-        "before and after within the same long task, else at the root. That function's total holds it here: drop the "
-        "function (hidden) to see its JavaScript alone.",
+        "before and after within the same long task, else at the root. That function's total includes it here. Drop "
+        "the function (hidden) to see only its JavaScript.",
     ),
-    ("Idle", "No stack and no sign of work: no stack here either, and no CPU use. It is in no total."),
+    ("Idle", "No stack and no sign of work. Here it has no stack and no CPU use. No total includes it."),
     (
         "(profiler)",
-        "The cost of measuring, apart from the functions that it happened in. It is in no function's total.",
+        "The cost of measuring, separate from the functions in which it happened. No function's total includes it.",
     ),
-    ("CPU use", "Busy or not: from stacks and long tasks, not from a clock of the thread."),
+    ("CPU use", "Busy or not, derived from stacks and long tasks. It is not measured by a clock of the thread."),
     *COMMON_CAVEATS,
 )
 ENGINE_CAVEAT: Final = (
     "Engine",
-    "(garbage collection), (style), (layout) and (paint) are leaves for what the engine did below a function, where "
-    "the browser told: their time is not in that function's self.",
+    "(garbage collection), (style), (layout) and (paint) are leaves for the engine's work below a function, if the "
+    "browser reported it. Their time is not in that function's self time.",
 )
 
 
@@ -96,7 +96,7 @@ def text_section(label: str, texts: Iterable[tuple[str, str]]) -> ExtraSection:
 
 
 def slice_sections(export: SliceExport, caveats: Caveats) -> list[ExtraSection]:
-    """Describes a slice."""
+    """Returns the sections that describe a slice."""
     sections = [
         text_section("Slice", [*_slice_texts(export), ("Link", export.link or "")]),
         _count_section("Counts", export),
@@ -108,7 +108,7 @@ def slice_sections(export: SliceExport, caveats: Caveats) -> list[ExtraSection]:
 
 
 def difference_sections(export: DifferenceExport, caveats: Caveats) -> list[ExtraSection]:
-    """Describes a difference and both its sides."""
+    """Returns the sections that describe a difference and both its sides."""
     asked = [("Asked for", export.query), ("Link", export.link or "")]
     sections = [text_section("Difference", asked)]
     for word, side in (("Head", export.head), ("Base", export.base)):
@@ -124,12 +124,12 @@ def difference_sections(export: DifferenceExport, caveats: Caveats) -> list[Extr
         caveats = [("Intervals differ", told + " Short functions are seen less often with a longer one."), *caveats]
     if not export.head.views or not export.base.views:
         empty = "head" if not export.head.views else "base"
-        caveats = [("Empty side", f"The {empty} has no page view: all of the other side is change."), *caveats]
+        caveats = [("Empty side", f"The {empty} has no page views: all time of the other side is change."), *caveats]
     return [*sections, text_section("How to read this", caveats)]
 
 
 def segment_section(by: str, labelled: Sequence[tuple[str, SliceExport]]) -> ExtraSection:
-    """Tells each segment's JavaScript time, and its views where it has some of its own."""
+    """Returns a section with each segment's JavaScript time, and its views if it has views of its own."""
     entries = [ExtraEntry(safe_text(name), "duration", part.time.js_us / 1000) for name, part in labelled]
     if by != "category":
         entries += [ExtraEntry(safe_text(f"{name}, page views"), "integer", part.views) for name, part in labelled]
@@ -137,7 +137,7 @@ def segment_section(by: str, labelled: Sequence[tuple[str, SliceExport]]) -> Ext
 
 
 def timeline_sections(export: TimelineExport) -> list[ExtraSection]:
-    """Describes some views, the traces of each and how they were sampled."""
+    """Returns the sections that describe some views, the traces of each and how they were sampled."""
     asked = [("Asked for", export.query or EVERYTHING), ("Link", export.link or "")]
     sections = [text_section("Slice", [*asked, _rules_text(export.display_rules)])]
     for view in export.views:
@@ -161,7 +161,7 @@ def timeline_sections(export: TimelineExport) -> list[ExtraSection]:
 
 
 def time_section(label: str, time: TimeParts) -> ExtraSection:
-    """Tells the parts of time."""
+    """Returns a section of the parts of time."""
     parts = [
         ("JavaScript", time.js_us),
         ("Hidden", time.hidden_us),
@@ -188,7 +188,7 @@ def _slice_texts(export: SliceExport) -> list[tuple[str, str]]:
 
 
 def _rules_text(count: int) -> tuple[str, str]:
-    told = f"{count}, of the project: names, and functions shown as one. display=none leaves them away."
+    told = f"{count} of the project: names, and functions shown as one. display=none turns them off."
     return "Display rules", told if count else ""
 
 
@@ -207,8 +207,8 @@ def _pruned_section(label: str, pruned: Pruned, time: TimeParts) -> ExtraSection
         label,
         [
             ExtraEntry("Call paths left out", "integer", pruned.call_nodes),
-            ExtraEntry("Each with a total below", "duration", pruned.below_us / 1000),
-            ExtraEntry("Their self time, now in (pruned) below their callers", "duration", pruned.self_us / 1000),
+            ExtraEntry("Each has a total below", "duration", pruned.below_us / 1000),
+            ExtraEntry("Their self time, shown as (pruned) below their callers", "duration", pruned.self_us / 1000),
             ExtraEntry("Share of JavaScript", "percentage", pruned.self_us / time.js_us if time.js_us else 0.0),
         ],
     )

@@ -1,20 +1,20 @@
-"""The processed profile format, version 66, in the viewer's own words.
+"""The processed profile format, version 66, with the viewer's own names.
 
 Source: the Firefox Profiler's `src/types/profile.ts`. Every table is a column store: `length`, and columns of exactly
-that length. Readers check nothing, and upgraders read columns the viewer itself never looks at: every column is
-written, even where it is all null. Indexes are 0-based, lines and columns 1-based, times ms.
+that length. Readers check nothing, and upgraders read columns that the viewer itself never reads. So every column is
+written, even if all its values are null. Indexes are 0-based, lines and columns are 1-based, times are in ms.
 """
 
 from typing import Final
 
 import msgspec
 
-# The pin; docs/adr/0005-pinned-profile-version.md says why this one.
+# The pinned version; docs/adr/0005-pinned-profile-version.md gives the reasons.
 PROCESSED_PROFILE_VERSION: Final = 66
-# Ignored by readers of processed profiles, but expected to be a number.
+# Readers of processed profiles ignore it, but expect a number.
 GECKO_PROFILE_VERSION: Final = 36
 
-# `resourceTable.type`. "Web host" is left out on purpose: it makes the viewer ask that host for its favicon.
+# `resourceTable.type`. "Web host" is left out on purpose: the viewer would request a favicon from that host.
 RESOURCE_UNKNOWN: Final = 0
 RESOURCE_URL: Final = 5
 
@@ -51,15 +51,15 @@ class MarkerField(msgspec.Struct, omit_defaults=True):
 
 
 class MarkerGraph(msgspec.Struct):
-    """A track of its own, as high as a field says."""
+    """A separate track, as high as the value of a field."""
 
     key: str
     type: str
     color: str
 
 
-class MarkerSchema(msgspec.Struct, omit_defaults=True):
-    """How markers whose `data.type` is `name` are shown. Labels are templates: `{marker.name}`, `{marker.data.key}`."""
+class MarkerSchema(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """The display of markers with `data.type` = `name`. Labels are templates: `{marker.name}`, `{marker.data.key}`."""
 
     name: str
     display: list[str]
@@ -72,7 +72,7 @@ class MarkerSchema(msgspec.Struct, omit_defaults=True):
 
 
 class SampleUnits(msgspec.Struct):
-    """Units of columns of samples."""
+    """The units of the columns of samples."""
 
     time: str = "ms"
     eventDelay: str = "ms"
@@ -80,7 +80,7 @@ class SampleUnits(msgspec.Struct):
 
 
 class Meta(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """`meta`: what is known of the whole profile. `startTime` is epoch ms; `profiling…Time` are ms after it."""
+    """`meta`: the facts of the whole profile. `startTime` is epoch ms; `profiling…Time` are ms after it."""
 
     version: int
     preprocessedProfileVersion: int
@@ -118,8 +118,8 @@ class StackTable(msgspec.Struct):
     prefixOffset: list[int]
 
 
-class FrameTable(msgspec.Struct):
-    """What stands on a stack: a func with a category. `line` and `column` say where it was executing."""
+class FrameTable(msgspec.Struct, kw_only=True):
+    """Frames of stacks: a func with a category. `line` and `column` tell where it was executing."""
 
     length: int
     address: list[int]
@@ -134,8 +134,8 @@ class FrameTable(msgspec.Struct):
     originalLocation: list[int | None]
 
 
-class FuncTable(msgspec.Struct):
-    """Funcs. The viewer tells call nodes apart by row, not by name. Resource -1 dims the row in the call tree."""
+class FuncTable(msgspec.Struct, kw_only=True):
+    """Funcs. The viewer distinguishes call nodes by row, not by name. Resource -1 dims the row in the call tree."""
 
     length: int
     name: list[int]
@@ -148,8 +148,8 @@ class FuncTable(msgspec.Struct):
     originalLocation: list[int | None]
 
 
-class ResourceTable(msgspec.Struct):
-    """Where funcs were loaded from, by origin. `lib` is of native code and left the table in version 70."""
+class ResourceTable(msgspec.Struct, kw_only=True):
+    """Where funcs were loaded from, by origin. `lib` is for native code and was removed in version 70."""
 
     length: int
     lib: list[None]
@@ -158,8 +158,8 @@ class ResourceTable(msgspec.Struct):
     type: list[int]
 
 
-class NativeSymbols(msgspec.Struct):
-    """Symbols of native code: none of ours."""
+class NativeSymbols(msgspec.Struct, kw_only=True):
+    """Symbols of native code: we write none."""
 
     length: int = 0
     libIndex: list[int] = []
@@ -168,7 +168,7 @@ class NativeSymbols(msgspec.Struct):
     functionSize: list[int] = []
 
 
-class Sources(msgspec.Struct):
+class Sources(msgspec.Struct, kw_only=True):
     """Source files by URL or path. `startLine` and `startColumn` are 1, 1 for a whole file."""
 
     length: int
@@ -181,7 +181,7 @@ class Sources(msgspec.Struct):
 
 
 class SourceLocationTable(msgspec.Struct):
-    """Positions in original sources that `originalLocation` columns point at."""
+    """Positions in original sources, the targets of `originalLocation` columns."""
 
     length: int
     source: list[int]
@@ -189,8 +189,8 @@ class SourceLocationTable(msgspec.Struct):
     column: list[int]
 
 
-class Shared(msgspec.Struct):
-    """The tables all threads share."""
+class Shared(msgspec.Struct, kw_only=True):
+    """The tables that all threads share."""
 
     stringArray: list[str]
     stackTable: StackTable
@@ -202,10 +202,10 @@ class Shared(msgspec.Struct):
     sourceLocationTable: SourceLocationTable
 
 
-class Samples(msgspec.Struct):
-    """Samples. `timeDeltas[0]` is the time of the first one, then the steps; `stack` null is no stack at all.
+class Samples(msgspec.Struct, kw_only=True):
+    """Samples. `timeDeltas[0]` is the time of the first one, the others are steps; a `stack` may be null.
 
-    Weights are ms; a difference has negative ones. The viewer counts those alone that have a stack.
+    Weights are ms; a difference has negative ones. The viewer counts only samples with a stack.
     """
 
     length: int
@@ -215,13 +215,13 @@ class Samples(msgspec.Struct):
     weightType: str
 
 
-class ClockedSamples(Samples):
-    """Samples on a real clock. `threadCPUDelta` is how long the thread was busy since the sample before, µs."""
+class ClockedSamples(Samples, kw_only=True):
+    """Samples on a real clock. `threadCPUDelta` is how long the thread was busy since the previous sample, µs."""
 
     threadCPUDelta: list[int]
 
 
-class Markers(msgspec.Struct):
+class Markers(msgspec.Struct, kw_only=True):
     """Markers in order of start. `phase` 0 is an instant, 1 an interval; `data.type` names the schema."""
 
     length: int = 0
@@ -233,9 +233,11 @@ class Markers(msgspec.Struct):
     category: list[int] = []
 
 
-class Thread(msgspec.Struct):
-    """A track: a process's own where `isMainThread`, else one below that. Pid "0" keeps the viewer from drawing a
-    "PID" line; a `processType` of "default" would make it the parent process. Outside of its times it is greyed out.
+class Thread(msgspec.Struct, kw_only=True):
+    """A track: a process's own if `isMainThread`, else one below that.
+
+    With pid "0" the viewer draws no "PID" line. A `processType` of "default" would make it the parent process. The
+    viewer greys it out outside of its times.
     """
 
     name: str

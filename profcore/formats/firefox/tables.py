@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from profcore.formats.firefox.categories import Choice
+from profcore.formats.firefox.categories import CategoryChoice
 from profcore.formats.firefox.shapes import (
     RESOURCE_UNKNOWN,
     RESOURCE_URL,
@@ -23,9 +23,9 @@ UNKNOWN_ORIGIN: Final = "(unknown origin)"
 
 
 def safe_text(text: str) -> str:
-    """Returns the text with NUL and lone surrogates as U+FFFD: the one cannot be stored, the other is no Unicode.
+    """Returns the text with U+FFFD for NUL, which cannot be stored, and for lone surrogates, which are not Unicode.
 
-    Everything else stays: JSON escapes control characters, and what shows HTML as HTML is the reader's bug.
+    Everything else stays: JSON escapes control characters, and a reader that renders names as HTML has a bug.
     """
     return text if text.isascii() and "\0" not in text else UNWRITABLE.sub("\ufffd", text)
 
@@ -33,8 +33,8 @@ def safe_text(text: str) -> str:
 def split_origin(uri: str) -> tuple[str, str | None]:
     """Returns the origin of a stored URI and its host, if it has one.
 
-    A `blob:` script belongs to the origin that made it; a URI without an authority (`data:`, an extension) to its
-    scheme; a text that is no URL at all, which `sourceURL` may claim, to `UNKNOWN_ORIGIN`. Never raises.
+    A `blob:` script belongs to the origin that created it, and a URI without an authority (`data:`, an extension) to
+    its scheme. A text that is not a URL, which `sourceURL` may claim, belongs to `UNKNOWN_ORIGIN`. Never raises.
     """
     uri = uri.removeprefix("blob:")
     match = SCHEME.match(uri)
@@ -48,7 +48,7 @@ def split_origin(uri: str) -> tuple[str, str | None]:
 
 
 class StringTable:
-    """The profile's strings, each once, in order of arrival."""
+    """The profile's strings, each once, in the order in which they were added."""
 
     __slots__ = ("_index", "array")
 
@@ -57,7 +57,7 @@ class StringTable:
         self._index: dict[str, int] = {}
 
     def intern(self, text: str) -> int:
-        """Returns the index of a text, which `safe_text` has been through."""
+        """Returns the index of a text that `safe_text` returned."""
         found = self._index.setdefault(text, len(self.array))
         if found == len(self.array):
             self.array.append(text)
@@ -65,7 +65,7 @@ class StringTable:
 
 
 class FuncRow(NamedTuple):
-    """What tells funcs apart: two equal rows would be two call nodes of one function in every view."""
+    """The key of a func: two equal rows would be two call nodes of one function in every view."""
 
     name: str
     is_js: bool
@@ -76,7 +76,7 @@ class FuncRow(NamedTuple):
 
 
 class SharedTables:
-    """All tables but the stacks. A func has exactly one frame, so that its call nodes keep one category."""
+    """All tables except the stacks. A func has exactly one frame, so that its call nodes keep one category."""
 
     __slots__ = (
         "_contents",
@@ -93,23 +93,45 @@ class SharedTables:
     def __init__(self, contents: Mapping[str, str]) -> None:
         self._contents = contents
         self.strings = StringTable()
-        self.frames = FrameTable(0, [], [], [], [], [], [], [], [], [], [])
-        self.funcs = FuncTable(0, [], [], [], [], [], [], [], [])
-        self.resources = ResourceTable(0, [], [], [], [])
-        self.sources = Sources(0, [], [], [], [], [], [])
+        self.frames = FrameTable(
+            length=0,
+            address=[],
+            inlineDepth=[],
+            category=[],
+            subcategory=[],
+            func=[],
+            nativeSymbol=[],
+            innerWindowID=[],
+            line=[],
+            column=[],
+            originalLocation=[],
+        )
+        self.funcs = FuncTable(
+            length=0,
+            name=[],
+            isJS=[],
+            relevantForJS=[],
+            resource=[],
+            source=[],
+            lineNumber=[],
+            columnNumber=[],
+            originalLocation=[],
+        )
+        self.resources = ResourceTable(length=0, lib=[], name=[], host=[], type=[])
+        self.sources = Sources(length=0, id=[], filename=[], startLine=[], startColumn=[], sourceMapURL=[], content=[])
         self.locations = SourceLocationTable(0, [], [], [])
         self._resources: dict[str, int] = {}
         self._sources: dict[str, int] = {}
 
-    def add_func(self, row: FuncRow, choice: Choice, original: ExportOriginal | None) -> int:
-        """Adds a func and its frame, which get the same index; the caller adds each distinct row once."""
+    def add_func(self, row: FuncRow, choice: CategoryChoice, original: ExportOriginal | None) -> int:
+        """Adds a func and its frame and returns their common index. The caller adds each distinct row once."""
         table = self.funcs
         table.name.append(self.strings.intern(row.name))
         table.isJS.append(row.is_js)
         table.relevantForJS.append(row.relevant_for_js)
         table.resource.append(-1 if row.uri is None else self._resource(row.uri))
         table.source.append(None if row.uri is None else self._source(row.uri))
-        # Positions are 1-based; a 0, which the wire lets through, says nothing.
+        # Positions are 1-based; a 0, which the wire allows, means unknown.
         table.lineNumber.append(row.line or None)
         table.columnNumber.append(row.column or None)
         table.originalLocation.append(None if original is None else self._location(original))
@@ -117,7 +139,7 @@ class SharedTables:
         self._add_frame(choice)
         return table.length - 1
 
-    def _add_frame(self, choice: Choice) -> None:
+    def _add_frame(self, choice: CategoryChoice) -> None:
         frames = self.frames
         frames.func.append(frames.length)
         frames.category.append(choice.category)
@@ -126,7 +148,7 @@ class SharedTables:
         frames.inlineDepth.append(0)
         frames.nativeSymbol.append(None)
         frames.innerWindowID.append(0)
-        # The API never says which line was running; the viewer falls back to the func's own position.
+        # The API never tells which line was running; the viewer falls back to the func's own position.
         frames.line.append(None)
         frames.column.append(None)
         frames.originalLocation.append(None)

@@ -1,39 +1,39 @@
-"""Profiles of single views, on their real clocks: each view a process of its own, with markers and CPU use.
+"""Profiles of single views on their real clocks: each view is a separate process, with markers and CPU use.
 
-A sample lasts until the next one, as it does in the viewer, and weighs its time after the cap on gaps. Where a trace
-ends, or nothing was observed, a sample without a stack closes the last box.
+A sample lasts until the next one, as in the viewer. Its weight is its time after the cap on gaps. At the end of a
+trace, and of observed time, a sample without a stack closes the last box.
 """
 
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
-from profcore.calltree import mark_paths
 from profcore.formats.firefox.markers import find_markers, write_markers
 from profcore.formats.firefox.meta import build_meta
-from profcore.formats.firefox.rows import FuncRows, Tables
+from profcore.formats.firefox.rows import FuncTableRows, ProfileTables
 from profcore.formats.firefox.schemas import SCHEMAS
 from profcore.formats.firefox.sections import timeline_sections
 from profcore.formats.firefox.shapes import ClockedSamples, Markers, Profile, SampleUnits, Thread
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import TimelineExport
 from profcore.formats.timeline import NO_STACK, ViewTimeline
-from profcore.weights import ENGINE_MARKERS, KIND_HIDDEN, KIND_IDLE, KIND_PROFILER, MARKERS
+from profcore.sums.calltree import mark_paths
+from profcore.trace.weights import ENGINE_MARKERS, KIND_HIDDEN, KIND_IDLE, KIND_PROFILER, MARKERS
 
-# A mark may lie anywhere within 30 days; one that is beyond the last sample by more does not stretch the axis.
+# A mark may lie anywhere within 30 days; one that is later than this after the last sample does not extend the axis.
 MARK_TAIL_US: Final = 10_000_000
-# A view whose first sample comes later than this is shown from there on: what is before is empty, and may be hours.
+# A view whose first sample is later than this is shown from there on: the time before is empty and may be hours.
 LEAD_US: Final = 10_000_000
 MAX_VISIBLE: Final = 15
 
 
 def build_views(export: TimelineExport) -> Profile:
-    """Builds the profile of some views, all starting at the same place of the axis. Raises `ValueError` without any."""
+    """Returns the profile of some views, which all start at the same place of the axis. Raises `ValueError` for []."""
     if not export.views:
-        raise ValueError("a timeline has at least one view")
-    rows = FuncRows()
+        raise ValueError("a timeline needs at least one view")
+    rows = FuncTableRows()
     row_of = rows.add(export.funcs)
-    tables = Tables(rows, export.contents)
+    tables = ProfileTables(rows, export.contents)
     origin_us = min(min(0, _first_us(view)) for view in export.views)
     threads: list[Thread] = []
     for number, view in enumerate(export.views):
@@ -74,7 +74,7 @@ def _end_us(view: ViewTimeline) -> int:
 def _view_threads(
     view: ViewTimeline, stack_of: "_Stacks", markers: Markers, origin_us: int, *, pid: str, first_tid: int
 ) -> list[Thread]:
-    """Returns a view's threads: one, and one more for each further profiler that ran at the same time."""
+    """Returns a view's threads: one, plus one for each further profiler that ran at the same time."""
     end_ms = (_end_us(view) - origin_us) / 1000
     threads = []
     for lane in range(view.lanes):
@@ -95,10 +95,10 @@ def _view_threads(
 
 
 class _Stacks:
-    """The stack of each sample of a view in the profile's tables, with the pseudo frames it gets."""
+    """The stack of each sample of a view in the profile's tables, with its pseudo frames."""
 
     def __init__(
-        self, view: ViewTimeline, rows: FuncRows, row_of: Sequence[int], tables: Tables, *, has_leaves: bool
+        self, view: ViewTimeline, rows: FuncTableRows, row_of: Sequence[int], tables: ProfileTables, *, has_leaves: bool
     ) -> None:
         self._samples = view.samples
         self._rows = rows
@@ -107,7 +107,7 @@ class _Stacks:
         self._place = self._add_stacks(view, row_of)
 
     def _add_stacks(self, view: ViewTimeline, row_of: Sequence[int]) -> list[int]:
-        """Adds the stacks that are shown: those of the profiler's own samples alone are not."""
+        """Adds the stacks that are shown and returns the row of each. Stacks of only the profiler's samples are not."""
         samples = zip(view.samples.kind, view.samples.stack, view.samples.hidden_stack, strict=True)
         shown = (stack for kind, *stacks in samples if kind != KIND_PROFILER for stack in stacks)
         used = mark_paths(view.prefix, shown)
@@ -159,11 +159,18 @@ def _write_lane(view: ViewTimeline, lane: int, stack_of: _Stacks, origin_us: int
             add(counted_until, None, 0)
             was_busy = False
     deltas = [(time - before) / 1000 for before, time in zip([origin_us, *times], times, strict=False)]
-    return ClockedSamples(len(times), stacks, deltas, weights, "tracing-ms", busy)
+    return ClockedSamples(
+        length=len(times),
+        stack=stacks,
+        timeDeltas=deltas,
+        weight=weights,
+        weightType="tracing-ms",
+        threadCPUDelta=busy,
+    )
 
 
 class _Busy:
-    """How much of any stretch of time lies in long tasks."""
+    """The part of any stretch of time that lies in long tasks."""
 
     def __init__(self, tasks: Sequence[tuple[int, int]]) -> None:
         self._starts = [start for start, _ in tasks]

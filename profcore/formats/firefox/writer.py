@@ -1,7 +1,7 @@
-"""Writes exports as Firefox profiles (JSON, UTF-8), in pieces. Equal input gives equal bytes.
+"""Exports as Firefox profiles (JSON, UTF-8), in pieces. Equal input gives equal bytes.
 
-Weights are ms: µs / 1000, unrounded. Unobserved time and the profiler's own are in no sample of an aggregate, and are
-told in `meta.extra` alone. The whole profile is built in memory, some 300 bytes for each call node or sample.
+Weights are ms: µs / 1000, unrounded. No sample of an aggregate has unobserved time or the profiler's own; they are only
+in `meta.extra`. The whole profile is built in memory, about 300 bytes per call node or sample.
 """
 
 from collections.abc import Iterator
@@ -23,10 +23,10 @@ def write_segments(export: SegmentedExport) -> Iterator[bytes]:
 
 
 def write_views(export: TimelineExport) -> Iterator[bytes]:
-    """Yields the profile of views on their real clocks, each a process of its own. Raises `ValueError` without any."""
+    """Yields the profile of views on their real clocks, each a separate process. Raises `ValueError` for no views."""
     yield from stream_json(build_views(export))
 
 
 def write_difference(export: DifferenceExport) -> Iterator[bytes]:
-    """Yields the profile of head minus base, ms a page view, with both sides as threads."""
+    """Yields the profile of head minus base, ms per page view, with both sides as threads."""
     yield from stream_json(build_difference(export))

@@ -1,5 +1,5 @@
-"""Importers: foreign profiles become traces as the door takes them. `registry` has them all; one module a format.
+"""Importers: foreign profiles become traces that ingest accepts. One module per format; `registry` has them all.
 
-What a format cannot say is left empty and never invented. A function's position is where it is defined; a line that
-says where a function was running is no position.
+Facts that a format does not have stay empty and are never invented. A function's position is where it is defined. A
+line at which a function was running is not a position.
 """

@@ -1,4 +1,4 @@
-"""Building a trace from what foreign formats hold: frames by value, stacks by path, durations as gaps."""
+"""Traces built from the content of foreign formats: frames by value, stacks by path, durations as gaps."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -7,17 +7,17 @@ from typing import Final, NamedTuple
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.shapes import ImportLimits
-from profcore.funcs import UNSTORABLE, repair_text
-from profcore.weights import GAP_CAP_TICKS, to_us
-from profcore.wire import MAX_INTERVAL_MS, MAX_POSITION, Frame, Mark, Sample, Stack, Trace
+from profcore.trace.funcs import UNSTORABLE, repair_text
+from profcore.trace.weights import GAP_CAP_TICKS, to_us
+from profcore.trace.wire import MAX_INTERVAL_MS, MAX_POSITION, Frame, Mark, Sample, Stack, Trace
 
-DEFAULT_INTERVAL_MS: Final = 10.0  # what the snippet asks for: for traces without two different times
+DEFAULT_INTERVAL_MS: Final = 10.0  # the snippet's interval, used for traces without two different times
 
 
 class Span(NamedTuple):
-    """A stretch of time with one stack, or none: what a weighted sample, or the time between two events, says.
+    """A stretch of time with one stack or none, from a weighted sample or the time between two events.
 
-    `is_hidden` is for time that the file knows to be busy, and without a stack.
+    `is_hidden` is for time that is busy according to the file, but has no stack.
     """
 
     stack: int | None
@@ -27,10 +27,10 @@ class Span(NamedTuple):
 
 
 class TraceBuilder:
-    """Grows a trace: equal frames and equal call paths meet in one row, so parents come before children."""
+    """A trace under construction: equal frames and call paths share one row, so parents come before children."""
 
     def __init__(self, limits: ImportLimits, text: Callable[[str], str] | None = None) -> None:
-        """`text` is `storable_text` where texts came from the API itself; else they are real Unicode."""
+        """`text` is `storable_text` if texts are from the API itself; else they are real Unicode."""
         self.limits = limits
         self._text = text or wire_text
         self._resources: dict[str, int] = {}
@@ -40,13 +40,13 @@ class TraceBuilder:
         self.marks: list[Mark] = []
 
     def frame(self, name: str, uri: str | None = None, line: int | None = None, column: int | None = None) -> int:
-        """Returns the id of a function: its 1-based position of its definition or None."""
+        """Returns the id of a function; its position is that of its definition, 1-based, or None."""
         resource = None if not uri else self._resources.setdefault(self._text(uri), len(self._resources))
         key = (self._text(name), resource, position(line), position(column))
         return self._frames.setdefault(key, len(self._frames))
 
     def stack(self, parent: int | None, frame: int) -> int:
-        """Returns the id of a call path, `frame` called from `parent`. Raises `TraceError` where they are too many."""
+        """Returns the id of a call path, `frame` called from `parent`. Raises `TraceError` if there are too many."""
         found = self._stacks.setdefault((parent, frame), len(self._stacks))
         if found >= self.limits.envelope.stacks:
             detail = f"The profile has more than {self.limits.envelope.stacks} call paths."
@@ -67,12 +67,12 @@ class TraceBuilder:
     def spans(
         self, spans: Sequence[Span], interval_ms: float | None, path: str, starts_us: Sequence[float] | None = None
     ) -> float:
-        """Adds samples whose gaps are the spans' durations, to the µs; returns the interval they hold for, ms.
+        """Returns the trace's interval, ms, after adding samples whose gaps are the spans' durations, to the µs.
 
-        A gap counts up to `GAP_CAP_TICKS` intervals, so a longer span becomes several samples; the last sample weighs
-        one interval, so it stands that long before the end, or is closed by a sample without a stack. `interval_ms`
-        is what the file states, else the median duration; it is raised where the samples would be too many. Spans lie
-        end to end, or begin at `starts_us`, ascending. Hidden ones are covered by long tasks in `marks`.
+        A gap counts up to `GAP_CAP_TICKS` intervals, so a longer span becomes several samples. The last sample weighs
+        one interval, so it is that long before the end, or a sample without a stack closes it. `interval_ms` is from
+        the file, else the median duration is used; it is raised if there would be too many samples. Spans are end to
+        end, or begin at `starts_us`, ascending. Long tasks in `marks` cover the hidden ones.
         """
         durations = [span.duration_us for span in spans if span.duration_us > 0]
         total = sum(durations)
@@ -87,7 +87,7 @@ class TraceBuilder:
         return interval / 1000
 
     def _add_span(self, span: Span, begins: int, ends: int, following: int | None, interval: int) -> None:
-        """Adds one span's samples. `following` is where the next one begins, None behind the last."""
+        """Adds one span's samples. `following` is the start of the next span, None after the last."""
         if span.is_hidden:
             self._mark_busy(begins, ends)
         cap = GAP_CAP_TICKS * interval
@@ -109,7 +109,7 @@ class TraceBuilder:
     def _fit_interval(self, interval_us: int, total_us: float, count: int, path: str) -> int:
         room = self.limits.envelope.samples - count - 2
         if room <= 0:
-            raise TraceError(Reason.TOO_MANY, path, f"There are {count} samples; a trace has no room for them.")
+            raise TraceError(Reason.TOO_MANY, path, f"There are {count} samples, too many for a trace.")
         return max(interval_us, math.ceil(total_us / (GAP_CAP_TICKS * room)))
 
     def build(self) -> Trace:
@@ -123,7 +123,7 @@ class TraceBuilder:
 
 
 def _end_to_end(spans: Sequence[Span]) -> list[tuple[int, int, Span]]:
-    """Returns where spans begin and end, in whole µs, from 0 on; those at the end that last no time are left out."""
+    """Returns start and end of spans, in whole µs, from 0 on; spans of 0 µs at the end are left out."""
     count = len(spans)
     while count and not spans[count - 1].duration_us > 0:  # the last one would weigh an interval
         count -= 1
@@ -132,7 +132,7 @@ def _end_to_end(spans: Sequence[Span]) -> list[tuple[int, int, Span]]:
 
 
 def _place(spans: Sequence[Span], starts_us: Sequence[float]) -> list[tuple[int, int, Span]]:
-    """Returns where spans begin and end on their clock; those without a stack that last no time are left out."""
+    """Returns start and end of spans on their clock; spans of 0 µs without a stack are left out."""
     placed = []
     for span, start in zip(spans, starts_us, strict=True):
         if span.duration_us > 0 or span.stack is not None:
@@ -141,7 +141,7 @@ def _place(spans: Sequence[Span], starts_us: Sequence[float]) -> list[tuple[int,
 
 
 def part_of(trace: Trace, samples: Sequence[Sample]) -> Trace:
-    """Returns a trace of some of its samples, with the stacks, frames and resources that these need."""
+    """Returns a trace of some samples of a trace, with the stacks, frames and resources that they need."""
     used = [False] * len(trace.stacks)
     for sample in samples:
         if sample.stackId is not None:
@@ -173,9 +173,9 @@ def part_of(trace: Trace, samples: Sequence[Sample]) -> Trace:
 
 
 def wire_text(text: str) -> str:
-    """Returns real Unicode as the wire has it, where the fold's repair of it would take it for something else.
+    """Returns real Unicode in the wire's encoding if the fold's repair would otherwise change it.
 
-    Names come over the wire as UTF-8 read as Latin-1. What cannot be stored becomes U+FFFD.
+    On the wire, names are UTF-8 read as Latin-1. Characters that cannot be stored become U+FFFD.
     """
     if text.isascii() and "\0" not in text:
         return text
@@ -184,40 +184,40 @@ def wire_text(text: str) -> str:
 
 
 def name_of_label(label: str, line: int | None, column: int | None) -> str:
-    """Returns the name behind a label: "" where an export of ours called an anonymous function by its place."""
+    """Returns the name behind a label: "" if one of our exports named an anonymous function by its place."""
     if line is not None and label.startswith("(anonymous) ") and label.endswith(f":{line}:{column}"):
         return ""
     return label
 
 
 def storable_text(text: str) -> str:
-    """Returns a text that came over the wire, and may stay as it is, but for what cannot be stored."""
+    """Returns a text from the wire unchanged, except for characters that cannot be stored."""
     return text if text.isascii() and "\0" not in text else UNSTORABLE.sub("\ufffd", text)
 
 
 def position(number: int | None) -> int | None:
-    """Returns a 1-based line or column, None for what is none."""
+    """Returns a 1-based line or column; None for other numbers."""
     return number if number is not None and 1 <= number <= MAX_POSITION else None
 
 
 def median_gap_ms(gaps_us: Iterable[float]) -> float:
-    """Returns the median positive gap (the upper of two), ms; a usual interval where there is none."""
+    """Returns the median positive gap (the upper of two), ms; the default interval if there is none."""
     positive = sorted(gap for gap in gaps_us if gap > 0)
     return positive[len(positive) // 2] / 1000 if positive else DEFAULT_INTERVAL_MS
 
 
 def measure_interval_ms(samples: Sequence[Sample]) -> float:
-    """Returns the interval of a trace whose file does not state it: the median gap between its samples, ms."""
+    """Returns the interval of a trace whose file does not have it: the median gap between its samples, ms."""
     times = sorted(sample.timestamp for sample in samples)
     gaps = [math.floor((later - earlier) * 1000 + 0.5) for earlier, later in pairwise(times)]
     return min(MAX_INTERVAL_MS, median_gap_ms(gaps))
 
 
 def dangling(path: str, table: str) -> TraceError:
-    """Returns the error of an id that names nothing."""
+    """Returns the error for an id that names nothing."""
     return TraceError(Reason.DANGLING_ID, path, f"The id names none of the {table}.")
 
 
 def invalid(path: str, detail: str) -> TraceError:
-    """Returns the error of a value that makes no sense."""
+    """Returns the error for a value that makes no sense."""
     return TraceError(Reason.INVALID_VALUE, path, detail)

@@ -1,4 +1,4 @@
-"""From a found trace to an envelope: what its file leaves open is filled from what the importing person says."""
+"""Envelopes from found traces: facts that a file does not have are taken from the defaults of the import."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -10,16 +10,16 @@ import msgspec
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import measure_interval_ms
 from profcore.formats.importers.shapes import Draft, Found, ImportLimits
-from profcore.wire import MAX_EPOCH_MS, MIN_EPOCH_MS, Envelope, check_trace, decode_envelope
+from profcore.trace.wire import MAX_EPOCH_MS, MIN_EPOCH_MS, Envelope, check_trace, decode_envelope
 
-# Ids of imported views and traces derive from what was imported: the same file gives the same ids for ever.
+# Ids of imported views and traces derive from the file's content: the same file always gives the same ids.
 NAMESPACE: Final = UUID("5b0c7d1e-8a52-5d34-b7a1-3f0e6c9d2a48")
 _encoder = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What the importing person says of traces whose file does not. `at_ms` is epoch ms: when it was, or now."""
+    """Facts from the importing user for traces whose file does not have them. `at_ms` is epoch ms: a time, or now."""
 
     release: str | None
     page: str | None
@@ -28,7 +28,7 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A trace ready to be stored: its envelope, the envelope's bytes, and the fields the file did not say."""
+    """A trace ready to be stored: its envelope, the envelope's bytes, and the fields that the file did not have."""
 
     envelope: Envelope
     body: bytes
@@ -39,10 +39,10 @@ class Completed:
 def complete(
     found: Found, *, digest: bytes, index: int, format_name: str, defaults: Defaults, limits: ImportLimits
 ) -> Completed:
-    """Returns a found trace as an envelope that passed the door's checks.
+    """Returns a found trace as an envelope that passed the checks of ingest.
 
-    `digest` is of the input's bytes (`digest_of`), `index` the trace's place in it. Raises `TraceError` where release
-    or page are said by nobody, and for what the door would refuse.
+    `digest` is of the input's bytes (`digest_of`), `index` the trace's place in it. Raises `TraceError` if neither the
+    file nor the defaults have a release or page, and for everything that ingest would reject.
     """
     if found.body is not None:
         return Completed(_check(found.body, limits), found.body, (), found.notes)
@@ -56,7 +56,7 @@ def complete(
         body = _encode(Envelope(**facts))
         return Completed(_check(body, limits), body, _missing(draft), found.notes)
     except TraceError as error:
-        raise TraceError(error.reason, error.path, f"In the envelope made of it: {error.detail}") from None
+        raise TraceError(error.reason, error.path, f"In the resulting envelope: {error.detail}") from None
 
 
 def _missing(draft: Draft) -> tuple[str, ...]:
@@ -92,12 +92,12 @@ def _check(body: bytes, limits: ImportLimits) -> Envelope:
 
 
 def digest_of(body: bytes) -> bytes:
-    """Returns the digest of an input from which ids derive."""
+    """Returns the digest of an input, from which ids are derived."""
     return blake2b(body, digest_size=16).digest()
 
 
 def is_known_time(epoch_ms: float) -> bool:
-    """Tells whether a time is one the door takes; a clock further off says nothing."""
+    """Tells whether ingest accepts a time; a clock beyond that means nothing."""
     return MIN_EPOCH_MS <= epoch_ms <= MAX_EPOCH_MS
 
 
@@ -108,12 +108,12 @@ def _need(value: str | None, path: str, what: str) -> None:
 
 
 def _seq_of(digest: bytes, index: int) -> int:
-    """Returns a sequence number for a trace of a known view: it only has to be its own, not in order."""
+    """Returns a sequence number for a trace of a known view. It only has to be unique, not in order."""
     return int.from_bytes(blake2b(digest + index.to_bytes(4, "big"), digest_size=4).digest(), "big") >> 1
 
 
 def _encode(envelope: Envelope) -> bytes:
-    """Encodes an envelope as senders do: without what it leaves out."""
+    """Returns an envelope encoded as senders do: without fields that it does not have."""
     return _encoder.encode(
         {name: value for name, value in msgspec.structs.asdict(envelope).items() if value is not None}
     )

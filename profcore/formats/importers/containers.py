@@ -15,7 +15,7 @@ from typing import Final
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.shapes import Budget, Container, Source
 from profcore.inflating import CutShort, Damaged, TooLong, TooManyMembers, inflate
-from profcore.wire import split_array
+from profcore.trace.wire import split_array
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 ZIP_MAGIC: Final = b"PK\x03\x04"
@@ -25,11 +25,11 @@ ZLIB_METHODS: Final = frozenset({0x78, 0x68, 0x58, 0x48, 0x38})  # deflate with 
 CHUNK_BYTES: Final = 64 * 1024
 MAX_MEMBERS: Final = 10_000  # of a gzip; writers of blocks of 64 KiB need 6,400 for what an input may have
 LINE: Final = re.compile(rb"[^ \t\r\n][^\n]*")
-# What file managers put into archives beside the files.
+# What file managers add to archives.
 LITTER: Final = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$)")
 CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 MAX_SHOWN_CHARS: Final = 120
-# What `zipfile` raises for damaged or hostile archives, one way or another.
+# The exceptions of `zipfile` for damaged or hostile archives.
 ZIP_ERRORS: Final = (
     zipfile.BadZipFile,
     zlib.error,
@@ -43,13 +43,13 @@ ZIP_ERRORS: Final = (
 
 
 def show_name(name: str) -> str:
-    """Returns a member's or file's name as people may see it: short, on one line, in one direction."""
+    """Returns a member's or file's name that is safe to show: short, on one line, in one direction."""
     name = CONTROL.sub("\ufffd", name)
     return name if len(name) <= MAX_SHOWN_CHARS else name[: MAX_SHOWN_CHARS - 1] + "…"
 
 
 def is_packed(source: Source) -> bool:
-    """Tells gzip by its magic, and zlib by its two bytes, which are a multiple of 31."""
+    """Tells whether an input is gzip, by its magic, or zlib, by its two bytes, which are a multiple of 31."""
     body = source.body
     if body[:2] == GZIP_MAGIC:
         return True
@@ -57,14 +57,14 @@ def is_packed(source: Source) -> bool:
 
 
 def open_packed(source: Source, budget: Budget) -> Iterator[Source]:
-    """Yields what a gzip (of one or more members) or a zlib stream holds."""
+    """Yields the content of a gzip (with one or more members) or a zlib stream."""
     body = expand(source.body, budget.room())
     budget.take(len(body))
     yield Source(source.place, body, source.limits)
 
 
 def expand(body: bytes, most: int) -> bytes:
-    """Expands gzip or zlib. Raises `TraceError` as soon as it passes `most` bytes, and where it is damaged."""
+    """Returns unpacked gzip or zlib. Raises `TraceError` as soon as it exceeds `most` bytes, and if it is damaged."""
     try:
         return inflate(body, window=GZIP_OR_ZLIB, max_bytes=most, max_members=MAX_MEMBERS)
     except TooLong:
@@ -79,13 +79,13 @@ def expand(body: bytes, most: int) -> bytes:
 
 
 def is_zip(source: Source) -> bool:
-    """Tells a zip by its first bytes; one that starts otherwise (self-extracting) is none of ours."""
+    """Tells whether an input is a zip, by its first bytes; others, such as self-extracting ones, are not read."""
     return source.body[:4] == ZIP_MAGIC
 
 
 def open_zip(source: Source, budget: Budget) -> Iterator[Source]:
-    """Yields a zip's files in the order of its directory, but for what file managers add. Deflated or stored only."""
-    if source.body.count(ZIP_ENTRY) > source.limits.members:  # before `zipfile` makes an object of each
+    """Yields a zip's files in the order of its directory, except what file managers add. Only deflated or stored."""
+    if source.body.count(ZIP_ENTRY) > source.limits.members:  # before `zipfile` creates an object for each
         raise TraceError(Reason.TOO_MANY, "$", f"The archive holds more than {source.limits.members} files.")
     with _zip_errors():
         archive = zipfile.ZipFile(BytesIO(source.body))
@@ -103,7 +103,7 @@ def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> 
     if entry.flag_bits & 1:
         raise TraceError(Reason.INVALID_VALUE, "$", f"{show_name(entry.filename)} is encrypted.")
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        detail = f"{show_name(entry.filename)} is packed by a method that is not taken (deflate is)."
+        detail = f"{show_name(entry.filename)} is packed by an unsupported method (deflate is supported)."
         raise TraceError(Reason.INVALID_VALUE, "$", detail)
     with archive.open(entry) as member:
         body = member.read(most + 1)
@@ -114,7 +114,7 @@ def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> 
 
 @contextmanager
 def _zip_errors(member: str = "") -> Iterator[None]:
-    """Turns what `zipfile` raises for damaged archives into a `TraceError`."""
+    """Turns the errors of `zipfile` for damaged archives into a `TraceError`."""
     try:
         yield
     except ZIP_ERRORS as error:
@@ -123,12 +123,12 @@ def _zip_errors(member: str = "") -> Iterator[None]:
 
 
 def is_array(source: Source) -> bool:
-    """Tells a JSON array."""
+    """Tells whether an input is a JSON array."""
     return source.start == b"["
 
 
 def open_array(source: Source, budget: Budget) -> Iterator[Source]:
-    """Yields the elements of a JSON array, each in its own bytes."""
+    """Yields the elements of a JSON array, each as its own bytes."""
     for index, element in enumerate(split_array(source.body, source.limits.members)):
         body = bytes(element)
         budget.take(len(body))
@@ -136,7 +136,7 @@ def open_array(source: Source, budget: Budget) -> Iterator[Source]:
 
 
 def is_lines(source: Source) -> bool:
-    """Tells NDJSON: several lines, of which the first is a whole JSON object and the next begins another value."""
+    """Tells whether an input is NDJSON: the first line is a whole JSON object, and the next begins another value."""
     if source.start != b"{":
         return False
     lines = LINE.finditer(source.body)
@@ -145,7 +145,7 @@ def is_lines(source: Source) -> bool:
 
 
 def open_lines(source: Source, budget: Budget) -> Iterator[Source]:
-    """Yields the lines that hold something."""
+    """Yields the lines that are not empty."""
     line, counted_to = 1, 0
     for match in LINE.finditer(source.body):
         line += source.body.count(b"\n", counted_to, match.start())

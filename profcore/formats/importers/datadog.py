@@ -1,7 +1,7 @@
-"""Datadog's browser profiles: the `wall-time.json` its SDK sends, alone or with the event it sends along.
+"""Datadog's browser profiles: the SDK's `wall-time.json`, alone or with the event sent with it.
 
 The trace is the API's own, verbatim, with clocks, views and long tasks around it. A view's part of the trace becomes a
-trace of that view; a page is the view's name. `sampleInterval` there is what was asked for.
+trace of that view; its page is the view's name. `sampleInterval` is the requested interval.
 """
 
 from bisect import bisect_right
@@ -15,21 +15,21 @@ from profcore.errors import TraceError
 from profcore.formats.importers.building import invalid, part_of
 from profcore.formats.importers.completing import is_known_time
 from profcore.formats.importers.shapes import Draft, Found, Importer, Source, read_fields
-from profcore.wire import Mark, Sample, Trace, check_trace
+from profcore.trace.wire import Mark, Sample, Trace, check_trace
 
 TABLES: Final = frozenset({"frames", "stacks", "samples", "clocksOrigin"})
-# The trace's name in a form's fields, in the bridge to a mobile app, and in what the SDK hands to both.
+# The trace's name in a form's fields, in the bridge to a mobile app, and in what the SDK passes to both.
 WRAPPERS: Final = ("wall-time.json", "trace")
 RELEASE_TAG: Final = "version:"
-MAX_VIEWS: Final = 100  # of one profile of a minute: each is written out with its part of the tables
+MAX_VIEWS: Final = 100  # in one profile of a minute: each is written with its part of the tables
 NOTE_FRAMES: Final = (
-    "Long animation frames are kept as marks; only long tasks tell that the main thread was busy all the time."
+    "Long animation frames are kept as marks: only long tasks show that the main thread was always busy."
 )
-NOTE_SPLIT: Final = "The profile spans several views: each got the samples of its time."
+NOTE_SPLIT: Final = "The profile has several views: each got the samples of its time."
 
 
 class Clocks(msgspec.Struct, gc=False):
-    """One moment: ms since navigation start, and epoch ms."""
+    """One moment, as ms since navigation start and as epoch ms."""
 
     relative: float
     timeStamp: float
@@ -44,15 +44,15 @@ class LongTask(msgspec.Struct, gc=False):
 
 
 class View(msgspec.Struct, gc=False):
-    """A view that was on during the profile, from its start to the next one's."""
+    """A view during the profile, from its start to the start of the next one."""
 
     startClocks: Clocks
     viewId: str
     viewName: str | None = None
 
 
-class WallTime(msgspec.Struct, gc=False):
-    """The trace with what surrounds it."""
+class WallTime(msgspec.Struct, gc=False, kw_only=True):
+    """The trace with the facts around it."""
 
     resources: list[str]
     frames: list[msgspec.Raw]
@@ -63,7 +63,7 @@ class WallTime(msgspec.Struct, gc=False):
 
 
 class Event(msgspec.Struct, gc=False):
-    """The event sent along: its tags name the release."""
+    """The event sent with the trace: its tags name the release."""
 
     tags_profiler: str = ""
 
@@ -74,7 +74,7 @@ _event_decoder = msgspec.json.Decoder(Event)
 
 
 def _wrapper(source: Source) -> str | None:
-    """Returns the name under which the trace lies in an object around it."""
+    """Returns the field of the trace in an object around it, or None."""
     fields = source.fields
     for name in WRAPPERS:
         if name in fields and read_fields(fields[name]).keys() >= TABLES:
@@ -110,7 +110,7 @@ def _release_of(event: Event) -> str | None:
 
 
 def _split(trace: Trace, context: WallTime, release: str | None, path: str) -> Iterator[Found]:
-    """Yields a trace for each view: the samples from its start to the next one's; earlier ones are the first's."""
+    """Yields a trace per view: the samples from its start to the next one's; the first also gets earlier ones."""
     if len(context.views) > MAX_VIEWS:
         raise invalid(f"{path}.views", f"There are more than {MAX_VIEWS} views.")
     views = sorted(context.views, key=lambda view: view.startClocks.relative)
@@ -137,7 +137,7 @@ def _draft(trace: Trace, context: WallTime, view: View | None, release: str | No
     origin = context.clocksOrigin.timeStamp - context.clocksOrigin.relative
     started = view.startClocks.timeStamp if view is not None else None
     return Draft(
-        trace,
+        trace=trace,
         viewId=_uuid(view.viewId) if view is not None else None,
         release=release,
         timeOrigin=origin if is_known_time(origin) else None,
@@ -155,4 +155,4 @@ def _uuid(text: str) -> UUID | None:
         return None
 
 
-DATADOG: Final = Importer("datadog", "Datadog's wall-time.json", _can_read, _read)
+DATADOG: Final = Importer(name="datadog", title="Datadog's wall-time.json", can_read=_can_read, read=_read)

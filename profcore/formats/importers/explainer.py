@@ -1,7 +1,7 @@
-"""The API's first proposal (its explainer and draft of 2019): frames with `category` and `uri`, no table of resources.
+"""The API's first proposal (explainer and draft of 2019): frames with `category` and `uri`, no table of resources.
 
-A stack names its caller by `stackId` in the explainer and by `parentId` in the draft. A sample without `stackId` saw no
-stack. `line` and `column` are 1-based and say where the function is defined, as they do today.
+A stack names its caller by `stackId` in the explainer and by `parentId` in the draft. A sample without `stackId` has no
+stack. `line` and `column` are 1-based and are the place of the function's definition, as they are today.
 """
 
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import TraceBuilder, dangling, storable_text
 from profcore.formats.importers.shapes import Draft, Found, Importer, ImportLimits, Source, read_fields
 from profcore.formats.importers.spec import TRACE
-from profcore.wire import Trace
+from profcore.trace.wire import Trace
 
 TABLES: Final = frozenset({"frames", "stacks", "samples"})
 
 
-class DraftFrame(msgspec.Struct, gc=False):
-    """A frame; `name` is null for a script's top level. Of categories, the proposal had `js` alone."""
+class DraftFrame(msgspec.Struct, gc=False, kw_only=True):
+    """A frame; `name` is null for a script's top level. The proposal had only the category `js`."""
 
     uri: str | None = None
     name: str | None = None
@@ -44,7 +44,7 @@ class DraftSample(msgspec.Struct, gc=False):
 
 
 class DraftTrace(msgspec.Struct, gc=False):
-    """What `profiler.stop()` was to return."""
+    """The planned result of `profiler.stop()`."""
 
     frames: list[DraftFrame]
     stacks: list[DraftStack]
@@ -74,11 +74,11 @@ def _read(source: Source) -> Iterator[Found]:
     if "trace" in source.fields:
         yield from TRACE.read(Source(source.place, _translate(source), source.limits))
     else:
-        yield Found(Draft(_build(source.decode(_decoder), "$", source.limits)))
+        yield Found(Draft(trace=_build(source.decode(_decoder), "$", source.limits)))
 
 
 def _translate(source: Source) -> bytes:
-    """Returns an object whose `trace` is in this dialect with the same trace in the spec's; the rest is as it was."""
+    """Returns an object with its `trace` translated from this dialect to the spec's; the rest is unchanged."""
     trace = _build(source.decode(_wrapped_decoder).trace, "$.trace", source.limits)
     fields = source.decode(_fields_decoder)
     fields["trace"] = msgspec.Raw(msgspec.json.encode(trace))
@@ -94,7 +94,7 @@ def _build(trace: DraftTrace, path: str, limits: ImportLimits) -> Trace:
             raise dangling(f"{path}.stacks[{index}].frameId", "frames")
         caller = stack.parentId if stack.parentId is not None else stack.stackId
         if caller is not None and not 0 <= caller < index:
-            detail = "A stack's caller comes before it."
+            detail = "A stack's caller must come before it."
             raise TraceError(Reason.PARENT_ORDER, f"{path}.stacks[{index}]", detail)
         stacks.append(builder.stack(None if caller is None else stacks[caller], frames[stack.frameId]))
     for index, sample in enumerate(trace.samples):
@@ -104,4 +104,6 @@ def _build(trace: DraftTrace, path: str, limits: ImportLimits) -> Trace:
     return builder.build()
 
 
-EXPLAINER: Final = Importer("explainer", "the API's first proposal", _can_read, _read, translate=_translate)
+EXPLAINER: Final = Importer(
+    name="explainer", title="the API's first proposal", can_read=_can_read, read=_read, translate=_translate
+)

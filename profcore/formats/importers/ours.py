@@ -1,6 +1,7 @@
-"""What our own exports say beside their format: the slice's facts, and time that is no page's own.
+"""The additional content of our own exports: the slice's facts, and time that does not belong to the page's code.
 
-Their weights are durations, whatever the format takes them for elsewhere; `(hidden)` is busy time without a stack.
+Their weights are durations, even if the format uses weights for something else. `(hidden)` is busy time without a
+stack.
 """
 
 from datetime import datetime
@@ -11,11 +12,11 @@ import msgspec
 from profcore.formats.importers.shapes import Draft
 
 HIDDEN: Final = "(hidden)"
-PAGE_SUFFIX: Final = " [page]"  # after a page's name that readers would take for the engine's
+PAGE_SUFFIX: Final = " [page]"  # after a func's name that readers would take for the engine's
 
 
-class Facts(msgspec.Struct, gc=False, rename={"begins": "from"}):
-    """The facts of an exported slice, as far as an import has use for them."""
+class Facts(msgspec.Struct, gc=False, rename={"begins": "from"}, kw_only=True):
+    """The facts of an exported slice that an import uses."""
 
     releases: list[str] = []
     pages: list[str] = []
@@ -25,7 +26,7 @@ class Facts(msgspec.Struct, gc=False, rename={"begins": "from"}):
 
 
 def fill(draft: Draft, facts: Facts) -> None:
-    """Adds to a draft what facts say of one release, one page and one time."""
+    """Fills a draft's release, page and time from facts that name only one of each."""
     draft.release = facts.releases[0] if len(facts.releases) == 1 else None
     draft.page = facts.pages[0] if len(facts.pages) == 1 else None
     begins = [facts.begins] if isinstance(facts.begins, str) else facts.begins or []
@@ -33,7 +34,7 @@ def fill(draft: Draft, facts: Facts) -> None:
 
 
 def read_time(text: str | None) -> float | None:
-    """Returns an ISO 8601 time with a zone as epoch ms, None for what is none."""
+    """Returns an ISO 8601 time with a zone as epoch ms; None for other texts."""
     try:
         at = datetime.fromisoformat(text or "")
         return at.timestamp() * 1000 if at.tzinfo is not None else None

@@ -1,24 +1,17 @@
-"""The formats that can be imported, and the containers they may lie in. A new format is a module and a line here."""
+"""The formats that can be imported, and their possible containers. A new format is a module and a line here."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from profcore.errors import Reason, TraceError
-from profcore.formats.importers import (
-    cpuprofile,
-    datadog,
-    explainer,
-    firefox,
-    sentry,
-    spec,
-    speedscope,
-    trace_events,
-)
+from profcore.formats.importers import datadog, explainer, sentry, spec, speedscope
+from profcore.formats.importers.chrome import cpuprofile, trace_events
 from profcore.formats.importers.completing import Completed, Defaults, complete, digest_of
 from profcore.formats.importers.containers import ARRAY, LINES, PACKED, ZIP
+from profcore.formats.importers.firefox import profile
 from profcore.formats.importers.shapes import Budget, Container, FileError, Importer, ImportLimits, Source, check_json
-from profcore.wire import Limits
+from profcore.trace.wire import Limits
 
 IMPORTERS: Final[tuple[Importer, ...]] = (
     spec.ENVELOPE,
@@ -28,16 +21,16 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
     sentry.SENTRY,
     cpuprofile.CPUPROFILE,
     trace_events.TRACE_EVENTS,
-    firefox.FIREFOX,
+    profile.FIREFOX,
     speedscope.SPEEDSCOPE,
 )
-# Asked after the formats: some of those are arrays or lines themselves.
+# Checked after the formats, since some formats are arrays or lines themselves.
 CONTAINERS: Final[tuple[Container, ...]] = (PACKED, ZIP, ARRAY, LINES)
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """One trace of a file: its place there, the format it came in, and the envelope made of it."""
+    """One trace of a file: its place there, its format, and its envelope."""
 
     place: str
     importer: Importer
@@ -45,14 +38,14 @@ class Imported:
 
 
 class _Made:
-    """What was made of a file so far: a few bytes may become thousands of samples, so its size does not bound it."""
+    """The sums of a file's traces so far. A file's size does not bound them: few bytes may become many samples."""
 
     def __init__(self, limits: ImportLimits) -> None:
         self._limits = limits
         self._traces = self._samples = self._bytes = 0
 
     def add(self, completed: Completed) -> None:
-        """Counts one trace. Raises `TraceError` where they are too many, or too large together."""
+        """Counts one trace. Raises `TraceError` if they are too many, or too large together."""
         limits = self._limits
         self._traces += 1
         self._samples += len(completed.envelope.trace.samples)
@@ -67,12 +60,12 @@ class _Made:
 
 
 def read_file(name: str, body: bytes, defaults: Defaults, limits: ImportLimits) -> Iterator[Imported]:
-    """Yields every trace of a file, in its order. Raises `FileError` at the first fault, and nothing else.
+    """Yields every trace of a file, in its order. Raises only `FileError`, at the first error.
 
-    `name` is for people; it may be anything. The same bytes with the same defaults give the same traces.
+    `name` is for people and may be anything. The same bytes with the same defaults give the same traces.
     """
     if len(body) > limits.file_bytes:
-        detail = f"The file has {len(body)} bytes; at most {limits.file_bytes} are taken."
+        detail = f"The file has {len(body)} bytes; at most {limits.file_bytes} are accepted."
         raise FileError(name, TraceError(Reason.TOO_LARGE, "$", detail))
     made = _Made(limits)
     for imported in _read(Source(name, body, limits), Budget(limits), limits.nesting, defaults):
@@ -89,9 +82,9 @@ def find_importer(source: Source) -> Importer | None:
 
 
 def translate_envelope(body: bytes, limits: Limits) -> bytes | None:
-    """Returns an envelope whose trace is in another dialect of the wire as one of the spec's; None for any other body.
+    """Returns an envelope with its trace translated from another dialect of the wire; None for any other body.
 
-    Raises `TraceError` where the trace is in such a dialect, and wrong.
+    Raises `TraceError` if the trace is in such a dialect and is invalid.
     """
     source = Source("", body, ImportLimits(values=limits.values, envelope=limits))
     importer = find_importer(source)
@@ -108,7 +101,7 @@ def _read(source: Source, budget: Budget, nesting: int, defaults: Defaults) -> I
         if container is None:
             raise _unknown(source)
         if nesting == 0:
-            detail = f"Containers lie in each other more than {source.limits.nesting} deep."
+            detail = f"Containers are nested more than {source.limits.nesting} deep."
             raise TraceError(Reason.TOO_NESTED, "$", detail)
         for inner in container.open(source, budget):
             yield from _read(inner, budget, nesting - 1, defaults)
@@ -132,8 +125,8 @@ def _read_one(source: Source, importer: Importer, defaults: Defaults) -> Iterato
 
 def _unknown(source: Source) -> TraceError:
     if not source.start:
-        return TraceError(Reason.EMPTY_BODY, "$", "It is empty.")
+        return TraceError(Reason.EMPTY_BODY, "$", "The input is empty.")
     if source.start in b"{[":
         check_json(source)
     titles = ", ".join(importer.title for importer in IMPORTERS)
-    return TraceError(Reason.UNSUPPORTED_MEDIA, "$", f"This is in no format that can be read: {titles}.")
+    return TraceError(Reason.UNSUPPORTED_MEDIA, "$", f"The input has an unknown format. These can be read: {titles}.")

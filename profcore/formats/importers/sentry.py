@@ -1,7 +1,7 @@
 """Sentry's browser profiles: chunks (sample format 2), transaction profiles (format 1), and envelopes around them.
 
-Stacks are lists of frames, leaf first. A profiler's session (`profiler_id`) is taken for a page view: it lasts as long
-as the document at most. The browser SDK hands on the API's positions, which are where functions are defined; profiles
+Stacks are lists of frames, leaf first. A profiler's session (`profiler_id`) is taken for a page view: it lasts at most
+as long as the document. The browser SDK sends the API's positions, which tell where functions are defined. Profiles
 of other platforms are not of pages and are refused.
 """
 
@@ -17,16 +17,16 @@ from profcore.formats.importers.building import TraceBuilder, dangling, invalid,
 from profcore.formats.importers.completing import is_known_time
 from profcore.formats.importers.ours import read_time
 from profcore.formats.importers.shapes import Draft, Found, Importer, Source, decode, read_fields
-from profcore.wire import Trace
+from profcore.trace.wire import Trace
 
 PROFILE_FIELDS: Final = frozenset({"profile", "platform", "version"})
 PROFILE_ITEMS: Final = frozenset({"profile", "profile_chunk"})
 LINE: Final = re.compile(rb"[^\n]+")
-NOTE_IDLE: Final = "The SDK books idle samples to its first stack (stack_id 0): what that stack shows may be idle time."
+NOTE_IDLE: Final = "The SDK assigns idle samples to its first stack (stack_id 0): time of that stack may be idle time."
 
 
 class Frame(msgspec.Struct, gc=False):
-    """A frame: 1-based position of the definition, as the API gave it."""
+    """A frame, with the API's 1-based position of the definition."""
 
     function: str | None = None
     abs_path: str | None = None
@@ -35,7 +35,7 @@ class Frame(msgspec.Struct, gc=False):
 
 
 class Sample(msgspec.Struct, gc=False):
-    """One observation: epoch seconds in format 2, ns since the start, as text, in format 1."""
+    """One observation: epoch seconds in format 2; ns since the start, as text, in format 1."""
 
     stack_id: int
     thread_id: str | int = "0"
@@ -52,7 +52,7 @@ class Tables(msgspec.Struct, gc=False):
 
 
 class Transaction(msgspec.Struct, gc=False):
-    """What a profile of format 1 was taken for."""
+    """The transaction for which a profile of format 1 was recorded."""
 
     name: str | None = None
 
@@ -63,7 +63,7 @@ class Runtime(msgspec.Struct, gc=False):
     version: str | None = None
 
 
-class Profile(msgspec.Struct, gc=False):
+class Profile(msgspec.Struct, gc=False, kw_only=True):
     """A chunk or a transaction's profile."""
 
     profile: Tables
@@ -97,7 +97,7 @@ def _is_profile(source: Source) -> bool:
 
 
 def _is_envelope(source: Source) -> bool:
-    """Tells a Sentry envelope: a line with its header, then one with an item's."""
+    """Tells whether an input is a Sentry envelope: a line with its header, then one with an item's header."""
     if source.start != b"{":
         return False
     lines = LINE.finditer(source.body)
@@ -122,7 +122,7 @@ def _read(source: Source) -> Iterator[Found]:
         profile = decode(body, _profile_decoder, source.limits, f"$[{number}]")
         yield _convert(profile, source, f"$[{number}]")
     if not count:
-        raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", "The Sentry envelope holds no profile.")
+        raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", "The Sentry envelope has no profile.")
 
 
 def _profile_items(source: Source) -> Iterator[tuple[int, bytes]]:
@@ -152,9 +152,7 @@ def _profile_items(source: Source) -> Iterator[tuple[int, bytes]]:
 
 def _convert(profile: Profile, source: Source, path: str = "$") -> Found:
     if profile.platform != "javascript":
-        detail = (
-            f"Profiles of browsers are read (platform javascript), not of {storable_text(profile.platform)[:40]!r}."
-        )
+        detail = f"Only browser profiles are read (platform javascript), not {storable_text(profile.platform)[:40]!r}."
         raise TraceError(Reason.UNSUPPORTED_MEDIA, f"{path}.platform", detail)
     tables = profile.profile
     is_chunk = profile.version == "2"
@@ -163,7 +161,7 @@ def _convert(profile: Profile, source: Source, path: str = "$") -> Found:
     shown = [time - times[0] for time in times] if is_chunk else times
     named = profile.transactions[0] if profile.transactions else profile.transaction
     draft = Draft(
-        _build(tables, shown, source, path),
+        trace=_build(tables, shown, source, path),
         viewId=_hex_uuid(profile.profiler_id if is_chunk else profile.event_id),
         release=profile.release or None,
         timeOrigin=origin if origin is not None and is_known_time(origin) else None,
@@ -189,22 +187,24 @@ def _build(tables: Tables, times: Sequence[float], source: Source, path: str) ->
 
 
 def _chunk_times(samples: Sequence[Sample], path: str) -> list[float]:
-    """Returns epoch ms."""
+    """Returns the samples' times, epoch ms."""
     times = []
     for index, sample in enumerate(samples):
         if sample.timestamp is None:
-            raise TraceError(Reason.MISSING_FIELD, f"{path}.profile.samples[{index}].timestamp", "It has no time.")
+            raise TraceError(
+                Reason.MISSING_FIELD, f"{path}.profile.samples[{index}].timestamp", "A sample has no time."
+            )
         times.append(sample.timestamp * 1000)
     return times
 
 
 def _transaction_times(samples: Sequence[Sample], path: str) -> list[float]:
-    """Returns ms since the profile's start."""
+    """Returns the samples' times, ms since the profile's start."""
     times = []
     for index, sample in enumerate(samples):
         elapsed = sample.elapsed_since_start_ns
         if elapsed is None or (isinstance(elapsed, str) and not re.fullmatch(r"-?[0-9]{1,18}", elapsed)):
-            raise invalid(f"{path}.profile.samples[{index}].elapsed_since_start_ns", "It is no number of ns.")
+            raise invalid(f"{path}.profile.samples[{index}].elapsed_since_start_ns", "The time is not a number of ns.")
         if not -(10**18) < int(elapsed) < 10**18:
             raise TraceError(Reason.OUT_OF_RANGE, f"{path}.profile.samples[{index}]", "The time is out of range.")
         times.append(int(elapsed) / 1e6)
@@ -221,4 +221,4 @@ def _hex_uuid(text: str | None) -> UUID | None:
     return UUID(text) if text is not None and re.fullmatch("[0-9a-fA-F]{32}", text) else None
 
 
-SENTRY: Final = Importer("sentry", "Sentry's profile chunks", _can_read, _read)
+SENTRY: Final = Importer(name="sentry", title="Sentry's profile chunks", can_read=_can_read, read=_read)

@@ -1,4 +1,4 @@
-"""What importers read and give: an input with its place, the traces found in it, and the limits of both."""
+"""Input and output of importers: an input with its place, the traces found in it, and the limits of both."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,21 +10,21 @@ from uuid import UUID
 import msgspec
 
 from profcore.errors import Reason, TraceError
-from profcore.wire import UNREADABLE, Device, Limits, Mark, Trace, explain
+from profcore.trace.wire import UNREADABLE, Device, Limits, Mark, Trace, explain
 
 WHITESPACE: Final = b" \t\r\n"
 _NO_FIELDS: Final[Mapping[str, msgspec.Raw]] = MappingProxyType({})
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportLimits:
     """Bounds of one file; the settings named `IMPORT_MAX_…` hold their numbers and reasons.
 
-    `input_bytes` bounds one profile, `expanded_bytes` all that comes out of a file's containers together, and all the
-    envelopes made of it together, `members` what its containers hold together, `nesting` containers within containers,
-    `values` the JSON values of one profile, `trace_bytes` the envelope that is made of a trace, `samples` those of all
-    its traces together: a profile's longest samples become many.
+    `input_bytes` bounds one profile. `expanded_bytes` bounds the sum of everything in a file's containers, and also the
+    sum of its envelopes. `members` bounds the number of inputs in its containers, `nesting` containers within
+    containers. `values` bounds the JSON values of one profile, `trace_bytes` the envelope of a trace. `samples` bounds
+    the samples of all traces together: a profile's longest samples become many.
     """
 
     file_bytes: int = 50 * 2**20
@@ -40,7 +40,7 @@ class ImportLimits:
 
 
 class FileError(Exception):
-    """A file cannot be imported: the place in it (`upload.zip › lab.cpuprofile`), a JSON path there, a sentence."""
+    """A file cannot be imported; has the place in it (`upload.zip › lab.cpuprofile`), a JSON path, and a sentence."""
 
     def __init__(self, place: str, error: TraceError) -> None:
         super().__init__(f"{place}: {error.detail} (at {error.path})")
@@ -51,7 +51,7 @@ class FileError(Exception):
 
 
 class Source:
-    """One input: some bytes, and its place for people. What several importers ask about is read once."""
+    """One input: some bytes, and its place for people. Facts that several importers need are read once."""
 
     def __init__(self, place: str, body: bytes, limits: ImportLimits) -> None:
         self.place = place
@@ -60,17 +60,17 @@ class Source:
 
     @cached_property
     def start(self) -> bytes:
-        """The first byte that is no white space, b"" for an empty input."""
+        """The first byte that is not white space, b"" for an empty input."""
         return self.body[:64].lstrip(WHITESPACE)[:1] or self.body.lstrip(WHITESPACE)[:1]
 
     @cached_property
     def fields(self) -> Mapping[str, msgspec.Raw]:
-        """Those of `FIELDS` that a JSON object has, unread; none for anything else."""
+        """Those of `FIELDS` that a JSON object has, unread; empty for anything else."""
         return read_fields(self.body) if self.start == b"{" else _NO_FIELDS
 
     @cached_property
     def first_fields(self) -> Mapping[str, msgspec.Raw]:
-        """The same of the first element of a JSON array."""
+        """The same for the first element of a JSON array."""
         if self.start != b"[":
             return _NO_FIELDS
         try:
@@ -80,7 +80,7 @@ class Source:
         return read_fields(first)
 
     def decode(self, decoder: "msgspec.json.Decoder[T]") -> T:
-        """Decodes the body. Raises `TraceError` with a JSON path."""
+        """Returns the decoded body. Raises `TraceError` with a JSON path."""
         return decode(self.body, decoder, self.limits)
 
 
@@ -91,7 +91,7 @@ class _First(msgspec.Struct, array_like=True):
 _first_decoder = msgspec.json.Decoder(_First)
 _raw_decoder = msgspec.json.Decoder(msgspec.Raw)
 _ABSENT: Final = msgspec.Raw(b"")
-# The fields by which formats are told. Others are passed over, so that an object of millions of them costs nothing.
+# The fields by which formats are recognised. Others are skipped, so that an object with millions of them costs nothing.
 FIELDS: Final = (
     *("viewId", "seq", "release", "timeOrigin", "sampleInterval", "trace", "timing"),
     *("resources", "frames", "stacks", "samples", "clocksOrigin", "wall-time.json", "event"),
@@ -107,7 +107,7 @@ _fields_decoder = msgspec.json.Decoder(_Fields)
 
 
 def read_fields(body: bytes | msgspec.Raw) -> Mapping[str, msgspec.Raw]:
-    """Returns those of `FIELDS` that an object has, unread; none for what is no object."""
+    """Returns those of `FIELDS` that an object has, unread; empty if it is not an object."""
     try:
         values = msgspec.structs.astuple(_fields_decoder.decode(body))
     except UNREADABLE:
@@ -116,9 +116,9 @@ def read_fields(body: bytes | msgspec.Raw) -> Mapping[str, msgspec.Raw]:
 
 
 def decode(body: bytes | msgspec.Raw, decoder: "msgspec.json.Decoder[T]", limits: ImportLimits, path: str = "$") -> T:
-    """Decodes JSON into typed values, its values bounded by its commas and braces.
+    """Returns JSON as typed values. Its commas and braces bound the number of values.
 
-    `path` is where the bytes stand in their input. Raises `TraceError`, and nothing else.
+    `path` is the place of the bytes in their input. Raises only `TraceError`.
     """
     body = bytes(body)
     if body.count(b",") + body.count(b"{") + body.count(b"[") > limits.values:
@@ -127,12 +127,12 @@ def decode(body: bytes | msgspec.Raw, decoder: "msgspec.json.Decoder[T]", limits
 
 
 def check_json(source: Source) -> None:
-    """Raises `TraceError` where an input is no JSON."""
+    """Raises `TraceError` if an input is not JSON."""
     _decode(source.body, _raw_decoder, "$")
 
 
 def decode_bulky(source: Source, decoder: "msgspec.json.Decoder[T]") -> T:
-    """Decodes an input of many objects of which little is kept: only objects are bounded, by their braces."""
+    """Returns a decoded input of many objects of which little is kept. Only objects are bounded, by their braces."""
     if source.body.count(b"{") > source.limits.values:
         raise TraceError(Reason.TOO_MANY, "$", f"The JSON has more than {source.limits.values} objects.")
     return _decode(source.body, decoder, "$")
@@ -146,8 +146,8 @@ def _decode(body: bytes, decoder: "msgspec.json.Decoder[T]", path: str) -> T:
         raise TraceError(found.reason, path + found.path[1:], found.detail) from None
 
 
-class Draft(msgspec.Struct, gc=False):
-    """A trace and what its file says of it: the fields of an envelope, all but the trace optional."""
+class Draft(msgspec.Struct, gc=False, kw_only=True):
+    """A trace and its facts from the file: the fields of an envelope, all optional except the trace."""
 
     trace: Trace
     viewId: UUID | None = None
@@ -171,19 +171,19 @@ class Draft(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One trace of an input. `body` is an envelope as it came, kept verbatim; `notes` say what was lost."""
+    """One trace of an input. `body` is an envelope as it was received, kept verbatim; `notes` tell what was lost."""
 
     draft: Draft
     notes: tuple[str, ...] = ()
     body: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Importer:
-    """One format: `can_read` tells it by its shape, `read` gives its traces or raises `TraceError` with a JSON path.
+    """One format: `can_read` recognises its shape, `read` yields its traces or raises `TraceError` with a JSON path.
 
-    Of a dialect of the wire, `translate` returns an envelope whose trace is in it as one of the spec's: the door takes
-    these, and no other format.
+    A dialect of the wire also has `translate`, which returns an envelope with its trace in the spec's dialect. Ingest
+    accepts these dialects, and no other format.
     """
 
     name: str
@@ -195,7 +195,7 @@ class Importer:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One kind of container: `open` yields further inputs; `Budget` bounds what they are together."""
+    """One kind of container: `open` yields further inputs; `Budget` bounds their sum."""
 
     name: str
     can_open: Callable[[Source], bool]
@@ -203,7 +203,7 @@ class Container:
 
 
 class Budget:
-    """What a file's containers may still give, all together."""
+    """How much all of a file's containers together may still yield."""
 
     def __init__(self, limits: ImportLimits) -> None:
         self.limits = limits
@@ -215,9 +215,9 @@ class Budget:
         return min(self._bytes, self.limits.input_bytes)
 
     def take(self, size: int) -> None:
-        """Takes one input of `size` bytes. Raises `TraceError` where that is too much."""
+        """Subtracts one input of `size` bytes. Raises `TraceError` if that is too much."""
         if size > self.limits.input_bytes:
-            raise TraceError(Reason.TOO_LARGE, "$", f"It has more than {self.limits.input_bytes} bytes.")
+            raise TraceError(Reason.TOO_LARGE, "$", f"The input has more than {self.limits.input_bytes} bytes.")
         self._bytes -= size
         if self._bytes < 0:
             detail = f"Unpacked, the file has more than {self.limits.expanded_bytes} bytes."

@@ -1,4 +1,4 @@
-"""The spec's dialect: what `profiler.stop()` returns, bare or with some facts around it; and our own envelopes."""
+"""The spec's dialect: the result of `profiler.stop()`, alone or with some facts around it; and our own envelopes."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,10 +8,10 @@ import msgspec
 from profcore.errors import TraceError
 from profcore.formats.importers.completing import is_known_time
 from profcore.formats.importers.shapes import Draft, Found, Importer, Source, read_fields
-from profcore.wire import Trace, check_trace, decode_envelope
+from profcore.trace.wire import Trace, check_trace, decode_envelope
 
 TABLES: Final = frozenset({"resources", "frames", "stacks", "samples"})
-# What makes an object around a trace a whole envelope.
+# The fields that make an object around a trace a whole envelope.
 ENVELOPE_FIELDS: Final = frozenset({"viewId", "seq", "release", "timeOrigin", "sampleInterval", "trace"})
 
 _trace_decoder = msgspec.json.Decoder(Trace)
@@ -48,18 +48,18 @@ def _is_trace_in(trace: msgspec.Raw) -> bool:
 
 def _read_envelope(source: Source) -> Iterator[Found]:
     envelope = decode_envelope(source.body, source.limits.envelope)
-    yield Found(Draft(envelope.trace), body=source.body)
+    yield Found(Draft(trace=envelope.trace), body=source.body)
 
 
 def _read_trace(source: Source) -> Iterator[Found]:
-    """Reads a bare trace, or one in an object with some of an envelope's fields.
+    """Yields a trace, either alone or in an object with some of an envelope's fields.
 
-    `timing`, as the API's explainer sends it along, tells when the page's load began.
+    `timing`, which the API's explainer sends too, tells when the page's load began.
     """
     if "trace" not in source.fields:
         trace = source.decode(_trace_decoder)
         _check(trace, source, "$")
-        yield Found(Draft(trace))
+        yield Found(Draft(trace=trace))
         return
     draft = source.decode(_draft_decoder)
     _check(draft.trace, source, "$.trace")
@@ -77,5 +77,7 @@ def _check(trace: Trace, source: Source, path: str) -> None:
         raise TraceError(error.reason, error.path.replace("$.trace", path, 1), error.detail) from None
 
 
-ENVELOPE: Final = Importer("envelope", "Fieldflame's envelope", _is_envelope, _read_envelope)
-TRACE: Final = Importer("trace", "a trace of the JS Self-Profiling API", _is_trace, _read_trace)
+ENVELOPE: Final = Importer(name="envelope", title="Fieldflame's envelope", can_read=_is_envelope, read=_read_envelope)
+TRACE: Final = Importer(
+    name="trace", title="a trace of the JS Self-Profiling API", can_read=_is_trace, read=_read_trace
+)

@@ -1,8 +1,8 @@
 """speedscope's files: profiles of weighted samples, or of events that open and close frames.
 
-Weights and times between events are durations, and are kept to the µs. The format does not say whether a frame's line
-is where a function is defined or where it was running: line and column together, as tools for JavaScript write them,
-are taken for the definition; a line alone is left out.
+Weights and times between events are durations, and are kept to the µs. The format does not tell whether a frame's line
+is where a function is defined or where it was running. Line and column together, as tools for JavaScript write them,
+are taken for the definition. A line without a column is left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,8 +17,8 @@ from profcore.formats.importers.shapes import Draft, Found, Importer, Source, de
 
 SCHEMA: Final = b"speedscope.app/file-format-schema.json"
 US_OF_UNIT: Final = {"nanoseconds": 0.001, "microseconds": 1.0, "milliseconds": 1000.0, "seconds": 1_000_000.0}
-NOTE_LINES: Final = "Frames with a line and no column came in without a position: it may be where they were running."
-NOTE_SPLIT: Final = "Samples longer than ten intervals became several: times are kept, counts of samples are not."
+NOTE_LINES: Final = "Frames with only a line were imported without a position: the line may be where they were running."
+NOTE_SPLIT: Final = "Samples longer than ten intervals were split: times stay the same, counts of samples do not."
 
 
 class Frame(msgspec.Struct, gc=False):
@@ -46,7 +46,7 @@ class _Kind(msgspec.Struct, gc=False):
 
 
 class Sampled(msgspec.Struct, gc=False):
-    """Samples as lists of frames, root first, with a weight each."""
+    """Samples as lists of frames, root first, each with a weight."""
 
     samples: list[list[int]]
     weights: list[float]
@@ -86,7 +86,7 @@ def _read(source: Source) -> Iterator[Found]:
         path = f"$.profiles[{index}]"
         kind = decode(raw, _kind_decoder, source.limits, path)
         if kind.unit not in US_OF_UNIT:
-            detail = "Its weights are no times: the unit is none of " + ", ".join(US_OF_UNIT) + "."
+            detail = "Its weights are not times: the unit is not one of " + ", ".join(US_OF_UNIT) + "."
             raise invalid(f"{path}.unit", detail)
         builder = TraceBuilder(source.limits)
         frames = _Frames(file.shared.frames, builder)
@@ -105,7 +105,7 @@ def _read(source: Source) -> Iterator[Found]:
         notes = [NOTE_SPLIT] if len(builder.samples) > len(spans) + 1 else []
         if has_lines:
             notes.append(NOTE_LINES)
-        draft = Draft(builder.build(), sampleInterval=interval, marks=builder.marks)
+        draft = Draft(trace=builder.build(), sampleInterval=interval, marks=builder.marks)
         if facts is not None:
             draft.trace = part_of(draft.trace, draft.trace.samples)  # without the pseudo func
             fill(draft, facts)
@@ -113,13 +113,13 @@ def _read(source: Source) -> Iterator[Found]:
 
 
 def _hide(spans: Sequence[Span], builder: TraceBuilder) -> list[Span]:
-    """Returns the spans of an export of ours: those of its pseudo func have no stack, and are known to be busy."""
+    """Returns the spans of one of our exports: those of its pseudo func have no stack and are known to be busy."""
     hidden = builder.stack(None, builder.frame(HIDDEN))
     return [Span(None, None, span.duration_us, is_hidden=True) if span.stack == hidden else span for span in spans]
 
 
 class _Frames:
-    """The shared frames as ours, made when a profile asks for them."""
+    """The shared frames as our frames, created when a profile needs them."""
 
     def __init__(self, frames: Sequence[Frame], builder: TraceBuilder) -> None:
         self._frames = frames
@@ -162,7 +162,7 @@ def _evented_spans(profile: Evented, frames: _Frames, builder: TraceBuilder, uni
         if not 0 <= event.frame < len(frames):
             raise dangling(f"{where}.frame", "frames")
         if event.at < now:
-            raise TraceError(Reason.OUT_OF_RANGE, f"{where}.at", "An event lies before the one before it.")
+            raise TraceError(Reason.OUT_OF_RANGE, f"{where}.at", "An event is earlier than the previous one.")
         top = opened[-1][1] if opened else None
         if event.at > now:
             spans.append(Span(top, None, (event.at - now) * unit_us))
@@ -178,4 +178,4 @@ def _evented_spans(profile: Evented, frames: _Frames, builder: TraceBuilder, uni
     return spans
 
 
-SPEEDSCOPE: Final = Importer("speedscope", "a speedscope file", _can_read, _read)
+SPEEDSCOPE: Final = Importer(name="speedscope", title="a speedscope file", can_read=_can_read, read=_read)

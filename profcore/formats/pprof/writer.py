@@ -1,16 +1,16 @@
-"""Writes charts as pprof profiles, for `go tool pprof` and whatever reads its format.
+"""Charts as pprof profiles, for `go tool pprof` and other tools that read its format.
 
-Every sample has two values: samples, and time in µs, which is shown by default. Time without a stack is left out; the
-comments tell of it.
+Every sample has two values: samples, and time in µs, which is shown by default. Time without a stack is left out, but
+the comments have its sum.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
-from profcore.formats.chart import Chart, ChartFunc, Paths, Place, Track
-from profcore.formats.chart_parts import chart_of_difference, chart_of_segments
-from profcore.formats.chart_slices import chart_of_slice
-from profcore.formats.chart_views import chart_of_views
+from profcore.formats.chart.model import Chart, ChartFunc, ChartPlace, Paths, Track
+from profcore.formats.chart.parts import chart_of_difference, chart_of_segments
+from profcore.formats.chart.slices import chart_of_slice
+from profcore.formats.chart.views import chart_of_views
 from profcore.formats.pprof.messages import (
     Strings,
     bytes_field,
@@ -30,8 +30,8 @@ SAMPLE: Final = 2
 MAPPING: Final = 3
 LOCATION: Final = 4
 FUNCTION: Final = 5
-MAPPING_ID: Final = 1  # pprof wants one: it stands for the binary, and here for the project
-# pprof's own: its samples are what percentages of a difference are of.
+MAPPING_ID: Final = 1  # pprof needs one: it stands for the binary, and here for the project
+# pprof's own label: the percentages of a difference are relative to its samples.
 BASE_LABEL: Final = "pprof::base"
 WEB_LINK: Final = ("https://", "http://")
 
@@ -52,14 +52,14 @@ def write_segments(export: SegmentedExport) -> Iterator[bytes]:
 
 
 def write_difference(export: DifferenceExport) -> Iterator[bytes]:
-    """Yields head minus base, in ns a page view, as `pprof -diff_base` does: base's samples count below zero."""
+    """Yields head minus base, in ns per page view, as `pprof -diff_base` does: the base's samples are negative."""
     yield from write_chart(chart_of_difference(export), base="base")
 
 
 def write_chart(chart: Chart, *, base: str | None = None) -> Iterator[bytes]:
-    """Yields a chart. Where there are several tracks, each sample has its own's name as a label, by `tracks_by`.
+    """Yields a chart. With several tracks, each sample has the name of its track as a label, by `tracks_by`.
 
-    Samples of the track `base` are those that the others are compared with.
+    The other samples are compared with those of the track `base`.
     """
     return gzip_stream(gather(_messages(chart, base)))
 
@@ -95,7 +95,7 @@ def _track_labels(chart: Chart, track: Track, base: str | None, strings: Strings
 def _head(chart: Chart, strings: Strings) -> bytes:
     count = value_type(strings.intern("samples"), strings.intern("count"))
     time = value_type(strings.intern("time"), strings.intern(chart.unit))
-    is_counted = chart.unit == "microseconds"  # a difference is for each page view, of which samples are fractions
+    is_counted = chart.unit == "microseconds"  # a difference is per page view: samples would be fractions
     comments = [f"{chart.title}", *(f"{name}: {_text(fact)}" for name, fact in chart.facts.items() if fact != [])]
     link = chart.facts.get("link")
     return b"".join(
@@ -115,7 +115,7 @@ def _head(chart: Chart, strings: Strings) -> bytes:
 
 
 def _duration_us(chart: Chart) -> int:
-    """Returns how long the longest track is by its clock; of sums, for how long all views together were observed."""
+    """Returns the length of the longest track on its clock; for sums, how long all views together were observed."""
     if chart.is_clock:
         return max((track.end_us - track.start_us for track in chart.tracks), default=0)
     return chart.time.span_us
@@ -126,8 +126,8 @@ def _text(fact: object) -> str:
 
 
 def _func(number: int, func: ChartFunc, strings: Strings) -> bytes:
-    """A func and its location. The system's name is where the script has it; were it the name, pprof would demangle."""
-    place = func.place or Place("", None, None)
+    """Returns a func and its location. The system name is its place in the script; pprof would demangle a real name."""
+    place = func.place or ChartPlace("", None, None)
     line, column = place.line or 0, place.column or 0
     file, name = strings.intern(place.uri), strings.intern(func.label)
     written = function(number, name, strings.intern(_system_name(func)), file, line)

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from profcore.calltree import CallTree, CallTreeBuilder
-from profcore.formats.marks import read_marks
-from profcore.formats.slice import ExportFunc, SliceExport, TimelineExport
+from profcore.formats.segments import sum_exports
+from profcore.formats.slice import DifferenceExport, ExportFunc, SegmentedExport, SliceExport, TimelineExport
 from profcore.formats.timeline import ViewTrace, build_timeline
-from profcore.funcs import FuncTable
-from profcore.weights import TimeParts
-from profcore.wire import Limits, decode_envelope
+from profcore.sums.calltree import CallTree, CallTreeBuilder
+from profcore.trace.funcs import FuncTable
+from profcore.trace.marks import read_marks
+from profcore.trace.weights import TimeParts
+from profcore.trace.wire import Limits, decode_envelope
 
 URI = "https://shop.example/assets/app.js"
 
@@ -27,7 +28,7 @@ def export_of(
     pages: Sequence[str] = ("/checkout",),
     releases: Sequence[str] = ("1.1.0",),
 ) -> SliceExport:
-    """Builds a slice. The words of a stack are labels, root first; `funcs` gives those that are not plain ones of
+    """Returns a slice. The words of a stack are labels, root first; `funcs` has those that are not plain ones of
     `URI`, found by their label.
     """
     known = list(funcs or ())
@@ -38,7 +39,7 @@ def export_of(
         for label in stack.split():
             if label not in index:
                 index[label] = len(known)
-                known.append(ExportFunc(label, label, URI, len(known) + 1, 1))
+                known.append(ExportFunc(label=label, name=label, uri=URI, line=len(known) + 1, column=1))
             node = builder.node(node, index[label])
         builder.tree.self_us[node] += self_us
         builder.tree.self_samples[node] += 1
@@ -73,18 +74,21 @@ def export_of(
 
 
 def export_tree(prefix: list[int], func_count: int) -> SliceExport:
-    """Builds a slice of any shape: `prefix[node]` is the node's caller, funcs go round."""
+    """Returns a slice of any shape: `prefix[node]` is the node's caller, and the funcs repeat."""
     count = len(prefix)
     func = [node * 7919 % func_count for node in range(count)]
     self_us = [node % 5 * 1_000 + node % 3 for node in range(count)]
     tree = CallTree(prefix, func, self_us, [1] * count, [0] * count)
-    funcs = [ExportFunc(f"f{n}", f"f{n}", f"https://a.test/{n % 40}.js", n + 1, 1) for n in range(func_count)]
+    funcs = [
+        ExportFunc(label=f"f{n}", name=f"f{n}", uri=f"https://a.test/{n % 40}.js", line=n + 1, column=1)
+        for n in range(func_count)
+    ]
     time_parts = TimeParts(js_us=sum(self_us), span_us=sum(self_us))
     return replace(export_of({}), funcs=funcs, tree=tree, time=time_parts)
 
 
 def timeline(*envelopes: dict[str, Any]) -> TimelineExport:  # envelopes as JSON has them
-    """Builds an export of views: envelopes of one view id are its traces."""
+    """Returns an export of views: envelopes with the same view id are its traces."""
     funcs = FuncTable()
     by_view: dict[str, list[ViewTrace]] = {}
     for envelope in envelopes:
@@ -95,5 +99,23 @@ def timeline(*envelopes: dict[str, Any]) -> TimelineExport:  # envelopes as JSON
         build_timeline(traces, page="/cart", funcs=funcs, browser="chrome", device="desktop")
         for traces in by_view.values()
     ]
-    export_funcs = [ExportFunc(key.name, key.name, key.uri, key.line, key.column) for key in funcs.keys]
-    return TimelineExport("shop", "view=x", export_funcs, views, link="https://flame.example/view")
+    export_funcs = [
+        ExportFunc(label=key.name, name=key.name, uri=key.uri, line=key.line, column=key.column) for key in funcs.keys
+    ]
+    return TimelineExport(
+        project="shop", query="view=x", funcs=export_funcs, views=views, link="https://flame.example/view"
+    )
+
+
+OLD, NEW = (
+    export_of({"main": 1_000, "main render": 3_000}, releases=[release], hidden_us=500 * factor, idle_us=70)
+    for release, factor in (("1.0.0", 1), ("2.0.0", 3))
+)
+BASE = replace(export_of({"main": 3_000, "main gone": 600}, releases=["1.0.0"], idle_us=30), views=3)
+HEAD = replace(export_of({"main": 1_000, "main render": 4_000}, releases=["2.0.0"], hidden_us=200), views=2)
+BY_RELEASE = SegmentedExport("release", sum_exports([OLD, NEW], query=""), [("1.0.0", OLD), ("2.0.0", NEW)])
+
+
+DIFFERENCE = DifferenceExport(
+    project="shop", query="base_release=1.0.0&head_release=2.0.0", base=BASE, head=HEAD, link="https://flame.example/"
+)

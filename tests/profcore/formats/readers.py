@@ -1,7 +1,7 @@
-"""Small readers of the formats we write, made from the formats' descriptions and apart from the writers.
+"""Small readers of the formats that we write, based on their descriptions and independent of the writers.
 
-Each folds a file back into the self and total µs of every func, as `Sums`, told apart by what the format can say of it,
-and takes a func that recurs for one. What a file says in whole µs or in exact thousandths of ms comes back exactly.
+Each folds a file back into the self and total µs of every func, as `Sums`. The facts that the format has of a func are
+its key, and a func that recurs counts once. Whole µs and exact thousandths of ms are read back exactly.
 """
 
 import csv
@@ -17,7 +17,7 @@ from profcore.formats.slice import SliceExport
 
 
 class Key(NamedTuple):
-    """A func, as far as a format tells."""
+    """The facts of a func that a format has."""
 
     label: str
     uri: str | None = None
@@ -30,7 +30,7 @@ IDLE = Key("(idle)")
 
 @dataclass
 class Sums:
-    """µs by func, the idle µs, and what the samples of each func's own count is where the format counts them."""
+    """µs by func, the idle µs, and the number of each func's own samples if the format counts them."""
 
     self_us: dict[Key, float] = field(default_factory=dict)
     total_us: dict[Key, float] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Sums:
 
 
 def expected_sums(export: SliceExport) -> Sums:
-    """Returns what every reader must find, from the export itself: each path walked up, one by one."""
+    """Returns the expected result of every reader, from the export itself: it walks each path up, one by one."""
     sums = Sums(idle_us=export.time.idle_us)
     keys = [
         Key(_repaired(func.label) or "(anonymous)", func.uri, func.line or None, func.column or None)
@@ -67,12 +67,12 @@ def _repaired(text: str) -> str:
 
 
 def read_cpuprofile(body: bytes) -> Sums:
-    """Reads a `.cpuprofile`: a sample lasts until the next one's delta."""
+    """Returns the sums of a `.cpuprofile`: a sample lasts until the next one's delta."""
     return _sum_profile(json.loads(body))
 
 
 def read_trace_stacks(body: bytes) -> Sums:
-    """Reads the CPU profiles of a trace."""
+    """Returns the sums of a trace's CPU profiles."""
     profiles: dict[tuple[int, str], dict[str, Any]] = {}
     for event in json.loads(body)["traceEvents"]:
         key = event["pid"], event.get("id", "")
@@ -121,7 +121,7 @@ def _frame_key(frame: dict[str, Any]) -> Key:
 
 
 def read_trace_paths(body: bytes) -> Sums:
-    """Reads the slices of a trace: one inside another is called by it."""
+    """Returns the sums of a trace's slices: the outer slice calls the inner one."""
     sums = Sums()
     threads: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for event in json.loads(body)["traceEvents"]:
@@ -151,7 +151,7 @@ def _slice_key(event: dict[str, Any]) -> Key:
 
 
 def read_speedscope(body: bytes) -> Sums:
-    """Reads a speedscope file of sampled profiles; empty stacks are idle time."""
+    """Returns the sums of a speedscope file of sampled profiles; empty stacks are idle time."""
     document = json.loads(body)
     keys = [Key(f["name"], f.get("file"), f.get("line"), f.get("col")) for f in document["shared"]["frames"]]
     sums = Sums()
@@ -165,7 +165,7 @@ def read_speedscope(body: bytes) -> Sums:
 
 
 def read_collapsed(body: bytes) -> Sums:
-    """Reads collapsed stacks as their readers do: lines, the last space, semicolons. A frame is a label and a place."""
+    """Returns the sums of collapsed stacks, split as readers do (lines, last space, `;`) into labels and places."""
     sums = Sums()
     for line in body.decode().splitlines():
         stack, _, us = line.rpartition(" ")
@@ -185,7 +185,7 @@ def _chrome_key(key: Key) -> Key:
 
 
 def read_csv(body: bytes) -> Sums:
-    """Reads the table."""
+    """Returns the sums of the table."""
     sums = Sums()
     for row in csv.DictReader(io.StringIO(body.decode(), newline="")):
         self_us, total_us = float(row["self_ms"]) * 1000, float(row["total_ms"]) * 1000
@@ -212,7 +212,7 @@ def _unguarded(cell: str) -> str:
 
 
 def read_firefox(body: bytes) -> Sums:
-    """Reads the first thread of a Firefox profile of sums; a sample without a stack is idle time."""
+    """Returns the sums of a Firefox profile's first thread; a sample without a stack is idle time."""
     profile = json.loads(body)
     shared, samples = profile["shared"], profile["threads"][0]["samples"]
     strings, table = shared["stringArray"], shared["funcTable"]
@@ -239,7 +239,7 @@ Fields = dict[int, list[Any]]
 
 
 def read_pprof(body: bytes) -> Sums:
-    """Reads a gzipped pprof profile, the value counted in microseconds."""
+    """Returns the sums of a gzipped pprof profile, from the value in microseconds."""
     profile = decode_message(gzip.decompress(body))
     strings = [text.decode() for text in profile[6]]
     types = [decode_message(value) for value in profile[1]]
@@ -262,7 +262,7 @@ def read_pprof(body: bytes) -> Sums:
 
 
 def decode_message(content: bytes) -> Fields:
-    """Decodes a protocol buffer without its schema: numbers and bytes by field."""
+    """Returns a protocol buffer decoded without its schema: numbers and bytes by field."""
     fields: Fields = {}
     at = 0
     while at < len(content):
@@ -279,7 +279,7 @@ def decode_message(content: bytes) -> Fields:
 
 
 def decode_packed(content: bytes) -> list[int]:
-    """Decodes a packed list of signed numbers."""
+    """Returns a decoded packed list of signed numbers."""
     numbers, at = [], 0
     while at < len(content):
         number, at = _varint(content, at)
@@ -297,11 +297,11 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
             return number, at
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Told:
-    """How a format is read back: `key` is what it tells of a func, `idle` whether it tells of idle time.
+    """How a format is read back: `key` returns its facts of a func, `idle` tells whether it has idle time.
 
-    `views` tells whether it can be read back so of views on their clocks, too.
+    `views` tells whether views on their clocks can be read back in this way too.
     """
 
     exporter: str
@@ -312,19 +312,21 @@ class Told:
 
 
 READERS = {
-    "firefox": Told("firefox", read_firefox, views=False),  # on a clock, its totals have the hidden time below
-    "cpuprofile": Told("cpuprofile", read_cpuprofile, _chrome_key),
-    "trace-event stacks": Told("trace-event", read_trace_stacks, _chrome_key),
-    "trace-event paths": Told("trace-event", read_trace_paths, idle=False),
-    "speedscope": Told("speedscope", read_speedscope),
-    "collapsed": Told("collapsed", read_collapsed, _collapsed_key, idle=False),
-    "pprof": Told("pprof", read_pprof, idle=False),
-    "csv": Told("csv", read_csv),
+    "firefox": Told(
+        exporter="firefox", read=read_firefox, views=False
+    ),  # on a clock, its totals have the hidden time below
+    "cpuprofile": Told(exporter="cpuprofile", read=read_cpuprofile, key=_chrome_key),
+    "trace-event stacks": Told(exporter="trace-event", read=read_trace_stacks, key=_chrome_key),
+    "trace-event paths": Told(exporter="trace-event", read=read_trace_paths, idle=False),
+    "speedscope": Told(exporter="speedscope", read=read_speedscope),
+    "collapsed": Told(exporter="collapsed", read=read_collapsed, key=_collapsed_key, idle=False),
+    "pprof": Told(exporter="pprof", read=read_pprof, idle=False),
+    "csv": Told(exporter="csv", read=read_csv),
 }
 
 
 def told_sums(export: SliceExport, told: Told) -> Sums:
-    """Returns what a reader of a format must find in the file of an export."""
+    """Returns the expected result of a format's reader for an export."""
     expected = expected_sums(export)
     sums = Sums(idle_us=expected.idle_us if told.idle else 0)
     for into, of in ((sums.self_us, expected.self_us), (sums.total_us, expected.total_us)):

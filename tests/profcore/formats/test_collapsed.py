@@ -1,4 +1,4 @@
-"""Collapsed stacks: a line a path, and names that cannot break it."""
+"""Collapsed stacks: one line per path, and names that cannot break it."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,10 @@ from tests.profcore.strategies import PROPERTY
 
 
 def test_a_line_is_a_path_with_places_and_its_own_microseconds() -> None:
-    funcs = [ExportFunc("main", "main"), ExportFunc("set x", "set x", "https://a.test/a b.js", 3, 7)]
+    funcs = [
+        ExportFunc(label="main", name="main"),
+        ExportFunc(label="set x", name="set x", uri="https://a.test/a b.js", line=3, column=7),
+    ]
     export = export_of({"main": 1_000, "tick": 500}, funcs=funcs, hidden_us=20, idle_us=30)
     export.tree.prefix.append(0)
     export.tree.func.append(1)

@@ -1,4 +1,4 @@
-"""What holds for every format: equal bytes for equal slices, small pieces, deep stacks, true gzip where packed."""
+"""Rules for every format: equal bytes for equal slices, small pieces, deep stacks, real gzip if packed."""
 
 import gzip
 from dataclasses import replace
@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from profcore.calltree import CallTree
-from profcore.formats.chart import MAX_PATH
+from profcore.formats.chart.model import MAX_PATH
 from profcore.formats.registry import EXPORTERS
 from profcore.formats.slice import SliceExport
+from profcore.sums.calltree import CallTree
 from tests.profcore.formats.builders import export_of, export_tree
 from tests.profcore.formats.readers import READERS, Key, told_sums
 from tests.profcore.strategies import PROPERTY, call_trees
@@ -51,6 +51,7 @@ def test_equal_slices_give_equal_bytes_whatever_the_order_of_their_rows(name: st
     assert write(name, moved) == write(name, export)
 
 
+@pytest.mark.slow(10)
 @pytest.mark.parametrize("name", EXPORTERS)
 def test_the_file_comes_in_small_pieces(name: str) -> None:
     bushy = [(node - 1) // 3 if node else -1 for node in range(NODES)]
@@ -60,6 +61,7 @@ def test_the_file_comes_in_small_pieces(name: str) -> None:
         assert max(map(len, pieces)) < 1_000_000
 
 
+@pytest.mark.slow(10)
 @pytest.mark.parametrize("name", EXPORTERS)
 def test_a_stack_ten_thousand_deep_is_written(name: str) -> None:
     export = export_tree(list(range(-1, 9_999)), 100)

@@ -1,17 +1,17 @@
-"""Which function of one release is which of another."""
+"""The matching of functions between releases."""
 
 from dataclasses import replace
 
-from profcore.calltree import picture
 from profcore.formats.matching import align_funcs
 from profcore.formats.slice import ExportFunc, ExportOriginal, SliceExport
+from profcore.sums.calltree import picture
 from tests.profcore.formats.builders import export_of
 
 OLD, NEW = "https://shop.example/main-QK26TYEB.js", "https://shop.example/main-ALYJKYDD.js"
 
 
 def mapped(uri: str, column: int, name: str, *, label: str, source: str = "src/list.ts", line: int = 3) -> ExportFunc:
-    return ExportFunc(label, name, uri, 1, column, original=ExportOriginal(source, line, 1))
+    return ExportFunc(label=label, name=name, uri=uri, line=1, column=column, original=ExportOriginal(source, line, 1))
 
 
 def align(base: list[ExportFunc], head: list[ExportFunc]) -> tuple[list[ExportFunc], list[ExportFunc]]:
@@ -20,12 +20,18 @@ def align(base: list[ExportFunc], head: list[ExportFunc]) -> tuple[list[ExportFu
 
 
 def test_a_function_at_its_place_in_a_renamed_script_is_the_same() -> None:
-    old, new = ExportFunc("f", "f", OLD, 1, 10), ExportFunc("f", "f", NEW, 1, 10)
+    old, new = (
+        ExportFunc(label="f", name="f", uri=OLD, line=1, column=10),
+        ExportFunc(label="f", name="f", uri=NEW, line=1, column=10),
+    )
     assert align([old], [new]) == ([new], [new])
 
 
 def test_a_function_that_moved_without_a_source_map_is_another() -> None:
-    old, new = ExportFunc("f", "f", OLD, 1, 10), ExportFunc("f", "f", NEW, 1, 11)
+    old, new = (
+        ExportFunc(label="f", name="f", uri=OLD, line=1, column=10),
+        ExportFunc(label="f", name="f", uri=NEW, line=1, column=11),
+    )
     assert align([old], [new]) == ([old], [new])
 
 
@@ -53,12 +59,15 @@ def test_the_scripts_of_two_releases_on_one_side_are_one() -> None:
 
 
 def test_built_ins_are_the_same_by_name() -> None:
-    push = ExportFunc("push", "push")
-    assert align([push], [push, ExportFunc("pop", "pop")])[0] == [push]
+    push = ExportFunc(label="push", name="push")
+    assert align([push], [push, ExportFunc(label="pop", name="pop")])[0] == [push]
 
 
 def test_time_stays_with_its_function() -> None:
-    old, new = ExportFunc("f", "f", OLD, 1, 10), ExportFunc("f", "f", NEW, 1, 10)
+    old, new = (
+        ExportFunc(label="f", name="f", uri=OLD, line=1, column=10),
+        ExportFunc(label="f", name="f", uri=NEW, line=1, column=10),
+    )
     base, head = align_funcs(export_of({"f": 5}, funcs=[old]), export_of({"g f": 7, "f": 1}, funcs=[new]))
 
     def pictured(side: SliceExport) -> str:

@@ -1,17 +1,17 @@
-"""The order of an exported tree: depth first, heaviest first, ties by rank, nothing without time."""
+"""The order of an exported tree: depth first, heaviest first, ties by rank, no nodes without time."""
 
 from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profcore.calltree import CallTree, total_us
 from profcore.formats.ordering import order_heaviest_first, order_nodes
+from profcore.sums.calltree import CallTree, total_us
 from tests.profcore.strategies import PROPERTY, call_trees
 
 
 def tree_of(*nodes: tuple[int, int, int]) -> CallTree:
-    """Builds a tree of (prefix, func, self µs)."""
+    """Returns a tree of (prefix, func, self µs)."""
     prefix, func, self_us = (list(column) for column in zip(*nodes, strict=True))
     return CallTree(prefix, func, self_us, [0] * len(nodes), [0] * len(nodes))
 
@@ -44,7 +44,7 @@ def test_an_empty_tree_stays_empty() -> None:
 
 
 def depth_first(tree: CallTree, weights: list[int], rank: Sequence[int], prefix: int = -1) -> list[int]:
-    """Returns the nodes below one in order, as slowly as it is said."""
+    """Returns the nodes below a node in order, by a slow and direct method."""
     callees = [node for node in range(len(tree)) if tree.prefix[node] == prefix and weights[node]]
     callees.sort(key=lambda node: (-weights[node], rank[tree.func[node]], node))
     return [each for node in callees for each in (node, *depth_first(tree, weights, rank, node))]

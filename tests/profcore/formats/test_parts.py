@@ -1,28 +1,18 @@
-"""Segments and differences: what a format that has no tracks or no signs makes of them."""
+"""Segments and differences in formats that have no tracks or no signs."""
 
 import csv
 import gzip
 import io
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from profcore.formats.registry import EXPORTERS, UnsupportedKind
 from profcore.formats.segments import split_by_category, sum_exports
-from profcore.formats.slice import DifferenceExport, Export, ExportFunc, SegmentedExport
-from tests.profcore.formats.builders import URI, export_of
+from profcore.formats.slice import Export, ExportFunc, SegmentedExport
+from tests.profcore.formats.builders import BY_RELEASE, DIFFERENCE, OLD, URI, export_of
 from tests.profcore.formats.readers import READERS, decode_message, decode_packed, told_sums
-
-OLD, NEW = (
-    export_of({"main": 1_000, "main render": 3_000}, releases=[release], hidden_us=500 * factor, idle_us=70)
-    for release, factor in (("1.0.0", 1), ("2.0.0", 3))
-)
-BY_RELEASE = SegmentedExport("release", sum_exports([OLD, NEW], query=""), [("1.0.0", OLD), ("2.0.0", NEW)])
-BASE = replace(export_of({"main": 3_000, "main gone": 600}, releases=["1.0.0"], idle_us=30), views=3)
-HEAD = replace(export_of({"main": 1_000, "main render": 4_000}, releases=["2.0.0"], hidden_us=200), views=2)
-DIFFERENCE = DifferenceExport("shop", "base_release=1.0.0&head_release=2.0.0", BASE, HEAD, "https://flame.example/")
 
 
 def write(name: str, export: Export) -> bytes:
@@ -61,7 +51,10 @@ def test_pprof_labels_samples_by_their_segment() -> None:
 
 
 def test_hidden_time_of_no_category_is_in_the_sum_all_the_same() -> None:
-    funcs = [ExportFunc("main", "main", URI, 1, 1, "first-party"), ExportFunc("render", "render", URI, 2, 1, "library")]
+    funcs = [
+        ExportFunc(label="main", name="main", uri=URI, line=1, column=1, category="first-party"),
+        ExportFunc(label="render", name="render", uri=URI, line=2, column=1, category="library"),
+    ]
     export = split_by_category(export_of({"main": 1_000, "main render": 3_000}, funcs=funcs, hidden_us=500))
 
     found = READERS["pprof"].read(write("pprof", export))

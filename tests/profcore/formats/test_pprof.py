@@ -1,4 +1,4 @@
-"""pprof profiles: the messages' fields by number, as `profile.proto` has them."""
+"""pprof profiles: the messages' fields by number, as in `profile.proto`."""
 
 import gzip
 from typing import Any
@@ -37,7 +37,9 @@ def test_samples_have_a_count_and_microseconds_which_are_shown_by_default() -> N
 
 
 def test_a_function_has_its_start_line_and_a_location_its_line_and_column() -> None:
-    mapped = ExportFunc("label", "a", URI, 1, 900, original=ExportOriginal("src/app.ts", 12, 3))
+    mapped = ExportFunc(
+        label="label", name="a", uri=URI, line=1, column=900, original=ExportOriginal("src/app.ts", 12, 3)
+    )
     profile, strings = load(export_of({"label": 1}, funcs=[mapped]))
 
     (function,), (location,) = map(decode_message, profile[5]), map(decode_message, profile[4])

@@ -1,4 +1,4 @@
-"""The size guard: light call paths go, totals stay, and what went is told."""
+"""The size guard: light call paths are removed, totals stay, and the export tells what was removed."""
 
 import json
 from dataclasses import replace
@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profcore.calltree import CallTree, picture, total_us
 from profcore.formats.firefox.writer import write_profile
 from profcore.formats.pruning import prune_export
 from profcore.formats.slice import SliceExport
-from profcore.weights import TimeParts
+from profcore.sums.calltree import CallTree, picture, total_us
+from profcore.trace.weights import TimeParts
 from tests.profcore.formats.builders import export_of, export_tree
-from tests.profcore.formats.lint import load_good
+from tests.profcore.formats.firefox.lint import load_good
 
 
 def pictured(export: SliceExport) -> str:

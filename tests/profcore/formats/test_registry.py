@@ -1,4 +1,4 @@
-"""Exporters are found by the names the read API uses, and say what they can write."""
+"""Exporters are found by their names in the read API, and tell what they can write."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 from profcore.formats.registry import EXPORTERS, UnsupportedKind
 from profcore.formats.slice import DifferenceExport, SegmentedExport, TimelineExport
 from tests.profcore.formats.builders import export_of
-from tests.profcore.formats.lint import load_good
+from tests.profcore.formats.firefox.lint import load_good
 
 
 def test_the_firefox_exporter_writes_a_good_profile() -> None:
@@ -24,8 +24,8 @@ def test_an_exporter_refuses_at_once_what_it_has_no_way_to_say() -> None:
     assert only_slices.kinds == ("slice",)
     for export in (
         SegmentedExport("page", whole, ()),
-        TimelineExport("shop", "", (), ()),
-        DifferenceExport("shop", "", whole, whole),
+        TimelineExport(project="shop", query="", funcs=(), views=()),
+        DifferenceExport(project="shop", query="", base=whole, head=whole),
     ):
         with pytest.raises(UnsupportedKind, match="no way to write"):
             only_slices.write(export)

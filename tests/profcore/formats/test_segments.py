@@ -1,17 +1,19 @@
-"""Segments as values: their sum, and a slice cut by category."""
+"""Segments as values: their sum, and a slice split by category."""
 
 from dataclasses import replace
 
 import pytest
 
-from profcore.calltree import picture
 from profcore.formats.segments import split_by_category, sum_exports
 from profcore.formats.slice import ExportFunc, SliceExport
+from profcore.sums.calltree import picture
 from tests.profcore.formats.builders import URI, export_of
 
-OWN = ExportFunc("main", "main", URI, 1, 1, "first-party")
-LIBRARY = ExportFunc("render", "render", "https://shop.example/vendor.js", 1, 1, "library")
-MAP = ExportFunc("map", "map")
+OWN = ExportFunc(label="main", name="main", uri=URI, line=1, column=1, category="first-party")
+LIBRARY = ExportFunc(
+    label="render", name="render", uri="https://shop.example/vendor.js", line=1, column=1, category="library"
+)
+MAP = ExportFunc(label="map", name="map")
 FUNCS = [OWN, LIBRARY, MAP]
 
 
@@ -38,7 +40,7 @@ def test_the_sums_interval_is_that_of_most_traces_and_its_bounds_hold_all() -> N
 
 
 def test_there_is_no_sum_of_nothing() -> None:
-    with pytest.raises(ValueError, match="nothing to sum"):
+    with pytest.raises(ValueError, match="there are no slices to sum"):
         sum_exports([], query="")
 
 

@@ -31,9 +31,9 @@ def test_samples_are_stacks_root_first_and_idle_time_is_a_gap() -> None:
 
 def test_a_frame_has_its_place_from_one_and_the_original_where_it_is_known() -> None:
     funcs = [
-        ExportFunc("f", "f", URI, 3, 7),
-        ExportFunc("push", "push"),
-        ExportFunc("g", "g", URI, 1, 900, original=ExportOriginal("src/app.ts", 12, 3)),
+        ExportFunc(label="f", name="f", uri=URI, line=3, column=7),
+        ExportFunc(label="push", name="push"),
+        ExportFunc(label="g", name="g", uri=URI, line=1, column=900, original=ExportOriginal("src/app.ts", 12, 3)),
     ]
 
     frames = load(export_of({"f": 3, "push": 2, "g": 1}, funcs=funcs))["shared"]["frames"]

@@ -1,4 +1,4 @@
-"""Pieces of JSON and gzip: whole when joined, small each, equal for equal input."""
+"""Pieces of JSON and gzip: complete when joined, each small, equal for equal input."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ class Brief(msgspec.Struct, omit_defaults=True):
     left_out: str | None = None
 
 
-class Outer(msgspec.Struct):
+class Outer(msgspec.Struct, kw_only=True):
     name: str
     inner: Inner
     many: list[Inner]
@@ -39,7 +39,7 @@ def test_a_column_of_any_length_comes_back_whole(count: int) -> None:
 
 
 def test_structs_in_structs_and_in_lists_are_walked() -> None:
-    outer = Outer('a "quoted" name', Inner(1, [7]), [Inner(0, []), Inner(2, [1, 2])], Brief(3))
+    outer = Outer(name='a "quoted" name', inner=Inner(1, [7]), many=[Inner(0, []), Inner(2, [1, 2])], brief=Brief(3))
 
     assert json.loads(b"".join(stream_json(outer))) == {
         "name": 'a "quoted" name',

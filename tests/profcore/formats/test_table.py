@@ -1,4 +1,4 @@
-"""The table: a row a func, the parts of time, and nothing that a spreadsheet would run."""
+"""The table: one row per func, the parts of time, and nothing that a spreadsheet would run."""
 
 import csv
 import io
@@ -17,7 +17,15 @@ def rows_of(export: SliceExport) -> list[dict[str, str]]:
 
 
 def test_functions_come_by_self_time_with_all_that_is_known_of_them() -> None:
-    mapped = ExportFunc("draw", "a", URI, 1, 900, "first-party", ExportOriginal("src/app.ts", 12, 3))
+    mapped = ExportFunc(
+        label="draw",
+        name="a",
+        uri=URI,
+        line=1,
+        column=900,
+        category="first-party",
+        original=ExportOriginal("src/app.ts", 12, 3),
+    )
     export = export_of({"main": 1_000, "main draw": 3_000}, funcs=[mapped])
     export.tree.hidden_us[0] = 250
 
@@ -47,7 +55,7 @@ def test_self_times_and_parts_add_up_to_the_span() -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "'"])
 def test_a_cell_that_would_be_a_formula_is_guarded(text: str) -> None:
-    (row, *_) = rows_of(export_of({"x": 1}, funcs=[ExportFunc("x", text, URI, 1, 1)]))
+    (row, *_) = rows_of(export_of({"x": 1}, funcs=[ExportFunc(label="x", name=text, uri=URI, line=1, column=1)]))
 
     assert row["name"] == "'" + text
 

@@ -1,4 +1,4 @@
-"""One view on one clock: what the fold sums up, sample by sample, over all traces of the view."""
+"""One view on one clock: everything that the fold sums, sample by sample, over all traces of the view."""
 
 import json
 from dataclasses import replace
@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profcore.fold import FOLD_VERSION, fold_trace
-from profcore.formats.marks import MAX_FACT_CHARS, read_marks
 from profcore.formats.timeline import NO_STACK, ViewTimeline, ViewTrace, build_timeline
-from profcore.funcs import FuncTable
-from profcore.weights import KIND_HIDDEN, KIND_IDLE, KIND_JS, KIND_PROFILER, MARKERS
-from profcore.wire import Envelope, Frame, Limits, Mark, Sample, Stack, Trace, decode_envelope
+from profcore.sums.fold import FOLD_VERSION, fold_trace
+from profcore.trace.funcs import FuncTable
+from profcore.trace.marks import MAX_FACT_CHARS, read_marks
+from profcore.trace.weights import KIND_HIDDEN, KIND_IDLE, KIND_JS, KIND_PROFILER, MARKERS
+from profcore.trace.wire import Envelope, Frame, Limits, Mark, Sample, Stack, Trace, decode_envelope
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope
 from tests.proof.recorded import Group, groups, recorded_traces
 
@@ -31,7 +31,7 @@ def timeline_of(*traces: ViewTrace, funcs: FuncTable | None = None) -> ViewTimel
 
 
 def told(view: ViewTimeline, funcs: FuncTable) -> list[str]:
-    """Returns a line a sample: its time in ms, its kind and weight in ms, its stack or where it was attributed to."""
+    """Returns a line per sample: time in ms, kind, weight in ms, and its stack or the stack it is attributed to."""
     samples = view.samples
     lines = []
     for row, time_us in enumerate(samples.time_us):
@@ -228,7 +228,7 @@ def test_marks_that_cannot_be_read_are_left_out() -> None:
 
 
 def sums_of(view: ViewTimeline, funcs: FuncTable) -> dict[str, Any]:
-    """Returns what a timeline adds up to, in the fold's words."""
+    """Returns the sums of a timeline, with the fold's names."""
     samples = view.samples
     parts = dict.fromkeys(KINDS.values(), (0, 0))
     self_us: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Views as the field has them, made up: skewed times, many zeros, device classes of different speed."""
+"""Generated views that resemble real traffic: skewed times, many zeros, device classes of different speed."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -6,8 +6,8 @@ from dataclasses import fields
 import numpy as np
 import numpy.typing as npt
 
-from profcore.blobs import Contribution
 from profcore.stats.views import ViewFacts, ViewSample, sample_of
+from profcore.sums.blobs import Contribution
 
 Matrix = npt.NDArray[np.float64]
 
@@ -19,7 +19,7 @@ def sample_of_ms(
     sample_rate: Sequence[float] | None = None,
     js_ms: Sequence[float] | None = None,
 ) -> ViewSample:
-    """Makes a sample of a matrix of self ms, views × funcs; without `js_ms` these are all there was."""
+    """Returns a sample from a matrix of self ms, views × funcs; without `js_ms` there is no other time."""
     self_us = np.rint(np.asarray(ms, dtype=np.float64) * 1000).astype(np.int64)
     whole = self_us.sum(1) if js_ms is None else np.rint(np.asarray(js_ms) * 1000).astype(np.int64)
     classes = [0] * len(self_us) if device_class is None else list(device_class)
@@ -28,7 +28,7 @@ def sample_of_ms(
 
 
 def make_contribution(*columns: list[int]) -> Contribution:
-    """Makes a contribution of its first six columns; a column of hidden totals, where there is one, equals hidden."""
+    """Returns a contribution from its first six columns; a column of hidden totals, if there is one, equals hidden."""
     missing = len(fields(Contribution)) - len(columns)
     return Contribution(*columns, *(list(columns[3]) for _ in range(missing)))
 
@@ -44,6 +44,6 @@ def contribution_of_row(self_us: npt.NDArray[np.int64]) -> Contribution:
 def skewed_ms(
     rng: np.random.Generator, shape: tuple[int, int], *, sigma: float = 1.0, zeros: float = 0.5, mean_ms: float = 10.0
 ) -> Matrix:
-    """Draws lognormal times of mean `mean_ms` among zeros (so that the mean of all is less)."""
+    """Returns lognormal times with the mean `mean_ms`, mixed with zeros (so the mean of all is lower)."""
     drawn = rng.lognormal(np.log(mean_ms) - sigma**2 / 2, sigma, shape)
     return np.where(rng.random(shape) < zeros, 0.0, drawn)

@@ -1,4 +1,4 @@
-"""Two samples compared: differences, device mix, new and gone funcs, order, and the test behind q."""
+"""The comparison of two samples: differences, device mix, new and gone funcs, order, and the test behind q."""
 
 from dataclasses import replace
 
@@ -108,7 +108,16 @@ def test_p_agrees_with_random_permutations_within_strata() -> None:
     view, func = np.nonzero(matrix)
 
     def run(sides: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[list[float], list[float]]:
-        rows = RankRows(view, func, matrix[view, func], 12, stratum, 2, sides, np.ones(94))
+        rows = RankRows(
+            view=view,
+            func=func,
+            value=matrix[view, func],
+            func_count=12,
+            stratum=stratum,
+            stratum_count=2,
+            is_head=sides,
+            weight=np.ones(94),
+        )
         z, p = rank_test(rows)
         return z.tolist(), p.tolist()
 

@@ -1,4 +1,4 @@
-"""Simulations: where nothing changed, little is found; what changed is."""
+"""Simulations: few changes are found if nothing changed; real changes are found."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SPEED = np.array([1.0, 2.0, 6.0])
 
 
 def draw(rng: np.random.Generator, views: int, funcs: int, mix: list[float]) -> tuple[Matrix, list[int]]:
-    """Draws views of three device classes in a mix; the classes differ in speed, the funcs in how often they run."""
+    """Returns random views of three device classes; classes differ in speed, funcs in how often they run."""
     classes = rng.choice(3, size=views, p=mix)
     zeros = np.linspace(0.0, 0.9, funcs)
     drawn = skewed_ms(rng, (views, funcs), zeros=0.0)
@@ -21,7 +21,7 @@ def draw(rng: np.random.Generator, views: int, funcs: int, mix: list[float]) -> 
 
 
 def compare_nulls(seed: int, sizes: tuple[int, int], mixes: tuple[list[float], list[float]]) -> Comparison:
-    """Compares two samples that differ in nothing but size and device mix."""
+    """Returns the comparison of two samples that differ only in size and device mix."""
     rng = np.random.default_rng(seed)
     sides = [draw(rng, size, 400, mix) for size, mix in zip(sizes, mixes, strict=True)]
     return compare(*(sample_of_ms(ms, device_class=classes) for ms, classes in sides))

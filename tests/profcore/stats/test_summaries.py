@@ -1,4 +1,4 @@
-"""What one sample of views says of its funcs, zeros included."""
+"""The summary of one sample of views by func, zeros included."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tests.profcore.stats.field import sample_of_ms, skewed_ms
 
 
 def only(*columns: list[float], sample_rate: list[float] | None = None) -> FuncSummary:
-    """Summarises views of one func."""
+    """Returns the summary of views of one func."""
     (found,) = summarise(sample_of_ms(np.array(columns).T, sample_rate=sample_rate)).functions
     return found
 

@@ -1,4 +1,4 @@
-"""Means by bucket: exact where they can be, weighted where they must, with intervals that hold."""
+"""Means by bucket: exact if possible, weighted if necessary, with intervals that hold."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from tests.profcore.stats.field import skewed_ms
 def estimate(
     *buckets: list[int], rates: list[list[float]] | None = None, sums: list[BucketSums] | None = None
 ) -> list[BucketMean]:
-    """Estimates buckets whose views took so many µs each; all were wanted, unless `sums` tell of more."""
+    """Returns estimates of buckets from each view's µs; the views are all there are, unless `sums` count more."""
     given = rates or [[1.0] * len(times) for times in buckets]
     known = sums or [BucketSums(len(times), sum(times)) for times in buckets]
     return estimate_buckets(

@@ -1,4 +1,4 @@
-"""Samples of views are what their contributions say, however they were built, grouped or chosen."""
+"""Samples of views equal their contributions, however they were built, grouped or chosen."""
 
 import subprocess
 import sys
@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from profcore.blobs import Contribution, decode_contributions, encode_contribution
 from profcore.stats.views import (
     NoTotalsError,
     ViewFacts,
@@ -20,6 +19,7 @@ from profcore.stats.views import (
     sample_of,
     sample_of_columns,
 )
+from profcore.sums.blobs import Contribution, decode_contributions, encode_contribution
 from tests.profcore.stats.field import make_contribution
 
 
@@ -107,11 +107,11 @@ def test_aligned_samples_have_one_list_of_funcs() -> None:
 
 
 def test_facts_of_unequal_length_and_impossible_rates_are_refused() -> None:
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         ViewFacts.of([1], [1, 2], [1])
     with pytest.raises(ValueError, match="sample rate"):
         ViewFacts.of([1], [1], [1], [0.0])
-    with pytest.raises(ValueError, match="as many"):
+    with pytest.raises(ValueError, match="the number of contributions must equal"):
         sample_of([], ViewFacts.of([1], [1], [1]))
 
 
@@ -121,7 +121,7 @@ def test_a_slice_without_views_makes_an_empty_sample() -> None:
 
 
 def test_folding_does_not_load_scipy() -> None:
-    code = "import sys, profcore.fold, profcore.blobs; sys.exit('scipy' in sys.modules)"
+    code = "import sys, profcore.sums.fold, profcore.sums.blobs; sys.exit('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False, timeout=60)
     assert done.returncode == 0
 

@@ -1,4 +1,4 @@
-"""Build folders: which map is whose."""
+"""Build folders: which map belongs to which script."""
 
 import base64
 from uuid import UUID

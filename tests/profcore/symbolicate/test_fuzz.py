@@ -1,4 +1,4 @@
-"""Hostile maps and sources: labels or a `MapError` come of them, and nothing else."""
+"""Hostile maps and sources give only labels or a `MapError`."""
 
 import json
 from contextlib import suppress
@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggregate.bench.source_maps import write_mappings
+from bench.source_maps import write_mappings
 from profcore.symbolicate.builds import InlineMapError, pair_files, read_bundle
 from profcore.symbolicate.labels import label_positions
 from profcore.symbolicate.maps import MapError, read_map, read_map_debug_id

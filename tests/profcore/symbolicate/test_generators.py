@@ -1,4 +1,4 @@
-"""Maps of other generators: a source of our own by tsc 5.9.3, that by terser 5.51.2, and the source by swc 1.16.22.
+"""Maps of other generators: our own source by tsc 5.9.3, its output by terser 5.51.2, and the source by swc 1.16.22.
 
 `tests/data/builds/cart.ts` is the source. Each row is a function's position in the bundle, as a browser reports it, its
 name (`-` for an anonymous one) and the line of the source it is on: checked by hand.

@@ -1,8 +1,8 @@
-"""Labels: a map's segment gives its name to the function that it is of, and to no other."""
+"""Labels: a map's segment names only the function to which it belongs."""
 
 from collections.abc import Sequence
 
-from aggregate.bench.source_maps import write_map
+from bench.source_maps import write_map
 from profcore.symbolicate.labels import label_positions
 from profcore.symbolicate.maps import read_map
 

@@ -1,10 +1,10 @@
-"""Decoding mappings: any segments come back as they were written, and a bad one is named by its place."""
+"""Decoding mappings: any segments are read back as they were written, and an error names the place of a bad one."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggregate.bench.source_maps import vlq, write_mappings
+from bench.source_maps import vlq, write_mappings
 from profcore.symbolicate import mappings
 from profcore.symbolicate.mappings import MappingsError, decode_mappings
 

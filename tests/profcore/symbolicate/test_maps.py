@@ -1,4 +1,4 @@
-"""Reading source maps: what is asked of them, index maps, and hostile ones, each refused with a path."""
+"""Reading source maps: required fields, index maps, and hostile maps, each refused with a path."""
 
 import json
 from typing import Any
@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from aggregate.bench.source_maps import write_map, write_mappings
-from profcore.symbolicate.maps import MapError, Place, read_map, read_map_debug_id
+from bench.source_maps import write_map, write_mappings
+from profcore.symbolicate.maps import MapError, MapPlace, read_map, read_map_debug_id
 
 ID = "85314830-023f-4cf1-a267-535f4e37bb17"
 
@@ -17,12 +17,12 @@ def test_a_position_belongs_to_the_last_segment_before_it_on_its_line() -> None:
     asked = [(1, 4), (1, 5), (1, 9), (1, 10), (1, 4_000), (2, 1), (3, 1), (4, 1), (0, 0), (1, 2**40)]
     assert found.find(asked) == [
         None,
-        Place(0, 11, 3, None),
-        Place(0, 11, 3, None),
-        Place(1, 21, 1, "n"),
-        Place(1, 21, 1, "n"),
+        MapPlace(0, 11, 3, None),
+        MapPlace(0, 11, 3, None),
+        MapPlace(1, 21, 1, "n"),
+        MapPlace(1, 21, 1, "n"),
         None,
-        Place(0, 1, 1, None),
+        MapPlace(0, 1, 1, None),
         None,
         None,
         None,
@@ -31,13 +31,13 @@ def test_a_position_belongs_to_the_last_segment_before_it_on_its_line() -> None:
 
 def test_a_segment_without_a_source_maps_to_nothing() -> None:
     found = read_map(write_map([(0, 0, 0, 0, 0), (0, 5)], ["a.js"]))
-    assert found.find([(1, 5), (1, 6)]) == [Place(0, 1, 1, None), None]
+    assert found.find([(1, 5), (1, 6)]) == [MapPlace(0, 1, 1, None), None]
     assert read_map(write_map([(0, 0, 0, 0, 0)], [None])).find([(1, 1)]) == [None]  # type: ignore[list-item]  # legal
 
 
 def test_an_exact_find_takes_no_neighbour() -> None:
     found = read_map(write_map([(0, 4, 0, 10, 2)], ["a.js"]))
-    assert found.find_exactly(1, 5) == Place(0, 11, 3, None)
+    assert found.find_exactly(1, 5) == MapPlace(0, 11, 3, None)
     assert found.find_exactly(1, 6) is None
 
 
@@ -66,13 +66,13 @@ def test_an_index_map_is_laid_out_flat() -> None:
     found = read_map(json.dumps(wire).encode())
     assert found.sources == ["a.js", "b.js", "c.js"]
     assert found.contents == ["// a.js", "// b.js", "// c.js"]
-    # The column counts behind the section's start on its first line alone; a section ends where the next begins.
+    # Columns count from the section's start only on its first line; a section ends where the next begins.
     assert found.find([(1, 1), (1, 21), (1, 51), (2, 4), (8, 3), (8, 1)]) == [
-        Place(0, 1, 1, None),
-        Place(1, 2, 1, "of b.js"),
-        Place(1, 2, 1, "of b.js"),
-        Place(1, 3, 1, None),
-        Place(2, 4, 1, None),
+        MapPlace(0, 1, 1, None),
+        MapPlace(1, 2, 1, "of b.js"),
+        MapPlace(1, 2, 1, "of b.js"),
+        MapPlace(1, 3, 1, None),
+        MapPlace(2, 4, 1, None),
         None,
     ]
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-from profcore.symbolicate.labels import Original, label_positions
+from profcore.symbolicate.labels import LabelledOriginal, label_positions
 from profcore.symbolicate.maps import SourceMap, read_map
 from profcore.symbolicate.paths import source_path
 from tests.builds import Json, build_files, manifest, needs_builds, symbols
@@ -19,8 +19,8 @@ def map_of(uri: str) -> SourceMap:
     return read_map(build_files()[manifest()[uri]["map"]])
 
 
-def labelled(*, without_contents: bool = False) -> Iterator[tuple[Json, SourceMap, Original | None]]:
-    """Yields each recorded func of a script with a map: what the library found, the map, and our label."""
+def labelled(*, without_contents: bool = False) -> Iterator[tuple[Json, SourceMap, LabelledOriginal | None]]:
+    """Yields each recorded func of a script with a map: the library's result, the map, and our label."""
     by_uri: dict[str, list[Json]] = {}
     for symbol in symbols():
         if symbol["uri"] in manifest():
@@ -37,7 +37,7 @@ def labelled(*, without_contents: bool = False) -> Iterator[tuple[Json, SourceMa
             yield symbol, source_map, label
 
 
-def cause_of(symbol: Json, label: Original) -> str:
+def cause_of(symbol: Json, label: LabelledOriginal) -> str:
     """Returns how a name agrees with the library's, or why it does not."""
     wanted = symbol["functionName"]
     if label.name == (None if wanted in ANONYMOUS else wanted):

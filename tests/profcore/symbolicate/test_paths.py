@@ -1,4 +1,4 @@
-"""What sources and scripts are called."""
+"""The names of sources and scripts."""
 
 import pytest
 

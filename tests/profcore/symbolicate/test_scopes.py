@@ -4,7 +4,7 @@ import pytest
 
 from profcore.symbolicate.scopes import ScopeTree
 
-# Each `§` is where a map points; behind it stands the name that the function there has, None for none.
+# Each `§` is a position of a map; after it is the name of the function there, or None.
 SHAPES = [
     ("§function f(a) {}", "f"),
     ("function §f(a) {}", "f"),
@@ -110,6 +110,7 @@ def test_a_short_function_has_no_body_to_be_found_by() -> None:
     assert body_hash("const f = §() => null") is None
 
 
+@pytest.mark.slow(5)
 def test_two_thousand_nested_functions_are_read() -> None:
     found = ScopeTree("(() => " * 2_000 + "1" + ")" * 2_000, "a.js").find(1, 7 * 1_999 + 2)
     assert found is not None

@@ -1,4 +1,4 @@
-"""Where functions stand among those of their source: what tells callbacks and methods of one name apart."""
+"""The place of functions within their source, which distinguishes callbacks and methods with the same name."""
 
 import re
 

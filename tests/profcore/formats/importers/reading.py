@@ -1,15 +1,15 @@
-"""Reading sample files, and what came of them as text."""
+"""Readers for sample files, with the results as text."""
 
 import json
 from pathlib import Path
 from typing import Any, Final
 
-from profcore.fold import TraceFold
 from profcore.formats.importers.completing import Defaults
 from profcore.formats.importers.registry import Imported, read_file
 from profcore.formats.importers.shapes import ImportLimits
-from profcore.funcs import FuncTable
-from profcore.wire import Envelope
+from profcore.sums.fold import TraceFold
+from profcore.trace.funcs import FuncTable
+from profcore.trace.wire import Envelope
 
 SAMPLES: Final = Path(__file__).parents[3] / "data" / "imports"
 NOW_MS: Final = 1_795_300_000_000.0
@@ -40,7 +40,7 @@ def read_envelope(body: object) -> Envelope:
 
 
 def lines(envelope: Envelope) -> list[str]:
-    """Returns a line a sample: its time in ms, its stack from the root, and its marker in brackets."""
+    """Returns a line per sample: its time in ms, its stack from the root, and its marker in brackets."""
     trace = envelope.trace
     shown = []
     for one in trace.samples:
@@ -67,7 +67,7 @@ Func = tuple[str, str | None, int | None, int | None]
 
 
 def self_us_by_func(fold: TraceFold, funcs: FuncTable) -> dict[Func, int]:
-    """Returns the self time of every func of a folded trace, those without any left out."""
+    """Returns the self time of every func of a folded trace that has some."""
     sums: dict[Func, int] = {}
     for index, us in fold.sums.self_us.items():
         key = funcs.keys[index]
@@ -77,7 +77,7 @@ def self_us_by_func(fold: TraceFold, funcs: FuncTable) -> dict[Func, int]:
 
 
 def oracle_self_us(group: dict[str, Any]) -> dict[Func, int]:
-    """Returns the same of the oracle's JSON."""
+    """Returns the same from the oracle's JSON."""
     return {
         (func["name"] or "(anonymous)", func["uri"], func["line"], func["column"]): func["self_us"]
         for func in group["functions"]

@@ -1,4 +1,4 @@
-""".cpuprofile: 0-based positions, V8's own nodes, deltas in µs."""
+"""`.cpuprofile`: 0-based positions, V8's own nodes, deltas in µs."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from profcore.errors import Reason
 from profcore.formats.importers.shapes import FileError
-from profcore.funcs import read_func_keys
+from profcore.trace.funcs import read_func_keys
 from tests.profcore.formats.importers.reading import PLACES, lines, places, read, read_envelope, sample, sample_json
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from profcore.errors import Reason
 from profcore.formats.importers.shapes import FileError
-from profcore.wire import Mark
+from profcore.trace.wire import Mark
 from tests.profcore.formats.importers.reading import NOW_MS, PLACES, lines, places, read, sample, sample_json
 
 CART, CHECKOUT = UUID("11111111-2222-4333-8444-555555555555"), UUID("99999999-2222-4333-8444-555555555555")

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from profcore.errors import Reason
-from profcore.fold import fold_trace
 from profcore.formats.importers.shapes import FileError
-from profcore.funcs import FuncTable
-from profcore.wire import Mark
+from profcore.sums.fold import fold_trace
+from profcore.trace.funcs import FuncTable
+from profcore.trace.wire import Mark
 from tests.profcore.formats.importers.reading import (
     PLACES,
     lines,
@@ -50,7 +50,7 @@ def test_native_threads_are_left_out_and_told() -> None:
 
 
 def older(version: int) -> Any:  # JSON
-    """Returns the sample as an older version has it."""
+    """Returns the sample in the shape of an older version."""
     profile = sample_json("firefox-v66.json")
     profile["meta"]["preprocessedProfileVersion"] = version
     shared = profile["shared"]
@@ -90,7 +90,7 @@ def test_every_layout_of_the_tables_gives_the_same_trace(version: int) -> None:
 
 @pytest.mark.parametrize("version", [29, 71])
 def test_a_version_beyond_those_known_is_refused(version: int) -> None:
-    with pytest.raises(FileError, match="Versions 30 to 70") as caught:
+    with pytest.raises(FileError, match="Only versions 30 to 70") as caught:
         read(older(version))
     assert caught.value.path == "$.meta.preprocessedProfileVersion"
 
@@ -115,7 +115,7 @@ def test_weights_that_are_no_times_are_refused(weight_type: str) -> None:
     profile = sample_json("firefox-v66.json")
     profile["threads"][0]["samples"] |= {"weight": [3] * 8, "weightType": weight_type}
 
-    with pytest.raises(FileError, match="no times"):
+    with pytest.raises(FileError, match="are not times"):
         read(profile)
 
 

@@ -1,4 +1,4 @@
-"""Whatever comes: traces within the door's limits, or an error that names the place. Never anything else."""
+"""Any input gives either traces within ingest's limits, or an error that names the place."""
 
 import gzip
 import io
@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profcore.errors import Reason
-from profcore.fold import fold_trace
 from profcore.formats.importers.registry import read_file
 from profcore.formats.importers.shapes import FileError, ImportLimits
-from profcore.funcs import FuncTable
-from profcore.wire import Limits, check_envelope, check_trace
+from profcore.sums.fold import fold_trace
+from profcore.trace.funcs import FuncTable
+from profcore.trace.wire import Limits, check_envelope, check_trace
 from tests.profcore.formats.importers.reading import DEFAULTS, SAMPLES
 
 LIMITS: Final = ImportLimits(
@@ -64,7 +64,7 @@ HOSTILE: Final[tuple[Any, ...]] = (
 
 
 def try_to_read(body: bytes) -> None:
-    """Reads a file; what comes of it passes the door's checks and folds, or names a place with a reason and a path."""
+    """Reads a file: its traces pass ingest's checks and fold, or the error has a place, a reason and a path."""
     try:
         found = list(read_file("file", body, DEFAULTS, LIMITS))
     except FileError as error:
@@ -166,6 +166,7 @@ def test_a_sample_with_some_values_replaced_removed_or_repeated(value: Any, seed
     try_to_read(json.dumps(changed).encode())
 
 
+@pytest.mark.slow(15)
 @FUZZ
 @given(
     st.recursive(
@@ -227,7 +228,7 @@ def _deep_profile(threads: int, depth: int) -> bytes:
     return json.dumps({"meta": meta, "shared": shared, "threads": [thread] * threads}).encode()
 
 
-# Each would take gigabytes or minutes where something is built, split or searched before it is counted.
+# Each would take gigabytes or minutes if something is built, split or searched before it is counted.
 BOMBS: Final = {
     "gzip": lambda: gzip.compress(gzip.compress(bytes(2**28), 9)),
     "weights": lambda: (

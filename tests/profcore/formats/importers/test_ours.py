@@ -1,10 +1,10 @@
-"""Exports of ours, in formats that others read too: what they say beside the format, and what is no page's own."""
+"""Our own exports, in formats that others read too: their additional facts, and time that is not the page's."""
 
 import pytest
 
-from profcore.fold import fold_trace
-from profcore.funcs import FuncTable
-from profcore.wire import Mark
+from profcore.sums.fold import fold_trace
+from profcore.trace.funcs import FuncTable
+from profcore.trace.wire import Mark
 from tests.profcore.formats.importers.reading import read, read_envelope, sample, sample_json, self_us_by_func
 
 APP, LIB = "https://shop.example/app.js", "https://cdn.example/lib.js"

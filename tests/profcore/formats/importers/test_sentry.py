@@ -1,4 +1,4 @@
-"""Sentry's chunks, its profiles of transactions, and the envelopes around them."""
+"""Sentry's chunks, its transaction profiles, and the envelopes around them."""
 
 import json
 from uuid import UUID
@@ -76,7 +76,7 @@ def test_an_item_that_is_longer_than_the_file_is_refused(length: int) -> None:
 
 
 def test_an_envelope_without_a_profile_says_so() -> None:
-    with pytest.raises(FileError, match="holds no profile"):
+    with pytest.raises(FileError, match="has no profile"):
         read(b'{"event_id":"1"}\n{"type":"session"}\n{}\n')
 
 

@@ -1,4 +1,4 @@
-"""The spec's dialect, bare, with facts around it, and as our own envelopes."""
+"""The spec's dialect: alone, with facts around it, and as our own envelopes."""
 
 import msgspec
 import pytest

@@ -2,9 +2,9 @@
 
 import pytest
 
-from profcore.fold import fold_trace
 from profcore.formats.importers.shapes import FileError
-from profcore.funcs import FuncTable
+from profcore.sums.fold import fold_trace
+from profcore.trace.funcs import FuncTable
 from tests.profcore.formats.importers.reading import PLACES, lines, places, read, sample, sample_json
 
 
@@ -54,7 +54,7 @@ def test_a_line_without_a_column_is_no_position() -> None:
 
     imported, _ = read(file)
     assert places(imported.completed.envelope)["main"] == ("https://shop.example/app.js", None, None)
-    assert any("line and no column" in note for note in imported.completed.notes)
+    assert any("Frames with only a line" in note for note in imported.completed.notes)
 
 
 @pytest.mark.parametrize("unit", ["none", "bytes", "fortnights"])

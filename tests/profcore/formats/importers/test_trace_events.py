@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from profcore.formats.importers import trace_events
+from profcore.formats.importers.chrome import trace_events
+from profcore.formats.importers.chrome.trace_events import Event
 from profcore.formats.importers.shapes import FileError, Source
-from profcore.formats.importers.trace_events import Event
-from profcore.wire import Mark
+from profcore.trace.wire import Mark
 from tests.profcore.formats.importers.reading import (
     LIMITS,
     PLACES,
@@ -78,7 +78,7 @@ def test_each_thread_has_its_own_long_tasks() -> None:
 
 
 class Counting(list[Event]):
-    """Events that count how often they are gone through."""
+    """A list of events that counts how often it is iterated."""
 
     passes = 0
 

@@ -1,0 +1,1 @@
+"""Whose code a func is: categories, packages, parties, sites, identity and display rules."""

@@ -1,0 +1,181 @@
+"""The category of a func: whose code it is, by rules that are data. `docs/categories.md` shows the same table.
+
+Names and URIs are claims of the page (`//# sourceURL` can say anything). A category is a hint for people, never a
+permission.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from profcore.code.packages import LIBRARY, MAX_MATCHED_CHARS
+from profcore.code.parties import Owner, PartyRule
+from profcore.code.sites import owner_of
+from profcore.trace.funcs import PROFILER_NAMES, FuncKey
+
+# The categories of DESIGN.md, "Funcs", with the words shown to people. Order is that of the exports: append only.
+FUNC_CATEGORIES: Final = {
+    "first-party": "First party",
+    "third-party": "Third party",
+    "library": "Library",
+    "extension": "Extension",
+    "built-in": "Built-in",
+    "eval": "Eval",
+    "webassembly": "WebAssembly",
+    "inline": "Inline",
+    "profiler": "Profiler",
+}
+
+
+NO_GROUP: Final = "(none)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryRule:
+    """The conditions for a category: all that are not None must hold. The first rule that matches decides.
+
+    `uri` is searched in the stored URI, `source` in the original source's path, and `name` must match the whole name,
+    all as regular expressions. `owner` says whether the URI's site is one of the project's; if these are unknown, such
+    a rule matches nothing. `has_source` says whether a source map covers the func.
+    """
+
+    category: str
+    reason: str
+    uri: str | None = None
+    name: str | None = None
+    has_uri: bool | None = None
+    has_position: bool | None = None
+    owner: Owner | None = None
+    source: str | None = None
+    has_source: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for an unknown category or an invalid pattern."""
+        if self.category not in FUNC_CATEGORIES:
+            raise ValueError(f"category must be one of {', '.join(FUNC_CATEGORIES)}; not {self.category[:80]!r}")
+        for pattern in (self.uri, self.name, self.source):
+            try:
+                re.compile(pattern or "")
+            except re.error as error:
+                raise ValueError(f"a pattern of category {self.category} cannot be read: {error}") from None
+
+
+RULES: Final = (
+    CategoryRule(
+        category="profiler",
+        reason="our own cost: the built-ins that start and stop the recording",
+        name="|".join(sorted(PROFILER_NAMES)),
+        has_uri=False,
+        has_position=False,
+    ),
+    CategoryRule(
+        category="webassembly",
+        reason="the engine's frames between JavaScript and WebAssembly",
+        name="(?:js-to-wasm|wasm-to-js).*",
+        has_uri=False,
+    ),
+    CategoryRule(category="built-in", reason="no resource and no position", has_uri=False, has_position=False),
+    CategoryRule(category="eval", reason="a position in a script without a name", has_uri=False),
+    CategoryRule(
+        category="extension",
+        reason="an extension's scheme; its id is not kept",
+        uri=r"^(?:[a-z0-9.+-]*-extension|webkit-masked-url):",
+    ),
+    CategoryRule(category="webassembly", reason="the engine's own scheme, or the file's ending", uri=r"^wasm:|\.wasm$"),
+    CategoryRule(category="library", reason="an npm package is visible in the original source's path", source=LIBRARY),
+    CategoryRule(
+        category="library",
+        reason="an npm package is visible in the URI, and no source map says more",
+        uri=LIBRARY,
+        has_source=False,
+    ),
+    CategoryRule(
+        category="first-party",
+        reason="the project's source maps say where it is from, and that is no package",
+        has_source=True,
+    ),
+    CategoryRule(category="inline", reason="code in an attribute or an address", uri=r"^javascript:"),
+    CategoryRule(
+        category="eval",
+        reason="a script made from text",
+        uri=r"^(?:data|webpack-internal|webpack|evalmachine|debugger):",
+    ),
+    CategoryRule(
+        category="eval", reason="a `sourceURL` that names no place", uri=r"^(?![A-Za-z][A-Za-z0-9+.-]*:)(?!//)"
+    ),
+    CategoryRule(
+        category="inline",
+        reason="on the project's own site, a document's address: the script stands in the page",
+        uri=r"^https?://[^/]+(?:/[^.]*|/(?:.*/)?[^/.]*|.*\.(?:html?|xhtml|php|aspx?|jsp))$",
+        owner="own",
+    ),
+    CategoryRule(category="first-party", reason="a script of the project's own site", owner="own"),
+    CategoryRule(category="third-party", reason="a script of another site", owner="other"),
+)
+
+
+@lru_cache(maxsize=1_000)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def categorize(
+    key: FuncKey,
+    sites: frozenset[str],
+    rules: Sequence[CategoryRule] = (),
+    *,
+    source: str | None = None,
+    parties: Sequence[PartyRule] = (),
+) -> str | None:
+    """Returns the category of a func, or None if nothing is known. A project's `rules` come before the built-in ones.
+
+    `sites` are the project's own; without any, a script is neither first-party nor third-party. `parties` are its rules
+    for single domains. `source` is the canonical path of the func's original source, if a source map has one.
+    """
+    owner = owner_of(key.uri, sites, parties)
+    for rule in (*rules, *RULES):
+        if _fits(rule, key, owner, source):
+            return rule.category
+    return None
+
+
+def _fits(rule: CategoryRule, key: FuncKey, owner: Owner | None, source: str | None) -> bool:
+    if rule.has_uri is not None and rule.has_uri != (key.uri is not None):
+        return False
+    if rule.has_position is not None and rule.has_position != (key.line is not None):
+        return False
+    if rule.has_source is not None and rule.has_source != (source is not None):
+        return False
+    if rule.owner is not None and rule.owner != owner:
+        return False
+    if rule.name is not None and not _compiled(rule.name).fullmatch(key.name[:MAX_MATCHED_CHARS]):
+        return False
+    return _finds(rule.uri, key.uri) and _finds(rule.source, source)
+
+
+def _finds(pattern: str | None, text: str | None) -> bool:
+    if pattern is None:
+        return True
+    return text is not None and _compiled(pattern).search(text[:MAX_MATCHED_CHARS]) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class RulesPreview:
+    """The effect of a project's rules: funcs by category before and after, and the funcs that would move."""
+
+    before: Counter[str | None]
+    after: Counter[str | None]
+    moved: Sequence[tuple[FuncKey, str | None, str | None]]
+
+
+def preview_rules(keys: Sequence[FuncKey], sites: frozenset[str], rules: Sequence[CategoryRule]) -> RulesPreview:
+    """Returns what `rules` would change for some funcs, in their order. Nothing is stored."""
+    pairs = [(key, categorize(key, sites), categorize(key, sites, rules)) for key in keys]
+    return RulesPreview(
+        Counter(before for _, before, _ in pairs),
+        Counter(after for _, _, after in pairs),
+        [pair for pair in pairs if pair[1] != pair[2]],
+    )

@@ -1,0 +1,1 @@
+"""Charts: the model from which every stack format is written, and its builders for slices and views."""

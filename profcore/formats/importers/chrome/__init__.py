@@ -1,0 +1,1 @@
+"""Imports what Chrome writes: CPU profiles and trace events."""

@@ -1,0 +1,49 @@
+"""Chrome's and Node's `.cpuprofile`: nodes with callees, samples of node ids, `timeDeltas` in µs.
+
+The clock is the machine's own: the file does not tell when and on which page it was recorded.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from profcore.formats.importers.chrome.v8 import Node, add_samples, add_spans, make_builder, notes_of, read_nodes
+from profcore.formats.importers.ours import Facts, fill
+from profcore.formats.importers.shapes import Draft, Found, Importer, Source
+
+FIELDS: Final = frozenset({"nodes", "samples", "timeDeltas"})
+
+
+class CpuProfile(msgspec.Struct, gc=False):
+    """The whole file. The first delta counts from `startTime`."""
+
+    nodes: list[Node]
+    samples: list[int]
+    timeDeltas: list[float]
+    fieldflame: Facts | None = None
+
+
+_decoder = msgspec.json.Decoder(CpuProfile)
+
+
+def _can_read(source: Source) -> bool:
+    return source.fields.keys() >= FIELDS
+
+
+def _read(source: Source) -> Iterator[Found]:
+    profile = source.decode(_decoder)
+    builder = make_builder(source.limits)
+    facts = profile.fieldflame
+    places = read_nodes(profile.nodes, builder, "$.nodes", is_ours=facts is not None)
+    if facts is None:
+        add_samples(builder, places, profile.samples, profile.timeDeltas, "$.samples")
+        yield Found(Draft(trace=builder.build()), notes_of(places, profile.samples))
+        return
+    interval = add_spans(builder, places, profile.samples, profile.timeDeltas, facts, path="$.samples")
+    draft = Draft(trace=builder.build(), sampleInterval=interval, marks=builder.marks)
+    fill(draft, facts)
+    yield Found(draft)
+
+
+CPUPROFILE: Final = Importer(name="cpuprofile", title="a .cpuprofile", can_read=_can_read, read=_read)

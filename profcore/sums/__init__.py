@@ -1,0 +1,1 @@
+"""Sums of traces: the fold, call trees and the blobs they are stored in."""

@@ -1,0 +1,156 @@
+"""Sums many call trees column by column, for slices of thousands of cells.
+
+`CallTreeBuilder` handles one node at a time, which suits a trace. Here all nodes of the same depth are looked up
+together, in a hash table of (caller, func). The sums are the same; only the order of nodes differs.
+"""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from profcore.sums.blobs import TreeColumns
+from profcore.sums.calltree import CallTree
+
+IntColumn = npt.NDArray[np.int64]
+
+FUNC_BITS: Final = 31  # of a key; the other 32 are for the caller
+FREE: Final = -1
+FIRST_SLOTS: Final = 1 << 10
+# Fibonacci hashing: 2⁶⁴ / φ spreads keys that follow each other over the whole table.
+SPREAD: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
+SUMS: Final = 3  # self µs, self samples, hidden µs
+
+
+class CallTreeSum:
+    """Adds up call trees over the same funcs (0 to 2³¹ - 1): equal paths meet in one node.
+
+    Takes about 90 bytes per node of the sum, and 100 per node that is added at once.
+    """
+
+    __slots__ = ("_index", "_key", "_sums", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._index = _KeyTable()
+        self._key = np.zeros(0, dtype=np.int64)
+        self._sums = np.zeros((SUMS, 0), dtype=np.int64)
+
+    def add(self, trees: TreeColumns) -> None:
+        """Adds trees. Raises `ValueError` if a func is below 0 or above 31 bits."""
+        if not trees.func.size:
+            return
+        if int(trees.func.min()) < 0 or int(trees.func.max()) >> FUNC_BITS:
+            raise ValueError("a func of more than 31 bits")
+        nodes = self._find_nodes(trees.prefix, trees.func)
+        for own, theirs in zip(self._sums, (trees.self_us, trees.self_samples, trees.hidden_us), strict=True):
+            used = np.flatnonzero(theirs)
+            np.add.at(own, nodes[used], theirs[used])
+
+    def tree(self) -> CallTree:
+        """Returns the sum, callers before callees. The order of nodes depends on the order of additions."""
+        key = self._key[: self.size]
+        columns = ((key >> FUNC_BITS) - 1, key & (1 << FUNC_BITS) - 1, *self._sums[:, : self.size])
+        return CallTree(*(column.tolist() for column in columns))
+
+    def _find_nodes(self, prefix: IntColumn, func: IntColumn) -> IntColumn:
+        """Returns the node of each row, and creates new ones."""
+        depth = sum_over_callers(prefix, (prefix >= 0).astype(np.int64))
+        counts = np.bincount(depth)
+        # NumPy sorts small integers by radix, several times as fast.
+        order = np.argsort(depth.astype(np.int16) if counts.size <= 1 << 15 else depth, kind="stable")
+        prefix, func = prefix[order], func[order]
+        nodes = np.full(prefix.size + 1, -1, dtype=np.int64)  # the last slot is for the prefix of roots, -1
+        start = 0
+        for end in np.cumsum(counts).tolist():
+            rows = order[start:end]
+            keys = nodes.take(prefix[start:end])
+            keys += 1
+            keys <<= FUNC_BITS
+            keys |= func[start:end]
+            found = self._index.find(keys)
+            missing = np.flatnonzero(found < 0)
+            if missing.size:
+                found[missing] = self._add_nodes(keys[missing])
+            nodes[rows] = found
+            start = end
+        return nodes[:-1]
+
+    def _add_nodes(self, keys: IntColumn) -> IntColumn:
+        """Creates the missing nodes, and returns the node of each key."""
+        new, place = np.unique(keys, return_inverse=True)
+        made = np.arange(self.size, self.size + new.size)
+        self.size += new.size
+        if self.size > self._key.size:
+            more = max(self.size, 2 * self._key.size) - self._key.size
+            self._key = np.concatenate([self._key, np.zeros(more, dtype=np.int64)])
+            self._sums = np.concatenate([self._sums, np.zeros((SUMS, more), dtype=np.int64)], axis=1)
+        self._key[made] = new
+        self._index.add(new, made)
+        return made[place]
+
+
+class _KeyTable:
+    """A hash table from keys (≥ 0) to numbers (≥ 0), by open addressing, for whole columns of keys at once."""
+
+    __slots__ = ("_count", "_key", "_number", "_shift")
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._make_slots(FIRST_SLOTS)
+
+    def _make_slots(self, slots: int) -> None:
+        """Creates an empty table with this number of slots, a power of 2."""
+        self._key = np.full(slots, FREE, dtype=np.int64)
+        self._number = np.zeros(slots, dtype=np.int64)
+        self._shift = np.uint64(64 - slots.bit_length() + 1)
+
+    def find(self, keys: IntColumn) -> IntColumn:
+        """Returns the number of each key, or -1."""
+        slot = self._first_slots(keys)
+        seen, found = self._key.take(slot), self._number.take(slot)
+        rest = np.flatnonzero(seen != keys)
+        found[rest] = -1
+        rest = rest[seen[rest] != FREE]
+        while rest.size:
+            slot[rest] = at = slot[rest] + 1 & self._key.size - 1
+            seen = self._key[at]
+            is_it = seen == keys[rest]
+            found[rest[is_it]] = self._number[at[is_it]]
+            rest = rest[~is_it & (seen != FREE)]
+        return found
+
+    def add(self, keys: IntColumn, numbers: IntColumn) -> None:
+        """Adds distinct new keys."""
+        self._count += keys.size
+        if 2 * self._count > self._key.size:  # lookups in a fuller table take long
+            is_used = self._key != FREE
+            keys, numbers = np.append(self._key[is_used], keys), np.append(self._number[is_used], numbers)
+            self._make_slots(1 << (2 * self._count).bit_length())
+        slot = self._first_slots(keys)
+        rest = np.arange(keys.size)
+        while rest.size:
+            at = slot[rest]
+            free = rest[self._key[at] == FREE]
+            self._key[slot[free]] = keys[free]  # if several keys want one slot, the last gets it
+            has_it = self._key[at] == keys[rest]
+            self._number[at[has_it]] = numbers[rest[has_it]]
+            rest = rest[~has_it]
+            slot[rest] = slot[rest] + 1 & self._key.size - 1
+
+    def _first_slots(self, keys: IntColumn) -> IntColumn:
+        return (keys.view(np.uint64) * SPREAD >> self._shift).view(np.int64)
+
+
+def sum_over_callers(prefix: IntColumn, values: IntColumn) -> IntColumn:
+    """Returns for each row the sum of its value and those of its callers. Callers come first; a root's caller is -1.
+
+    Each step doubles the distance to the callers: ten steps for 1,000 callers.
+    """
+    above = np.append(prefix, -1)
+    above[above < 0] = prefix.size  # its value is 0, and its caller is itself
+    sums = np.append(values, 0)
+    while bool((above < prefix.size).any()):
+        sums += sums.take(above)
+        above = above.take(above)
+    return sums[:-1]

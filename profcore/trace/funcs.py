@@ -1,0 +1,167 @@
+"""Funcs: from wire frames to the stored identity of a function.
+
+A wire frame says where a function is *defined*. Its identity is (resource URI, line, column, name); the stored key is
+a digest of it. Names and URLs are hostile input.
+"""
+
+import hashlib
+import re
+import struct
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from profcore.trace.wire import Trace
+
+DIGEST_BYTES: Final = 16
+# The built-ins that are our own cost when they are the leaf of a stack.
+PROFILER_NAMES: Final = frozenset({"Profiler", "stop"})
+EXTENSION_SCHEME: Final = re.compile(r"^[a-z0-9.+-]*-extension$")
+SCHEME: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):")
+AUTHORITY: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/]*@)")
+UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
+
+
+class FuncKey(NamedTuple):
+    """A function's identity. Missing parts are None and equal to each other; line and column are 1-based."""
+
+    uri: str | None
+    line: int | None
+    column: int | None
+    name: str
+
+
+def repair_text(text: str) -> str:
+    """Repairs names and sourceURLs, which Chromium gives as UTF-8 read as Latin-1; keeps texts that do not fit this.
+
+    Characters that Postgres cannot store (NUL, lone surrogates) become U+FFFD.
+    """
+    if text.isascii():
+        return text if "\0" not in text else text.replace("\0", "\ufffd")
+    with suppress(UnicodeError):
+        text = text.encode("latin-1").decode("utf-8")
+    return UNSTORABLE.sub("\ufffd", text)
+
+
+def clean_url(url: str) -> str:
+    """Returns the URL without query and fragment."""
+    return url.split("#", 1)[0].split("?", 1)[0]
+
+
+def resource_uri(uri: str, page_url: str | None, page: str) -> str:
+    """Returns the URI under which a script is stored.
+
+    Query, fragment and credentials are dropped. `data:` and extensions keep only their scheme (an extension's id is
+    personal data). `blob:` keeps its origin, or `null` if that is opaque. A script with the page's own URI is inline;
+    it gets origin and route.
+    """
+    match = SCHEME.match(uri)
+    scheme = match.group(1).lower() if match else ""
+    if scheme == "data" or EXTENSION_SCHEME.match(scheme):
+        return scheme + ":"
+    if scheme == "blob":
+        return "blob:" + _origin(uri[5:])
+    uri = clean_url(uri)
+    if page_url is not None and uri == page_url:
+        return _origin(uri) + page
+    return _without_credentials(uri) if "@" in uri else uri
+
+
+def _origin(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "invalid:"
+    if EXTENSION_SCHEME.match(parts.scheme):
+        return parts.scheme + ":"
+    if not parts.scheme:
+        return "null"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _without_credentials(uri: str) -> str:
+    match = AUTHORITY.match(uri)
+    return uri[: match.start(1)] + uri[match.end(1) :] if match else uri
+
+
+def read_uris(trace: Trace, *, page_url: str | None, page: str) -> list[str]:
+    """Returns the URI under which each resource of a trace is stored."""
+    return [resource_uri(repair_text(uri), page_url, page) for uri in trace.resources]
+
+
+def read_func_keys(trace: Trace, *, page_url: str | None, page: str) -> list[FuncKey]:
+    """Returns the identity of every frame of a trace, by frame id. `page_url` is cleaned, `page` the route."""
+    uris = read_uris(trace, page_url=page_url, page=page)
+    return [
+        FuncKey(
+            None if frame.resourceId is None else uris[frame.resourceId],
+            frame.line,
+            frame.column,
+            repair_text(frame.name),
+        )
+        for frame in trace.frames
+    ]
+
+
+def is_profiler(key: FuncKey) -> bool:
+    """Tells whether a leaf is a built-in of the profiler: by its name, without resource and position."""
+    return key.uri is None and key.line is None and key.name in PROFILER_NAMES
+
+
+def func_digest(project_id: int, key: FuncKey) -> bytes:
+    """Returns the 128-bit key of a func in a project: BLAKE2b, keyed by the project, over its length-framed parts."""
+    hasher = hashlib.blake2b(digest_size=DIGEST_BYTES, key=struct.pack("<q", project_id))
+    uri = b"\0" if key.uri is None else b"\1" + key.uri.encode("utf-8", "surrogatepass")
+    name = key.name.encode("utf-8", "surrogatepass")
+    line = -1 if key.line is None else key.line
+    column = -1 if key.column is None else key.column
+    hasher.update(struct.pack("<qqII", line, column, len(uri), len(name)))
+    hasher.update(uri)
+    hasher.update(name)
+    return hasher.digest()
+
+
+class FuncTable:
+    """Interns func keys: each distinct key gets the next index, in order of arrival."""
+
+    __slots__ = ("_index", "_index_of_frame", "keys", "profiler_indexes")
+
+    def __init__(self) -> None:
+        self._index: dict[FuncKey, int] = {}
+        self._index_of_frame: dict[tuple[str | None, int | None, int | None, str], int] = {}
+        self.keys: list[FuncKey] = []
+        self.profiler_indexes: set[int] = set()  # indexes of funcs for which `is_profiler` holds
+
+    def intern_all(self, keys: Iterable[FuncKey]) -> list[int]:
+        """Returns the index of each key."""
+        index = self._index
+        result = []
+        for key in keys:
+            found = index.get(key)
+            if found is None:
+                found = len(self.keys)
+                index[key] = found
+                self.keys.append(key)
+                if is_profiler(key):
+                    self.profiler_indexes.add(found)
+            result.append(found)
+        return result
+
+    def intern_frames(self, trace: Trace, *, page_url: str | None, page: str) -> list[int]:
+        """Returns the index of every frame's func, by frame id. `page_url` is cleaned, `page` the route.
+
+        The traces of a batch mostly have the same frames, so repaired keys are found by the frame's original values.
+        """
+        uris = read_uris(trace, page_url=page_url, page=page)
+        known = self._index_of_frame
+        result = []
+        for frame in trace.frames:
+            resource = frame.resourceId
+            said = (None if resource is None else uris[resource], frame.line, frame.column, frame.name)
+            found = known.get(said)
+            if found is None:
+                (found,) = self.intern_all([FuncKey(*said[:3], repair_text(said[3]))])
+                known[said] = found
+            result.append(found)
+        return result

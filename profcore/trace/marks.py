@@ -1,0 +1,165 @@
+"""The marks of an envelope with all their facts, which people see and the fold does not need.
+
+The wire checks the type, start and duration of a mark. Everything else that a client sends with it is kept here as it
+is, within bounds: an unknown fact is no reason to refuse a trace, and no reason to lose the fact.
+"""
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import msgspec
+
+from profcore.trace.funcs import clean_url, resource_uri
+from profcore.trace.weights import to_us
+from profcore.trace.wire import MAX_SHORT_CHARS, UNREADABLE, Mark
+
+Fact = str | float | int | bool
+
+LONG_TASK: Final = "longtask"
+LONG_FRAME: Final = "long-animation-frame"
+# Different observers and libraries use these words for the same thing.
+TYPE_ALIASES: Final = {
+    "lcp": "largest-contentful-paint",
+    "fcp": "first-contentful-paint",
+    "fp": "first-paint",
+    "cls": "layout-shift",
+    "long-task": LONG_TASK,
+    "loaf": LONG_FRAME,
+    "inp": "interaction-to-next-paint",
+    "event": "interaction",
+    "first-input": "interaction",
+    "user-mark": "mark",
+    "user-measure": "measure",
+}
+EXACT_INTEGERS: Final = 2**53
+MAX_FACTS: Final = 40  # a long animation frame has about fifteen with those of its scripts, an interaction ten
+MAX_FACT_CHARS: Final = 400  # a target's selector or a script's URL; more does not fit a tooltip
+MAX_SCRIPTS: Final = 20  # scripts of one long animation frame
+# Times on the client's clock, as performance entries have them; 0 means unknown (another origin, or not yet).
+MOMENTS: Final = frozenset(
+    {
+        "processingStart",
+        "processingEnd",
+        "renderStart",
+        "styleAndLayoutStart",
+        "firstUIEventTimestamp",
+        "loadTime",
+        "renderTime",
+        "start",
+        "startTime",
+        "executionStart",
+    }
+)
+URL_KEYS: Final = frozenset({"url", "src", "href", "sourceURL", "sourceUrl", "containerSrc", "script"})
+URL_IN_TEXT: Final = re.compile(r"\b(?:[a-z][a-z0-9+.-]*://|blob:|data:)\S*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineMark:
+    """A timed fact of a page view: µs on the view's clock, or on the trace's own before it is joined.
+
+    `type` is the wire's word, with synonyms unified (`TYPE_ALIASES`). `name` is the entry's own name (an event's type,
+    a user mark's name), or "". `facts` are all others, by the wire's names; times among them (`MOMENTS`) are ms after
+    the mark's start. `scripts` are those of a long animation frame. Texts are hostile; URLs in them are without query
+    and fragment.
+    """
+
+    type: str
+    start_us: int
+    duration_us: int = 0
+    name: str = ""
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    scripts: tuple[Mapping[str, Fact], ...] = ()
+
+    @property
+    def end_us(self) -> int:
+        """The end of the mark; equals its start if it has no length."""
+        return self.start_us + self.duration_us
+
+
+class _Where(NamedTuple):
+    """The base of a mark's facts: its start on the client's clock, and the page."""
+
+    start_ms: float
+    page_url: str | None
+    page: str
+
+
+class _Marks(msgspec.Struct, gc=False):
+    marks: list[dict[str, object]] = []
+
+
+_decoder: Final = msgspec.json.Decoder(_Marks)
+
+
+def read_marks(body: bytes, *, page_url: str | None, page: str) -> list[TimelineMark]:
+    """Reads the marks of an envelope that `decode_envelope` has accepted, in their order. Raises nothing.
+
+    A mark that cannot be read is left out. `page_url` (cleaned) and `page` (the route) are for URLs, as in
+    `read_func_keys`.
+    """
+    try:
+        marks = _decoder.decode(body).marks
+    except UNREADABLE:
+        return []
+    return [found for mark in marks if (found := _read_mark(mark, page_url, page)) is not None]
+
+
+def plain_mark(mark: Mark) -> TimelineMark:
+    """Returns a mark with only the fields of the wire."""
+    kind = TYPE_ALIASES.get(mark.type.lower(), mark.type)
+    return TimelineMark(
+        type=kind, start_us=to_us(mark.start), duration_us=to_us(mark.start + mark.duration) - to_us(mark.start)
+    )
+
+
+def _read_mark(mark: Mapping[str, object], page_url: str | None, page: str) -> TimelineMark | None:
+    kind, start, duration = mark.get("type"), mark.get("start"), mark.get("duration", 0)
+    if not isinstance(kind, str) or not isinstance(start, int | float) or not isinstance(duration, int | float):
+        return None
+    start_us = to_us(start)
+    where = _Where(start, page_url, page)
+    rest = {key: value for key, value in mark.items() if key not in {"type", "start", "duration", "scripts"}}
+    facts = _facts(rest, where)
+    name = facts.pop("name", "")
+    scripts = mark.get("scripts")
+    return TimelineMark(
+        type=TYPE_ALIASES.get(kind.lower(), kind)[:MAX_SHORT_CHARS],
+        start_us=start_us,
+        duration_us=max(to_us(start + duration) - start_us, 0),
+        name=name if isinstance(name, str) else str(name),
+        facts=facts,
+        scripts=tuple(
+            _facts(script, where)
+            for script in (scripts[:MAX_SCRIPTS] if isinstance(scripts, list) else ())
+            if isinstance(script, dict)
+        ),
+    )
+
+
+def _facts(values: Mapping[str, object], where: _Where) -> dict[str, Fact]:
+    """Returns the scalars among some values, in order of their names, down to one level of nesting."""
+    facts: dict[str, Fact] = {}
+    for key in sorted(values):
+        value = values[key]
+        if isinstance(value, dict):
+            inner = {f"{key}.{name}": each for name, each in value.items() if not isinstance(each, dict | list)}
+            facts |= _facts(inner, where)
+        elif isinstance(value, str):
+            facts[key[:MAX_SHORT_CHARS]] = _clean_text(key, value, where)[:MAX_FACT_CHARS]
+        elif isinstance(value, bool | int | float) and abs(value) <= sys.float_info.max:
+            if key.rpartition(".")[2] in MOMENTS:
+                if not value:
+                    continue
+                value -= where.start_ms
+            # JSON integers may have thousands of digits; writers and readers support 53 bits.
+            facts[key[:MAX_SHORT_CHARS]] = value if abs(value) < EXACT_INTEGERS else float(value)
+    return dict(list(facts.items())[:MAX_FACTS])
+
+
+def _clean_text(key: str, text: str, where: _Where) -> str:
+    text = URL_IN_TEXT.sub(lambda match: resource_uri(match.group(), where.page_url, where.page), text)
+    return clean_url(text) if key.rpartition(".")[2] in URL_KEYS else text

@@ -1,0 +1,149 @@
+"""Page routes: from a URL to the template of its page, so that `/product/81724` and `/product/9` are one page."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote, unquote, urlsplit
+
+ID: Final = ":id"
+MAX_SEGMENTS: Final = 12  # deeper paths are cut: the rest does not make a page of its own
+MAX_ROUTE_CHARS: Final = 400  # longer ones are cut too; this is the door's limit for pages
+
+MAX_SEGMENT_CHARS: Final = 128  # a longer segment is some kind of id
+
+DIGITS: Final = re.compile(r"^\d+$")
+UUID: Final = re.compile(r"^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$", re.IGNORECASE)
+HEX_WITH_DIGIT: Final = re.compile(r"^(?=.*\d)[0-9a-f]{8,}$", re.IGNORECASE)
+DATE: Final = re.compile(r"^\d{4}-\d{2}(-\d{2})?$")
+# blue-shirt-81724: two linear searches. One pattern for both takes half a minute on a segment of 64 kB.
+LETTER: Final = re.compile(r"[A-Za-z]")
+NUMBER_AT_END: Final = re.compile(r"[-_.]\d{3,}$")
+TOKEN: Final = re.compile(r"^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_-]{20,}$")  # base64 ids, ULIDs, nano ids
+WORD: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{3,}(?![A-Za-z0-9])")  # two of these make a slug, not a token
+EMAIL: Final = re.compile(r"^[^@\s]+@[^@\s]+$")
+ID_PATTERNS: Final = (DIGITS, UUID, HEX_WITH_DIGIT, DATE, EMAIL)
+
+
+class RouteRuleError(ValueError):
+    """A route rule cannot work as written; the text is a sentence without its subject."""
+
+
+def check_rule(rule: str) -> None:
+    """Raises `RouteRuleError` for a rule that matches no path, or not the paths it seems meant for."""
+    if not rule.startswith("/"):
+        raise RouteRuleError("it must begin with /: a rule is only the path, without scheme and host")
+    if len(rule) > MAX_ROUTE_CHARS:
+        raise RouteRuleError(f"it has more than {MAX_ROUTE_CHARS} characters")
+    if not rule.isprintable() or " " in rule:
+        raise RouteRuleError("it has a space or a control character")
+    if not rule.isascii():
+        raise RouteRuleError(f"it must be written as addresses are sent: {quote(rule, safe='/:*%')[:80]}")
+    if any(char in rule for char in "?#;"):
+        raise RouteRuleError("it has a ?, # or ;: a route ends before these")
+    for segment in _segments_of(rule):
+        if segment == ":":
+            raise RouteRuleError("a : needs a name after it, such as :id")
+        if "*" in segment and segment != "*":
+            raise RouteRuleError(f"in {segment[:80]} the * has no meaning: it must be alone between slashes")
+        if ":" in segment[1:] and not segment.startswith(":"):
+            raise RouteRuleError(
+                f"in {segment[:80]} the : has no meaning: it must be the first character of its segment"
+            )
+
+
+def find_unreached(rules: Sequence[str]) -> dict[int, int]:
+    """Returns the rules that are never reached, by position, each with the earlier rule that covers it."""
+    found: dict[int, int] = {}
+    for later, rule in enumerate(rules):
+        segments = _segments_of(rule)
+        is_open = bool(segments) and segments[-1] == "*"
+        for earlier, other in enumerate(rules[:later]):
+            if _covers(_segments_of(other), segments, is_open=is_open):
+                found[later] = earlier
+                break
+    return found
+
+
+def _covers(template: Sequence[str], segments: Sequence[str], *, is_open: bool) -> bool:
+    if template and template[-1] == "*":
+        template = template[:-1]
+        segments = segments[: -1 if is_open else None]
+        if len(segments) < len(template):
+            return False
+        segments = segments[: len(template)]
+    elif is_open:
+        return False  # the later rule matches longer paths too
+    return len(segments) == len(template) and all(
+        want.startswith(":") or want in ("*", have) for want, have in zip(template, segments, strict=True)
+    )
+
+
+def route_of_url(url: str, rules: Sequence[str] = ()) -> str:
+    """Returns the route of a URL: the project's rules first, then digits, ids, hashes, dates and tokens become `:id`.
+
+    A rule is a path template: `:name` stands for one segment, a final `*` for any rest. The first matching rule is the
+    route. Query, fragment, host and parameters (`;jsessionid=…`) are dropped. A URL that is not hierarchical, such as
+    `data:` or `blob:`, has no path and is dropped completely.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "/"
+    if parts.scheme and not parts.netloc and parts.scheme != "file":
+        return "/"
+    return route_of_path(parts.path, rules)
+
+
+def route_of_path(path: str, rules: Sequence[str] = ()) -> str:
+    """Returns the route of a URL's path. See `route_of_url`."""
+    segments = [step for segment in path.split("/") if (step := segment.partition(";")[0])]
+    for rule in rules:
+        if fits_rule(segments, rule):
+            return rule
+    route = ""
+    for position, segment in enumerate(segments):
+        step = "/" + _template_segment(segment)
+        if position == MAX_SEGMENTS or len(route) + len(step) > MAX_ROUTE_CHARS - 2:
+            return route + "/*"
+        route += step
+    return route or "/"
+
+
+def fits_rule(segments: Sequence[str], rule: str) -> bool:
+    """Tells whether a path's segments match a project's route rule."""
+    template = _segments_of(rule)
+    if template and template[-1] == "*":
+        template = template[:-1]
+        segments = segments[: len(template)] if len(segments) >= len(template) else ()
+    return len(segments) == len(template) and all(
+        want.startswith(":") or want in ("*", have) for want, have in zip(template, segments, strict=True)
+    )
+
+
+@lru_cache(maxsize=10_000)  # rules of several projects: each path is compared with all rules of its project
+def _segments_of(rule: str) -> tuple[str, ...]:
+    return tuple(segment for segment in rule.split("/") if segment)
+
+
+def clean_page(page: str) -> str:
+    """Returns a page name from the client without query, fragment and host, which may be private."""
+    page = page.split("#", 1)[0].split("?", 1)[0].strip()
+    if "://" in page or page.startswith("//"):
+        try:
+            parts = urlsplit(page)
+        except ValueError:
+            return "/"
+        # `blob:https://…` has no host, and its path is a whole URL.
+        page = parts.path if parts.netloc or not parts.scheme else ""
+    return page or "/"
+
+
+def _template_segment(segment: str) -> str:
+    text = unquote(segment)
+    if len(text) > MAX_SEGMENT_CHARS:
+        return ID  # this also keeps the patterns below fast
+    is_id = any(pattern.match(text) for pattern in ID_PATTERNS)
+    is_token = TOKEN.match(text) and len(WORD.findall(text)) < 2
+    is_numbered = NUMBER_AT_END.search(text) and LETTER.search(text)
+    return ID if is_id or is_token or is_numbered else segment

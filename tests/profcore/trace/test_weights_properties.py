@@ -1,0 +1,102 @@
+"""Properties of the weights of any trace."""
+
+from itertools import pairwise
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profcore.trace.weights import TIME_PART_NAMES, TimeParts, busy_ranges, to_us
+from profcore.trace.wire import Mark, Sample
+from tests.profcore.strategies import PROPERTY, mark_lists, sample_lists, times_ms
+from tests.profcore.trace.weighing import PROFILER_STACKS, weigh_samples
+
+
+def parts_sum(parts: TimeParts) -> int:
+    """Returns the sum of the parts that make the span."""
+    return parts.js_us + parts.hidden_us + parts.idle_us + parts.unobserved_us + parts.profiler_us
+
+
+@PROPERTY
+@given(sample_lists(), mark_lists, st.sampled_from([1, 5, 10_000, 16_000]))
+def test_the_parts_sum_to_the_span(samples: list[Sample], marks: list[Mark], interval_us: int) -> None:
+    weighed = weigh_samples(samples, marks, interval_us=interval_us)
+    times = [to_us(sample.timestamp) for sample in samples]
+    span = max(times) - min(times) + interval_us if times else 0
+    assert parts_sum(weighed.parts) == weighed.parts.span_us == span
+    assert sum(weighed.stack_us) == weighed.parts.js_us
+    assert sum(weighed.stack_samples) == weighed.parts.js_samples
+    assert weighed.parts.samples == len(samples)
+    assert min(getattr(weighed.parts, name) for name in TIME_PART_NAMES) >= 0
+
+
+@PROPERTY
+@given(sample_lists(), mark_lists)
+def test_a_kind_is_what_the_plain_words_of_the_rules_say(samples: list[Sample], marks: list[Mark]) -> None:
+    counts = {"js": 0, "hidden": 0, "idle": 0, "profiler": 0}
+    ranges = [(to_us(m.start), to_us(m.start + m.duration)) for m in marks if m.type == "longtask"]
+    for sample in samples:
+        if sample.stackId is not None:
+            kind = "profiler" if PROFILER_STACKS[sample.stackId] else "js"
+        elif sample.marker in {"gc", "style", "layout", "paint"}:
+            kind = "hidden"
+        else:
+            kind = "hidden" if any(start <= to_us(sample.timestamp) < end for start, end in ranges) else "idle"
+        counts[kind] += 1
+    parts = weigh_samples(samples, marks).parts
+    assert counts == {kind: getattr(parts, f"{kind}_samples") for kind in counts}
+
+
+@PROPERTY
+@given(sample_lists(), mark_lists)
+def test_the_same_sample_twice_changes_counts_and_no_time(samples: list[Sample], marks: list[Mark]) -> None:
+    once = weigh_samples(sorted(samples, key=lambda sample: to_us(sample.timestamp)), marks)
+    twice = weigh_samples([copy for sample in samples for copy in (sample, sample)], marks)
+    assert twice.stack_us == once.stack_us
+    assert twice.marker_us == once.marker_us
+    assert twice.measured_interval_us == once.measured_interval_us
+    assert [getattr(twice.parts, name) for name in TIME_PART_NAMES if name.endswith("_us")] == [
+        getattr(once.parts, name) for name in TIME_PART_NAMES if name.endswith("_us")
+    ]
+    assert twice.parts.samples == 2 * once.parts.samples
+
+
+@PROPERTY
+@given(sample_lists(), mark_lists, st.randoms(use_true_random=False))
+def test_samples_of_different_times_weigh_the_same_in_any_order(
+    samples: list[Sample], marks: list[Mark], chance: Random
+) -> None:
+    different = list({to_us(sample.timestamp): sample for sample in samples}.values())
+    shuffled = list(different)
+    chance.shuffle(shuffled)
+    assert weigh_samples(shuffled, marks) == weigh_samples(different, marks)
+
+
+@PROPERTY
+@given(mark_lists)
+def test_busy_ranges_are_in_order_and_cover_what_the_long_tasks_cover(marks: list[Mark]) -> None:
+    ranges = busy_ranges(marks)
+    assert all(end <= start for (_, end), (start, _) in pairwise(ranges))
+    assert all(start < end for start, end in ranges)
+    tasks = [(to_us(m.start), to_us(m.start + m.duration)) for m in marks if m.type == "longtask"]
+    edges = {edge for bounds in (*tasks, *ranges) for edge in bounds}
+    for time in {edge + step for edge in edges for step in (-1, 0, 1)}:
+        assert any(a <= time < b for a, b in ranges) == any(a <= time < b for a, b in tasks)
+
+
+@PROPERTY
+@given(sample_lists(), sample_lists(), mark_lists)
+def test_parts_add_up_over_traces(first: list[Sample], second: list[Sample], marks: list[Mark]) -> None:
+    one, two = weigh_samples(first, marks).parts, weigh_samples(second, marks).parts
+    both = TimeParts()
+    both.add(one)
+    both.add(two)
+    for name in TIME_PART_NAMES:
+        assert getattr(both, name) == getattr(one, name) + getattr(two, name)
+    assert parts_sum(both) == both.span_us
+
+
+@PROPERTY
+@given(times_ms)
+def test_a_time_in_whole_microseconds_comes_back(ms: float) -> None:
+    assert abs(to_us(ms) - ms * 1000) < 0.001

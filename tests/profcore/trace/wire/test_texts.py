@@ -1,0 +1,56 @@
+"""Texts that cannot be stored: refused if we would store them verbatim, repaired if a browser wrote them."""
+
+import pytest
+
+from profcore.errors import Reason, TraceError
+from profcore.trace.wire import Limits, check_envelope
+from tests.profcore.trace.wire.refusals import accepted, changed, full_envelope, refusal, with_raw
+
+OURS = ["$.release", "$.page", "$.url", "$.reason", "$.userAgent", "$.marks[0].type"]
+THEIRS = ["$.trace.resources[0]", "$.trace.frames[0].name", "$.trace.samples[2].marker"]
+
+
+@pytest.mark.parametrize("path", OURS)
+def test_a_nul_is_refused_where_it_would_be_stored(path: str) -> None:
+    assert refusal(changed(path, "a\0b")) == (Reason.INVALID_VALUE, path)
+
+
+@pytest.mark.parametrize("tags", [["a\0b"], {"k": "a\0"}, {"\0k": "a"}])
+def test_a_nul_in_a_tag_is_refused(tags: object) -> None:
+    assert refusal(changed("$.tags", tags)) == (Reason.INVALID_VALUE, "$.tags")
+
+
+@pytest.mark.parametrize("path", THEIRS)
+def test_a_nul_in_what_the_profiler_wrote_is_taken(path: str) -> None:
+    accepted(changed(path, "a\0b"))
+
+
+@pytest.mark.parametrize("path", OURS + THEIRS)
+@pytest.mark.parametrize("raw", [b'"\xff"', b'"\xed\xa0\x80"', b'"\xc3"', b'"\xc0\x80"'])
+def test_bytes_that_are_no_utf8_are_refused(path: str, raw: bytes) -> None:
+    assert refusal(with_raw(path, raw)) == (Reason.INVALID_UTF8, "$")
+
+
+@pytest.mark.parametrize("path", OURS + THEIRS)
+@pytest.mark.parametrize("raw", [rb'"\ud800"', rb'"a\udc00b"', rb'"\ud83dx"', rb'"\ud800\ud800"'])
+def test_an_escaped_lone_surrogate_is_refused(path: str, raw: bytes) -> None:
+    assert refusal(with_raw(path, raw)) == (Reason.INVALID_JSON, "$")
+
+
+@pytest.mark.parametrize("path", OURS)
+def test_a_lone_surrogate_from_another_decoder_is_refused_where_it_stands(path: str) -> None:
+    envelope = accepted(full_envelope())
+    target = envelope.marks[0] if path.startswith("$.marks") else envelope
+    setattr(target, path.rpartition(".")[2], "a\ud800")
+    with pytest.raises(TraceError) as caught:
+        check_envelope(envelope, Limits())
+    assert (caught.value.reason, caught.value.path) == (Reason.INVALID_UTF8, path)
+
+
+def test_escapes_and_pairs_are_read() -> None:
+    assert accepted(with_raw("$.release", rb'"\u00e9 \ud83d\ude00 \n"')).release == "é 😀 \n"
+
+
+def test_any_other_text_is_a_name() -> None:
+    for name in ("", "(idle)", "<img src=x onerror=alert(1)>", "'; DROP TABLE traces;--", "\x1b[31m", "\u202e", " "):
+        assert accepted(changed("$.trace.frames[0].name", name)).trace.frames[0].name == name
