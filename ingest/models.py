@@ -1,7 +1,7 @@
-"""The door's tables: projects and who may read them, groups, receipts, raw traces, refusals.
+"""The door's tables: projects with their members, groups, receipts, raw traces, refusals.
 
-Every key begins with `project_id`, so that a cluster can shard by it; ids are dense within a project and come from
-`Counter` rows, not from sequences. Tables that grow with traffic carry no foreign key to the project: its check would
+Every key begins with `project_id`, so that a cluster can shard by it. Ids are dense within a project and come from
+`Counter` rows, not from sequences. Tables that grow with traffic have no foreign key to the project: its check would
 lock the project's row for every post.
 """
 
@@ -14,25 +14,25 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-DAYS: Final = [MinValueValidator(1), MaxValueValidator(36_500)]  # a century: more leads beyond the calendar's start
+DAYS: Final = [MinValueValidator(1), MaxValueValidator(36_500)]  # a century: more leads beyond year 1
 
 
 class Project(models.Model):
-    """One site or application whose traces are kept together, and apart from all others."""
+    """One site or application, whose traces are kept separately from those of others."""
 
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
     created_at = models.DateTimeField(auto_now_add=True)
     route_rules = ArrayField(models.CharField(max_length=400), default=list, blank=True)
-    # Null is the setting's default: FIELDFLAME_KEEP_…_DAYS, FIELDFLAME_MAX_TRACES_PER_DAY.
+    # Null means the setting's default: FIELDFLAME_KEEP_…_DAYS, FIELDFLAME_MAX_TRACES_PER_DAY.
     keep_raw_days = models.PositiveIntegerField(null=True, blank=True, validators=DAYS)
     keep_views_days = models.PositiveIntegerField(null=True, blank=True, validators=DAYS)
     keep_cells_days = models.PositiveIntegerField(null=True, blank=True, validators=DAYS)
     max_traces_per_day = models.PositiveIntegerField(null=True, blank=True)
-    # What the project says of its own code (profcore.code_rules), and where a person reads it (profcore.source_links).
+    # The rules on the project's own code (profcore.code.code_rules), and the links to it (profcore.code.source_links).
     code_rules = models.JSONField(default=dict, blank=True, db_default=models.Value({}, models.JSONField()))
     source_link_template = models.CharField(max_length=400, default="", db_default="", blank=True)
-    # How functions are shown (profcore.display_rules).
+    # How functions are shown (profcore.code.display_rules).
     display_rules = models.JSONField(default=list, blank=True, db_default=models.Value([], models.JSONField()))
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class Project(models.Model):
 
 
 class IngestKey(models.Model):
-    """A public key: it names its project to the door and says which origins may use it (`*` = any)."""
+    """A public key: it names its project to the door, and the origins that may use it (`*` = any)."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="keys")
     public_key = models.CharField(max_length=80, unique=True)
@@ -53,7 +53,7 @@ class IngestKey(models.Model):
 
 
 class Membership(models.Model):
-    """Who may read (member) or administer (admin) a project. A project without members belongs to the superusers."""
+    """A person who may read (member) or administer (admin) a project. Without members, only superusers may."""
 
     class Role(models.TextChoices):
         MEMBER = "member"
@@ -73,7 +73,7 @@ class Membership(models.Model):
 class ApiToken(models.Model):
     """A token of the API: kept as a SHA-256, found by its prefix, shown once.
 
-    One of scope `sourcemaps` uploads source maps and does nothing else; others upload none.
+    A token of scope `sourcemaps` may upload source maps and nothing else; other tokens may not upload any.
     """
 
     class Scope(models.TextChoices):
@@ -117,10 +117,10 @@ class Group(models.Model):
 
 
 class Receipt(models.Model):
-    """One accepted trace: its identity (project, view, seq), its place in the queue, and what became of it.
+    """One accepted trace: its identity (project, view, seq), its place in the queue, and its state.
 
-    The receipt outlives the raw trace. The dimensions of a view are those of its first receipt, so that they do not
-    depend on the order of folding. `claim_*` name the database session that holds a claim.
+    The receipt is kept longer than the raw trace. The dimensions of a view are those of its first receipt, so that they
+    do not depend on the order of folding. `claim_*` name the database session that holds a claim.
     """
 
     class State(models.IntegerChoices):
@@ -139,7 +139,7 @@ class Receipt(models.Model):
     browser = models.SmallIntegerField()
     end_reason = models.SmallIntegerField()
     isolated = models.BooleanField(null=True)
-    sample_rate = models.FloatField(null=True)  # null is 1, as nearly everywhere: it takes no room
+    sample_rate = models.FloatField(null=True)  # null is 1, the usual value: it takes no space
     requested_interval_us = models.IntegerField(null=True)
     interval_us = models.IntegerField()
     measured_interval_us = models.IntegerField(null=True)
@@ -156,18 +156,24 @@ class Receipt(models.Model):
     detail = models.TextField(null=True)
 
     class Meta:
-        indexes = [
+        indexes = [  # conditions are on numbers of `State`, whose name is out of reach here
             models.Index(fields=["received_at"], name="receipt_queue", condition=Q(state=0)),
             models.Index(
                 fields=["project", "group_id", "received_at"], name="receipt_group_queue", condition=Q(state=0)
             ),
             models.Index(fields=["project", "received_at"], name="receipt_rejected", condition=Q(state=2)),
-            BrinIndex(fields=["received_at"], name="receipt_by_age"),  # for retention: some kB
+            BrinIndex(fields=["received_at"], name="receipt_by_age"),  # for retention: a few kB
         ]
 
 
+# The states of receipts, for statements in SQL.
+PENDING: Final = Receipt.State.PENDING.value
+FOLDED: Final = Receipt.State.FOLDED.value
+REJECTED: Final = Receipt.State.REJECTED.value
+
+
 class RawTrace(models.Model):
-    """The body as it came, in daily partitions of `received_at`; made by hand-written SQL in the migration."""
+    """The body as it came, in daily partitions of `received_at`; created by hand-written SQL in the migration."""
 
     pk = models.CompositePrimaryKey("project_id", "view_id", "seq", "received_at")
     project_id = models.BigIntegerField()
@@ -184,7 +190,7 @@ class RawTrace(models.Model):
 
 
 class ReceiptCount(models.Model):
-    """How many receipts of a project and hour are folded and rejected: changed with them, in the same statement."""
+    """The number of folded and rejected receipts of a project and hour; changed in the same statement as they are."""
 
     pk = models.CompositePrimaryKey("project_id", "hour_at")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
@@ -195,7 +201,7 @@ class ReceiptCount(models.Model):
 
 
 class Refusal(models.Model):
-    """How many envelopes the door refused, by project, hour and reason; `shard` spreads a hot row."""
+    """The number of envelopes that the door refused, by project, hour and reason; `shard` spreads a hot row."""
 
     pk = models.CompositePrimaryKey("project_id", "hour_at", "reason", "shard")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
@@ -206,7 +212,7 @@ class Refusal(models.Model):
 
 
 class DayCount(models.Model):
-    """How many traces a project with a quota sent in a UTC day."""
+    """The number of traces that a project with a quota sent in a UTC day."""
 
     pk = models.CompositePrimaryKey("project_id", "day_on")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)

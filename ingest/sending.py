@@ -16,19 +16,19 @@ MAX_WAIT_S: Final = 30.0
 
 
 class SendError(Exception):
-    """The door refused a whole post, or could not be reached."""
+    """The door refused a whole post, or cannot be reached."""
 
 
 @dataclass(slots=True)
 class SendReport:
-    """What the door said."""
+    """The answer of the door."""
 
     accepted: int = 0
     rejected: list[dict[str, Any]] = field(default_factory=list)
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """Yields the envelopes of a file, a line each: NDJSON, one JSON array, or one JSON object; gzip or not."""
+    """Yields the envelopes of a file, one line each: NDJSON, one JSON array, or one JSON object; gzip or not."""
     raw = path.read_bytes()
     body = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
     if body.lstrip()[:1] == b"[":
@@ -47,7 +47,7 @@ def _to_line(value: object) -> bytes:
 
 
 def post_lines(url: str, lines: Sequence[bytes]) -> SendReport:
-    """Posts envelopes as one gzip NDJSON body, waiting as the door asks when it is busy. Raises `SendError`."""
+    """Posts envelopes as one gzip NDJSON body, and waits as long as a busy door asks. Raises `SendError`."""
     request = urllib.request.Request(  # noqa: S310  # the user names the door
         url,
         data=gzip.compress(b"\n".join(lines), compresslevel=1),
@@ -68,8 +68,8 @@ def post_lines(url: str, lines: Sequence[bytes]) -> SendReport:
     raise SendError("The door stayed busy.")
 
 
-def batches(lines: Iterator[bytes], most: int, most_bytes: int) -> Iterator[list[bytes]]:
-    """Groups envelopes into posts of at most `most` envelopes and about `most_bytes` expanded bytes."""
+def group_lines(lines: Iterator[bytes], most: int, most_bytes: int) -> Iterator[list[bytes]]:
+    """Yields envelopes in posts of at most `most` envelopes and about `most_bytes` expanded bytes."""
     batch: list[bytes] = []
     size = 0
     for line in lines:

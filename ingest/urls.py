@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from ingest.snippet_views import demo, snippet
+from ingest.snippet.views import demo, snippet
 
 urlpatterns = [
     path("snippet.js", snippet, name="snippet"),

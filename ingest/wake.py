@@ -1,6 +1,6 @@
-"""Wake-ups: telling a worker that there is work. They carry no data, coalesce, and may be lost: the sweep finds all.
+"""Wake-ups: telling a worker that there is work. They have no data, coalesce, and may be lost: the sweep finds all.
 
-Publishing never delays an answer: one try with a short timeout, and after a failure none for a while.
+Publishing never delays an answer: there is one try with a short timeout, and after a failure none for a while.
 """
 
 import logging
@@ -16,7 +16,7 @@ from kombu.exceptions import OperationalError as KombuOperationalError
 logger = logging.getLogger(__name__)
 
 FLAG: Final = "fieldflame:wake"
-FLAG_S: Final = 2  # a flag whose wake-up was lost with a worker holds others back no longer than this
+FLAG_S: Final = 10  # two turns of folding; if a wake-up was lost with its worker, the sweep folds before
 TIMEOUT_S: Final = 0.2
 PAUSE_S: Final = 5.0
 FOLD_TASK: Final = "aggregate.fold_pending"
@@ -37,7 +37,7 @@ def flag_client() -> redis.Redis:
 
 
 def wake_worker(task: str = FOLD_TASK, flag: str = FLAG) -> bool:
-    """Publishes one wake-up unless one is under way; returns whether it did. Never raises for an absent broker.
+    """Publishes one wake-up unless one is under way; returns whether it did. Never raises if the broker is absent.
 
     Each task has a flag of its own.
     """
@@ -57,7 +57,7 @@ def wake_worker(task: str = FOLD_TASK, flag: str = FLAG) -> bool:
 
 
 def clear_flag(flag: str = FLAG) -> None:
-    """Clears a coalescing flag: a worker does so *before* it claims, so that no later trace goes unannounced."""
+    """Clears a coalescing flag. A worker does this *before* it claims, so that later traces wake a worker again."""
     try:
         flag_client().delete(flag)
     except (redis.RedisError, OSError):

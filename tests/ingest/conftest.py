@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ingest.limits import envelope_limits
-from ingest.services import create_project
-from tests.ingest.door import Door
-from tests.ingest.snippet_site import Site, serve_site
+from ingest.projects.creation import create_project
+from tests.ingest.door.posting import Door
+from tests.ingest.snippet.site import Site, serve_site
 
 
 @pytest.fixture
@@ -20,12 +19,6 @@ def door(db: None) -> Door:
 def open_door(transactional_db: None) -> Door:
     """A door whose rows are committed: for threads, servers, and statements that fail."""
     return _make_door()
-
-
-@pytest.fixture(autouse=True)
-def _forget_limits() -> None:
-    """The limits are read once a process; tests change them."""
-    envelope_limits.cache_clear()
 
 
 def _make_door() -> Door:

@@ -11,12 +11,12 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from pytest_django import Settings
 
+from ingest.door.storing import Arrival, store_arrivals
 from ingest.models import Project
-from ingest.services import Arrival, store_arrivals
 from tests.aggregate.posting import fold_all
 from tests.corpus import corpus_envelopes
 from tests.envelopes import make_envelope
-from tests.ingest.door import Door, ndjson
+from tests.ingest.door.posting import Door, ndjson
 
 SAMPLES = Path(__file__).parents[1] / "data" / "imports"
 
@@ -24,7 +24,7 @@ SAMPLES = Path(__file__).parents[1] / "data" / "imports"
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wakes no worker: there is none."""
-    monkeypatch.setattr("ingest.importing.wake_worker", lambda: False)
+    monkeypatch.setattr("ingest.imports.wake_worker", lambda: False)
 
 
 def run(*words: object, release: str | None = "1.0.0", page: str | None = "/cart") -> tuple[str, str]:
@@ -60,8 +60,8 @@ def test_the_report_tells_format_place_and_what_is_missing(door: Door) -> None:
     assert out.splitlines() == [
         "lab.cpuprofile: 1 trace",
         "  1 trace from a .cpuprofile (lab.cpuprofile)",
-        "    not said there: release, time, page, sampling interval, page view",
-        "    Time in (program) came in without a stack: it counts as idle where no long task covers it.",
+        "    missing there: release, time, page, sampling interval, page view",
+        "    Time in (program) was imported without a stack: it counts as idle unless a long task covers it.",
         "envelope.json: 1 trace",
         "  1 trace from Fieldflame's envelope (envelope.json)",
     ]
@@ -73,7 +73,7 @@ def test_importing_again_changes_nothing_packed_or_not(door: Door, tmp_path: Pat
     before = door.receipts("view_id::text, seq, received_at"), door.bodies()
 
     out, _ = run(write(tmp_path / "again.gz", gzip.compress(first.read_bytes())), release="other", page="/other")
-    assert out.splitlines()[0] == "again.gz: 2 traces, 2 of them there already"
+    assert out.splitlines()[0] == "again.gz: 2 traces, 2 of them stored already"
     assert (door.receipts("view_id::text, seq, received_at"), door.bodies()) == before
 
 
@@ -89,7 +89,7 @@ def test_a_posted_trace_that_is_imported_too_is_known(door: Door, tmp_path: Path
     door.post(envelopes[0])
 
     out, _ = run(write(tmp_path / "traces.ndjson", ndjson(*envelopes)))
-    assert out.splitlines()[0] == "traces.ndjson: 3 traces, 1 of them there already"
+    assert out.splitlines()[0] == "traces.ndjson: 3 traces, 1 of them stored already"
     assert len(door.receipts()) == 3
 
 
@@ -98,9 +98,9 @@ def test_a_fault_anywhere_keeps_the_whole_file_out_and_the_other_files_in(door: 
 
     out, err = run(bad, SAMPLES / "trace.json", tmp_path / "absent")
     assert err.splitlines() == [
-        "bad.ndjson › line 3: -1 does not lie between 0 and 2147483647. (at $.seq) [out_of_range]",
+        "bad.ndjson › line 3: -1 is not between 0 and 2147483647. (at $.seq) [out_of_range]",
         f"{tmp_path}/absent cannot be read: No such file or directory.",
-        "2 of 3 files did not come in.",
+        "2 of 3 files were not imported.",
     ]
     assert out.startswith("trace.json: 1 trace\n")
     assert len(door.receipts()) == 1
@@ -151,7 +151,7 @@ def test_the_days_quota_is_not_held_while_traces_are_stored(
         seen.append(door.rows(taken))
         return store_arrivals(**words)
 
-    monkeypatch.setattr("ingest.importing.store_arrivals", look_and_store)
+    monkeypatch.setattr("ingest.imports.store_arrivals", look_and_store)
     file = write(tmp_path / "many.ndjson", ndjson(*(make_envelope("a", seq=seq) for seq in range(150))))
 
     assert run(file)[1] == ""
@@ -163,7 +163,7 @@ def test_beyond_the_quota_no_statement_is_tried_and_no_page_made(
     door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Project.objects.filter(pk=door.project_id).update(max_traces_per_day=1)
-    monkeypatch.setattr("ingest.importing.store_arrivals", None)
+    monkeypatch.setattr("ingest.imports.store_arrivals", None)
     file = write(tmp_path / "two.json", json.dumps([make_envelope("a"), make_envelope("b")]).encode())
 
     assert "no room for 2 more" in run(file)[1]
@@ -174,7 +174,7 @@ def test_a_quota_used_up_after_the_early_look_still_refuses_all(
     door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Project.objects.filter(pk=door.project_id).update(max_traces_per_day=1)
-    monkeypatch.setattr("ingest.importing.has_quota", lambda *_: True)
+    monkeypatch.setattr("ingest.imports.has_quota", lambda *_: True)
     file = write(tmp_path / "two.json", json.dumps([make_envelope("a"), make_envelope("b")]).encode())
 
     assert "no room for 2 more" in run(file)[1]
@@ -208,7 +208,7 @@ def test_a_database_that_fails_halfway_keeps_nothing(
             raise OperationalError("the server closed the connection")
         return store_arrivals(**words)
 
-    monkeypatch.setattr("ingest.importing.store_arrivals", store_and_fail)
+    monkeypatch.setattr("ingest.imports.store_arrivals", store_and_fail)
     file = write(tmp_path / "many.ndjson", ndjson(*(make_envelope("a", seq=seq) for seq in range(150))))
     with pytest.raises(OperationalError):
         run(file)
@@ -243,7 +243,7 @@ def test_a_file_beyond_its_limit_is_refused_by_name(door: Door, settings: Settin
     settings.IMPORT_MAX_FILE_BYTES = 100
 
     _, err = run(write(tmp_path / "big.json", b" " * 101))
-    assert "big.json: The file has 101 bytes; at most 100 are taken." in err
+    assert "big.json: The file has 101 bytes; at most 100 are accepted." in err
 
 
 def test_the_recorded_corpus_comes_in_as_one_file(door: Door, tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from datetime import UTC, date, datetime
 
+import psycopg
 import pytest
 from django.db import connection
 
 from ingest.partitions import create_coming_partitions, create_partitions
 from ingest.tasks import make_partitions
+from tests.aggregate.posting import database_url
 
 pytestmark = pytest.mark.django_db
 
@@ -42,3 +44,35 @@ def test_those_of_yesterday_to_the_days_ahead_are_made() -> None:
 def test_the_task_makes_todays() -> None:
     make_partitions()
     assert f"ingest_rawtrace_{datetime.now(UTC):%Y%m%d}" in partitions()
+
+
+def columns_and_indexes(table: str) -> tuple[object, ...]:
+    """Returns what a table is made of, without its name."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT attname, atttypid, attnotnull, attstorage FROM pg_attribute
+               WHERE attrelid = %s::regclass AND attnum > 0 ORDER BY attname""",
+            [table],
+        )
+        columns = cursor.fetchall()
+        cursor.execute("SELECT indkey::text, indisprimary FROM pg_index WHERE indrelid = %s::regclass", [table])
+        return columns, sorted(cursor.fetchall())
+
+
+def test_a_partition_is_made_like_its_table() -> None:
+    create_partitions(date(2030, 12, 31), 1)
+    assert columns_and_indexes("ingest_rawtrace_20301231") == columns_and_indexes("ingest_rawtrace")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dump_that_reads_the_traces_keeps_no_partition_from_being_made() -> None:
+    day = date(2031, 1, 15)
+    with psycopg.connect(database_url()) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM ingest_rawtrace")  # as pg_dump does, its lock is held to the end
+        try:
+            assert create_partitions(day, 1) == 1
+        finally:
+            reader.rollback()
+            with connection.cursor() as cursor:
+                cursor.execute(f"DROP TABLE IF EXISTS ingest_rawtrace_{day:%Y%m%d}")

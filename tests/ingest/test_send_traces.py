@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from ingest.sending import MAX_WAIT_S, batches, read_lines
+from ingest.sending import MAX_WAIT_S, group_lines, read_lines
 from tests.envelopes import make_envelope
-from tests.ingest.door import Door, ndjson
+from tests.ingest.door.posting import Door, ndjson
 
 
 def envelopes(count: int) -> list[dict[str, Any]]:
@@ -109,9 +109,9 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 
 def test_posts_stay_within_what_the_door_takes() -> None:
     lines = [b"x" * 40] * 10
-    assert [len(batch) for batch in batches(iter(lines), 4, 1_000)] == [4, 4, 2]
-    assert [len(batch) for batch in batches(iter(lines), 100, 120)] == [3, 3, 3, 1]
-    assert [len(batch) for batch in batches(iter([b"x" * 500, b"y"]), 100, 120)] == [1, 1]
+    assert [len(batch) for batch in group_lines(iter(lines), 4, 1_000)] == [4, 4, 2]
+    assert [len(batch) for batch in group_lines(iter(lines), 100, 120)] == [3, 3, 3, 1]
+    assert [len(batch) for batch in group_lines(iter([b"x" * 500, b"y"]), 100, 120)] == [1, 1]
 
 
 def test_the_lines_of_a_file_are_its_bytes(tmp_path: Path) -> None:

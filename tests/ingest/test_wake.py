@@ -8,9 +8,10 @@ import pytest
 from django.db import connection
 from django.http import HttpRequest
 
-from ingest import views, wake
+from ingest import wake
+from ingest.door import views
 from tests.envelopes import make_envelope
-from tests.ingest.door import Door
+from tests.ingest.door.posting import Door
 
 PATIENCE_S = 60
 QUEUE = "celery"
@@ -75,7 +76,7 @@ def test_a_post_wakes_a_worker_once_its_rows_can_be_seen(open_door: Door, monkey
         thread.join()
         return True
 
-    monkeypatch.setattr("ingest.views.wake_worker", look)
+    monkeypatch.setattr("ingest.door.views.wake_worker", look)
     open_door.post([make_envelope("a"), make_envelope("b")])
     assert seen == [2]
 
@@ -96,7 +97,7 @@ def test_a_post_of_which_nothing_was_taken_wakes_nobody(door: Door, sent: list[s
 
 def test_no_wake_up_holds_a_connection_of_the_pool(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[bool] = []
-    monkeypatch.setattr("ingest.views.wake_worker", lambda: held.append(connection.connection is not None))
+    monkeypatch.setattr("ingest.door.views.wake_worker", lambda: held.append(connection.connection is not None))
     open_door.post(make_envelope("a"))
     assert held == [False]
 

@@ -1,4 +1,4 @@
-"""`import_traces FILE… --project SLUG`: brings in foreign profiles, each file as a whole or not at all."""
+"""`import_traces FILE… --project SLUG`: imports foreign profiles, each file completely or not at all."""
 
 import sys
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from ingest.importing import FileReport, import_file
+from ingest.imports import FileReport, import_file
 from ingest.models import Project
 from profcore.formats.importers.registry import IMPORTERS
 from profcore.formats.importers.shapes import FileError
@@ -19,9 +19,10 @@ class Command(BaseCommand):
     help = (
         "Import profiles into a project: "
         + ", ".join(importer.title for importer in IMPORTERS)
-        + "; several of them in a zip, a JSON array or NDJSON, gzip or not. A file comes in whole or not at all; what "
-        "is there already changes nothing. The exit code is 1 where a file did not come in."
+        + "; several of them in a zip, a JSON array or NDJSON, gzip or not. A file is imported completely or not at "
+        "all; traces that are stored already change nothing. The exit code is 1 if a file was not imported."
     )
+    requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
@@ -47,11 +48,12 @@ class Command(BaseCommand):
             else:
                 self.stdout.write("\n".join(describe(report, dry_run=options["dry_run"])))
         if failed:
-            raise CommandError(f"{failed} of {len(options['files'])} files did not come in.")
+            raise CommandError(f"{failed} of {len(options['files'])} files were not imported.")
 
     def import_path(self, project: Project, path: Path, options: dict[str, Any]) -> FileReport:
         with path.open("rb") as file:
-            body = file.read(settings.IMPORT_MAX_FILE_BYTES + 1)  # one byte more is refused by the limit's own sentence
+            # With one byte more than allowed, the limit's own sentence refuses the file.
+            body = file.read(settings.IMPORT_MAX_FILE_BYTES + 1)
         with tqdm(desc=path.name, unit=" traces", file=sys.stderr, disable=None, mininterval=0.5) as bar:
             return import_file(
                 project=project,
@@ -66,13 +68,13 @@ class Command(BaseCommand):
 
 
 def describe(report: FileReport, *, dry_run: bool) -> list[str]:
-    """Returns what came of a file, a line each."""
-    known = f", {report.known} of them there already" if report.known else ""
+    """Returns the lines of the result for a file."""
+    known = f", {report.known} of them stored already" if report.known else ""
     lines = [f"{report.name}: {_traces(report.traces)}{' could come in' if dry_run else ''}{known}"]
     for found in report.inputs:
         lines.append(f"  {_traces(found.traces)} from {found.title} ({found.place})")
         if found.missing:
-            lines.append(f"    not said there: {found.missing_words}")
+            lines.append(f"    missing there: {found.missing_words}")
         lines += [f"    {note}" for note in found.notes]
     if report.clamped:
         days = settings.VIEW_START_MAX_AGE_DAYS

@@ -1,4 +1,4 @@
-"""`revoke_token --project SLUG [PREFIX]`: prints a JSON object for each token it revoked, or without a prefix has."""
+"""`revoke_token --project SLUG [PREFIX]`: prints a JSON object for the revoked token, or for each live token."""
 
 import json
 from typing import Any
@@ -6,14 +6,17 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ingest.models import ApiToken, Project
-from ingest.services import revoke_token
+from ingest.projects.tokens import revoke_token
 
 
 class Command(BaseCommand):
-    help = "Revoke a token of a project's read API, and with it the links it made; without one, list the live tokens."
+    help = "Revoke a token of a project's read API, and the links made with it; without TOKEN, list the live tokens."
+    requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("token", nargs="?", metavar="TOKEN", help="all of it, or its first part (ff_1a2b3c4d)")
+        parser.add_argument(
+            "token", nargs="?", metavar="TOKEN", help="the whole token, or its first part (ff_1a2b3c4d)"
+        )
         parser.add_argument("--project", required=True, metavar="SLUG")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -8,17 +8,18 @@ from urllib.parse import urlencode
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from ingest.sending import SendError, batches, post_lines, read_lines
+from ingest.sending import SendError, group_lines, post_lines, read_lines
 
 
 class Command(BaseCommand):
     help = "Post envelopes (NDJSON, a JSON array or one object; gzip or not) to a door."
+    requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
         parser.add_argument("--key", required=True, help="the project's public key")
         parser.add_argument("--url", default="http://127.0.0.1:8000", help="the door's address (default: %(default)s)")
-        parser.add_argument("--batch", type=int, default=50, help="envelopes a post (default: %(default)s)")
+        parser.add_argument("--batch", type=int, default=50, help="envelopes per post (default: %(default)s)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         url = f"{options['url'].rstrip('/')}/ingest/v1/traces?{urlencode({'key': options['key']})}"
@@ -29,7 +30,7 @@ class Command(BaseCommand):
             except (OSError, EOFError, ValueError, zlib.error) as error:
                 raise CommandError(f"{path} cannot be read: {error}.") from None
             with tqdm(total=len(lines), unit="trace", desc=path.name) as bar:
-                for batch in batches(iter(lines), options["batch"], 4 * 2**20):
+                for batch in group_lines(iter(lines), options["batch"], 4 * 2**20):
                     try:
                         report = post_lines(url, batch)
                     except SendError as error:

@@ -7,17 +7,18 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ingest.models import Project
-from ingest.project_limits import LIMITS, change_limits, limit_of
+from ingest.projects.limits import LIMITS, change_limits, limit_of
 
 DEFAULT: Final = "default"
 
 
 class Command(BaseCommand):
     help = (
-        "Set how long a project's traces, views and cells are kept and how many traces it may send a day; prints "
-        "{slug, limits}, each limit with the project's own value, the server's default, and the one that holds. "
-        "Without options it prints them alone. What a shorter retention leaves out goes at the next run of `expire`."
+        "Set how long a project's traces, views and cells are kept and how many traces it may send per day. Prints "
+        "{slug, limits}, each limit with the project's own value, the server's default, and the effective value. "
+        "Without options it only prints. After a shorter retention is set, the next run of `expire` deletes older data."
     )
+    requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", help="the project")
@@ -44,5 +45,5 @@ class Command(BaseCommand):
         if text == DEFAULT:
             return None
         if not (text.isascii() and text.isdigit() and len(text) <= 10):
-            raise CommandError(f"Nothing was changed. {name}: {text!r} is no whole number, nor `{DEFAULT}`.")
+            raise CommandError(f"Nothing was changed. {name}: {text!r} is neither a whole number nor `{DEFAULT}`.")
         return int(text)

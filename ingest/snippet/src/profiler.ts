@@ -1,4 +1,4 @@
-/** The parts of the JS Self-Profiling API (WICG) that TypeScript's DOM library does not know. Chromium alone has it. */
+/** The parts of the JS Self-Profiling API (WICG) that TypeScript's DOM library does not have. Only Chromium has it. */
 
 export interface ProfilerTrace {
   readonly frames: readonly unknown[];

@@ -1,11 +1,11 @@
-/** What the `data-*` attributes of the script element ask for. */
+/** The settings from the `data-*` attributes of the script element. */
 
 export interface Settings {
   readonly key: string;
   readonly release: string;
   /** Route template, such as `/product/:id`; without one the server derives it from the URL. */
   readonly page: string | undefined;
-  /** Share of page views to sample. NaN, from a value that is no number, samples none. */
+  /** Share of page views to sample. NaN, from a value that is not a number, samples none. */
   readonly sampleRate: number;
   readonly intervalMs: number;
   readonly durationMs: number;
@@ -13,7 +13,7 @@ export interface Settings {
   readonly endpoint: string;
 }
 
-/** Reads an attribute that holds a number; an absent or empty one means the default. */
+/** Returns the number of an attribute; an absent or empty one means the default. */
 function readNumber(text: string | undefined, otherwise: number): number {
   return text ? Number(text) : otherwise;
 }
@@ -30,10 +30,10 @@ export function readSettings(script: HTMLScriptElement): Settings {
     key,
     release,
     page: page || undefined,
-    sampleRate: Math.min(readNumber(rate, 1), 1), // the door takes no rate above 1
+    sampleRate: Math.min(readNumber(rate, 1), 1), // the door accepts no rate above 1
     intervalMs: readNumber(interval, 10),
     durationMs: readNumber(duration, 1e4),
-    bufferSamples: readNumber(buffer, 1e4), // bursts give up to 14 times the samples that the interval promises
+    bufferSamples: readNumber(buffer, 1e4), // bursts give up to 14 times as many samples as the interval promises
     endpoint: url.href,
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Samples one page view from its load on and posts one trace. Nothing here may ever break or delay the page: without
- * the API, without the Document-Policy header or with any error it does nothing; `data-debug` makes it say why.
+ * the API, without the Document-Policy header or after any error it does nothing; with `data-debug` it logs why.
  */
 
 import { post } from './post';
@@ -17,7 +17,7 @@ interface Recording {
   readonly viewId: string;
 }
 
-/** Returns the envelope of the ingest contract as JSON. Undefined fields vanish. */
+/** Returns the envelope of the ingest contract as JSON, without undefined fields. */
 function writeEnvelope(recording: Recording, reason: Reason, marks: readonly Mark[], trace: ProfilerTrace): string {
   const { settings, sampleInterval, url, viewId } = recording;
   const { timeOrigin } = performance;
@@ -44,7 +44,7 @@ function writeEnvelope(recording: Recording, reason: Reason, marks: readonly Mar
   });
 }
 
-/** Lets a page show what became of its trace: `status` is that of the answer, 0 without one. */
+/** Lets a page show the result for its trace: `status` is that of the answer, 0 without one. */
 function tell(viewId: string, status: number): void {
   dispatchEvent(new CustomEvent('fieldflame:sent', { detail: { viewId, status } }));
 }
@@ -71,7 +71,7 @@ function record(profiler: Profiler, settings: Settings): void {
   addEventListener('pagehide', () => finish('pagehide'));
 }
 
-/** Starts a trace if this page view is drawn for one; throws an Error that says why there can be none. */
+/** Starts a trace if this page view is chosen for one; throws an Error that says why there can be none. */
 function start(script: HTMLScriptElement): void {
   const settings = readSettings(script);
   if (!(Math.random() < settings.sampleRate)) {

@@ -17,9 +17,9 @@ export function newViewId(): string {
 }
 
 /**
- * Watches long tasks, those before this call included, and returns a function that ends the watch and gives them all.
- * The browser drops the stack of much that runs (garbage collection, layout, allocation); only the long task around
- * such samples tells them from idle ones.
+ * Watches long tasks, also those before this call, and returns a function that ends the watch and returns them all.
+ * The browser drops the stack of much work (garbage collection, layout, allocation); only the long task around such
+ * samples distinguishes them from idle ones.
  */
 export function watchLongTasks(): () => readonly Mark[] {
   const marks: Mark[] = [];

@@ -1,0 +1,1 @@
+"""The door: from a posted body to stored envelopes."""

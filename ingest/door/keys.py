@@ -1,0 +1,89 @@
+"""Public keys and the origins from which they may be used. Keys are remembered for some seconds."""
+
+import re
+import time
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from ingest.models import IngestKey
+
+CACHE_S: Final = 10.0  # so long a web process may still accept a revoked key
+CACHE_KEYS: Final = 10_000
+MAX_KEY_CHARS: Final = 80
+ORIGIN_ENTRY: Final = re.compile(r"^[a-z][a-z0-9+.-]*://(\*\.)?[^\s/*?#@]+/?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """The facts of a key that the door needs."""
+
+    project_id: int
+    origins: tuple[str, ...]
+    route_rules: tuple[str, ...]
+    max_traces_per_day: int | None = None  # None: the setting's value; 0: no quota
+
+
+# Unknown keys are remembered too, so that a page with a mistyped key costs no queries. They are kept separately, so
+# that guessing keys pushes no live key out.
+_known: dict[str, tuple[float, KeyFacts]] = {}
+_unknown: dict[str, float] = {}
+
+
+def find_key(public_key: str) -> KeyFacts | None:
+    """Returns the facts of a live key, or None."""
+    if not public_key or len(public_key) > MAX_KEY_CHARS or "\0" in public_key:
+        return None
+    now = time.monotonic()
+    cached = _known.get(public_key)
+    if cached is not None and now - cached[0] < CACHE_S:
+        return cached[1]
+    if now - _unknown.get(public_key, now - CACHE_S) < CACHE_S:
+        return None
+    row = IngestKey.objects.select_related("project").filter(public_key=public_key, revoked_at=None).first()
+    if len(_unknown) >= CACHE_KEYS:
+        _unknown.clear()
+    if row is None:
+        _known.pop(public_key, None)
+        _unknown[public_key] = now
+        return None
+    facts = KeyFacts(row.project_id, tuple(row.origins), tuple(row.project.route_rules), row.project.max_traces_per_day)
+    _known[public_key] = (now, facts)
+    return facts
+
+
+def forget_keys() -> None:
+    """Empties the cache: after a change in this process, and between tests."""
+    _known.clear()
+    _unknown.clear()
+
+
+def is_origin_entry(entry: str) -> bool:
+    """Tells whether an entry of a key's origins can ever match: see `is_origin_allowed`."""
+    return entry in ("*", "null") or ORIGIN_ENTRY.match(entry) is not None
+
+
+def is_origin_allowed(origin: str | None, allowed: tuple[str, ...]) -> bool:
+    """Tells whether a post from `origin` is allowed. Posts without `Origin` are: curl and beacons of the same origin.
+
+    An entry is `*`, an origin (`https://shop.example`), or one with a wildcard host. `https://*.shop.example` matches
+    every subdomain with that scheme and port, but not `shop.example` itself. `null`, the origin of sandboxed and local
+    pages, matches only an entry of that name.
+    """
+    if origin is None or "*" in allowed:
+        return True
+    wanted = origin.lower().rstrip("/")
+    return any(_fits_origin(wanted, entry.lower().rstrip("/")) for entry in allowed)
+
+
+def _fits_origin(origin: str, entry: str) -> bool:
+    if origin == entry:
+        return True
+    scheme, wildcard, domain = entry.partition("://*.")
+    if not wildcard:
+        return False
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme == scheme and parts.netloc.endswith("." + domain)

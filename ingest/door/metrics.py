@@ -1,0 +1,11 @@
+"""The door's counters: name, unit and closed tag sets (never a route, release or URL)."""
+
+from typing import Final
+
+from prometheus_client import Counter
+
+INGEST_ENVELOPES: Final = Counter(
+    "fieldflame_ingest_envelopes_total",
+    "Envelopes the door answered, by outcome (accepted, refused) and reason (a profcore.errors.Reason, or empty)",
+    ["outcome", "reason"],
+)

@@ -1,0 +1,105 @@
+"""From a body to envelopes: one, a JSON array, or NDJSON. A bad envelope does not affect its neighbours."""
+
+import re
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from profcore.errors import Reason, TraceError
+from profcore.formats.importers.registry import translate_envelope
+from profcore.trace.wire import Envelope, Limits, Trace, decode_envelope, read_trace_id, split_array
+
+WHITESPACE: Final = b" \t\r\n"
+NDJSON_TYPES: Final = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
+LINE: Final = re.compile(rb"[^ \t\r\n][^\n]*")
+MAX_BLANK: Final = 64  # white space that is allowed around the first line's end
+NO_TRACE: Final = Trace([], [], [], [])
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """One envelope of a body that was refused."""
+
+    index: int
+    trace_id: str | None
+    error: TraceError
+
+
+@dataclass(slots=True)
+class ParsedBody:
+    """A body's envelopes, without their traces, with the bytes to keep of each; and the refused ones.
+
+    The bytes are as sent, except for traces in another dialect than the spec's, which are translated. If a single
+    envelope is wrong, an error is raised instead.
+    """
+
+    is_batch: bool
+    envelopes: list[tuple[int, bytes | msgspec.Raw, Envelope]] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+
+def parse_body(body: bytes, *, content_type: str, limits: Limits, max_envelopes: int) -> ParsedBody:
+    """Returns the envelopes of an expanded body.
+
+    Raises `TraceError` for an unreadable body, and for a single envelope that is refused.
+    """
+    start = body[:64].lstrip(WHITESPACE)[:1] or body.lstrip(WHITESPACE)[:1]
+    if not start:
+        raise TraceError(Reason.EMPTY_BODY, "$", "The body is empty.")
+    if start == b"[":
+        return _parse_batch(split_array(body, max_envelopes), limits)
+    if content_type in NDJSON_TYPES or _has_several_values(body):
+        return _parse_batch(_split_lines(body, max_envelopes), limits)
+    return ParsedBody(False, [(0, *_check(body, limits))])
+
+
+def _split_lines(body: bytes, most: int) -> list[bytes]:
+    """Returns the lines that are not blank. Raises `TraceError` as soon as there are too many."""
+    lines = [match.group() for match in islice(LINE.finditer(body), most + 1)]
+    if len(lines) > most:
+        raise TraceError(Reason.TOO_MANY_ENVELOPES, "$", f"The body has more than {most} envelopes.")
+    return lines
+
+
+def _has_several_values(body: bytes) -> bool:
+    """Tells whether a body is NDJSON: the first line closes an object and another one opens, as in no JSON value."""
+    end = body.find(b"\n", body.find(b"{"))
+    if end < 0:
+        return False
+    before, after = body[max(0, end - MAX_BLANK) : end], body[end : end + MAX_BLANK]
+    return before.rstrip(WHITESPACE).endswith(b"}") and after.lstrip(WHITESPACE).startswith(b"{")
+
+
+def _parse_batch(values: list[bytes] | list[msgspec.Raw], limits: Limits) -> ParsedBody:
+    parsed = ParsedBody(True)
+    for index, value in enumerate(values):
+        try:
+            parsed.envelopes.append((index, *_check(value, limits)))
+        except TraceError as error:
+            parsed.refused.append(Refused(index, read_trace_id(value), error))
+    return parsed
+
+
+def _check(value: bytes | msgspec.Raw, limits: Limits) -> tuple[bytes | msgspec.Raw, Envelope]:
+    """Returns the bytes to keep of an envelope, and the envelope without its trace, after a full check.
+
+    The door does not need the trace: decoded it takes several times its bytes, and a body may have a hundred traces.
+    """
+    value, envelope = _decode(value, limits)
+    envelope.trace = NO_TRACE
+    envelope.marks = []
+    return value, envelope
+
+
+def _decode(value: bytes | msgspec.Raw, limits: Limits) -> tuple[bytes | msgspec.Raw, Envelope]:
+    """Returns an envelope with its bytes, translated if its trace is in another dialect. Raises `TraceError`."""
+    try:
+        return value, decode_envelope(value, limits)
+    except TraceError as error:
+        # Other dialects are tried only for traces that would be refused, so that the others pay nothing for it.
+        translated = translate_envelope(bytes(value), limits) if error.path.startswith("$.trace") else None
+        if translated is None:
+            raise
+    return translated, decode_envelope(translated, limits)

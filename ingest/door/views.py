@@ -1,0 +1,216 @@
+"""The door: `POST /ingest/v1/traces`. Decode, one call, encode."""
+
+import logging
+import math
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import parse_qs
+
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import Error, InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+
+from ingest.door.admission import charge_rate, has_room, has_store_room, take_rate
+from ingest.door.answers import answer, answer_error, answer_preflight, answer_wrong_method
+from ingest.door.bodies import Readable, TryLater, expanded, is_gzip, read_bounded
+from ingest.door.connections import release_connection
+from ingest.door.keys import KeyFacts, find_key, is_origin_allowed
+from ingest.door.limits import envelope_limits
+from ingest.door.metrics import INGEST_ENVELOPES
+from ingest.door.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_body
+from ingest.door.quotas import quota_of, seconds_to_next_day, take_quota
+from ingest.door.refusals import count_refusals
+from ingest.door.storing import Arrival, store_arrivals
+from ingest.patience import drop_silent_connection, with_patience
+from ingest.wake import wake_worker
+from profcore.errors import Reason, TraceError
+
+logger = logging.getLogger(__name__)
+
+CONTENT_TYPES: Final = frozenset({"", "text/plain", "application/json", "application/octet-stream"}) | NDJSON_TYPES
+CONTENT_TYPES_GZIP: Final = frozenset({"application/gzip", "application/x-gzip"})
+GZIP_CODINGS: Final = frozenset({"gzip", "x-gzip"})
+MAX_QUERY_FIELDS: Final = 20
+MAX_AGENT_CHARS: Final = 2_000
+
+
+@csrf_exempt
+def receive_traces(request: HttpRequest) -> HttpResponse:
+    """Accepts envelopes by the ingest contract (docs/ingest.md) and answers 202 once they are durable."""
+    if request.method == "OPTIONS":
+        return answer_preflight()
+    if request.method != "POST":
+        return answer_wrong_method()
+    received_at = datetime.now(UTC)
+    key: KeyFacts | None = None
+    try:
+        with with_patience(settings.INGEST_DATABASE_WAIT_MS / 1_000):
+            key = read_key(request)
+            admit(request, key)
+            return take_post(request, key, received_at)
+    except TraceError as error:
+        return refuse(key, error, received_at)
+    except Error as error:
+        if isinstance(error, OperationalError | InterfaceError):  # an outage: one line per post, not a traceback
+            logger.error("The door could not store a post: %s.", type(error).__name__)  # noqa: TRY400
+            drop_silent_connection(error)
+        else:
+            logger.exception("The door could not store a post.")
+        detail = "The database does not answer; please post again later."
+        return refuse(None, TryLater(Reason.UNAVAILABLE, "$", detail, retry_after_s=10), received_at)
+
+
+def refuse(key: KeyFacts | None, error: TraceError, received_at: datetime) -> HttpResponse:
+    """Counts a post that is refused as a whole, and returns the answer."""
+    INGEST_ENVELOPES.labels(outcome="refused", reason=error.reason).inc()
+    if key is not None:
+        count_refusals(key.project_id, [error.reason], received_at)
+    return answer_error(error)
+
+
+def read_key(request: HttpRequest) -> KeyFacts:
+    """Returns the facts of the key that a post names. Raises `TraceError` if it names no live key.
+
+    The query is read here and not by `request.GET`, which decodes with a charset of the sender's choice.
+    """
+    try:
+        fields = parse_qs(request.META.get("QUERY_STRING", ""), max_num_fields=MAX_QUERY_FIELDS)
+    except ValueError:
+        fields = {}
+    key = find_key(fields.get("key", [""])[-1])
+    if key is None:
+        raise TraceError(Reason.UNKNOWN_KEY, "$", "The `key` parameter names no live public key.")
+    return key
+
+
+def admit(request: HttpRequest, key: KeyFacts) -> None:
+    """Checks origin, media type, rate and room before the body is read. Raises `TraceError`."""
+    if not is_origin_allowed(request.headers.get("Origin"), key.origins):
+        raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
+    content_type = request.content_type or ""
+    if content_type not in CONTENT_TYPES and content_type not in CONTENT_TYPES_GZIP:
+        detail = "Send text/plain, application/json or application/x-ndjson, gzip or not."
+        raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", detail)
+    if _coding_of(request) not in GZIP_CODINGS | {"", "identity"}:
+        raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", "The only Content-Encoding taken is gzip.")
+    wait_s = take_rate(key.project_id)
+    if wait_s:
+        detail = "This project sends more traces a second than it may."
+        raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))
+    if not has_room(key.project_id):
+        raise TryLater(Reason.TOO_MANY_PENDING, "$", "Too many traces of this project wait to be folded.")
+    if not has_store_room():
+        detail = "The server has no room for more traces at the moment; please post again later."
+        raise TryLater(Reason.UNAVAILABLE, "$", detail)
+    # A slow sender may take long from here on, and must not hold a connection of the pool.
+    release_connection()
+
+
+def take_post(request: HttpRequest, key: KeyFacts, received_at: datetime) -> HttpResponse:
+    """Reads a body, stores its envelopes, wakes a worker, and returns the answer. Raises `TraceError`."""
+    sent = read_sent(request)
+    if _coding_of(request) in GZIP_CODINGS and sent and not is_gzip(sent):
+        raise TraceError(Reason.INVALID_GZIP, "$", "The body is not the gzip that Content-Encoding promises.")
+    bounds = {"large_bytes": settings.INGEST_LARGE_BODY_BYTES, "max_bytes": settings.INGEST_MAX_EXPANDED_BYTES}
+    with expanded(sent, **bounds) as body:
+        parsed = parse_body(
+            body,
+            content_type=request.content_type or "",
+            limits=envelope_limits(),
+            max_envelopes=settings.INGEST_MAX_ENVELOPES,
+        )
+        charge_rate(key.project_id, len(parsed.envelopes) + len(parsed.refused) - 1)  # `admit` took the first one
+        _refuse_beyond_quota(key, parsed, received_at)
+        arrivals = make_arrivals(parsed, sent, body)
+        if arrivals:
+            agent = request.headers.get("User-Agent", "")[:MAX_AGENT_CHARS]
+            crowded = store_arrivals(key=key, arrivals=arrivals, header_agent=agent, received_at=received_at)
+            _refuse_crowded(parsed, crowded)
+    return conclude(key, parsed, received_at)
+
+
+def read_sent(request: HttpRequest) -> bytes:
+    """Returns the body as sent, within its bound. Raises `TraceError`."""
+    length = request.headers.get("Content-Length", "")
+    declared = int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else None
+    stream: Readable = request
+    if not length and isinstance(request, WSGIRequest) and request.environ.get("wsgi.input_terminated"):
+        # A chunked body: Django reads as many bytes as are declared, which is none, but the server marks the end.
+        stream = request.environ["wsgi.input"]
+    return read_bounded(stream, declared=declared, max_bytes=settings.INGEST_MAX_BODY_BYTES)
+
+
+def make_arrivals(parsed: ParsedBody, sent: bytes, body: bytes) -> list[Arrival]:
+    """Returns the arrivals to store: a single envelope as sent, others and translated ones as their own bytes."""
+    if not parsed.is_batch and parsed.envelopes[0][1] is body:
+        is_packed = sent is not body
+        return [
+            Arrival(index=i, envelope=envelope, body=sent, is_gzip=is_packed, expanded_bytes=len(body))
+            for i, _, envelope in parsed.envelopes
+        ]
+    return [
+        Arrival(index=i, envelope=envelope, body=bytes(value), is_gzip=False, expanded_bytes=len(memoryview(value)))
+        for i, value, envelope in parsed.envelopes
+    ]
+
+
+def conclude(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> HttpResponse:
+    """Counts a post whose envelopes are stored, wakes a worker, and returns the answer."""
+    INGEST_ENVELOPES.labels(outcome="accepted", reason="").inc(len(parsed.envelopes))
+    for refused in parsed.refused:
+        INGEST_ENVELOPES.labels(outcome="refused", reason=refused.error.reason).inc()
+    count_refusals(key.project_id, [refused.error.reason for refused in parsed.refused], received_at)
+    release_connection()
+    if parsed.envelopes:
+        wake_worker()
+    return answer(
+        202, {"accepted": len(parsed.envelopes), "rejected": [_describe(refused) for refused in parsed.refused]}
+    )
+
+
+def _coding_of(request: HttpRequest) -> str:
+    return request.headers.get("Content-Encoding", "").strip().lower()
+
+
+def _refuse_crowded(parsed: ParsedBody, crowded: list[Arrival]) -> None:
+    """Moves envelopes without room for their page from the accepted to the refused ones; a single one raises."""
+    if not crowded:
+        return
+    detail = f"The project has {settings.INGEST_MAX_GROUPS} pages × releases; route rules keep them few."
+    error = TryLater(Reason.TOO_MANY_PAGES, "$.page", detail)
+    if not parsed.is_batch:
+        raise error
+    indexes = {arrival.index for arrival in crowded}
+    parsed.envelopes = [entry for entry in parsed.envelopes if entry[0] not in indexes]
+    parsed.refused += [
+        Refused(a.index, str(a.envelope.traceId) if a.envelope.traceId else None, error) for a in crowded
+    ]
+    parsed.refused.sort(key=lambda refused: refused.index)
+
+
+def _refuse_beyond_quota(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> None:
+    """Moves envelopes beyond the day's quota from the accepted to the refused ones; a single one raises."""
+    granted = take_quota(key, len(parsed.envelopes), received_at)
+    beyond = parsed.envelopes[granted:]
+    if not beyond:
+        return
+    detail = f"The project may send {quota_of(key)} traces a day (UTC)."
+    error = TryLater(Reason.QUOTA_EXCEEDED, "$", detail, retry_after_s=seconds_to_next_day(received_at))
+    if not parsed.is_batch:
+        raise error
+    parsed.envelopes = parsed.envelopes[:granted]
+    parsed.refused += [Refused(i, str(e.traceId) if e.traceId else None, error) for i, _, e in beyond]
+    parsed.refused.sort(key=lambda refused: refused.index)
+
+
+def _describe(refused: Refused) -> dict[str, object]:
+    error = refused.error
+    return {
+        "index": refused.index,
+        "traceId": refused.trace_id,
+        "reason": error.reason,
+        "path": error.path,
+        "detail": error.detail,
+    }

@@ -1,0 +1,1 @@
+"""Administration of projects: creation, descriptions, keys, limits, members, tokens."""

@@ -1,0 +1,32 @@
+"""Creating projects."""
+
+import secrets
+from collections.abc import Sequence
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from ingest.door.keys import forget_keys, is_origin_entry
+from ingest.models import IngestKey, Project
+
+
+def create_project(
+    *, slug: str, key: str | None = None, origins: Sequence[str] = (), name: str | None = None
+) -> tuple[Project, IngestKey]:
+    """Creates a project with one public key, and returns both.
+
+    `origins` are as in `is_origin_allowed`; without any, only posts that name no origin are accepted. Raises Django's
+    `ValidationError` for a slug or key that exists, and for an entry that is not an origin.
+    """
+    wrong = [origin for origin in origins if not is_origin_entry(origin)]
+    if wrong:
+        raise ValidationError({"origins": f"{wrong[0]!r} is not an origin, such as https://shop.example, or *."})
+    with transaction.atomic():
+        project = Project(slug=slug, name=name or slug)
+        project.full_clean()
+        project.save()
+        ingest_key = IngestKey(project=project, public_key=key or secrets.token_urlsafe(18), origins=list(origins))
+        ingest_key.full_clean(exclude=["origins"])
+        ingest_key.save()
+    forget_keys()
+    return project, ingest_key

@@ -1,0 +1,102 @@
+"""Members and admins of a project, and accounts for people who have none yet.
+
+As long as a project has members, it has an admin who can log in. A change of members locks the project's row, so that
+one of two admins who step down at the same time gets an error.
+"""
+
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from ingest.models import Membership, Project
+
+
+class LastAdmin(Exception):
+    """A change would leave a project without an admin who can log in."""
+
+
+def add_member(*, project: Project, user: User, role: Membership.Role) -> Membership:
+    """Makes somebody a member, and returns the membership. Raises `ValidationError` for `role` or `username`.
+
+    The first member must be an admin who can log in. From then on, the project belongs to its members, and no longer to
+    superusers.
+    """
+    with transaction.atomic():
+        _lock(project)
+        members = Membership.objects.filter(project=project)
+        is_first = not members.exists()
+        if is_first and role != Membership.Role.ADMIN:
+            raise ValidationError({"role": "The first member must be an admin: nobody else could add more."})
+        if is_first and not user.is_active:
+            name = user.get_username()
+            raise ValidationError({"username": f"{name} cannot log in, and the first member must administer it."})
+        if members.filter(user=user).exists():
+            raise ValidationError({"username": f"{user.get_username()} is a member already."})
+        return Membership.objects.create(project=project, user=user, role=role)
+
+
+def add_new_member(*, project: Project, username: str, role: Membership.Role) -> Membership:
+    """Creates an account and makes it a member, or neither. Raises what `create_account` and `add_member` raise."""
+    with transaction.atomic():
+        return add_member(project=project, user=create_account(username), role=role)
+
+
+def change_role(membership: Membership, role: Membership.Role) -> None:
+    """Gives a member another role. Raises `LastAdmin`, and `Membership.DoesNotExist` if the member was removed."""
+    with transaction.atomic():
+        _lock(membership.project)
+        if role != Membership.Role.ADMIN:
+            _check_other_admin(membership)
+        if not Membership.objects.filter(pk=membership.pk).update(role=role):
+            raise Membership.DoesNotExist
+    membership.role = role
+
+
+def remove_member(membership: Membership) -> None:
+    """Removes a member from a project. Raises `LastAdmin`."""
+    with transaction.atomic():
+        _lock(membership.project)
+        _check_other_admin(membership)
+        membership.delete()
+
+
+def create_account(username: str) -> User:
+    """Creates an account without a password, to be opened by a link made for it. Raises `ValidationError`.
+
+    Two names that differ only in upper and lower case would be confused, so the second is an error. The name is kept in
+    the form in which a login looks it up.
+    """
+    username = User.normalize_username(username)
+    if User.objects.filter(username__iexact=username).exists():
+        raise ValidationError({"username": f"There is somebody called {username} already."})
+    user = User(username=username)
+    user.set_unusable_password()
+    user.full_clean(exclude=["password"])
+    try:
+        with transaction.atomic():
+            user.save()
+    except IntegrityError:  # created meanwhile
+        raise ValidationError({"username": f"There is somebody called {username} already."}) from None
+    return user
+
+
+def is_last_admin(membership: Membership) -> bool:
+    """Tells whether a project would have no admin who can log in without this member.
+
+    An admin who has not opened the account yet does not count: the link expires, so this may never happen.
+    """
+    others = Membership.objects.filter(
+        project_id=membership.project_id, role=Membership.Role.ADMIN, user__is_active=True
+    ).exclude(pk=membership.pk)
+    return not others.exclude(user__password__startswith=UNUSABLE_PASSWORD_PREFIX).exists()
+
+
+def _check_other_admin(membership: Membership) -> None:
+    if is_last_admin(membership):
+        raise LastAdmin
+
+
+def _lock(project: Project) -> None:
+    """Locks a project's row against other changes of its members; folds, which refer to it, are not blocked."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)

@@ -1,0 +1,1 @@
+"""The snippet: its TypeScript source, the built file, and the view that serves it."""

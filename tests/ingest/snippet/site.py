@@ -1,0 +1,119 @@
+"""A small web server that plays both the site that includes the snippet and the door that takes its posts."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from django.test import RequestFactory
+
+from ingest.snippet.views import SNIPPET_PATH, demo
+
+DOOR_PATH = "/ingest/v1/traces"
+WAIT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One request as it came, with the time of its arrival (seconds of the monotonic clock)."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+    at: float
+
+    @property
+    def envelope(self) -> dict[str, Any]:  # Any: the tests read single fields of a JSON object
+        envelope: dict[str, Any] = json.loads(self.body)
+        return envelope
+
+
+@dataclass(slots=True, kw_only=True)
+class Site:
+    """Pages are HTML by path; `answers` are the door's next (status, headers), 202 when there are no more."""
+
+    port: int
+    pages: dict[str, str] = field(default_factory=dict)
+    page_headers: dict[str, str] = field(default_factory=lambda: {"Document-Policy": "js-profiling"})
+    answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    posts: list[Post] = field(default_factory=list)
+
+    def url(self, path: str = "/", host: str = "127.0.0.1") -> str:
+        return f"http://{host}:{self.port}{path}"
+
+    def add_page(self, *, attributes: str = "", before: str = "", after: str = "", path: str = "/") -> None:
+        """Adds a page that runs the script `before`, includes the snippet, and runs the script `after`."""
+        self.pages[path] = (
+            f"<!doctype html><title>page</title><link rel=icon href='data:,'><script>{before}</script>"
+            f"<script src='/snippet.js' data-key=site-key data-release=r1 {attributes}></script>"
+            f"<script>{after}</script>"
+        )
+
+    def wait_for_posts(self, count: int, rest: Callable[[int], None]) -> list[Post]:
+        """Waits until `count` posts came. `rest` takes ms and lets the browser's own events through meanwhile."""
+        end = time.monotonic() + WAIT_S
+        while len(self.posts) < count:
+            assert time.monotonic() < end, f"{len(self.posts)} of {count} posts came in {WAIT_S:.0f} s"
+            rest(20)
+        return self.posts
+
+
+class SiteHandler(BaseHTTPRequestHandler):
+    site: Site
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        if path == "/snippet.js":
+            headers = {"Content-Type": "text/javascript", "Access-Control-Allow-Origin": "*"}
+            self.answer(200, headers, SNIPPET_PATH.read_bytes())
+        elif path.startswith("/demo/"):
+            served = demo(RequestFactory().get(path), path.removeprefix("/demo/"))
+            self.answer(served.status_code, dict(served.items()), served.content)
+        elif path in self.site.pages:
+            headers = {"Content-Type": "text/html; charset=utf-8", **self.site.page_headers}
+            self.answer(200, headers, self.site.pages[path].encode())
+        else:
+            self.answer(404, {}, b"")
+
+    def do_OPTIONS(self) -> None:
+        """Refuses every preflight: a post of the snippet must not need one."""
+        self.answer(405, {}, b"")
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        status, headers = self.site.answers.pop(0) if self.site.answers else (202, {})
+        self.site.posts.append(Post(self.path, dict(self.headers), body, time.monotonic()))
+        expose = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
+        self.answer(status, {**expose, **headers}, b"{}")
+
+    def answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def serve_site() -> Iterator[Site]:
+    class handler(SiteHandler):  # noqa: N801  # one class a server, since the class is what holds its site
+        pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    handler.site = Site(port=server.server_port)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield handler.site
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,336 @@
+"""What the snippet does in a real browser: what it sends, when it stops, and that it never breaks the page."""
+
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, Route
+
+from tests.e2e.browser import open_page
+from tests.ingest.snippet.site import DOOR_PATH, WAIT_S, Site
+
+# Work that keeps its stack, for so many milliseconds.
+BUSY = """
+function spin(ms) {
+  const end = performance.now() + ms;
+  let n = 0;
+  while (performance.now() < end) n += 1;
+  return n;
+}
+"""
+QUIET_MS = 600  # longer than any trace below takes, where the test is that none comes
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    with open_page(chromium) as page:
+        yield page
+
+
+def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
+    """Lets the browser's events through until they have made it so."""
+    deadline = time.monotonic() + WAIT_S
+    while not is_so():
+        assert time.monotonic() < deadline, "waited in vain"
+        page.wait_for_timeout(20)
+
+
+@pytest.fixture
+def complaints(page: Page) -> list[str]:
+    """Everything the page's console and its error handlers got, but for a line that Chromium itself writes.
+
+    It says "Document policy violation: js-profiling is not allowed …" for the very attempt; no script can ask first.
+    """
+    heard: list[str] = []
+    own = "Document policy violation"
+    page.on("console", lambda message: None if message.text.startswith(own) else heard.append(message.text))
+    page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+    return heard
+
+
+def test_an_envelope_holds_every_field_of_the_contract(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-page=/product/:id data-duration=200 data-rate=1 data-interval=15")
+    page.goto(site.url("/?token=1#part"))
+    post = site.wait_for_posts(1, page.wait_for_timeout)[0]
+    envelope = post.envelope
+    time_origin = page.evaluate("() => performance.timeOrigin")
+    device = page.evaluate("() => ({cores: navigator.hardwareConcurrency, memory: navigator.deviceMemory})")
+    trace = envelope.pop("trace")
+    assert sorted(trace) == ["frames", "resources", "samples", "stacks"]
+    assert isinstance(envelope.pop("marks"), list)  # a slow machine has a long task even on this page
+    assert uuid.UUID(envelope.pop("viewId")).version == 4
+    assert envelope == {
+        "seq": 0,
+        "release": "r1",
+        "page": "/product/:id",
+        "url": site.url("/?token=1#part"),
+        "timeOrigin": time_origin,
+        "viewStart": time_origin,
+        "sampleInterval": 20,  # effective: the next multiple of 10 ms
+        "requestedInterval": 15,
+        "sampleRate": 1,
+        "reason": "timer",
+        "isolated": False,
+        "device": {**device, "mobile": False},
+    }
+    assert post.path == f"{DOOR_PATH}?key=site-key"
+
+
+def test_a_post_needs_no_preflight_and_carries_no_cookie(site: Site, page: Page) -> None:
+    host = site.url("", host="door.shop.test")  # the page's own site, or the browser would hold the cookie back itself
+    page.context.add_cookies([{"name": "secret", "value": "1", "url": host}])
+    site.add_page(attributes=f"data-duration=100 data-endpoint={host}/elsewhere?a=1")
+    page.goto(site.url(host="shop.test"))
+    post = site.wait_for_posts(1, page.wait_for_timeout)[0]
+    assert post.path == "/elsewhere?a=1&key=site-key"
+    assert post.headers["Content-Type"] == "text/plain;charset=UTF-8"
+    assert post.headers["Origin"] == site.url("", host="shop.test")
+    assert "Cookie" not in post.headers
+
+
+def test_the_door_is_by_default_where_the_script_came_from(site: Site, page: Page) -> None:
+    source = site.url("/snippet.js", host="door.test")
+    site.pages["/"] = f"<script src='{source}' data-key=k data-release=r data-duration=100 crossorigin></script>"
+    page.goto(site.url(host="shop.test"))
+    post = site.wait_for_posts(1, page.wait_for_timeout)[0]
+    assert (post.headers["Host"], post.path) == (f"door.test:{site.port}", f"{DOOR_PATH}?key=k")
+
+
+def test_a_page_over_plain_http_gets_a_version_4_uuid_too(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=50")
+    page.goto(site.url(host="shop.test"))
+    post = site.wait_for_posts(1, page.wait_for_timeout)[0]
+    assert page.evaluate("() => typeof crypto.randomUUID") == "undefined"
+    view_id = uuid.UUID(post.envelope["viewId"])
+    assert (view_id.version, view_id.variant, str(view_id)) == (4, uuid.RFC_4122, post.envelope["viewId"])
+
+
+def test_the_named_function_that_ran_is_in_the_trace(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=200", after=f"{BUSY} spin(250);")
+    page.goto(site.url())
+    trace = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope["trace"]
+    assert "spin" in {frame["name"] for frame in trace["frames"]}
+
+
+def test_it_stops_after_the_set_time(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=300", after=f"{BUSY} setInterval(spin, 20, 10);")
+    page.goto(site.url())
+    envelope = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope
+    page.wait_for_timeout(QUIET_MS)
+    times = [sample["timestamp"] for sample in envelope["trace"]["samples"]]
+    assert 250 <= times[-1] - times[0] <= 8_000  # a busy machine fires timers late, never early; 10 s is the default
+    assert len(site.posts) == 1
+
+
+def test_a_long_task_is_sent_even_if_it_ended_just_before_the_stop(site: Site, page: Page) -> None:
+    # The stop's timer is due in the middle of the task, so it fires right behind it.
+    site.add_page(attributes="data-duration=100", after=f"{BUSY} spin(250);")
+    page.goto(site.url())
+    envelope = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope
+    longest = max(envelope["marks"], key=lambda mark: float(mark["duration"]))
+    assert (longest["type"], sorted(longest)) == ("longtask", ["duration", "start", "type"])
+    assert longest["duration"] >= 240
+    inside = [s for s in envelope["trace"]["samples"] if 0 <= s["timestamp"] - longest["start"] < longest["duration"]]
+    assert inside  # every 10 ms, but on a machine too busy to sample in time
+
+
+def test_a_long_task_from_before_the_snippet_is_sent(site: Site, page: Page) -> None:
+    # In a task of its own: Chromium forgets one in ten of the long tasks of the first parse, before anyone observes.
+    later = "setTimeout(() => { spin(200); window.hasSpun = true; }, 50);"
+    site.pages["/"] = f"<!doctype html><title>page</title><script>{BUSY} {later}</script>"
+    page.goto(site.url())
+    page.wait_for_function("() => window.hasSpun")
+    before_ms = page.evaluate("() => performance.now()")
+    page.evaluate(
+        """() => {
+            const script = document.createElement('script');
+            script.src = '/snippet.js';
+            Object.assign(script.dataset, {key: 'k', release: 'r', duration: '100'});
+            document.head.append(script);
+        }"""
+    )
+    marks = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope["marks"]
+    assert [mark for mark in marks if mark["start"] < before_ms and mark["duration"] >= 190]
+
+
+def test_a_full_buffer_ends_the_trace_at_once(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=15000 data-buffer=10")
+    page.goto(site.url())
+    envelope = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope
+    assert envelope["reason"] == "buffer-full"
+    assert len(envelope["trace"]["samples"]) == 10
+
+
+def test_leaving_the_page_sends_what_there_is(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=15000", after=f"{BUSY} spin(100);")
+    site.pages["/next"] = "<!doctype html><title>next</title>"
+    page.goto(site.url())
+    page.wait_for_timeout(100)
+    page.goto(site.url("/next"))
+    envelope = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope
+    assert envelope["reason"] == "pagehide"
+    assert "spin" in {frame["name"] for frame in envelope["trace"]["frames"]}
+    page.wait_for_timeout(200)
+    assert len(site.posts) == 1
+
+
+def test_no_page_view_is_drawn_at_rate_zero(site: Site, page: Page, complaints: list[str]) -> None:
+    count_profilers = """
+        window.made = 0;
+        const Real = Profiler;
+        window.Profiler = class { constructor(options) { made += 1; return new Real(options); } };
+    """
+    site.add_page(attributes="data-rate=0 data-duration=50", before=count_profilers)
+    page.goto(site.url())
+    page.wait_for_timeout(QUIET_MS)
+    assert page.evaluate("() => made") == 0
+    assert (site.posts, complaints) == ([], [])
+
+
+@pytest.mark.parametrize(("drawn", "count"), [(0.2499, 1), (0.25, 0)])
+def test_the_rate_is_the_share_of_page_views_that_are_drawn(site: Site, page: Page, drawn: float, count: int) -> None:
+    site.add_page(attributes="data-rate=0.25 data-duration=50", before=f"Math.random = () => {drawn};")
+    page.goto(site.url())
+    page.wait_for_timeout(QUIET_MS)
+    assert [post.envelope["sampleRate"] for post in site.posts] == [0.25] * count
+
+
+@pytest.mark.parametrize("rate", ["often", "-1"])
+def test_a_rate_that_makes_no_sense_draws_nothing(site: Site, page: Page, rate: str) -> None:
+    site.add_page(attributes=f"data-rate={rate} data-duration=50")
+    page.goto(site.url())
+    page.wait_for_timeout(QUIET_MS)
+    assert site.posts == []
+
+
+def test_a_rate_above_one_is_sent_as_one(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-rate=100 data-duration=50")
+    page.goto(site.url())
+    assert site.wait_for_posts(1, page.wait_for_timeout)[0].envelope["sampleRate"] == 1
+
+
+# What can go wrong before a trace begins: the page's own script, headers and attributes that lead there.
+FAILURES = {
+    "no Profiler": ("delete window.Profiler;", True, ""),
+    "an element named Profiler": ("delete window.Profiler; document.head.id = 'Profiler';", True, ""),
+    "no Document-Policy header": ("", False, ""),
+    "an interval out of range": ("", True, "data-interval=-5"),
+    "an interval that is no number": ("", True, "data-interval=fast"),
+    "too many profilers": (
+        "window.all = Array.from({length: 100}, () => new Profiler({sampleInterval: 10, maxBufferSize: 9}));",
+        True,
+        "",
+    ),
+    "a constructor that throws": ("window.Profiler = class { constructor() { throw null; } };", True, ""),
+    "no key": ("", True, "data-key"),
+    "no release": ("", True, "data-release"),
+    "an endpoint that is no URL": ("", True, "data-endpoint=http://"),
+}
+
+
+@pytest.mark.parametrize("is_debug", [False, True], ids=["silent", "debug"])
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failure_never_breaks_the_page(
+    site: Site, page: Page, complaints: list[str], failure: str, is_debug: bool
+) -> None:
+    before, has_policy, attributes = FAILURES[failure]
+    site.add_page(before=before, attributes=f"data-duration=50 {'data-debug' if is_debug else ''} {attributes}")
+    if attributes in ("data-key", "data-release"):  # the first of two equal attributes wins, so take it away
+        site.pages["/"] = re.sub(rf"{attributes}=\S+", "", site.pages["/"], count=1)
+    if not has_policy:
+        site.page_headers.clear()
+    page.goto(site.url())
+    if is_debug:
+        wait_until(page, lambda: complaints != [])
+    page.wait_for_timeout(200)
+    assert page.evaluate("() => document.readyState") == "complete"
+    assert site.posts == []
+    if is_debug:
+        assert len(complaints) == 1
+        assert complaints[0].startswith("fieldflame: no trace, ")
+    else:
+        assert complaints == []
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_door_is_asked_once_more_after_the_time_it_gave(site: Site, page: Page, status: int) -> None:
+    site.answers = [(status, {"Retry-After": "1"}), (503, {"Retry-After": "0.1"})]
+    note_timers = """
+        const real = setTimeout;
+        window.waits = [];
+        window.setTimeout = (run, ms, ...rest) => { waits.push(ms); return real(run, ms, ...rest); };
+    """
+    site.add_page(attributes="data-duration=50", before=note_timers)
+    page.goto(site.url(host="shop.test"))
+    first, second = site.wait_for_posts(2, page.wait_for_timeout)
+    assert second.at - first.at >= 0.99
+    assert page.evaluate("() => waits") == [50, 1000]
+    assert second.body == first.body
+    page.wait_for_timeout(QUIET_MS)
+    assert len(site.posts) == 2
+
+
+def test_a_failed_request_is_tried_once_more(site: Site, page: Page) -> None:
+    fast_timers = """
+        const real = setTimeout;
+        window.waits = [];
+        window.setTimeout = (run, ms, ...rest) => { waits.push(ms); return real(run, ms / 20, ...rest); };
+    """
+    attempts: list[str] = []
+
+    def break_off(route: Route) -> None:
+        attempts.append(route.request.url)
+        route.abort()
+
+    page.route(f"**{DOOR_PATH}*", break_off)
+    site.add_page(attributes="data-duration=2000", before=fast_timers)
+    page.goto(site.url())
+    wait_until(page, lambda: len(attempts) >= 2)
+    page.wait_for_timeout(QUIET_MS)
+    assert len(attempts) == 2
+    assert page.evaluate("() => waits") == [2000, 5000]
+
+
+def test_a_refused_trace_is_not_sent_again(site: Site, page: Page) -> None:
+    site.answers = [(400, {})]
+    site.add_page(attributes="data-duration=50")
+    page.goto(site.url())
+    site.wait_for_posts(1, page.wait_for_timeout)
+    page.wait_for_timeout(QUIET_MS)
+    assert len(site.posts) == 1
+
+
+def test_the_page_is_told_what_became_of_its_trace(site: Site, page: Page) -> None:
+    listen = "window.heard = []; addEventListener('fieldflame:sent', (event) => heard.push(event.detail));"
+    site.add_page(attributes="data-duration=50", before=listen)
+    page.goto(site.url())
+    post = site.wait_for_posts(1, page.wait_for_timeout)[0]
+    page.wait_for_function("() => heard.length > 0")
+    assert page.evaluate("() => heard") == [{"viewId": post.envelope["viewId"], "status": 202}]
+
+
+def test_a_trace_larger_than_a_beacon_arrives_at_the_first_attempt(site: Site, page: Page) -> None:
+    # Names that fill the keepalive budget of 65,536 bytes while the body still has far fewer characters.
+    names = [f"{'é' * 500}{number}" for number in range(40)]
+    wide = "".join(f"function {name}(ms) {{ return spin(ms); }} {name}(25);" for name in names)
+    count_fetches = (
+        "let fetches = 0; const real = fetch; window.fetch = (...a) => { fetches += 1; return real(...a); };"
+    )
+    site.add_page(attributes="data-duration=1200", before=count_fetches, after=f"{BUSY} {wide}")
+    page.goto(site.url())
+    post = site.wait_for_posts(1, page.wait_for_timeout)[0]
+    assert len(post.body) > 65_536 > len(post.body.decode())
+    assert page.evaluate("() => fetches") == 1  # a second attempt, without keepalive, would have brought it too, late
+
+
+def test_the_page_keeps_no_global_of_the_snippet(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=50", before="window.names = Object.getOwnPropertyNames(window);")
+    page.goto(site.url())
+    site.wait_for_posts(1, page.wait_for_timeout)
+    assert page.evaluate("() => Object.getOwnPropertyNames(window).filter((name) => !names.includes(name))") == [
+        "names"
+    ]
