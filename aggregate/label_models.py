@@ -1,7 +1,9 @@
-"""The tables of source maps: what was uploaded, which release has it under which URL, and the labels it gives to funcs.
+"""The tables of source maps: uploaded files, the scripts of releases by URL, and the labels of funcs.
 
-A label belongs to (release, func) and is joined when read: nothing that was folded knows of it.
+A label belongs to (release, func) and is joined when it is read; no folded data contains it.
 """
+
+from typing import Final
 
 from django.db import models
 from django.db.models.functions import MD5
@@ -10,9 +12,9 @@ from ingest.models import Project
 
 
 class Artifact(models.Model):
-    """A bundle's or a source map's content, stored once a project. Private: no address serves it.
+    """The content of a bundle or source map, stored once per project. Private: no address serves it.
 
-    `debug_id` pairs a map with a bundle that came in another upload.
+    `debug_id` pairs a map with a bundle of another upload.
     """
 
     class Kind(models.IntegerChoices):
@@ -41,11 +43,11 @@ class Artifact(models.Model):
 class ReleaseScript(models.Model):
     """A script of a release: its URL as funcs have it, its path in the build folder, its bundle and its map.
 
-    `is_shared`: the URL has a content hash, so that its labels also serve releases that have no script of that URL.
-    The row is the queue entry of symbolication: it waits while `pending_at` is set. Funcs of its URL up to
-    `labelled_func_id` have their labels. `attempts` is the token of the worker that holds it until `claimed_until`;
-    `claim_*` name its database session, with which the claim ends.
-    `failure` says why its map was set aside; another upload, or another bundle, clears it.
+    With `is_shared`, the URL has a content hash, so its labels also serve releases that have no script of that URL. The
+    row is the queue entry of symbolication: it is pending while `pending_at` is set. Funcs of its URL up to
+    `labelled_func_id` have their labels. `attempts` is the token of the worker that holds it until `claimed_until`.
+    `claim_*` name the worker's database session, with which the claim ends. `failure` says why its map cannot be used;
+    another upload, or another bundle, clears it.
     """
 
     pk = models.CompositePrimaryKey("project_id", "id")
@@ -88,8 +90,8 @@ class ReleaseScript(models.Model):
 class Source(models.Model):
     """An original source that labels point to. Private.
 
-    `name` is what the map calls it; `path` is that without the bundler's noise, from the root of the build: the same
-    in every map and release (profcore.symbolicate.paths). `content` is gzip, null where the map has none.
+    `name` is its name in the map. `path` is the name without the bundler's additions, from the root of the build: the
+    same in every map and release (profcore.symbolicate.paths). `content` is gzip, null if the map has none.
     """
 
     pk = models.CompositePrimaryKey("project_id", "id")
@@ -106,14 +108,14 @@ class Source(models.Model):
 
 
 class Label(models.Model):
-    """What a func is in a release: where its original is defined, and its name there.
+    """The original of a func in a release: where it is defined, and its name there.
 
     `line` and `column` are 1-based; columns count UTF-16 units. `name` is null for an anonymous function. `body_hash`
-    tells the function's own text without its names, so that a moved or renamed one is found again; null for one too
-    short to tell anything. `standing` tells an anonymous function, or one of several of a name, from the others of its
-    source. A func whose position no segment maps is unmapped, and has nothing but that.
+    is a hash of the function's text without its names, so that a moved or renamed function is found again. It is null
+    if the text is too short to say anything. `standing` distinguishes an anonymous function, or one of several with the
+    same name, from the others of its source. A func whose position no segment maps is unmapped, and has no more facts.
 
-    A release that has no label of its own for a func takes a shared one of another release (docs/adr/0015).
+    A release without a label of its own for a func uses a shared one of another release (docs/adr/0015).
     """
 
     class Status(models.IntegerChoices):
@@ -147,8 +149,11 @@ class Label(models.Model):
         ]
 
 
+MAPPED: Final = Label.Status.MAPPED.value  # for statements in SQL
+
+
 class FuncScan(models.Model):
-    """How far a project's funcs were looked through for those of uploaded scripts: ids ascend as they are committed."""
+    """The last func of a project that was checked for uploaded scripts. Ids ascend in the order of commits."""
 
     project = models.OneToOneField(Project, on_delete=models.CASCADE, primary_key=True)
     func_id = models.IntegerField(default=0)

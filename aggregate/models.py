@@ -1,4 +1,6 @@
-"""The fold's tables: funcs, cells, hotspots, views with their contributions, call trees. Sums are integers, exact."""
+"""The fold's tables: funcs, cells, hotspots, views with their contributions, call trees. Sums are exact integers."""
+
+from typing import Final
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -9,7 +11,7 @@ from ingest.models import Project
 
 
 class Func(models.Model):
-    """A function as the wire names it: (resource URI, line, column, name); its key is a digest of that.
+    """A function as the wire names it: (resource URI, line, column, name). `digest` is that of this key.
 
     `line` and `column` are 1-based and say where the function is defined. `name` is repaired UTF-8.
     """
@@ -31,8 +33,8 @@ class Func(models.Model):
         ]
 
 
-class TimeParts(models.Model):
-    """The parts of time: js + hidden + idle + unobserved + profiler = span, exactly; and the samples of each kind."""
+class TimePartColumns(models.Model):
+    """Columns for the parts of time (js + hidden + idle + unobserved + profiler = span, exactly) and their samples."""
 
     js_us = models.BigIntegerField()
     hidden_us = models.BigIntegerField()
@@ -44,14 +46,14 @@ class TimeParts(models.Model):
     hidden_samples = models.BigIntegerField()
     idle_samples = models.BigIntegerField()
     profiler_samples = models.BigIntegerField()
-    # µs by marker, in the order of profcore.weights.MARKERS; null where no sample carried one.
+    # µs by marker, in the order of profcore.trace.weights.MARKERS; null if no sample had a marker.
     marker_us = ArrayField(models.BigIntegerField(), null=True)
 
     class Meta:
         abstract = True
 
 
-class Cell(TimeParts):
+class Cell(TimePartColumns):
     """The smallest aggregate kept: group × bucket × device class × browser, with exact sums."""
 
     class Grain(models.IntegerChoices):
@@ -67,7 +69,7 @@ class Cell(TimeParts):
     device_class = models.SmallIntegerField()
     browser = models.SmallIntegerField()
     merged_into = models.IntegerField(null=True)
-    is_rolled = models.BooleanField(default=False, db_default=False)  # its hotspots and tree are in those of its day
+    is_rolled = models.BooleanField(default=False, db_default=False)  # it is in the roll-up of its day
     fold_version = models.SmallIntegerField()
     views = models.BigIntegerField()
     truncated_views = models.BigIntegerField(db_default=0)
@@ -90,11 +92,16 @@ class Cell(TimeParts):
         ]
 
 
+# The grains of cells, for statements in SQL.
+HOUR_GRAIN: Final = Cell.Grain.HOUR.value
+DAY_GRAIN: Final = Cell.Grain.DAY.value
+
+
 class Hotspot(models.Model):
     """One func's exact sums in one cell. Hidden time is in neither self nor total.
 
-    `views` counts those with a sample of it that is JS. A func of hidden time alone has none: where it shows up, it has
-    called the profiler, and such samples are no JS of their callers either.
+    `views` counts the views with a JS sample of the func. A func with only hidden time has none. It appears because it
+    called the profiler, and such samples are not JS of their callers either.
     """
 
     pk = models.CompositePrimaryKey("project_id", "cell_id", "func_id")
@@ -127,8 +134,8 @@ class DayHotspot(models.Model):
     views = models.BigIntegerField()
 
 
-class View(TimeParts):
-    """One page view and its contribution: what it adds to its cell, replaced when another trace of it arrives."""
+class View(TimePartColumns):
+    """One page view and its contribution: its part of its cell, replaced when another trace of the view arrives."""
 
     pk = models.CompositePrimaryKey("project_id", "view_id", "group_id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
@@ -138,10 +145,10 @@ class View(TimeParts):
     traces = models.IntegerField()
     is_truncated = models.BooleanField()
     fold_version = models.SmallIntegerField()
-    # The share of views recorded where it came from, by its first receipt; null where that is all of them.
+    # The share of views that its page records, from its first receipt; null if it records all.
     sample_rate = models.FloatField(null=True)
     contribution = models.BinaryField()
-    # Of one view these fit four bytes: 68 years at a sample a second.
+    # For one view these fit into four bytes: 68 years at one sample per second.
     js_samples = models.IntegerField()
     hidden_samples = models.IntegerField()
     idle_samples = models.IntegerField()
@@ -149,7 +156,7 @@ class View(TimeParts):
 
     class Meta:
         indexes = [
-            # A cell's views, by their place in the uniform order of samples (profcore.sampling).
+            # A cell's views in the uniform order of samples (profcore.stats.sampling).
             models.Index(
                 "project", "cell_id", models.Func("view_id", function="fieldflame_sample_key"), name="view_to_sample"
             )
@@ -157,7 +164,7 @@ class View(TimeParts):
 
 
 class CallTreePiece(models.Model):
-    """One blob of a cell's call tree; the tree is the merge of its pieces. Folds append; many pieces are merged."""
+    """One blob of a cell's call tree, which is the merge of its pieces. Folds append pieces; many are merged."""
 
     pk = models.CompositePrimaryKey("project_id", "cell_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
@@ -168,7 +175,7 @@ class CallTreePiece(models.Model):
 
 
 class DayTreePiece(models.Model):
-    """One blob of the roll-up of call trees: that of all rolled cells of a group's UTC day. As pieces of cells."""
+    """One blob of the roll-up of call trees, of all rolled cells of a group's UTC day. As the pieces of cells."""
 
     pk = models.CompositePrimaryKey("project_id", "group_id", "day_at", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
@@ -179,7 +186,7 @@ class DayTreePiece(models.Model):
     blob = models.BinaryField()
 
 
-class PageDay(TimeParts):
+class PageDay(TimePartColumns):
     """The roll-up: the sums of a group's cells of one UTC day. Changed with them, in the same statement."""
 
     pk = models.CompositePrimaryKey("project_id", "group_id", "day_at")
@@ -189,14 +196,14 @@ class PageDay(TimeParts):
     views = models.BigIntegerField()
     truncated_views = models.BigIntegerField()
     traces = models.BigIntegerField()
-    marker_us = None  # asked of cells; few ask
+    marker_us = None  # read from cells, which is rare
 
     class Meta:
         indexes = [models.Index(fields=["project", "day_at"], name="pageday_by_day")]
 
 
 class RefoldRun(models.Model):
-    """How far a refold has come, so that a killed one goes on: cells up to `last_cell_id` were set back or kept."""
+    """The progress of a refold, so that a killed one can continue: cells up to `last_cell_id` are done."""
 
     pk = models.CompositePrimaryKey("project_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
@@ -206,7 +213,7 @@ class RefoldRun(models.Model):
     to_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
-    fold_version = models.SmallIntegerField(db_default=0)  # a run goes on under its own rules alone
+    fold_version = models.SmallIntegerField(db_default=0)  # a run continues only under its own fold version
     first_new_cell_id = models.IntegerField()
     last_cell_id = models.IntegerField(default=0)
     cells = models.IntegerField(default=0)
@@ -214,11 +221,11 @@ class RefoldRun(models.Model):
 
 
 class Job(models.Model):
-    """One question too large for an answer: its row is the queue entry, as a receipt is a trace's.
+    """A question too large for an immediate answer. Its row is the queue entry, as a receipt is that of a trace.
 
     `params` are (name, value) pairs in the read API's words. `total_traces` is null until they are counted. `attempts`
-    counts the times it was begun, and is the token of the worker that holds it: one that finds another number in the
-    row has lost it. `claim_*` name its database session. A result lies in pieces of gzip.
+    counts how often the job was begun. It is also the token of the worker that holds it: a worker that finds another
+    number in the row has lost the job. `claim_*` name its database session. A result is stored in pieces of gzip.
     """
 
     class State(models.IntegerChoices):
@@ -259,12 +266,12 @@ class Job(models.Model):
 
     @property
     def is_finished(self) -> bool:
-        """Tells whether nothing will happen to it any more."""
+        """Tells whether the job is done, failed or cancelled."""
         return self.state not in (self.State.QUEUED, self.State.RUNNING)
 
 
 class JobPiece(models.Model):
-    """A stretch of a job's result, of at most `JOB_PIECE_BYTES`; the result is the pieces in their order."""
+    """A piece of a job's result, of at most `JOB_PIECE_BYTES`; the result is the pieces in their order."""
 
     pk = models.CompositePrimaryKey("project_id", "job_id", "number")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)

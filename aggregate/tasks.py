@@ -1,24 +1,26 @@
-"""Celery's entries: a wake-up and the sweep. Ids in, one service call, nothing out."""
+"""The entries for Celery: wake-ups, sweeps and regular upkeep. Each makes one service call and returns nothing."""
 
 import logging
+import time
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from celery import shared_task
+from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from aggregate.merging import merge_old_hours
-from aggregate.retention import expire_all
-from aggregate.rolling import roll_up_hours
-from aggregate.services import BatchOutcome, fold_pending_batch
+from aggregate.folding.fold import BatchOutcome, fold_pending_batch
+from aggregate.folding.rolling import roll_up_hours
 from aggregate.sourcemaps.labelling import label_in_turn
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
+from aggregate.upkeep.merging import merge_old_hours
+from aggregate.upkeep.retention import expire_all
 from ingest.wake import clear_flag, wake_worker
 
 logger = logging.getLogger(__name__)
 
 
-# The database's faults are transient: a few tries with jitter, then the sweep is the retry.
+# Faults of the database are transient: a few retries with jitter, after that the sweep tries again.
 RETRIES: Final[dict[str, Any]] = {
     "autoretry_for": (OperationalError, InterfaceError),
     "max_retries": 5,
@@ -30,21 +32,28 @@ RETRIES: Final[dict[str, Any]] = {
 
 @shared_task(name="aggregate.fold_pending", ignore_result=True, **RETRIES)
 def fold_pending() -> None:
-    """Folds until nothing is pending; wakes another worker while there is more, so that all of them join in."""
-    clear_flag()  # before claiming: a trace that comes from now on announces itself
+    """Folds for a turn of FOLD_TURN_S, or until nothing is pending.
+
+    While there is more, it keeps one wake-up in the queue: other processes take part, and the next turn comes behind
+    the tasks that wait already. So a backlog delays jobs, expiry and a stop by a turn and not by all of it.
+    """
+    clear_flag()  # before claiming: a trace that arrives from now on wakes a worker again
+    ends_at_s = time.monotonic() + settings.FOLD_TURN_S
     while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
         wake_worker()
+        if time.monotonic() >= ends_at_s:
+            return
 
 
 @shared_task(name="aggregate.sweep", ignore_result=True)
 def sweep() -> None:
-    """Finds what a lost wake-up left pending."""
+    """Folds traces that a lost wake-up left pending."""
     fold_pending()
 
 
 @shared_task(name=SYMBOLICATE_TASK, ignore_result=True, **RETRIES)
 def symbolicate() -> None:
-    """Labels the funcs of scripts with maps, new ones of either."""
+    """Labels funcs by source maps, for new funcs and new maps."""
     clear_flag(SYMBOLICATE_FLAG)
     if label_in_turn():
         wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
@@ -52,17 +61,17 @@ def symbolicate() -> None:
 
 @shared_task(name="aggregate.merge_hours", ignore_result=True)
 def merge_hours() -> None:
-    """Merges the hours of past days into days."""
+    """Merges hour cells of past days into day cells."""
     merge_old_hours(datetime.now(UTC))
 
 
 @shared_task(name="aggregate.roll_up_hours", ignore_result=True)
 def roll_up_hours_that_ended() -> None:
-    """Adds the hotspots of hours that are over to those of their day."""
+    """Adds hours that are over to the roll-up of their day."""
     roll_up_hours(datetime.now(UTC))
 
 
 @shared_task(name="aggregate.expire", ignore_result=True)
 def expire() -> None:
-    """Deletes what is older than its retention."""
+    """Deletes data older than its retention."""
     expire_all(datetime.now(UTC))

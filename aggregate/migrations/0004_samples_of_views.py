@@ -3,7 +3,7 @@
 import django.db.models.expressions
 from django.db import migrations, models
 
-# The first 63 bits of the id's SHA-256: `profcore.sampling.sample_key`.
+# The first 63 bits of the id's SHA-256: `profcore.stats.sampling.sample_key`.
 CREATE_SAMPLE_KEY = """
 CREATE FUNCTION fieldflame_sample_key(view_id uuid) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS

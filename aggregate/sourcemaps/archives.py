@@ -15,12 +15,12 @@ from django.conf import settings
 from profcore.symbolicate.builds import clean_path, is_bundle, is_map
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
-# What `tarfile` and `gzip` raise for damaged or hostile archives, one way or another.
+# The exceptions that `tarfile` and `gzip` raise for damaged or hostile archives.
 DAMAGED: Final = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError)
 
 
 class ArchiveError(Exception):
-    """An archive cannot be read, or holds more than it may: a sentence."""
+    """An archive cannot be read, or holds more than it may. The text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ def list_folder(folder: Path) -> list[BuildFile]:
 def open_archive(file: IO[bytes]) -> Iterator[list[BuildFile]]:
     """Yields the scripts and maps in a tar, plain or gzip, in its order; they are read while it is open.
 
-    Links and devices are passed over. Raises `ArchiveError`: also for a path that leads out of the archive, for too
-    many files, and for too many bytes.
+    Links and devices are skipped. Raises `ArchiveError`, also for a path that leads out of the archive, for too many
+    files, and for too many bytes.
     """
     head = file.read(len(GZIP_MAGIC))
     file.seek(0)
@@ -59,11 +59,11 @@ def open_archive(file: IO[bytes]) -> Iterator[list[BuildFile]]:
             with _open_tar(file) as files:
                 yield files
     except DAMAGED as error:
-        raise ArchiveError(f"It is no tar archive, plain or gzip, that can be read: {error}.") from error
+        raise ArchiveError(f"It is not a readable tar archive, plain or gzip: {error}.") from error
 
 
 class _Bounded:
-    """A stream that gives no more than it may: a tar's headers name sizes that `tarfile` reads at once."""
+    """A stream with bounded reads: a tar's headers name sizes that `tarfile` reads at once."""
 
     def __init__(self, file: "IO[bytes] | gzip.GzipFile") -> None:
         self._file = file
@@ -84,7 +84,7 @@ class _Bounded:
 
 @contextmanager
 def _open_tar(file: "IO[bytes] | gzip.GzipFile") -> Iterator[list[BuildFile]]:
-    bounded: IO[bytes] = _Bounded(file)  # type: ignore[assignment]  # what of it `tarfile` uses to read
+    bounded: IO[bytes] = _Bounded(file)  # type: ignore[assignment]  # it has the methods that `tarfile` needs to read
     with tarfile.open(fileobj=bounded, mode="r:") as archive:
         yield list(_list_tar(archive))
 

@@ -1,4 +1,4 @@
-"""The end of source maps: scripts are deleted with their labels, and what nothing refers to any more goes too."""
+"""Deleting source maps: scripts with their labels, and the files that nothing refers to any more."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -7,19 +7,22 @@ from typing import Final
 from django.db import connection, transaction
 
 from aggregate.label_models import ReleaseScript
-from aggregate.sourcemaps.locks import lock_scripts
+from aggregate.sourcemaps.script_locks import lock_scripts
 
 UPLOAD_DAYS: Final = 1  # an upload stores its files before the scripts that name them
 
 
 def delete_release(project_id: int, release: str) -> int:
-    """Deletes the scripts of a release with their labels; returns how many there were."""
+    """Deletes the scripts of a release with their labels; returns the number of scripts."""
     ids = ReleaseScript.objects.filter(project_id=project_id, release=release).values_list("id", flat=True)
     return delete_scripts(project_id, list(ids))
 
 
 def delete_scripts(project_id: int, script_ids: Sequence[int]) -> int:
-    """Deletes scripts with their labels; bundles, maps and sources that nothing else has go too."""
+    """Deletes scripts with their labels, and their bundles, maps and sources that nothing else uses.
+
+    Returns the number of scripts.
+    """
     if not script_ids:
         return 0
     with transaction.atomic():
@@ -55,7 +58,7 @@ def delete_labels(project_id: int, script_ids: Sequence[int]) -> None:
 
 
 def delete_unused_artifacts(project_id: int, artifact_ids: Sequence[int]) -> None:
-    """Deletes those of some bundles and maps that no script has. Under the project's lock."""
+    """Deletes the given bundles and maps that no script has. Under the project's lock."""
     with connection.cursor() as cursor:
         cursor.execute(
             """DELETE FROM aggregate_artifact a WHERE a.project_id = %s AND a.id = ANY(%s::int[]) AND NOT EXISTS (
@@ -66,10 +69,10 @@ def delete_unused_artifacts(project_id: int, artifact_ids: Sequence[int]) -> Non
 
 
 def expire_source_maps(project_id: int, now: datetime, *, keep_days: int, shared_days: int) -> int:
-    """Deletes scripts uploaded before `keep_days` whose release has no cells; returns how many went.
+    """Deletes scripts uploaded before `keep_days` whose release has no cells; returns their number.
 
-    Those that may serve other releases stay for `shared_days`. Files of uploads that broke off go too, and sources
-    that no label points to since another map took the place of theirs.
+    Scripts that may serve other releases stay for `shared_days`. Also deletes files of uploads that broke off, and
+    sources that no label points to because another map replaced theirs.
     """
     with connection.cursor() as cursor:
         cursor.execute(

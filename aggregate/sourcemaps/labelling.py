@@ -9,24 +9,24 @@ import msgspec
 from django.conf import settings
 from django.db import Error, connection, transaction
 
-from aggregate.child import CrashedAlone, run_alone
+from aggregate.child_process import CrashedAlone, run_alone
 from aggregate.label_models import Artifact, Label
 from aggregate.sourcemaps.deleting import delete_labels
-from aggregate.sourcemaps.isolated import MapResult, MapTask, SourceRow, result_decoder
-from aggregate.sourcemaps.locks import lock_scripts
+from aggregate.sourcemaps.map_reader import MapResult, MapTask, SourceRow, result_decoder
 from aggregate.sourcemaps.queue import (
     ScriptClaim,
     claim_script,
-    projects_with_scripts,
+    list_projects_with_scripts,
     release_claim,
     scan_new_funcs,
 )
-from ingest.groups import allocate_ids
+from aggregate.sourcemaps.script_locks import lock_scripts
+from ingest.door.groups import allocate_ids
 
 logger = logging.getLogger(__name__)
 
-ISOLATED_MODULE: Final = "aggregate.sourcemaps.isolated"
-MAX_BEGUN: Final = 20  # workers may be restarted in the midst of it: that says nothing of the map
+ISOLATED_MODULE: Final = "aggregate.sourcemaps.map_reader"
+MAX_BEGUN: Final = 20  # workers may be restarted while they read a map: that says nothing about the map
 MAX_NAME_CHARS: Final = 1_024  # as browsers cut names
 
 # A func's id and its position, line and column from 1.
@@ -34,13 +34,13 @@ FuncPlace = tuple[int, int, int]
 
 
 class ScriptChanged(Exception):
-    """The script was uploaded anew, deleted or taken over meanwhile; nothing was written."""
+    """The script was uploaded again, deleted or taken over meanwhile; nothing was written."""
 
 
 def label_all(project_id: int | None = None, *, on_labelled: Callable[[int], object] = lambda _: None) -> int:
-    """Labels until nothing waits, or others are at it; returns how many funcs were looked at.
+    """Labels until no script is pending, or others work on the rest; returns how many funcs were looked at.
 
-    `on_labelled` is told after each script, or batch of one, how many that were.
+    `on_labelled` is called with the number of funcs after each script, or batch of a script.
     """
     _scan(project_id)
     count = 0
@@ -52,7 +52,7 @@ def label_all(project_id: int | None = None, *, on_labelled: Callable[[int], obj
 
 
 def label_in_turn() -> bool:
-    """Labels for some seconds, so that a worker has time for folds as well; returns whether more may wait."""
+    """Labels for some seconds, so that a worker also has time for folds; returns whether more may be pending."""
     ends_at = time.monotonic() + settings.SYMBOLICATE_TURN_S
     _scan(None)
     while claim := claim_script():
@@ -63,20 +63,20 @@ def label_in_turn() -> bool:
 
 
 def _scan(project_id: int | None) -> None:
-    for project in projects_with_scripts() if project_id is None else [project_id]:
+    for project in list_projects_with_scripts() if project_id is None else [project_id]:
         scan_new_funcs(project)
 
 
 def label_script(claim: ScriptClaim) -> int:
-    """Labels the next funcs of a claimed script; returns how many. A map that cannot be used is set aside."""
+    """Labels the next funcs of a claimed script; returns how many. A map that cannot be used is marked failed."""
     if claim.attempts > MAX_BEGUN:
-        _set_aside(claim, f"It was begun {claim.attempts - 1} times, and no worker came back.")
+        _mark_failed(claim, f"It was begun {claim.attempts - 1} times, and no worker came back.")
         return 0
     try:
         funcs = load_funcs(claim)
         result = _run(claim, funcs) if funcs else MapResult()
         if result.refusal is not None:
-            _set_aside(claim, f"{result.refusal[0]}: {result.refusal[1]}")
+            _mark_failed(claim, f"{result.refusal[0]}: {result.refusal[1]}")
             return 0
         _write(claim, funcs, result)
     except ScriptChanged:
@@ -85,25 +85,25 @@ def label_script(claim: ScriptClaim) -> int:
     except CrashedAlone as crash:
         logger.warning("The map of script %s crashed its process (%s).", claim.script_id, crash)
         if claim.attempts >= settings.SYMBOLICATE_ATTEMPTS:
-            _set_aside(claim, f"Reading the map crashed its process {claim.attempts} times: {crash}.")
+            _mark_failed(claim, f"Reading the map crashed its process {claim.attempts} times: {crash}.")
         else:
             release_claim(claim, is_counted=True)
         return 0
     except Exception:
-        _give_back(claim)
+        _release(claim)
         raise
     return len(funcs)
 
 
-def _give_back(claim: ScriptClaim) -> None:
+def _release(claim: ScriptClaim) -> None:
     try:
         release_claim(claim, is_counted=False)
     except Error:
-        logger.warning("A claim could not be given back; it is void with its session, or when its lease runs out.")
+        logger.warning("A claim could not be released; it ends with its session or its lease.")
 
 
 def load_funcs(claim: ScriptClaim) -> list[FuncPlace]:
-    """Returns the next funcs of a script without a label of its present map, by id."""
+    """Returns the next funcs of a script, by id, that have no label of its present map."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT id, line, col FROM aggregate_func
@@ -138,7 +138,7 @@ def _write(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult) -> Non
     with transaction.atomic():
         lock_scripts(claim.project_id)
         with connection.cursor() as cursor:
-            # What was uploaded anew, or has new funcs since, goes on waiting.
+            # A script that was uploaded again, or has new funcs since, stays pending.
             cursor.execute(
                 """UPDATE aggregate_releasescript
                    SET labelled_func_id = %s, claimed_until = NULL, attempts = 0,
@@ -194,7 +194,7 @@ def _select_sources(project_id: int, digests: list[bytes]) -> dict[bytes, int]:
 def _write_labels(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult, source_ids: dict[int, int]) -> None:
     if not funcs:
         return
-    rows: list[tuple[Any, ...]] = []  # Any: columns of unlike types
+    rows: list[tuple[Any, ...]] = []  # Any: columns of different types
     for (func_id, _, _), label in zip(funcs, result.labels, strict=True):
         if label is None:
             rows.append((func_id, int(Label.Status.UNMAPPED), None, None, None, None, None, None))
@@ -218,9 +218,9 @@ def _write_labels(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult,
         )
 
 
-def _set_aside(claim: ScriptClaim, why: str) -> None:
-    """Stops trying: the script keeps its failure, and has no labels, until another upload."""
-    logger.error("The map of script %s of project %s is set aside: %s", claim.script_id, claim.project_id, why)
+def _mark_failed(claim: ScriptClaim, why: str) -> None:
+    """Marks a script failed: it keeps the reason, and has no labels, until another upload."""
+    logger.error("The map of script %s of project %s failed: %s", claim.script_id, claim.project_id, why)
     with transaction.atomic():
         lock_scripts(claim.project_id)
         with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""What is uploaded, and how far its labels are: for the API and people."""
+"""Lists of uploaded scripts and the progress of their labels, for the API and the pages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,9 +6,12 @@ from enum import StrEnum
 
 from django.db import connection
 
+from aggregate.label_models import MAPPED
+from aggregate.records import select_records
+
 
 class ScriptState(StrEnum):
-    """How far a script is. `no_map` waits for one; `waiting` is about to be labelled; `failed` was set aside."""
+    """The progress of a script: without a map, waiting for labels, labelled, or with a map that cannot be used."""
 
     NO_MAP = "no_map"
     WAITING = "waiting"
@@ -16,11 +19,11 @@ class ScriptState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListedScript:
-    """A script of a release; `functions` counts those with a label of it, `mapped` those that the map maps.
+    """A script of a release. `functions` counts those with a label of it, `mapped` those that the map maps.
 
-    `has_debug_id`: its map was found by a debug id that both have.
+    With `has_debug_id`, its map was found by a debug id that both have.
     """
 
     id: int
@@ -38,9 +41,9 @@ class ListedScript:
     has_debug_id: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListedRelease:
-    """What is uploaded of a release: its scripts by state, and the bytes of its maps, expanded."""
+    """The uploads of a release: its scripts by state, and the bytes of its maps, expanded."""
 
     release: str
     scripts: int
@@ -52,12 +55,12 @@ class ListedRelease:
 
     @property
     def labelled(self) -> int:
-        """Scripts that are done."""
+        """The number of scripts that are done."""
         return self.scripts - self.no_map - self.waiting - self.failed
 
 
 def select_script_releases(project_id: int, *, limit: int) -> tuple[list[ListedRelease], int]:
-    """Returns the releases that have scripts, the last uploaded first, and how many there are. One statement."""
+    """Returns the releases that have scripts, the last uploaded first, and their number. One statement."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*) OVER (), s.release, count(*), count(*) FILTER (WHERE s.map_id IS NULL),
@@ -70,11 +73,23 @@ def select_script_releases(project_id: int, *, limit: int) -> tuple[list[ListedR
             [project_id, limit],
         )
         rows = cursor.fetchall()
-    return [ListedRelease(*row[1:]) for row in rows], rows[0][0] if rows else 0
+    releases = [
+        ListedRelease(
+            release=name,
+            scripts=scripts,
+            no_map=no_map,
+            waiting=waiting,
+            failed=failed,
+            map_bytes=map_bytes,
+            uploaded_at=uploaded_at,
+        )
+        for _, name, scripts, no_map, waiting, failed, map_bytes, uploaded_at in rows
+    ]
+    return releases, rows[0][0] if rows else 0
 
 
 def select_scripts(project_id: int, *, release: str | None = None, limit: int) -> tuple[list[ListedScript], int]:
-    """Returns a project's scripts, or those of a release, the last uploaded first, and how many there are in all."""
+    """Returns the scripts of a project or release, the last uploaded first, and their number in all."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*) FROM aggregate_releasescript s
@@ -82,23 +97,24 @@ def select_scripts(project_id: int, *, release: str | None = None, limit: int) -
             [project_id, release, release],
         )
         ((total,),) = cursor.fetchall()
-        cursor.execute(
-            """WITH listed AS (
-                   SELECT * FROM aggregate_releasescript s
-                   WHERE s.project_id = %(project)s AND (%(release)s::text IS NULL OR s.release = %(release)s)
-                   ORDER BY s.uploaded_at DESC, s.release DESC, s.uri LIMIT %(limit)s)
-               SELECT s.id, s.release, s.uri, s.file, CASE WHEN s.map_id IS NULL THEN 'no_map'
-                       WHEN s.failure IS NOT NULL THEN 'failed' WHEN s.pending_at IS NOT NULL THEN 'waiting'
-                       ELSE 'labelled' END,
-                   s.failure, s.is_shared, a.size_bytes, coalesce(l.functions, 0), coalesce(l.mapped, 0), s.uploaded_at,
-                      s.bundle_id IS NOT NULL, coalesce(a.debug_id = s.debug_id, false)
-               FROM listed s
-               LEFT JOIN aggregate_artifact a ON a.project_id = s.project_id AND a.id = s.map_id
-               LEFT JOIN (SELECT script_id, count(*) AS functions, count(*) FILTER (WHERE status = 0) AS mapped
-                          FROM aggregate_label WHERE project_id = %(project)s AND script_id IN (SELECT id FROM listed)
-                          GROUP BY 1) l ON l.script_id = s.id
-               ORDER BY s.uploaded_at DESC, s.release DESC, s.uri""",
-            {"project": project_id, "release": release, "limit": limit},
-        )
-        rows = [ListedScript(*row) for row in cursor.fetchall()]
-    return rows, int(total)
+    scripts = select_records(
+        ListedScript,
+        f"""WITH listed AS (
+               SELECT * FROM aggregate_releasescript s
+               WHERE s.project_id = %(project)s AND (%(release)s::text IS NULL OR s.release = %(release)s)
+               ORDER BY s.uploaded_at DESC, s.release DESC, s.uri LIMIT %(limit)s)
+           SELECT s.id, s.release, s.uri, s.file, CASE WHEN s.map_id IS NULL THEN 'no_map'
+                  WHEN s.failure IS NOT NULL THEN 'failed' WHEN s.pending_at IS NOT NULL THEN 'waiting'
+                  ELSE 'labelled' END AS state,
+                  s.failure, s.is_shared, a.size_bytes AS map_bytes, coalesce(l.functions, 0) AS functions,
+                  coalesce(l.mapped, 0) AS mapped, s.uploaded_at, s.bundle_id IS NOT NULL AS has_bundle,
+                  coalesce(a.debug_id = s.debug_id, false) AS has_debug_id
+           FROM listed s
+           LEFT JOIN aggregate_artifact a ON a.project_id = s.project_id AND a.id = s.map_id
+           LEFT JOIN (SELECT script_id, count(*) AS functions, count(*) FILTER (WHERE status = {MAPPED}) AS mapped
+                      FROM aggregate_label WHERE project_id = %(project)s AND script_id IN (SELECT id FROM listed)
+                      GROUP BY 1) l ON l.script_id = s.id
+           ORDER BY s.uploaded_at DESC, s.release DESC, s.uri""",
+        {"project": project_id, "release": release, "limit": limit},
+    )
+    return scripts, int(total)

@@ -1,7 +1,7 @@
-"""What waits for labels: scripts with a new map, and scripts that new funcs came from. Rows are the queue.
+"""The queue of symbolication: scripts with a new map, and scripts with new funcs. Their rows are the queue.
 
-Ids of funcs ascend in the order of their commits, since their counter's row is locked until then: a mark a project, and
-one a script, tell what was looked at.
+Ids of funcs ascend in the order of their commits, since their counter's row is locked until then. So one mark per
+project, and one per script, say which funcs were looked at.
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.label_models import FuncScan
-from aggregate.sourcemaps.locks import SCRIPTS_LOCK, lock_scripts
+from aggregate.records import select_records
+from aggregate.sourcemaps.script_locks import SCRIPTS_LOCK, lock_scripts
 
 SYMBOLICATE_TASK: Final = "aggregate.symbolicate"
 SYMBOLICATE_FLAG: Final = "fieldflame:wake-symbolicate"
-LEASE_MARGIN_S: Final = 60  # behind the child's timeout: reading the map and writing labels
+LEASE_MARGIN_S: Final = 60  # beyond the child's timeout: loading the map and writing labels
 MANY: Final = 10_000
 
 CLAIM: Final = """
@@ -38,14 +39,14 @@ SET attempts = attempts + 1, claimed_until = clock_timestamp() + make_interval(s
     claim_pid = pg_backend_pid(),
     claim_backend_start = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())
 FROM next WHERE s.project_id = next.project_id AND s.id = next.id
-RETURNING s.project_id, s.id, s.release, s.uri, s.file, s.is_shared, s.bundle_id, s.map_id, s.labelled_func_id,
-    s.pending_at, s.attempts
+RETURNING s.project_id, s.id AS script_id, s.release, s.uri, s.file, s.is_shared, s.bundle_id, s.map_id,
+    s.labelled_func_id, s.pending_at, s.attempts
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptClaim:
-    """A script whose funcs are to be labelled, held under a lease."""
+    """A script whose funcs are to be labelled, claimed under a lease."""
 
     project_id: int
     script_id: int
@@ -61,7 +62,7 @@ class ScriptClaim:
 
 
 def scan_new_funcs(project_id: int) -> int:
-    """Marks scripts with a map as pending that funcs interned since the last scan came from; returns how many."""
+    """Marks scripts with a map as pending if funcs of them were interned since the last scan; returns how many."""
     with transaction.atomic(), connection.cursor() as cursor:
         lock_scripts(project_id)
         FuncScan.objects.bulk_create([FuncScan(project_id=project_id)], ignore_conflicts=True)
@@ -87,7 +88,7 @@ def scan_new_funcs(project_id: int) -> int:
     return marked
 
 
-def projects_with_scripts() -> list[int]:
+def list_projects_with_scripts() -> list[int]:
     """Returns the ids of the projects that have source maps."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -98,25 +99,26 @@ def projects_with_scripts() -> list[int]:
 
 
 def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
-    """Claims a script that waits, projects in turns; None where nothing waits, or enough are in work.
+    """Claims a pending script, of projects in turns; None if none is pending, or if enough are in work.
 
-    With `project_id` one of that project, however many others are in work. The attempt is counted before the work. A
-    claim ends with its database session, or when its lease runs out.
+    With `project_id`, it claims one of that project, however many others are in work. The attempt is counted before the
+    work. A claim ends with its database session, or when its lease runs out.
     """
     limits = {
         "lease_s": settings.SYMBOLICATE_TIMEOUT_S + LEASE_MARGIN_S,
         "project": project_id,
         "at_once": settings.SYMBOLICATE_AT_ONCE if project_id is None else MANY,
     }
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCRIPTS_LOCK])  # or two would count each other's absence
-        cursor.execute(CLAIM, limits)
-        row = cursor.fetchone()
-    return None if row is None else ScriptClaim(*row)
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            # Without the lock, two would count each other's absence.
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCRIPTS_LOCK])
+        claimed = select_records(ScriptClaim, CLAIM, limits)
+    return claimed[0] if claimed else None
 
 
 def release_claim(claim: ScriptClaim, *, is_counted: bool) -> None:
-    """Gives a claim back; the script goes on waiting. `is_counted`: its attempt stays counted, as it was its fault."""
+    """Releases a claim; the script stays pending. With `is_counted` the attempt stays counted, as it was its fault."""
     with connection.cursor() as cursor:
         cursor.execute(
             """UPDATE aggregate_releasescript SET claimed_until = NULL, attempts = attempts - %s
@@ -125,8 +127,8 @@ def release_claim(claim: ScriptClaim, *, is_counted: bool) -> None:
         )
 
 
-def count_waiting(project_id: int) -> tuple[int, int]:
-    """Returns how many scripts of a project wait, and how many funcs of theirs."""
+def count_pending(project_id: int) -> tuple[int, int]:
+    """Returns the numbers of a project's pending scripts, and of their funcs without labels."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(DISTINCT s.id), count(f.id) FROM aggregate_releasescript s
@@ -140,7 +142,7 @@ def count_waiting(project_id: int) -> tuple[int, int]:
 
 
 def mark_all(project_id: int) -> None:
-    """Has all scripts with a map labelled anew, also those that were set aside. Their labels stay until then."""
+    """Marks all scripts with a map as pending, also failed ones. Their labels stay until they are labelled again."""
     with transaction.atomic(), connection.cursor() as cursor:
         lock_scripts(project_id)
         cursor.execute(

@@ -1,4 +1,4 @@
-"""What a release has under which URL: rows written at the end of an upload, in one transaction."""
+"""The scripts of a release by URL: rows written at the end of an upload, in one transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +10,8 @@ from django.db import connection
 
 from aggregate.label_models import Artifact, ReleaseScript
 from aggregate.sourcemaps.deleting import delete_labels, delete_unused_artifacts
-from aggregate.sourcemaps.locks import lock_scripts
-from ingest.groups import allocate_ids
+from aggregate.sourcemaps.script_locks import lock_scripts
+from ingest.door.groups import allocate_ids
 
 KEY: Final = ("project", "id")
 SAVE_BATCH: Final = 1_000
@@ -21,9 +21,9 @@ class StoredMeanwhileDeleted(Exception):
     """A stored file was deleted before its script was written."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptRow:
-    """A script as an upload has it; `bundle_id` or `map_id` is None where that did not come with it."""
+    """A script of an upload; `bundle_id` or `map_id` is None if the upload does not have it."""
 
     uri: str
     file: str
@@ -34,10 +34,10 @@ class ScriptRow:
 
 
 def write_scripts(project_id: int, release: str, rows: Sequence[ScriptRow]) -> set[str]:
-    """Writes a release's scripts; those that changed wait for labels. Inside a transaction.
+    """Writes a release's scripts; changed ones become pending. Inside a transaction.
 
-    Returns the URIs that got a map of an earlier upload, by its debug id. Maps that came without their bundles are
-    given to all scripts of their debug ids that have none. Raises `StoredMeanwhileDeleted`.
+    Returns the URIs that got a map of an earlier upload, by its debug id. Maps without bundles are given to all scripts
+    with their debug ids and without a map. Raises `StoredMeanwhileDeleted`.
     """
     lock_scripts(project_id)
     _check_stored(project_id, rows)
@@ -51,7 +51,7 @@ def write_scripts(project_id: int, release: str, rows: Sequence[ScriptRow]) -> s
             [project_id, release, uris, uris],
         )
         ids = dict(cursor.fetchall())
-    # Locked: rows are written whole, and a worker's claim of one must not be undone.
+    # Locked, because whole rows are written, which must not undo a worker's claim.
     present = ReleaseScript.objects.select_for_update().filter(project_id=project_id, id__in=list(ids.values()))
     by_uri = {script.uri: script for script in present.order_by("id")}
     replaced = {
@@ -84,7 +84,7 @@ def _maps_of(project_id: int, debug_ids: Sequence[UUID]) -> dict[UUID, int]:
 
 
 def _merge(row: ScriptRow, known: ReleaseScript | None) -> ScriptRow:
-    """Adds what an earlier upload brought: its map, unless that was made for another bundle; its bundle likewise."""
+    """Returns the row with the map of an earlier upload, unless that is of another bundle; its bundle likewise."""
     if known is None:
         return row
     if row.map_id is None and known.bundle_id in (None, row.bundle_id):
@@ -106,21 +106,21 @@ def _upsert(project_id: int, release: str, rows: Sequence[ScriptRow], by_uri: di
         script.file, script.is_shared, script.debug_id = row.file, row.is_shared, row.debug_id
         script.bundle_id, script.map_id, script.uploaded_at = row.bundle_id, row.map_id, now
         if known is None or not is_same:
-            _wait_again(script, now)
+            _mark_pending(script, now)
         scripts.append(script)
     delete_labels(project_id, [script.id for script in scripts if script.map_id is None])
     _save(scripts)
 
 
 def _save(scripts: Sequence[ReleaseScript]) -> None:
-    """Writes whole rows, new ones and others, in one statement for many."""
+    """Writes whole rows, new and old ones, many in one statement."""
     columns = [field.name for field in ReleaseScript._meta.concrete_fields if field.name not in KEY]
     ReleaseScript.objects.bulk_create(
         scripts, update_conflicts=True, unique_fields=KEY, update_fields=columns, batch_size=SAVE_BATCH
     )
 
 
-def _wait_again(script: ReleaseScript, now: datetime) -> None:
+def _mark_pending(script: ReleaseScript, now: datetime) -> None:
     script.pending_at = now if script.map_id is not None else None
     script.labelled_func_id = 0
     script.attempts = 0
@@ -135,7 +135,7 @@ def _give_maps(project_id: int, rows: Sequence[ScriptRow]) -> None:
     waiting = list(without.select_for_update().order_by("id"))
     now = datetime.now(UTC)
     for script in waiting:
-        assert script.debug_id is not None  # it was found by it
+        assert script.debug_id is not None  # the script was found by it
         script.map_id = maps[script.debug_id]
-        _wait_again(script, now)
+        _mark_pending(script, now)
     _save(waiting)

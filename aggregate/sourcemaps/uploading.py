@@ -1,4 +1,4 @@
-"""Storing a build: its files once by content, and what the release has under which URL."""
+"""Storing a build: its files, once by content, and the release's scripts by URL."""
 
 import gzip
 import hashlib
@@ -12,14 +12,14 @@ import msgspec
 from django.conf import settings
 from django.db import connection, transaction
 
-from aggregate.child import CrashedAlone, run_alone
+from aggregate.child_process import CrashedAlone, run_alone
 from aggregate.label_models import Artifact
 from aggregate.sourcemaps.archives import BuildFile
-from aggregate.sourcemaps.isolated import GZIP_LEVEL, MapTask, result_decoder
 from aggregate.sourcemaps.labelling import ISOLATED_MODULE
+from aggregate.sourcemaps.map_reader import GZIP_LEVEL, MapTask, result_decoder
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.scripts import ScriptRow, StoredMeanwhileDeleted, write_scripts
-from ingest.groups import allocate_ids
+from ingest.door.groups import allocate_ids
 from ingest.wake import wake_worker
 from profcore.symbolicate.builds import (
     BundleFacts,
@@ -34,12 +34,12 @@ from profcore.symbolicate.builds import (
 from profcore.symbolicate.maps import MapError, read_map, read_map_debug_id
 from profcore.symbolicate.paths import has_content_hash, is_url_prefix, script_uri
 
-MAX_URI_CHARS: Final = 2_000  # of a script: browsers and servers take little more
-TRIES: Final = 3  # an upload whose files were deleted meanwhile stores them again
+MAX_URI_CHARS: Final = 2_000  # of a script: browsers and servers accept little more
+TRIES: Final = 3  # if its files were deleted meanwhile, an upload stores them again
 
 
 class UploadError(Exception):
-    """An upload cannot be taken at all: the field it is about, and a sentence."""
+    """The whole upload is refused: the field that it is about, and a sentence."""
 
     def __init__(self, field_name: str, detail: str) -> None:
         super().__init__(f"{field_name}: {detail}")
@@ -58,7 +58,7 @@ class BadFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredScript:
-    """A script of the release: its URLs, its bundle's and its map's path, and how they were matched."""
+    """A script of the release: its URLs, the paths of its bundle and its map, and how they were matched."""
 
     file: str
     urls: tuple[str, ...]
@@ -68,7 +68,7 @@ class StoredScript:
 
 @dataclass(slots=True)
 class UploadReport:
-    """What became of an upload. `new_files` counts bundles and maps that were not stored already."""
+    """The result of an upload. `new_files` counts bundles and maps that were not stored before."""
 
     scripts: list[StoredScript] = field(default_factory=list)
     rejected: list[BadFile] = field(default_factory=list)
@@ -76,13 +76,13 @@ class UploadReport:
 
     @property
     def unmatched(self) -> int:
-        """Counts bundles without a map."""
+        """The number of bundles without a map."""
         return sum(script.match is Match.NO_MAP for script in self.scripts)
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Whose files they are, and where they are served."""
+    """The project and release of the files, and the addresses where they are served."""
 
     project_id: int
     release: str
@@ -90,8 +90,8 @@ class _Target:
 
 
 @dataclass(slots=True)
-class _Stored:
-    """Files of a build that are in the database: artifact ids by path, and what pairs them."""
+class _StoredFiles:
+    """Files of a build that are in the database: artifact ids by path, and the facts that pair them."""
 
     bundles: dict[str, BundleFacts] = field(default_factory=dict)
     maps: dict[str, UUID | None] = field(default_factory=dict)
@@ -109,8 +109,8 @@ def store_build(
 ) -> UploadReport:
     """Stores the bundles and maps among some files, and their scripts under each prefix; wakes a worker.
 
-    `on_file` is told each file's path. A bad map is left out and reported; the rest is stored. An equal upload changes
-    nothing. Raises `UploadError`.
+    `on_file` is called with each file's path. A bad map is left out and reported; the rest is stored. An equal upload
+    changes nothing. Raises `UploadError`.
     """
     check_upload(project_id, release, url_prefixes)
     wanted = [file for file in files if is_bundle(file.path) or is_map(file.path)]
@@ -132,14 +132,16 @@ def store_build(
 
 
 def check_upload(project_id: int, release: str, url_prefixes: Sequence[str]) -> None:
-    """Raises `UploadError` for what can be told before any file is read."""
+    """Raises `UploadError` for errors that are known before any file is read."""
     if not release or len(release) > settings.INGEST_MAX_TEXT_CHARS or not release.isprintable():
         raise UploadError("release", f"1 to {settings.INGEST_MAX_TEXT_CHARS} printable characters.")
     if not url_prefixes:
         raise UploadError("url_prefix", "say where the files are served, such as https://shop.example/assets/.")
     for prefix in url_prefixes:
         if not is_url_prefix(prefix):
-            raise UploadError("url_prefix", f"{prefix!r} is no URL with scheme and host, without query and fragment.")
+            raise UploadError(
+                "url_prefix", f"{prefix!r} must be a URL with scheme and host, and without query and fragment."
+            )
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT coalesce(sum(octet_length(body)), 0) FROM aggregate_artifact WHERE project_id = %s", [project_id]
@@ -151,8 +153,8 @@ def check_upload(project_id: int, release: str, url_prefixes: Sequence[str]) -> 
 
 def _store_files(
     project_id: int, files: Sequence[BuildFile], report: UploadReport, on_file: Callable[[str], object]
-) -> _Stored:
-    stored = _Stored()
+) -> _StoredFiles:
+    stored = _StoredFiles()
     for file in files:
         on_file(file.path)
         if file.size_bytes > settings.SOURCE_MAP_MAX_FILE_BYTES:
@@ -172,7 +174,7 @@ def _store_files(
     return stored
 
 
-def _store_bundle(project_id: int, path: str, content: bytes, stored: _Stored, report: UploadReport) -> None:
+def _store_bundle(project_id: int, path: str, content: bytes, stored: _StoredFiles, report: UploadReport) -> None:
     try:
         facts = read_bundle(content)
     except InlineMapError as error:
@@ -185,12 +187,14 @@ def _store_bundle(project_id: int, path: str, content: bytes, stored: _Stored, r
             check_map(facts.inline_map)
         except MapError as error:
             raise MapError(f"sourceMappingURL {error.path}", error.detail) from None
-        stored.bundles[path] = BundleFacts(facts.debug_id, None, b"")  # that there is one; it need not be kept
+        stored.bundles[path] = BundleFacts(
+            facts.debug_id, None, b""
+        )  # says that there is one; its content need not be kept
         stored.map_ids[path] = _store(project_id, Artifact.Kind.MAP, facts.inline_map, report)
 
 
 def check_map(content: bytes) -> None:
-    """Checks a map, a large one in a process of its own. Raises `MapError`."""
+    """Raises `MapError` for a bad map. Reads a large one in a process of its own."""
     if len(content) <= settings.SOURCE_MAP_CHECK_HERE_BYTES:
         read_map(content)
         return
@@ -205,16 +209,17 @@ def check_map(content: bytes) -> None:
     try:
         answer = run_alone(ISOLATED_MODULE, msgspec.msgpack.encode(task), timeout_s=settings.SYMBOLICATE_TIMEOUT_S)
     except CrashedAlone as crash:
-        raise MapError("$", f"reading it took more time or memory than it may: {crash}.") from None
+        raise MapError("$", f"reading it took more time or memory than is allowed: {crash}.") from None
     refusal = result_decoder.decode(answer).refusal
     if refusal is not None:
-        raise MapError(*refusal)
+        path, detail = refusal
+        raise MapError(path, detail)
 
 
 def _store(
     project_id: int, kind: Artifact.Kind, content: bytes, report: UploadReport, *, debug_id: UUID | None = None
 ) -> int:
-    """Returns the id of a bundle or map, storing it unless it is stored already."""
+    """Returns the id of a bundle or map, and stores it if it is new."""
     digest = hashlib.sha256(content).digest()
     known = Artifact.objects.filter(project_id=project_id, kind=kind, digest=digest).values_list("id", flat=True)
     found = known.first()
@@ -234,7 +239,7 @@ def _store(
     return known.get()
 
 
-def _store_scripts(target: _Target, pairs: Sequence[Pair], stored: _Stored, report: UploadReport) -> None:
+def _store_scripts(target: _Target, pairs: Sequence[Pair], stored: _StoredFiles, report: UploadReport) -> None:
     rows: list[ScriptRow] = []
     for pair in pairs:
         urls = tuple(dict.fromkeys(script_uri(prefix, pair.path) for prefix in target.url_prefixes))

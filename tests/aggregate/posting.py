@@ -1,4 +1,4 @@
-"""Posting and folding in one process, for tests of what the fold writes."""
+"""Posting and folding in one process, for tests of the fold's results."""
 
 import json
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 from django.db import connection
 from django.test import RequestFactory
 
-from aggregate.services import BatchOutcome, fold_pending_batch
-from ingest.views import receive_traces
+from aggregate.folding.fold import BatchOutcome, fold_pending_batch
+from ingest.door.views import receive_traces
 
 
 def post(key: str, *envelopes: dict[str, Any]) -> None:
@@ -36,7 +36,7 @@ def rows(sql: str, *parameters: str | int) -> list[tuple[Any, ...]]:
 
 
 def end_session() -> None:
-    """Ends this thread's database session, the pooled one behind it too: as when its process was killed."""
+    """Ends this thread's database session and the pooled one behind it, as if the process was killed."""
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]  # PostgreSQL's wrapper has it
 
@@ -69,7 +69,7 @@ WHERE c.traces > 0 ORDER BY 1, 2, 3, 4, 5
 
 
 def everything() -> tuple[list[tuple[Any, ...]], ...]:
-    """Returns all sums, free of dense ids: equal after equal work in whatever order."""
+    """Returns all sums without dense ids: equal after equal work in any order."""
     return rows(HOTSPOTS), rows(CELLS), call_trees(), contributions()
 
 
@@ -81,8 +81,8 @@ def func_names() -> dict[tuple[int, int], str]:
 
 def call_trees() -> list[tuple[Any, ...]]:
     """Returns every call node's path of names with its sums."""
-    from profcore.blobs import decode_call_tree
-    from profcore.calltree import merge_call_trees
+    from profcore.sums.blobs import decode_call_tree
+    from profcore.sums.calltree import merge_call_trees
 
     names = func_names()
     pieces: dict[tuple[Any, ...], list[Any]] = {}
@@ -105,7 +105,7 @@ def call_trees() -> list[tuple[Any, ...]]:
 
 def contributions() -> list[tuple[Any, ...]]:
     """Returns every view's contribution by func name."""
-    from profcore.blobs import decode_contribution
+    from profcore.sums.blobs import decode_contribution
 
     names = func_names()
     result = []

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from aggregate.erasing import erase_view
+from aggregate.upkeep.erasing import erase_view
 from ingest.models import Project
 
 EXIT_KEPT = 3
@@ -13,9 +13,11 @@ EXIT_KEPT = 3
 
 class Command(BaseCommand):
     help = (
-        "Erases page views: their receipts, raw traces and contributions, and their part of all sums. Exit status: 0 "
-        f"erased, {EXIT_KEPT} erased, but some sums or call trees could not be told apart and stay, 1 no such view."
+        "Erase page views: their receipts, raw traces and contributions, and their part of all sums. Exit status: 0 "
+        f"erased, {EXIT_KEPT} erased, but their part of some sums or call trees could not be found and stays, 1 no "
+        "such view."
     )
+    requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG", help="the project")

@@ -1,4 +1,4 @@
-"""Deletes what is older than its retention."""
+"""Deletes data older than its retention."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -7,14 +7,15 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from tqdm import tqdm
 
-from aggregate.retention import expire_all
+from aggregate.upkeep.retention import expire_all
 
 
 class Command(BaseCommand):
     help = (
-        "Deletes raw traces, views, cells, receipts and counts that are older than the retention of their project. "
-        "Beat does so every hour; it may be killed and run again."
+        "Delete raw traces, views, cells, receipts and counts that are older than the retention of their project. "
+        "This happens every hour by itself. The command may be killed and run again."
     )
+    requires_system_checks = []  # they import every page: a second
 
     def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
         with tqdm(unit="step", desc="expire", disable=None) as bar:

@@ -5,27 +5,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from aggregate.selectors import (
+from aggregate.selectors.exports.requests import (
+    AXES,
+    ENGINES,
     EXPORT_FIELDS,
+    SOURCES,
     ExportQuery,
     ExportRequest,
-    SliceError,
-    SliceQuery,
     resolve_export,
-    resolve_slice,
     select_export,
-    select_raw_body,
 )
-from aggregate.selectors.fine import count_looks
-from aggregate.selectors.reading import Reading
-from aggregate.selectors.requests import AXES, ENGINES, SOURCES
-from aggregate.selectors.sides import SIDE_FIELDS
-from aggregate.selectors.slices import SLICE_FIELDS
-from ingest.bodies import expand
+from aggregate.selectors.slice.reading import Reading
+from aggregate.selectors.slice.sides import SIDE_FIELDS
+from aggregate.selectors.slice.slices import SLICE_FIELDS, SliceError, SliceQuery, resolve_slice
+from aggregate.selectors.views.fine_sums import count_read_traces
+from aggregate.selectors.views.traces import select_raw_body
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS, FORMATS, RAW
 from profcore.formats.slice import SEGMENTS, Export
@@ -34,16 +31,18 @@ from profcore.formats.streaming import gzip_stream
 
 class Command(BaseCommand):
     help = (
-        "Writes a slice of a project as a profile. Each of --release, --page, --from, --to, --device, --browser, "
-        "--view, --trace, --tag and --func-over may be given several times; absent means all. The last four are "
-        "answered from raw traces, however many, batch by batch. With --format raw: one trace as it came."
+        "Write a slice of a project as a profile. Each of --release, --page, --from, --to, --device, --browser, "
+        "--view, --trace, --tag and --func-over may be given several times; without an option, all are included. The "
+        "last four are answered from raw traces, any number of them, batch by batch. With --format raw: one trace as "
+        "it came."
     )
+    requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG", help="the project")
         parser.add_argument("--format", choices=sorted(FORMATS), default="firefox", help="default: %(default)s")
         parser.add_argument(
-            "--output", "-o", metavar="FILE", help="where to; gzip where it ends in .gz; default: standard output"
+            "--output", "-o", metavar="FILE", help="the file; gzip if it ends in .gz; default: standard output"
         )
         for name, what in (
             ("release", "a release"),
@@ -54,8 +53,8 @@ class Command(BaseCommand):
             ("browser", "a browser family"),
             ("view", "a page view's id"),
             ("trace", "a trace's id; for --format raw, VIEW.SEQ too"),
-            ("tag", "key:value; several must all be there"),
-            ("func-over", "ID:MS, views in which that function's total is above so many ms; several must all hold"),
+            ("tag", "key:value; a trace must have all that are given"),
+            ("func-over", "ID:MS, views in which that function's total is above MS; all that are given must hold"),
             ("display", "none: functions as they are stored, without the project's display rules"),
         ):
             field = name.replace("-", "_")
@@ -86,14 +85,13 @@ class Command(BaseCommand):
             write_pieces([_read_raw(project, query)], options["output"])
             return
         exporter = EXPORTERS[options["format"]]
-        base, head = (
-            SliceQuery(*(options[f"export_{side}_{field}"] for field in SLICE_FIELDS)) for side in ("base", "head")
-        )
+        base = SliceQuery.of(SLICE_FIELDS, lambda field: options[f"export_base_{field}"])
+        head = SliceQuery.of(SLICE_FIELDS, lambda field: options[f"export_head_{field}"])
         words = {field: options[f"export_{field}"] for field in EXPORT_FIELDS if field not in SIDE_FIELDS}
         how = ExportQuery(**words, base=base, head=head)
         try:
-            asked = resolve_export(resolve_slice(project.pk, query), exporter, how)
-            export = read_export(project, asked)
+            request = resolve_export(resolve_slice(project.pk, query), exporter, how)
+            export = read_export(project, request)
         except SliceError as error:
             raise CommandError(f"--{error.field.replace('_', '-')}: {error.detail}") from None
         write_pieces(exporter.write(export), options["output"], is_packed=exporter.is_packed)
@@ -103,12 +101,11 @@ def _read_raw(project: Project, query: SliceQuery) -> bytes:
     """Returns one trace's envelope as it came, expanded."""
     others = [name for name in SliceQuery.__slots__ if name != "trace" and getattr(query, name)]
     if others or len(query.trace) != 1:
-        raise CommandError("--format raw takes one --trace, and nothing else of a slice.")
+        raise CommandError("--format raw takes one --trace, and no other field of a slice.")
     found = select_raw_body(project.pk, query.trace[0])
     if found is None:
         raise CommandError("--trace: there is no such trace, or its raw body has expired.")
-    is_gzip, body = found
-    return expand(body, max_bytes=settings.INGEST_MAX_EXPANDED_BYTES) if is_gzip else body
+    return found.expand()
 
 
 def _add_export_arguments(parser: CommandParser) -> None:
@@ -131,19 +128,19 @@ def _add_export_arguments(parser: CommandParser) -> None:
         )
 
 
-def read_export(project: Project, asked: ExportRequest) -> Export:
+def read_export(project: Project, request: ExportRequest) -> Export:
     """Returns an export. Shows on a terminal how many of its traces are read. Raises `SliceError`."""
-    total = sum(count_looks(slice_, with_tree=True) for slice_ in asked.slices)
+    total = sum(count_read_traces(slice_, with_tree=True) for slice_ in request.slices)
     with tqdm(desc="Read", unit="trace", total=total, file=sys.stderr, disable=None, mininterval=0.5) as bar:
-        export = select_export(asked, project=project.name, reading=Reading.in_pages(bar.update))
-        bar.update(max(0, total - bar.n))  # views on their clocks are read in one go
+        export = select_export(request, project=project.name, reading=Reading.in_pages(bar.update))
+        bar.update(max(0, total - bar.n))  # views on their clocks are read at once
     return export
 
 
 def write_pieces(pieces: Iterable[bytes], output: str | None, *, is_packed: bool = False) -> None:
-    """Writes to a file, whole or not at all, or to standard output. Shows on a terminal how much is written.
+    """Writes to a file, completely or not at all, or to standard output. Shows on a terminal how much is written.
 
-    A file whose name ends in .gz is packed, unless the pieces are already.
+    A file whose name ends in .gz is packed, unless the pieces are packed already.
     """
     if output is None:
         _copy(pieces, sys.stdout.buffer)

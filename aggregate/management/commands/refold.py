@@ -7,30 +7,32 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
+from aggregate.folding.fold import BatchOutcome, fold_pending_batch
 from aggregate.models import RefoldRun
-from aggregate.refolding import Outcome, Scope, finish_run, list_cells, list_runs, reset_cell, start_run
-from aggregate.services import BatchOutcome, fold_pending_batch
+from aggregate.upkeep.refolding import CellOutcome, Scope, finish_run, list_cells, list_runs, reset_cell, start_run
 from ingest.models import Project
 
 EXIT_KEPT = 3
-FOLD_AFTER_CELLS = 20  # cells set back before their traces are folded: what is read meanwhile lacks few
+FOLD_AFTER_CELLS = 20  # cells whose sums are taken back before their traces are folded: pages lack few meanwhile
 
 
 class Command(BaseCommand):
     help = (
-        "Recomputes views, cells, hotspots and call trees of a project from its raw traces: one release, a time range, "
-        "or everything. A killed run goes on where it was when the same command is given again. Cells of which raw "
-        f"traces or views have expired are kept as they are. Exit status: 0 all refolded, {EXIT_KEPT} some cells kept, "
-        "1 an error."
+        "Recompute views, cells, hotspots and call trees of a project from its raw traces: one release, a time range, "
+        "or everything. The same command continues a killed run. Cells whose raw traces or views have expired are kept "
+        f"as they are. Exit status: 0 all refolded, {EXIT_KEPT} some cells kept, 1 an error."
     )
+    requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG", help="the project")
         parser.add_argument("--release", help="only this release")
-        parser.add_argument("--from", dest="from_at", type=read_instant, metavar="TIME", help="cells from here on")
-        parser.add_argument("--to", dest="to_at", type=read_instant, metavar="TIME", help="cells before this")
+        parser.add_argument(
+            "--from", dest="from_at", type=read_instant, metavar="TIME", help="only cells from this time on"
+        )
+        parser.add_argument("--to", dest="to_at", type=read_instant, metavar="TIME", help="only before this time")
         parser.add_argument("--list", action="store_true", help="only list the refolds so far, the latest first")
-        parser.add_argument("--no-fold", action="store_true", help="set back only; leave the folding to the workers")
+        parser.add_argument("--no-fold", action="store_true", help="only take the sums back; the workers fold")
 
     def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
         project = Project.objects.filter(slug=options["project"]).first()
@@ -55,7 +57,7 @@ class Command(BaseCommand):
         with tqdm(total=done + len(cells), initial=done, unit="cell", desc="refold", disable=None) as bar:
             for number, (cell_id, group_id) in enumerate(cells, start=1):
                 outcome = reset_cell(run, cell_id, group_id)
-                if outcome is Outcome.RESET and number % FOLD_AFTER_CELLS == 0 and is_folding:
+                if outcome is CellOutcome.RESET and number % FOLD_AFTER_CELLS == 0 and is_folding:
                     fold_pending()
                 bar.update()
         if is_folding:
@@ -76,18 +78,18 @@ class Command(BaseCommand):
 
 
 def fold_pending(*, shown: bool = False) -> None:
-    """Folds until nothing waits; workers may take part. `shown`: with a progress bar of batches."""
+    """Folds until nothing is pending; workers may take part. With `shown` there is a progress bar of batches."""
     with tqdm(unit="batch", desc="fold", disable=None if shown else True) as bar:
         while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
             bar.update()
 
 
 def show_instant(at: datetime) -> str:
-    """Writes a time to the second, in UTC."""
+    """Returns a time to the second, in UTC."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
 
 
 def read_instant(text: str) -> datetime:
-    """Reads ISO 8601; without a zone it is UTC."""
+    """Returns the time of an ISO 8601 text; without a zone it is UTC."""
     at = datetime.fromisoformat(text)
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""`symbolicate --project P`: labels what waits for it, now and here."""
+"""`symbolicate --project P`: labels the functions of pending scripts, here and now."""
 
 import sys
 from typing import Any
@@ -8,20 +8,21 @@ from tqdm import tqdm
 
 from aggregate.label_models import ReleaseScript
 from aggregate.sourcemaps.labelling import label_all
-from aggregate.sourcemaps.queue import count_waiting, mark_all, scan_new_funcs
+from aggregate.sourcemaps.queue import count_pending, mark_all, scan_new_funcs
 from ingest.models import Project
 
 
 class Command(BaseCommand):
     help = (
-        "Label the functions of a project by its source maps. Workers do so by themselves, within seconds of an upload "
-        "or of a new function; this does it here, and may run beside them. Exit status: 0 done, 1 an error or a map "
-        "that was set aside."
+        "Label the functions of a project by its source maps. Workers do this by themselves, within seconds after an "
+        "upload or a new function. This command does it here, and may run at the same time. Exit status: 0 done, 1 an "
+        "error or a map that failed."
     )
+    requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG", help="the project")
-        parser.add_argument("--anew", action="store_true", help="everything again, also maps that were set aside")
+        parser.add_argument("--anew", action="store_true", help="label everything again, also by maps that failed")
 
     def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
         project = Project.objects.filter(slug=options["project"]).first()
@@ -30,12 +31,12 @@ class Command(BaseCommand):
         if options["anew"]:
             mark_all(project.pk)
         scan_new_funcs(project.pk)
-        scripts, funcs = count_waiting(project.pk)
+        scripts, funcs = count_pending(project.pk)
         with tqdm(total=funcs, unit="func", desc="symbolicate", file=sys.stderr, disable=None) as bar:
             labelled = label_all(project.pk, on_labelled=bar.update)
         self.stdout.write(f"{labelled} functions of {scripts} scripts labelled.")
         failed = ReleaseScript.objects.filter(project=project).exclude(failure=None).order_by("id")
         for script in failed:
-            self.stdout.write(f"{script.release} {script.uri}: set aside: {script.failure}")
+            self.stdout.write(f"{script.release} {script.uri}: failed: {script.failure}")
         if failed:
-            raise CommandError(f"{len(failed)} maps are set aside.")
+            raise CommandError(f"{len(failed)} maps failed.")

@@ -19,9 +19,10 @@ class Command(BaseCommand):
     help = (
         "Store the scripts (.js, .mjs, .cjs) and source maps of a build folder for a release, so that functions get "
         "their original names and places. Maps are matched by debug id, else by sourceMappingURL, else by file name; "
-        "inline maps count. The same upload again changes nothing; another map for the same URL takes the place of the "
+        "inline maps are used too. The same upload again changes nothing; another map for the same URL replaces the "
         f"first. Exit status: 0 all stored, {EXIT_REJECTED} some files were left out, 1 an error."
     )
+    requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path, metavar="DIR", help="the build folder")
@@ -40,7 +41,7 @@ class Command(BaseCommand):
         if project is None:
             raise CommandError(f"There is no project {options['project']!r}.")
         if not options["folder"].is_dir():
-            raise CommandError(f"{options['folder']} is no folder.")
+            raise CommandError(f"{options['folder']} is not a folder.")
         files = list_folder(options["folder"])
         try:
             with tqdm(total=len(files), unit="file", desc="upload", file=sys.stderr, disable=None) as bar:
@@ -61,7 +62,7 @@ class Command(BaseCommand):
 
 
 def describe(report: UploadReport) -> list[str]:
-    """Returns a table of what was matched and what not, and a summary."""
+    """Returns the lines of a table of scripts with their maps, the files left out, and a summary."""
     width = max((len(script.file) for script in report.scripts), default=0)
     lines = [f"{script.file:{width}}  {script.match:18} {script.map or '-'}" for script in report.scripts]
     lines += [f"{bad.file}: left out: {bad.path}: {bad.detail}" for bad in report.rejected]

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from functools import partial
 
-from aggregate.bench.source_maps import write_map
-from aggregate.interning import intern_funcs
+from aggregate.folding.interning import intern_funcs
 from aggregate.label_models import Label, Source
 from aggregate.models import Func
 from aggregate.sourcemaps.archives import BuildFile
 from aggregate.sourcemaps.uploading import UploadReport, store_build
-from profcore.funcs import FuncKey
+from bench.source_maps import write_map
+from profcore.trace.funcs import FuncKey
 
 PREFIX = "https://shop.example/assets"
 URI = PREFIX + "/main.js"

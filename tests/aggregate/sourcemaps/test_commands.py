@@ -64,7 +64,7 @@ def test_a_file_that_is_left_out_has_an_exit_code_of_its_own(project: Project, f
     ("words", "what"),
     [
         (["--project", "gone"], "no project"),
-        (["--url-prefix", "assets"], "--url-prefix: 'assets' is no URL"),
+        (["--url-prefix", "assets"], "--url-prefix: 'assets' must be a URL"),
         (["--release", ""], "--release: 1 to 200"),
     ],
 )
@@ -74,14 +74,14 @@ def test_what_is_wrong_is_named_by_its_option(project: Project, folder: Path, wo
 
 
 def test_a_folder_that_is_none_is_told(project: Project, tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="is no folder"):
+    with pytest.raises(CommandError, match="is not a folder"):
         upload(tmp_path / "gone")
     with pytest.raises(CommandError, match="neither a script"):
         upload(tmp_path)
 
 
-def test_maps_that_are_set_aside_are_told(project: Project, folder: Path) -> None:
+def test_failed_maps_are_listed(project: Project, folder: Path) -> None:
     upload(folder)
     ReleaseScript.objects.filter(file="main.js").update(failure="it was too much.", pending_at=None)
-    with pytest.raises(CommandError, match="1 maps are set aside"):
+    with pytest.raises(CommandError, match="1 maps failed"):
         run("symbolicate", "--project", "shop")

@@ -4,14 +4,14 @@ from collections import Counter
 
 import pytest
 
-from aggregate.interning import intern_funcs
+from aggregate.folding.interning import intern_funcs
 from aggregate.label_models import Label, ReleaseScript, Source
 from aggregate.models import Func
 from aggregate.sourcemaps.labelling import label_all
 from aggregate.sourcemaps.uploading import store_build
 from ingest.models import Project
-from profcore.funcs import FuncKey
 from profcore.symbolicate.builds import Match
+from profcore.trace.funcs import FuncKey
 from tests.aggregate.sourcemaps.shop import files_of
 from tests.builds import build_files, manifest, needs_builds, symbols
 
@@ -43,7 +43,7 @@ def test_every_recorded_func_is_labelled_as_the_reference_has_it() -> None:
             for s in symbols()
             if s["uri"] in manifest() and s["uri"].startswith(f"https://{app}.")
         }
-        keys = [FuncKey(*key) for key in own]
+        keys = [FuncKey(uri, line, column, name) for uri, line, column, name in own]
         intern_funcs(project.pk, keys[::2])
         for release in RELEASES:
             upload_app(project, app, release)

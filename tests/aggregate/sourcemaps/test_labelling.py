@@ -4,12 +4,12 @@ import pytest
 from django.db import OperationalError
 from pytest_django import Settings
 
-from aggregate import interning
+from aggregate.folding import interning
 from aggregate.label_models import Artifact, Label, ReleaseScript, Source
 from aggregate.sourcemaps import labelling
 from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.labelling import label_all, label_in_turn, label_script
-from aggregate.sourcemaps.queue import SYMBOLICATE_TASK, claim_script, count_waiting, scan_new_funcs
+from aggregate.sourcemaps.queue import SYMBOLICATE_TASK, claim_script, count_pending, scan_new_funcs
 from ingest.models import Project
 from tests.aggregate.sourcemaps.shop import (
     ARROW,
@@ -101,7 +101,7 @@ def test_another_map_for_the_same_script_labels_anew(project: Project) -> None:
     upload(project.pk)
     label_all()
     upload(project.pk, files=files_of({"main.js": BUNDLE, "main.js.map": write_shop_map("\n" + SOURCE, line=1)}))
-    assert count_waiting(project.pk) == (1, 3)
+    assert count_pending(project.pk) == (1, 3)
     assert label_all() == 3
     assert "double src/list.js:2:23" in picture(project.pk)
     assert Artifact.objects.count() == 2  # the map that nothing has any more is gone
@@ -112,7 +112,7 @@ def test_the_same_upload_again_changes_nothing(project: Project) -> None:
     upload(project.pk)
     label_all()
     assert upload(project.pk).new_files == 0
-    assert count_waiting(project.pk) == (0, 0)
+    assert count_pending(project.pk) == (0, 0)
     assert label_all() == 0
 
 
@@ -151,7 +151,7 @@ def test_many_funcs_are_labelled_in_batches(project: Project, settings: Settings
     upload(project.pk)
     assert label_all() == 3
     assert picture(project.pk) == LABELS
-    assert count_waiting(project.pk) == (0, 0)
+    assert count_pending(project.pk) == (0, 0)
 
 
 def test_a_map_that_crashes_its_process_is_set_aside_and_others_go_on(
@@ -191,7 +191,9 @@ def test_a_map_that_takes_too_much_memory_is_set_aside(project: Project, setting
     assert ReleaseScript.objects.get().failure == "$: reading it takes more than 1 bytes of memory."
 
 
-def test_a_fault_of_the_database_is_not_the_maps(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_the_database_is_not_the_maps(
+    project: Project, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
     intern(project.pk)
     upload(project.pk)
 
@@ -199,7 +201,7 @@ def test_a_fault_of_the_database_is_not_the_maps(project: Project, monkeypatch: 
         raise OperationalError
 
     monkeypatch.setattr(labelling, "_write", fail)
-    for _ in range(30):
+    for _ in range(settings.SYMBOLICATE_ATTEMPTS + 2):
         with pytest.raises(OperationalError):
             label_all()
     monkeypatch.undo()

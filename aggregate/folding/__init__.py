@@ -1,0 +1,1 @@
+"""Folding: from a claimed batch of traces to sums in the tables."""

@@ -1,0 +1,168 @@
+"""A claimed batch, decoded and folded to plain values for each view, cell and tree. No database lock is held."""
+
+import logging
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import msgspec
+from django.conf import settings
+from django.db import connection
+
+from aggregate.child_process import run_alone
+from aggregate.folding.claims import Claim, ClaimedTrace
+from aggregate.folding.interning import CellKey, intern_funcs
+from aggregate.folding.lone_trace import AloneTask, keys_of, result_decoder
+from aggregate.raw_bodies import StoredBody, TraceKey, load_raw_bodies
+from ingest.door.limits import envelope_limits
+from profcore.errors import Reason, TraceError
+from profcore.sums.fold import CellFold, TraceFold, fold_trace
+from profcore.times import start_of_hour
+from profcore.trace.dimensions import is_truncating
+from profcore.trace.funcs import FuncTable
+from profcore.trace.wire import decode_envelope
+
+logger = logging.getLogger(__name__)
+
+ISOLATED_MODULE = "aggregate.folding.lone_trace"
+
+ViewKey = tuple[UUID, int]  # a view in one group
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A rejected trace, and the reason."""
+
+    trace: ClaimedTrace
+    error: TraceError
+
+
+@dataclass(slots=True, kw_only=True)
+class FoldedBatch:
+    """The additions of a batch, by cell; func indexes are those of `funcs`."""
+
+    claim: Claim  # of the traces that it has
+    unreached: list[ClaimedTrace] = field(default_factory=list)  # claimed too, when the batch's time was over
+    funcs: FuncTable = field(default_factory=FuncTable)
+    cells: dict[CellKey, CellFold[CellKey]] = field(default_factory=dict)
+    folded: list[tuple[ClaimedTrace, int | None]] = field(default_factory=list)  # with the measured interval, µs
+    rejected: list[Rejection] = field(default_factory=list)
+    # By view: the share of views that its page records, None for all.
+    sample_rates: dict[ViewKey, float | None] = field(default_factory=dict)
+
+
+def fold_claim(claim: Claim, *, expired: Collection[ViewKey] = ()) -> FoldedBatch:
+    """Returns a claim decoded and folded; traces of the views in `expired` are rejected.
+
+    A batch ends early when it has taken FOLD_BATCH_CPU_S of a processor: the traces behind wait for another batch, and
+    for other projects' turns. So whoever makes traces dear to fold delays others by one of them, not by 200.
+    Raises `CrashedAlone`, or `django.db.Error` if reading fails.
+    """
+    bodies = load_raw_bodies(
+        claim.project_id, [(trace.view_id, trace.seq, trace.received_at) for trace in claim.traces]
+    )
+    pages = load_pages(claim)
+    cell_keys, sample_rates = load_cell_keys(claim)
+    batch = FoldedBatch(claim=claim, sample_rates=sample_rates)
+    started_s = time.thread_time()
+    for count, trace in enumerate(claim.traces):
+        if count and time.thread_time() - started_s >= settings.FOLD_BATCH_CPU_S:
+            batch.claim = Claim(claim.project_id, claim.is_alone, claim.traces[:count])
+            batch.unreached = claim.traces[count:]
+            break
+        try:
+            if (trace.view_id, trace.group_id) in expired:
+                raise TraceError(Reason.VIEW_EXPIRED, "$", "Its view's earlier traces and contribution have expired.")
+            body = _expanded(bodies, trace)
+            page = pages[trace.group_id]
+            fold = _fold_alone(batch.funcs, body, page) if claim.is_alone else _fold_here(batch.funcs, body, page)
+        except TraceError as error:
+            batch.rejected.append(Rejection(trace, error))
+            continue
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # A fault of ours that only this trace causes: its neighbours go on, and it is kept with its reason.
+            logger.exception("A trace could not be folded.")
+            detail = f"The fold failed with {type(error).__name__}."
+            batch.rejected.append(Rejection(trace, TraceError(Reason.FOLD_ERROR, "$", detail)))
+            continue
+        key = cell_keys[trace.view_id, trace.group_id]
+        cell = batch.cells.get(key)
+        if cell is None:
+            cell = batch.cells[key] = CellFold(key)
+        cell.add(trace.view_id, fold, is_truncated=is_truncating(trace.end_reason))
+        batch.folded.append((trace, fold.measured_interval_us))
+    return batch
+
+
+def intern_batch_funcs(batch: FoldedBatch) -> list[int]:
+    """Returns the dense id of each func index of a batch that has JS or hidden time, 0 for one that has none."""
+    used = sorted(
+        {index for cell in batch.cells.values() for view in cell.views.values() for index in view.sums.funcs()}
+    )
+    ids = intern_funcs(batch.claim.project_id, [batch.funcs.keys[index] for index in used])
+    id_of = [0] * len(batch.funcs.keys)
+    for index, func_id in zip(used, ids, strict=True):
+        id_of[index] = func_id
+    return id_of
+
+
+def _expanded(bodies: Mapping[TraceKey, StoredBody], trace: ClaimedTrace) -> bytes:
+    stored = bodies.get((trace.view_id, trace.seq))
+    if stored is None:
+        raise TraceError(Reason.BODY_MISSING, "$", "The raw body is gone: it expired before it was folded.")
+    return stored.expand()
+
+
+def _fold_here(funcs: FuncTable, body: bytes, page: str) -> TraceFold:
+    return fold_trace(decode_envelope(body, envelope_limits()), page=page, funcs=funcs)
+
+
+def _fold_alone(funcs: FuncTable, body: bytes, page: str) -> TraceFold:
+    task = AloneTask(
+        body=body,
+        page=page,
+        limits=envelope_limits(),
+        memory_bytes=settings.FOLD_ALONE_MEMORY_BYTES,
+        cpu_s=settings.FOLD_ALONE_TIMEOUT_S,
+    )
+    done = run_alone(ISOLATED_MODULE, msgspec.msgpack.encode(task), timeout_s=settings.FOLD_ALONE_TIMEOUT_S)
+    result = result_decoder.decode(done)
+    if result.refusal is not None:
+        reason, path, detail = result.refusal
+        raise TraceError(reason, path, detail)
+    assert result.fold is not None
+    funcs.intern_all(keys_of(result))
+    return result.fold
+
+
+def load_pages(claim: Claim) -> dict[int, str]:
+    """Returns the page of each claimed group."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, page FROM ingest_group WHERE project_id = %s AND id = ANY(%b::int[])",
+            [claim.project_id, sorted({trace.group_id for trace in claim.traces})],
+        )
+        return dict(cursor.fetchall())
+
+
+def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, float | None]]:
+    """Returns the cell of each claimed view, and its sample rate: those of its *first receipt* in the group.
+
+    The answer is the same whatever the order of folding.
+    """
+    views: Sequence[tuple[UUID, int]] = sorted({(trace.view_id, trace.group_id) for trace in claim.traces})
+    view_ids = [view_id for view_id, _ in views]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT DISTINCT ON (r.view_id, r.group_id)
+                      r.view_id, r.group_id, r.view_started_at, r.device_class, r.browser, nullif(r.sample_rate, 1)
+               FROM ingest_receipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
+                 ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
+               WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[])
+               ORDER BY r.view_id, r.group_id, r.received_at, r.seq""",
+            [view_ids, [group_id for _, group_id in views], claim.project_id, view_ids],
+        )
+        rows = cursor.fetchall()
+    cells = {(row[0], row[1]): CellKey(row[1], start_of_hour(row[2]), row[3], row[4]) for row in rows}
+    return cells, {(row[0], row[1]): row[5] for row in rows}

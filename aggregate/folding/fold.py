@@ -1,0 +1,204 @@
+"""Folding pending traces: claim, fold outside any lock, then one transaction for all effects."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import Error, connection, transaction
+
+from aggregate.child_process import CrashedAlone
+from aggregate.folding.batch import FoldedBatch, Rejection, ViewKey, fold_claim, intern_batch_funcs
+from aggregate.folding.calltrees import append_call_trees
+from aggregate.folding.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
+from aggregate.folding.interning import CellKey, intern_cells, settle_cells
+from aggregate.folding.locks import lock_groups
+from aggregate.folding.rolling import add_to_days
+from aggregate.folding.settled import count_settled
+from aggregate.folding.stragglers import ViewsExpired, rebuild_views
+from aggregate.folding.writes import (
+    CellDelta,
+    StoredView,
+    add_delta,
+    add_to_cells,
+    add_to_hotspots,
+    grow_view,
+    load_views,
+    write_views,
+)
+from ingest.models import FOLDED, PENDING, REJECTED
+from profcore.errors import Reason, TraceError
+from profcore.sums.calltree import CallTree, merge_call_trees
+from profcore.sums.fold import FOLD_VERSION, map_tree
+
+logger = logging.getLogger(__name__)
+
+MAX_INT4: Final = 2**31 - 1
+
+
+class ClaimLost(Exception):
+    """Another worker took over traces that this one had claimed; nothing was written."""
+
+
+class BatchOutcome(Enum):
+    """The outcome of one call of `fold_pending_batch`."""
+
+    NOTHING_PENDING = "nothing_pending"
+    FOLDED = "folded"
+    GIVEN_BACK = "given_back"
+
+
+def fold_pending_batch() -> BatchOutcome:
+    """Claims and folds one batch. An error, of the database or of ours, is raised after the claim was released."""
+    claim = claim_batch()
+    if claim is None:
+        return BatchOutcome.NOTHING_PENDING
+    try:
+        try:
+            _fold_and_write(claim)
+        except CrashedAlone as crash:
+            _settle_crash(claim, str(crash))
+            return BatchOutcome.GIVEN_BACK
+    except ClaimLost:
+        _release(claim)  # some traces may still be ours: a view was erased, or set back for a refold
+        logger.warning("A claim of %s traces was taken over by another worker.", len(claim.traces))
+        return BatchOutcome.GIVEN_BACK
+    except Exception:
+        _release(claim)
+        raise
+    return BatchOutcome.FOLDED
+
+
+def _fold_and_write(claim: Claim) -> None:
+    expired: set[ViewKey] = set()
+    while True:  # views may expire between two tries: the next one rejects their traces too
+        try:
+            batch = fold_claim(claim, expired=expired)
+            write_batch(batch)
+            if batch.unreached:
+                release_claim(Claim(claim.project_id, claim.is_alone, batch.unreached), is_attempt=False)
+            return
+        except ViewsExpired as error:
+            expired |= error.keys
+
+
+def _release(claim: Claim) -> None:
+    try:
+        release_claim(claim)
+    except Error:
+        logger.warning("A claim could not be released; it ends with its session or its lease.")
+
+
+def _settle_crash(claim: Claim, what: str) -> None:
+    crashes = count_crash(claim)
+    logger.error("A trace folded alone crashed its process (%s); crashes so far: %s.", what, crashes)
+    if crashes >= settings.FOLD_ALONE_CRASHES:
+        error = TraceError(Reason.CRASHED, "$", f"Folding this trace alone crashed {crashes} times: {what}.")
+        with transaction.atomic():
+            lock_claimed(claim)
+            mark_receipts(claim.project_id, [], [Rejection(claim.traces[0], error)])
+    else:
+        release_claim(claim)
+
+
+def write_batch(batch: FoldedBatch) -> None:
+    """Writes a folded batch in one transaction. Raises `ClaimLost` if the claim no longer holds."""
+    claim = batch.claim
+    id_of = intern_batch_funcs(batch)
+    cell_ids = intern_cells(claim.project_id, list(batch.cells))
+    with transaction.atomic():
+        lock_groups(claim.project_id, sorted({trace.group_id for trace in claim.traces}))
+        lock_claimed(claim)
+        cell_ids = settle_cells(claim.project_id, cell_ids)
+        views, deltas = _grow_views(batch, cell_ids, id_of)
+        trees: dict[int, list[CallTree]] = {}
+        for key, cell in batch.cells.items():
+            trees.setdefault(cell_ids[key], []).append(map_tree(cell.tree.tree, id_of))
+        # Several hours may be in one day by now. A single tree is merged already; again would cost as much as folding.
+        pieces = [
+            (cell_id, merge_call_trees(of_cell) if len(of_cell) > 1 else of_cell[0])
+            for cell_id, of_cell in sorted(trees.items())
+        ]
+        _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), pieces, views)
+        mark_receipts(claim.project_id, batch.folded, batch.rejected)
+
+
+def _grow_views(
+    batch: FoldedBatch, cell_ids: Mapping[CellKey, int], id_of: Sequence[int]
+) -> tuple[list[StoredView], dict[int, CellDelta]]:
+    project_id = batch.claim.project_id
+    places = {(view_id, key.group_id): cell_ids[key] for key, cell in batch.cells.items() for view_id in cell.views}
+    stored = load_views(project_id, sorted(places))
+    stored |= rebuild_views(project_id, {key: places[key] for key in sorted(places) if key not in stored})
+    views: list[StoredView] = []
+    deltas: dict[int, CellDelta] = {}
+    for key, cell in batch.cells.items():
+        for view_id, fold in cell.views.items():
+            own = (view_id, key.group_id)
+            view, delta = grow_view(
+                stored.get(own), fold, key=own, cell_id=cell_ids[key], sample_rate=batch.sample_rates[own], id_of=id_of
+            )
+            views.append(view)
+            add_delta(deltas.setdefault(view.cell_id, CellDelta()), delta)
+    return views, deltas
+
+
+def _write_effects(
+    project_id: int,
+    deltas: Sequence[tuple[int, CellDelta]],
+    trees: Sequence[tuple[int, CallTree]],
+    views: list[StoredView],
+) -> None:
+    if not deltas:
+        return
+    add_to_cells(project_id, deltas)
+    add_to_hotspots(project_id, deltas)
+    append_call_trees(project_id, trees)
+    add_to_days(project_id, deltas, trees)
+    write_views(project_id, sorted(views, key=lambda view: (view.view_id, view.group_id)))
+
+
+def lock_claimed(claim: Claim) -> None:
+    """Locks the claimed receipts. Raises `ClaimLost` unless all of them are still pending and ours."""
+    view_ids = [trace.view_id for trace in claim.traces]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT count(*) FROM (
+                   SELECT 1 FROM ingest_receipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, seq)
+                     USING (view_id, seq)
+                   WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.state = {PENDING}
+                     AND r.claim_pid = pg_backend_pid()
+                   ORDER BY r.view_id, r.seq FOR UPDATE OF r) AS held""",
+            [view_ids, [trace.seq for trace in claim.traces], claim.project_id, view_ids],
+        )
+        row = cursor.fetchone()
+    if row is None or row[0] != len(claim.traces):
+        raise ClaimLost
+
+
+def mark_receipts(
+    project_id: int, folded: Sequence[tuple[ClaimedTrace, int | None]], rejected: Sequence[Rejection]
+) -> None:
+    """Marks receipts as folded or rejected, counts them, and ends their claims. Call it last in a transaction."""
+    rows: list[tuple[object, ...]] = [
+        (trace.view_id, trace.seq, FOLDED, None if measured is None else min(measured, MAX_INT4), None, None, None)
+        for trace, measured in folded
+    ]
+    for rejection in rejected:
+        trace, error = rejection.trace, rejection.error
+        rows.append((trace.view_id, trace.seq, REJECTED, None, str(error.reason), error.path, error.detail))
+    rows.sort(key=lambda row: (str(row[0]), row[1]))
+    columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""WITH marked AS (UPDATE ingest_receipt r
+               SET state = d.state, measured_interval_us = d.measured, reason = d.reason, path = d.path,
+                   detail = d.detail, fold_version = %s, claim_pid = NULL, claim_backend_start = NULL,
+                   claimed_until = NULL
+               FROM unnest(%b::uuid[], %b::int[], %b::smallint[], %b::int[], %b::text[], %b::text[], %b::text[])
+                    AS d (view_id, seq, state, measured, reason, path, detail)
+               WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.view_id = d.view_id AND r.seq = d.seq
+               RETURNING r.project_id, r.received_at, r.state) {count_settled("marked", sign=1)}""",
+            [FOLD_VERSION, *columns, project_id, columns[0]],
+        )

@@ -1,0 +1,297 @@
+"""The writes of a fold, inside its one transaction: tables in a fixed order, rows sorted by key, sums added."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import add
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+
+from profcore.sums.blobs import Contribution, decode_contribution_list, encode_contribution
+from profcore.sums.fold import FOLD_VERSION, ViewFold, add_markers, contribution_of, merge_contributions
+from profcore.trace.weights import TIME_PART_NAMES, TimeParts
+
+PARTS: Final = ", ".join(TIME_PART_NAMES)
+PART_ARRAYS: Final = ", ".join(["%b::bigint[]"] * len(TIME_PART_NAMES))
+# A hotspot's sums, in the order of a delta's values. All code that merges or subtracts hotspots takes them from here.
+HOTSPOT_SUMS: Final = ("self_samples", "total_samples", "self_us", "total_us", "hidden_us", "hidden_total_us", "views")
+ADD_HOTSPOTS: Final = ", ".join(f"{name} = h.{name} + excluded.{name}" for name in HOTSPOT_SUMS)
+ADD_PARTS: Final = ", ".join(f"{name} = c.{name} + d.{name}" for name in TIME_PART_NAMES)
+
+
+@dataclass(slots=True, kw_only=True)
+class CellDelta:
+    """The additions to one cell: new views, traces, the parts of time, and the hotspots' additions by func id."""
+
+    views: int = 0
+    truncated_views: int = 0
+    traces: int = 0
+    parts: TimeParts = field(default_factory=TimeParts)
+    marker_us: list[int] | None = None
+    # func id -> its HOTSPOT_SUMS
+    hotspots: dict[int, list[int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class StoredView:
+    """A view's row, as it is stored or as it will be written."""
+
+    view_id: UUID
+    group_id: int
+    cell_id: int
+    traces: int
+    is_truncated: bool
+    parts: TimeParts
+    marker_us: list[int] | None
+    contribution: Contribution
+    sample_rate: float | None
+
+
+def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[UUID, int], StoredView]:
+    """Returns the stored rows of views, by (view, group). Call under the groups' locks."""
+    view_ids = [view_id for view_id, _ in keys]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT v.contribution, v.view_id, v.group_id, v.cell_id, v.traces, v.is_truncated, v.marker_us,
+                       v.sample_rate, {PARTS}
+                FROM aggregate_view v JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
+                  USING (view_id, group_id) WHERE v.project_id = %s AND v.view_id = ANY(%b::uuid[])""",
+            [view_ids, [group_id for _, group_id in keys], project_id, view_ids],
+        )
+        rows = cursor.fetchall()
+    contributions = decode_contribution_list([row[0] for row in rows])
+    views: dict[tuple[UUID, int], StoredView] = {}
+    for row, contribution in zip(rows, contributions, strict=True):
+        _, view_id, group_id, cell_id, traces, is_truncated, marker_us, sample_rate, *parts = row
+        views[view_id, group_id] = StoredView(
+            view_id=view_id,
+            group_id=group_id,
+            cell_id=cell_id,
+            traces=traces,
+            is_truncated=is_truncated,
+            parts=TimeParts(*parts),
+            marker_us=marker_us,
+            contribution=contribution,
+            sample_rate=sample_rate,
+        )
+    return views
+
+
+def grow_view(
+    stored: StoredView | None,
+    fold: ViewFold,
+    *,
+    key: tuple[UUID, int],
+    cell_id: int,
+    sample_rate: float | None,
+    id_of: Sequence[int],
+) -> tuple[StoredView, CellDelta]:
+    """Returns the new row of the view with this key, and the additions to its cell: the new row minus the old one."""
+    added = contribution_of(fold.sums, id_of)
+    view_id, group_id = key
+    delta = CellDelta(
+        views=0 if stored else 1,
+        truncated_views=int(fold.is_truncated and not (stored and stored.is_truncated)),
+        traces=fold.traces,
+        parts=fold.parts,
+        marker_us=fold.marker_us,
+        hotspots=hotspots_of(added, known=stored.contribution if stored else None),
+    )
+    if stored is None:
+        row = StoredView(
+            view_id=view_id,
+            group_id=group_id,
+            cell_id=cell_id,
+            traces=fold.traces,
+            is_truncated=fold.is_truncated,
+            parts=fold.parts,
+            marker_us=fold.marker_us,
+            contribution=added,
+            sample_rate=sample_rate,
+        )
+        return row, delta
+    parts = TimeParts()
+    parts.add(stored.parts)
+    parts.add(fold.parts)
+    row = StoredView(
+        view_id=view_id,
+        group_id=group_id,
+        cell_id=stored.cell_id,
+        traces=stored.traces + fold.traces,
+        is_truncated=stored.is_truncated or fold.is_truncated,
+        parts=parts,
+        marker_us=add_markers(stored.marker_us, fold.marker_us),
+        contribution=merge_contributions(stored.contribution, added),
+        sample_rate=stored.sample_rate,
+    )
+    return row, delta
+
+
+def hotspots_of(contribution: Contribution, *, known: Contribution | None = None) -> dict[int, list[int]]:
+    """Returns a contribution as `HOTSPOT_SUMS` by func. Funcs that the view ran in `known` count no view any more."""
+    columns = [getattr(contribution, name) for name in HOTSPOT_SUMS[:-1]]
+    views = [int(count > 0) for count in contribution.total_samples]
+    if known is not None:
+        ran_before = known.funcs_run()
+        views = [int(ran and func_id not in ran_before) for func_id, ran in zip(contribution.func, views, strict=True)]
+    return dict(zip(contribution.func, map(list, zip(*columns, views, strict=True)), strict=True))
+
+
+def add_delta(into: CellDelta, more: CellDelta) -> None:
+    """Adds one view's delta to that of its cell."""
+    into.views += more.views
+    into.truncated_views += more.truncated_views
+    into.traces += more.traces
+    into.parts.add(more.parts)
+    into.marker_us = add_markers(into.marker_us, more.marker_us)
+    for func_id, values in more.hotspots.items():
+        known = into.hotspots.get(func_id)
+        into.hotspots[func_id] = values if known is None else list(map(add, known, values))
+
+
+def _part_columns(parts: Iterable[TimeParts]) -> list[list[int]]:
+    rows = [[getattr(part, name) for name in TIME_PART_NAMES] for part in parts]
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in TIME_PART_NAMES]
+
+
+def _marker_texts(markers: Iterable[list[int] | None]) -> list[str | None]:
+    # An array of arrays would have to be rectangular, so each array is sent as text.
+    return [None if marker is None else "{" + ",".join(map(str, marker)) + "}" for marker in markers]
+
+
+ADD_TO_CELLS: Final = f"""
+WITH d AS (
+    SELECT * FROM unnest(%b::int[], %b::bigint[], %b::bigint[], %b::bigint[], %b::text[], {PART_ARRAYS})
+        AS d (id, views, truncated_views, traces, marker_us, {PARTS})
+), changed AS (
+    UPDATE aggregate_cell c
+    SET views = c.views + d.views, truncated_views = c.truncated_views + d.truncated_views,
+        traces = c.traces + d.traces, fold_version = %s, {ADD_PARTS},
+        marker_us = CASE WHEN d.marker_us IS NULL THEN c.marker_us WHEN c.marker_us IS NULL
+            THEN d.marker_us::bigint[] ELSE (SELECT array_agg(a + b ORDER BY n) FROM
+            unnest(c.marker_us, d.marker_us::bigint[]) WITH ORDINALITY AS m (a, b, n)) END
+    FROM d WHERE c.project_id = %s AND c.id = d.id
+    RETURNING c.group_id, date_trunc('day', c.bucket_at, 'UTC') AS day_at, d.views, d.truncated_views, d.traces,
+              {", ".join(f"d.{name}" for name in TIME_PART_NAMES)}
+), rolled AS (
+    INSERT INTO aggregate_pageday AS c (project_id, group_id, day_at, views, truncated_views, traces, {PARTS})
+    SELECT %s, group_id, day_at, sum(views), sum(truncated_views), sum(traces),
+           {", ".join(f"sum({name})" for name in TIME_PART_NAMES)}
+    FROM changed GROUP BY group_id, day_at ORDER BY group_id, day_at
+    ON CONFLICT (project_id, group_id, day_at) DO UPDATE
+    SET views = c.views + excluded.views, truncated_views = c.truncated_views + excluded.truncated_views,
+        traces = c.traces + excluded.traces,
+        {", ".join(f"{name} = c.{name} + excluded.{name}" for name in TIME_PART_NAMES)})
+SELECT count(*) FROM changed
+"""
+
+
+def add_to_cells(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) -> None:
+    """Adds to cells' sums, and to the roll-up of their days. `deltas` are sorted by cell id.
+
+    Every change of a cell's sums goes through this function, so the roll-up is exact whenever a transaction ends.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            ADD_TO_CELLS,
+            [
+                [cell_id for cell_id, _ in deltas],
+                [delta.views for _, delta in deltas],
+                [delta.truncated_views for _, delta in deltas],
+                [delta.traces for _, delta in deltas],
+                _marker_texts(delta.marker_us for _, delta in deltas),
+                *_part_columns(delta.parts for _, delta in deltas),
+                FOLD_VERSION,
+                project_id,
+                project_id,
+            ],
+        )
+        row = cursor.fetchone()
+    if row is None or row[0] != len(deltas):
+        raise RuntimeError(f"Of {len(deltas)} cells to add to, {row} were found.")
+
+
+def negate(delta: CellDelta) -> CellDelta:
+    """Returns the delta that takes another one back."""
+    parts = TimeParts(**{name: -getattr(delta.parts, name) for name in TIME_PART_NAMES})
+    markers = None if delta.marker_us is None else [-us for us in delta.marker_us]
+    hotspots = {func_id: [-value for value in values] for func_id, values in delta.hotspots.items()}
+    return CellDelta(
+        views=-delta.views,
+        truncated_views=-delta.truncated_views,
+        traces=-delta.traces,
+        parts=parts,
+        marker_us=markers,
+        hotspots=hotspots,
+    )
+
+
+def load_cells(project_id: int, cell_ids: Sequence[int]) -> dict[int, CellDelta]:
+    """Returns the sums of cells as deltas, without their hotspots. Call under the groups' locks."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT id, views, truncated_views, traces, marker_us, {PARTS} FROM aggregate_cell
+                WHERE project_id = %s AND id = ANY(%b::int[])""",
+            [project_id, list(cell_ids)],
+        )
+        return {
+            cell_id: CellDelta(
+                views=views,
+                truncated_views=truncated_views,
+                traces=traces,
+                parts=TimeParts(*parts),
+                marker_us=marker_us,
+            )
+            for cell_id, views, truncated_views, traces, marker_us, *parts in cursor
+        }
+
+
+def add_to_hotspots(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) -> None:
+    """Adds to hotspots' sums, and creates new rows, sorted by cell and func."""
+    rows = [
+        (cell_id, func_id, *values) for cell_id, delta in deltas for func_id, values in sorted(delta.hotspots.items())
+    ]
+    if not rows:
+        return
+    columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
+    arrays = ", ".join(["%b::bigint[]"] * len(HOTSPOT_SUMS))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""INSERT INTO aggregate_hotspot AS h (project_id, cell_id, func_id, {", ".join(HOTSPOT_SUMS)})
+                SELECT %s, * FROM unnest(%b::int[], %b::int[], {arrays})
+                ON CONFLICT (project_id, cell_id, func_id) DO UPDATE SET {ADD_HOTSPOTS}""",
+            [project_id, *columns],
+        )
+
+
+def write_views(project_id: int, views: Sequence[StoredView]) -> None:
+    """Writes the rows of new or grown views. `views` are sorted by view and group."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""INSERT INTO aggregate_view (project_id, fold_version, view_id, group_id, cell_id, traces, is_truncated,
+                                            contribution, sample_rate, marker_us, {PARTS})
+                SELECT %s, %s, view_id, group_id, cell_id, traces, is_truncated, contribution, sample_rate,
+                       marker_us::bigint[], {PARTS}
+                FROM unnest(%b::uuid[], %b::int[], %b::int[], %b::int[], %b::boolean[], %b::bytea[], %b::float8[],
+                            %b::text[], {PART_ARRAYS})
+                     AS d (view_id, group_id, cell_id, traces, is_truncated, contribution, sample_rate, marker_us,
+                           {PARTS})
+                ON CONFLICT (project_id, view_id, group_id) DO UPDATE SET
+                    traces = excluded.traces, is_truncated = excluded.is_truncated,
+                    contribution = excluded.contribution, fold_version = excluded.fold_version,
+                    marker_us = excluded.marker_us, {", ".join(f"{n} = excluded.{n}" for n in TIME_PART_NAMES)}""",
+            [
+                project_id,
+                FOLD_VERSION,
+                [view.view_id for view in views],
+                [view.group_id for view in views],
+                [view.cell_id for view in views],
+                [view.traces for view in views],
+                [view.is_truncated for view in views],
+                [encode_contribution(view.contribution) for view in views],
+                [view.sample_rate for view in views],
+                _marker_texts(view.marker_us for view in views),
+                *_part_columns(view.parts for view in views),
+            ],
+        )

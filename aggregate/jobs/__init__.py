@@ -1,0 +1,1 @@
+"""Jobs: questions too large for one answer, prepared in the background."""

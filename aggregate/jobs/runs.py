@@ -1,0 +1,213 @@
+"""Running jobs: claimed under a lease bound to the database session, and identified by the number of the attempt.
+
+Attempts are counted before the work. The job of a killed worker can be claimed at once, because its session is gone;
+the next worker starts again from the beginning. Progress and pieces of the result are written only if the row still
+says that this attempt is running. So a worker stops there if its job was cancelled or taken over.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from aggregate.folding.claims import LIVE
+from aggregate.jobs.requests import JOB_FLAG, JOB_LOCK
+from aggregate.models import Job, JobPiece
+from aggregate.selectors.slice.reading import Reading, SliceTooLarge
+from aggregate.selectors.slice.slices import SliceError
+from ingest.wake import clear_flag
+from profcore.formats.streaming import gzip_stream
+
+logger = logging.getLogger(__name__)
+
+RUNNING: Final = Job.State.RUNNING.value  # states up to it are unfinished, as the index `job_queue` has them
+# A running job whose worker may be trusted: its lease holds, and its database session lives.
+IS_HELD: Final = f"""j.state = {RUNNING} AND j.claimed_until >= now() AND EXISTS (
+    SELECT FROM live WHERE live.pid = j.claim_pid AND live.backend_start = j.claim_backend_start)"""
+COUNT_HELD: Final = f"WITH {LIVE} SELECT count(*) FROM aggregate_job j WHERE {IS_HELD}"
+# The first job of each project comes before the second of any project, running ones included. So a project with many
+# jobs does not delay the others.
+PICK: Final = f"""
+WITH {LIVE}, unfinished AS (
+    SELECT j.project_id, j.id, j.created_at, {IS_HELD} AS is_held,
+           row_number() OVER (PARTITION BY j.project_id ORDER BY j.created_at, j.id) AS turn
+    FROM aggregate_job j WHERE j.state <= {RUNNING})
+SELECT project_id, id FROM unfinished WHERE NOT is_held ORDER BY turn, created_at, id LIMIT 1
+"""
+TAKE: Final = f"""
+UPDATE aggregate_job SET state = {RUNNING}, attempts = attempts + 1, started_at = now(), done_traces = 0,
+    total_traces = NULL, result_bytes = 0, claim_pid = pg_backend_pid(),
+    claimed_until = now() + make_interval(secs => %(lease_s)s),
+    claim_backend_start = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())
+WHERE project_id = %(project_id)s AND id = %(id)s AND state <= {RUNNING}
+"""
+OURS: Final = f"project_id = %(project_id)s AND id = %(id)s AND state = {RUNNING} AND attempts = %(attempts)s"
+
+
+class JobLost(Exception):
+    """The job is no longer this worker's: it was cancelled, or another took it over."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """The result of a job: its bytes in pieces, not compressed."""
+
+    content_type: str
+    file_name: str
+    pieces: Iterable[bytes]
+
+
+@dataclass(slots=True)
+class JobRun:
+    """One attempt at a job."""
+
+    job: Job
+    done_traces: int = 0
+    total_traces: int | None = None
+
+    def reading(self) -> Reading:
+        """Returns a reading that reports its progress to this run."""
+        return Reading.in_pages(self.advance)
+
+    def expect(self, traces: int) -> None:
+        """Notes how many traces will be looked at. Raises `JobLost`."""
+        self.total_traces = traces
+        self._update("total_traces = %(total)s", total=traces)
+
+    def advance(self, traces: int) -> None:
+        """Notes that so many more traces were looked at. Raises `JobLost`."""
+        self.done_traces += traces
+        done = self.done_traces if self.total_traces is None else min(self.done_traces, self.total_traces)
+        self._update("done_traces = %(done)s", done=done)
+
+    def store(self, result: JobResult) -> None:
+        """Stores a result piece by piece, and marks the job done. Raises `JobLost`, `SliceTooLarge`."""
+        size = 0
+        for number, body in enumerate(cut_pieces(gzip_stream(result.pieces), settings.JOB_PIECE_BYTES)):
+            size += len(body)
+            if size > settings.JOB_MAX_RESULT_BYTES:
+                limit = settings.JOB_MAX_RESULT_BYTES
+                raise SliceTooLarge("from", f"The result takes more than {limit} bytes. Narrow the slice.")
+            with transaction.atomic():
+                self._update("result_bytes = %(size)s", size=size)  # the lock of its row makes a cancellation wait
+                JobPiece(project_id=self.job.project_id, job_id=self.job.id, number=number, body=body).save(
+                    force_insert=True
+                )
+        self._finish(
+            f"""state = {Job.State.DONE.value}, content_type = %(type)s, file_name = %(name)s,
+                done_traces = COALESCE(total_traces, 0)""",
+            type=result.content_type,
+            name=result.file_name,
+        )
+
+    def fail(self, field: str | None, detail: str) -> None:
+        """Marks the job failed, and deletes its stored pieces. Raises `JobLost`."""
+        with transaction.atomic():
+            self._finish(
+                f"""state = {Job.State.FAILED.value}, result_bytes = 0, error_field = %(field)s::text,
+                    error_detail = %(detail)s::text""",
+                field=field,
+                detail=detail,
+            )
+            JobPiece.objects.filter(project_id=self.job.project_id, job_id=self.job.id).delete()
+
+    def release(self) -> None:
+        """Queues the job again; the attempt stays counted. Raises `JobLost`."""
+        self._update(f"state = {Job.State.QUEUED.value}, claim_pid = NULL, claim_backend_start = NULL")
+
+    def _finish(self, change: str, **values: Any) -> None:  # Any: a statement's parameters
+        self._update(
+            f"{change}, finished_at = now(), expires_at = now() + make_interval(hours => %(hours)s)",
+            hours=settings.JOB_KEEP_HOURS,
+            **values,
+        )
+
+    def _update(self, change: str, **values: Any) -> None:  # Any: as above
+        job = self.job
+        own: dict[str, Any] = {
+            "project_id": job.project_id,
+            "id": job.id,
+            "attempts": job.attempts,
+            "lease_s": settings.JOB_LEASE_S,
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""UPDATE aggregate_job SET {change}, claimed_until = now() + make_interval(secs => %(lease_s)s)
+                    WHERE {OURS}""",
+                {**values, **own},
+            )
+            if cursor.rowcount != 1:
+                raise JobLost(str(job.id))
+
+
+def cut_pieces(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """Yields the bytes of a stream in pieces of `size`, the last one shorter."""
+    waiting = bytearray()
+    for chunk in stream:
+        waiting += chunk
+        while len(waiting) >= size:
+            yield bytes(waiting[:size])
+            del waiting[:size]
+    if waiting:
+        yield bytes(waiting)
+
+
+def run_next_job(answer: Callable[[JobRun], JobResult]) -> bool:
+    """Runs the next queued job, if one may run now; returns whether there was one. `answer` does the work.
+
+    An error in the slice, or a fault of ours, ends the job as failed. Faults of the database are transient: the job is
+    queued again, and they are raised.
+    """
+    run = claim_job()
+    if run is None:
+        return False
+    try:
+        try:
+            run.store(answer(run))
+        except SliceError as error:
+            run.fail(error.field, error.detail)
+        except (OperationalError, InterfaceError):
+            run.release()
+            raise
+        except JobLost:
+            raise
+        except Exception as error:
+            logger.exception("A job failed.")
+            run.fail(None, f"The job failed with {type(error).__name__}; the worker's log says more.")
+    except JobLost:
+        logger.info("Job %s was cancelled or taken over.", run.job.id)
+    return True
+
+
+def run_waiting_jobs(answer: Callable[[JobRun], JobResult]) -> None:
+    """Runs jobs until no queued one may run now."""
+    clear_flag(JOB_FLAG)  # before claiming, as with traces
+    while run_next_job(answer):
+        pass
+
+
+def claim_job() -> JobRun | None:
+    """Claims the next job; None if none is queued, or as many run as may. Jobs begun too often are marked failed."""
+    while True:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [JOB_LOCK])
+            cursor.execute(COUNT_HELD)
+            held = cursor.fetchone()
+            if held is None or held[0] >= settings.JOBS_AT_ONCE:
+                return None
+            cursor.execute(PICK)
+            picked = cursor.fetchone()
+            if picked is None:
+                return None
+            own: dict[str, Any] = {"project_id": picked[0], "id": picked[1]}  # Any: a statement's parameters
+            cursor.execute(TAKE, {**own, "lease_s": settings.JOB_LEASE_S})
+            if cursor.rowcount != 1:  # cancelled in between
+                continue
+            JobPiece.objects.filter(project_id=picked[0], job_id=picked[1]).delete()
+            run = JobRun(Job.objects.get(**own))
+            if run.job.attempts <= settings.JOB_ATTEMPTS:
+                return run
+            run.fail(None, f"The job was begun {settings.JOB_ATTEMPTS} times, and its worker ended each time.")

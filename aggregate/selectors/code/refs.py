@@ -1,0 +1,62 @@
+"""A function named by the id of its row in a table, and the funcs of each release that it stands for."""
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+from aggregate.selectors.code.project_code import Code, Labels, Pair, RowId, select_code
+
+
+@dataclass(frozen=True, slots=True)
+class FuncRef:
+    """A function: its id in tables, and its funcs.
+
+    `pairs` are the (release, func) in which a func is this function; without them it is so in all releases.
+    """
+
+    row_id: RowId
+    funcs: tuple[int, ...]
+    pairs: frozenset[Pair] | None = None
+
+    def funcs_in(self, release: str) -> tuple[int, ...]:
+        """Returns the funcs that are this function in a release."""
+        if self.pairs is None:
+            return self.funcs
+        return tuple(func for func in self.funcs if (release, func) in self.pairs)
+
+
+def find_ref(project_id: int, func: RowId, code: Code | None = None) -> FuncRef:
+    """Returns the function of an id, without funcs if there is none. The id of any of its funcs also finds it.
+
+    A func may be different functions in different releases. It then stands for its function in the newest release with
+    a label for it. Two statements, and five more if the project has source maps.
+    """
+    code = code or select_code(project_id)
+    own = (func,) if isinstance(func, int) else ()
+    if code.labels is None:
+        return FuncRef(func, own)
+    releases = list_releases(project_id)
+    row_id = _row_of(code.labels, func, releases) if isinstance(func, int) else func
+    funcs = sorted({*own, *code.labels.funcs_of(str(row_id))})
+    everywhere = [(release, each) for release in releases for each in funcs]
+    code.labels.load(everywhere)
+    pairs = frozenset(pair for pair in everywhere if code.labels.id_of(*pair) == row_id)
+    return FuncRef(row_id, tuple(sorted({each for _, each in pairs})), pairs)
+
+
+def _row_of(labels: Labels, func: int, releases: list[str]) -> RowId:
+    """Returns the id of a func's row in the newest release that has a label for it."""
+    labels.load([(release, func) for release in releases])
+    labelled = [release for release in releases if labels.of(release, func) is not None]
+    return labels.id_of((labelled or releases or [""])[0], func)
+
+
+def list_releases(project_id: int) -> list[str]:
+    """Returns a project's releases, the newest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT release FROM ingest_group WHERE project_id = %s
+               GROUP BY 1 ORDER BY min(first_seen_at) DESC, 1 DESC""",
+            [project_id],
+        )
+        return [release for (release,) in cursor]

@@ -1,0 +1,55 @@
+"""A project's own sites."""
+
+import time
+from typing import Final
+
+from django.db import connection
+
+from profcore.code.sites import sites_of
+
+# As long as the door trusts a key. For as long, a new inline script may pass for a third party's.
+SITES_CACHE_S: Final = 10.0
+
+_known: dict[int, tuple[float, frozenset[str]]] = {}
+
+
+def select_sites(project_id: int) -> frozenset[str]:
+    """Returns the sites of a project's live keys. If a key takes any origin, adds those of its inline scripts.
+
+    A script whose URI is origin + route is inline in a page of the project. Finding such sites reads all funcs of the
+    project, so the sites are remembered for some seconds. One statement, or none.
+    """
+    now = time.monotonic()
+    cached = _known.get(project_id)
+    if cached is not None and now - cached[0] < SITES_CACHE_S:
+        return cached[1]
+    origins = _select_origins(project_id)
+    sites = sites_of(origins)
+    if "*" in origins:
+        _known[project_id] = (now, sites)
+    return sites
+
+
+def forget_sites() -> None:
+    """Empties the process's memory, between tests."""
+    _known.clear()
+
+
+def _select_origins(project_id: int) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """WITH origins AS (SELECT unnest(k.origins) AS origin FROM ingest_ingestkey k
+                                WHERE k.project_id = %(project_id)s AND k.revoked_at IS NULL),
+               uris AS MATERIALIZED (
+                   SELECT DISTINCT f.uri FROM aggregate_func f
+                   WHERE f.project_id = %(project_id)s AND EXISTS (SELECT FROM origins WHERE origin = '*')),
+               scripts AS MATERIALIZED (
+                   SELECT u.uri, substring(u.uri FROM '^https?://[^/]+') AS origin FROM uris u
+                   WHERE u.uri ~ '^https?://[^/]+/')
+                SELECT origin FROM origins
+                UNION SELECT s.origin FROM scripts s
+                      WHERE substr(s.uri, length(s.origin) + 1)
+                            IN (SELECT g.page FROM ingest_group g WHERE g.project_id = %(project_id)s)""",
+            {"project_id": project_id},
+        )
+        return [origin for (origin,) in cursor]

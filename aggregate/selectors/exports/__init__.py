@@ -1,0 +1,1 @@
+"""Slices and views in the form that exporters need."""

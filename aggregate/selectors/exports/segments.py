@@ -1,0 +1,102 @@
+"""A slice with its segments, and the difference of two slices, for exporters."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from django.conf import settings
+from django.db import connection
+
+from aggregate.selectors.exports.slice_export import select_slice_export
+from aggregate.selectors.slice.reading import Reading
+from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from profcore.formats.matching import align_funcs, share_funcs
+from profcore.formats.pruning import prune_both, prune_export
+from profcore.formats.segments import split_by_category, sum_exports
+from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+
+# by → the field of a slice, its column, and the words that the column's numbers stand for
+DIMENSIONS: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
+    "release": ("releases", "g.release", ()),
+    "page": ("pages", "g.page", ()),
+    "device": ("devices", "c.device_class", DEVICE_CLASSES),
+    "browser": ("browsers", "c.browser", BROWSERS),
+}
+MIN_SEGMENT_NODES: Final = 1_000
+
+
+def select_segmented_export(
+    slice_: Slice,
+    by: str,
+    *,
+    project: str,
+    link: str | None = None,
+    reading: Reading | None = None,
+    is_pruned: bool = True,
+) -> SegmentedExport:
+    """Returns a slice cut by one dimension (`SEGMENTS`), the segment with the most JS time first.
+
+    Segments beyond `EXPORT_MAX_SEGMENTS` become one, at the end. Each segment is read as a slice, with four statements;
+    the whole is their sum. With `is_pruned`, the tracks together have about `EXPORT_MAX_CALL_NODES` call nodes.
+    """
+    if by == "category":
+        whole = select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=False)
+        by_category = split_by_category(whole)
+        return _prune(by_category) if is_pruned else by_category
+    field, _, _ = DIMENSIONS[by]
+    words = _select_words(slice_, by)
+    own, rest = words[: settings.EXPORT_MAX_SEGMENTS], words[settings.EXPORT_MAX_SEGMENTS :]
+    groups = [(word, (word,)) for word in own] + ([(f"{len(rest)} others", tuple(rest))] if rest else [])
+    segments: list[tuple[str, SliceExport]] = []
+    for label, values in groups:
+        own_slice = replace(slice_, **{field: values})  # type: ignore[arg-type]  # each of these fields holds texts
+        part = select_slice_export(own_slice, project=project, link=link, reading=reading, is_pruned=False)
+        if part.views:  # a fine slice may have none in some of its cells
+            segments.append((label, part))
+    if not segments:
+        nothing = select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=is_pruned)
+        return SegmentedExport(by, nothing, ())
+    parts = share_funcs([part for _, part in segments])
+    whole = sum_exports(parts, query=slice_.query())
+    export = SegmentedExport(by, whole, list(zip([label for label, _ in segments], parts, strict=True)))
+    return _prune(export) if is_pruned else export
+
+
+def _prune(export: SegmentedExport) -> SegmentedExport:
+    most = max(settings.EXPORT_MAX_CALL_NODES // (len(export.segments) + 1), MIN_SEGMENT_NODES)
+    segments = [(label, prune_export(part, most)) for label, part in export.segments]
+    return SegmentedExport(export.by, prune_export(export.whole, most), segments)
+
+
+def _select_words(slice_: Slice, by: str) -> list[str]:
+    """Returns the values of a dimension in a slice's cells, those with the most JS time first."""
+    _, column, words = DIMENSIONS[by]
+    where, params = where_slice(slice_)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT {column} {FROM_CELLS} WHERE {where} AND c.traces > 0
+                GROUP BY {column} ORDER BY sum(c.js_us) DESC, {column}""",
+            params,
+        )
+        return [words[value] if words else value for (value,) in cursor]
+
+
+def select_difference_export(
+    base: Slice,
+    head: Slice,
+    *,
+    query: str,
+    project: str,
+    link: str | None = None,
+    reading: Reading | None = None,
+    is_pruned: bool = True,
+) -> DifferenceExport:
+    """Returns the difference of two slices. Equal functions are one function, and both sides are pruned alike."""
+    base_side, head_side = (
+        select_slice_export(side, project=project, link=link, reading=reading, is_pruned=False) for side in (base, head)
+    )
+    before, after = align_funcs(base_side, head_side)
+    if is_pruned:
+        before, after = prune_both(before, after, settings.EXPORT_MAX_CALL_NODES)
+    return DifferenceExport(project=project, query=query, base=before, head=after, link=link)

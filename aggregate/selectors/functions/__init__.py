@@ -1,0 +1,1 @@
+"""Functions of a slice: tables, groups, callers and callees, call trees."""

@@ -1,0 +1,174 @@
+"""A slice summed up with its call tree: from its cells, or for a fine slice from its views' raw traces."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+from psycopg.pq import Format
+
+from aggregate.folding.calltrees import StoredTreeSum
+from aggregate.models import Cell
+from aggregate.selectors.slice.reading import Reading
+from aggregate.selectors.slice.slices import DAY_OF_CELL, FROM_CELLS, Slice, where_rolled, where_slice
+from aggregate.selectors.views.contributions import SliceView, iter_slice_views
+from aggregate.selectors.views.raw_traces import RawFolder
+from profcore.sums.calltree import CallTree
+from profcore.sums.fold import map_tree
+from profcore.times import DAY, HOUR
+from profcore.trace.weights import TIME_PART_NAMES, TimeParts
+
+BUCKETS: Final = {Cell.Grain.HOUR: HOUR, Cell.Grain.DAY: DAY}
+CELLS_AT_ONCE: Final = 1_024  # fetched, and summed up except for their trees
+
+
+@dataclass(slots=True, kw_only=True)
+class MergedSlice:
+    """The sums of the cells or raw traces of a slice. `interval_us` is known only from raw traces.
+
+    `tree` is the merged call tree, over stored func ids.
+    """
+
+    tree: CallTree = field(default_factory=CallTree)
+    time: TimeParts = field(default_factory=TimeParts)
+    views: int = 0
+    traces: int = 0
+    cell_ids: list[int] = field(default_factory=list)
+    releases: set[str] = field(default_factory=set)
+    pages: set[str] = field(default_factory=set)
+    browsers: set[int] = field(default_factory=set)
+    devices: set[int] = field(default_factory=set)
+    starts: list[datetime] = field(default_factory=list)
+    ends: list[datetime] = field(default_factory=list)
+    interval_us: int | None = None
+    source: str = "cells"
+
+
+def merge_slice(slice_: Slice, reading: Reading | None = None) -> MergedSlice:
+    """Returns a slice's sums and merged call tree. One statement from cells, four from raw traces read at once.
+
+    Raises `SliceError` if a fine slice has too many views or raw traces for the reading (by default, at once), or if
+    the tree grows larger than the reading allows.
+    """
+    reading = reading or Reading.at_once()
+    return _merge_raw(slice_, reading) if slice_.is_fine else _merge_cells(slice_, reading)
+
+
+def _merge_raw(slice_: Slice, reading: Reading) -> MergedSlice:
+    folder = RawFolder(slice_, reading)
+    whole = MergedSlice(source="raw")
+    seen: set[int] = set()
+    for views in iter_slice_views(slice_, reading):
+        for view, fold in folder.fold(views):
+            whole.views += 1
+            whole.time.add(fold.parts)
+            if view.cell_id not in seen:
+                seen.add(view.cell_id)
+                _add_place(whole, view)
+    whole.traces = folder.traces
+    assert folder.builder is not None
+    whole.tree = map_tree(folder.builder.tree, folder.select_ids())
+    whole.interval_us = next((us for us, _ in folder.intervals_us.most_common(1)), None)
+    return whole
+
+
+def _add_place(whole: MergedSlice, view: SliceView) -> None:
+    whole.cell_ids.append(view.cell_id)
+    whole.releases.add(view.release)
+    whole.pages.add(view.page)
+    whole.browsers.add(view.browser)
+    whole.devices.add(view.device)
+    whole.starts.append(view.bucket_at)
+    whole.ends.append(view.bucket_at + BUCKETS[Cell.Grain(view.grain)])
+
+
+def _merge_cells(slice_: Slice, reading: Reading) -> MergedSlice:
+    where, params = where_slice(slice_)
+    whole, trees = MergedSlice(), StoredTreeSum(reading.check_nodes)
+    cells: list[tuple[Any, ...]] = []  # rows as the driver types them, that are not in `whole` yet
+    # Traces reported to the reading, and those not reported yet: a write for each small cell would take long.
+    reported = waiting = 0
+    with _open_cursor(reading) as cursor:
+        cursor.execute(_select_cells_and_trees(slice_, where), params)
+        for blob, nodes, traces, *cell in cursor:
+            if blob is None:  # cells come before trees
+                cells.append((traces, *cell))
+                if len(cells) == CELLS_AT_ONCE:
+                    _add_cells(whole, cells)
+                    cells.clear()
+                continue
+            if waiting >= reading.batch_traces:
+                reading.on_traces(waiting)
+                reported, waiting = reported + waiting, 0
+            waiting += traces
+            trees.add(blob, nodes)
+    _add_cells(whole, cells)
+    whole.tree = trees.tree()
+    if reported < whole.traces:  # traces without a stack are in no tree
+        reading.on_traces(whole.traces - reported)
+    return whole
+
+
+def _select_cells_and_trees(slice_: Slice, where: str) -> str:
+    """Returns one statement, and so one moment, for a slice's cells without trees, and then for its trees.
+
+    Trees come from the roll-up of days where it can be used, else from cells, each with its number of traces.
+    """
+    rolled = where_rolled(slice_)
+    # The first piece of a tree has the tree's number of traces, the others have 0.
+    first = "CASE WHEN lag(t.id) OVER (PARTITION BY {key} ORDER BY t.id) IS NULL THEN {traces} ELSE 0 END"
+    nothing = "NULL::int, NULL, NULL, NULL::int, NULL::int, NULL::timestamptz, NULL::int, NULL::bigint"
+    parts = ", ".join(["NULL::bigint"] * len(TIME_PART_NAMES))
+    trees = f"""
+        SELECT t.blob, t.node_count, {first.format(key="t.cell_id", traces="p.traces")}, {nothing}, {parts},
+               1, p.id, t.id
+        FROM picked p JOIN aggregate_calltreepiece t ON t.project_id = %(project_id)s AND t.cell_id = p.id"""
+    if rolled is not None:
+        trees = f"""{trees} WHERE NOT ({rolled[1]})
+        UNION ALL
+        SELECT t.blob, t.node_count, {first.format(key="t.group_id, t.day_at", traces="d.traces")}, {nothing}, {parts},
+               1, d.key, t.id
+        FROM (SELECT p.group_id, {DAY_OF_CELL} AS day_at, sum(p.traces)::bigint AS traces, min(p.id) AS key
+              FROM picked p WHERE {rolled[1]} GROUP BY 1, 2) AS d
+        JOIN aggregate_daytreepiece t ON t.project_id = %(project_id)s AND t.group_id = d.group_id
+             AND t.day_at = d.day_at"""
+    own = ", ".join(f"p.{name}" for name in TIME_PART_NAMES)
+    columns = "blob, node_count, traces, id, release, page, browser, device_class, bucket_at, grain, views"
+    return f"""WITH picked AS MATERIALIZED (
+            SELECT c.*, g.release, g.page {FROM_CELLS} WHERE {where} AND c.traces > 0),
+        found ({columns}, {", ".join(TIME_PART_NAMES)}, kind, key, piece) AS (
+            SELECT NULL::bytea, NULL::int, p.traces, p.id, p.release, p.page, p.browser, p.device_class, p.bucket_at,
+                   p.grain, p.views, {own}, 0, p.id, 0 FROM picked p
+            UNION ALL {trees})
+        SELECT {columns}, {", ".join(TIME_PART_NAMES)} FROM found ORDER BY kind, key, piece"""
+
+
+def _open_cursor(reading: Reading) -> CursorWrapper:
+    """Returns a cursor for trees. For a reading in pages it fetches row by row, and the server keeps the rest.
+
+    Fetching all rows at once is a tenth of a second quicker, and takes as much memory as the trees of the slice.
+    """
+    cursor = connection.chunked_cursor() if reading.max_views is None else connection.cursor()
+    cursor.cursor.format = Format.BINARY  # as text a tree is twice as long, and takes five times as long to read
+    cursor.cursor.itersize = CELLS_AT_ONCE
+    return cursor
+
+
+def _add_cells(whole: MergedSlice, cells: Sequence[tuple[Any, ...]]) -> None:  # Any: rows as the driver types them
+    """Adds cells, except for their trees."""
+    if not cells:
+        return
+    traces, ids, releases, pages, browsers, devices, starts, grains, views, *parts = zip(*cells, strict=True)
+    whole.cell_ids += ids
+    whole.releases.update(releases)
+    whole.pages.update(pages)
+    whole.browsers.update(browsers)
+    whole.devices.update(devices)
+    buckets = set(zip(starts, grains, strict=True))
+    whole.starts += [start for start, _ in buckets]
+    whole.ends += [start + BUCKETS[Cell.Grain(grain)] for start, grain in buckets]
+    whole.views += sum(views)
+    whole.traces += sum(traces)
+    whole.time.add(TimeParts(*map(sum, parts)))

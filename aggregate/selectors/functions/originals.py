@@ -1,0 +1,100 @@
+"""The text of original sources: the lines around a function's definition, and whole ones for exports."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from django.conf import settings
+from django.db import connection
+
+from aggregate.selectors.functions.table import FunctionRow
+from ingest.door.bodies import expand
+
+# Lines around a definition that the source view shows: two screens. Minified originals have lines of 100 kB.
+SOURCE_VIEW_LINES: Final = 60
+SOURCE_VIEW_LINE_CHARS: Final = 400
+LINE_END: Final = re.compile(r"\r\n|[\n\r]")
+LINES_BEFORE: Final = 5  # the definition's head and what is above it: a comment, a decorator
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of a source, or the part of a very long line around the definition; then `is_cut` is true."""
+
+    number: int
+    text: str
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceExcerpt:
+    """Some lines of an original source. `line` and `column` say where the function is defined, 1-based.
+
+    `lines` is empty if the map came without the source's text.
+    """
+
+    path: str
+    line: int
+    column: int
+    lines: tuple[SourceLine, ...]
+    line_count: int
+
+
+def select_excerpt(project_id: int, row: FunctionRow) -> SourceExcerpt | None:
+    """Returns the source around a function's definition, None if no source map says where that is.
+
+    At most `SOURCE_VIEW_LINES` lines of `SOURCE_VIEW_LINE_CHARS` characters. Two statements.
+    """
+    if row.mapped is None:
+        return None
+    original = row.mapped.original
+    text = select_texts(project_id, {original.source: row.mapped.source_id}).get(original.source)
+    if text is None:
+        return SourceExcerpt(path=original.source, line=original.line, column=original.column, lines=(), line_count=0)
+    lines = LINE_END.split(text)
+    first = max(0, min(original.line - 1, len(lines)) - LINES_BEFORE)
+    shown = lines[first : first + SOURCE_VIEW_LINES]
+    return SourceExcerpt(
+        path=original.source,
+        line=original.line,
+        column=original.column,
+        lines=tuple(_cut(first + at + 1, line, original.line, original.column) for at, line in enumerate(shown)),
+        line_count=len(lines),
+    )
+
+
+def _cut(number: int, text: str, line: int, column: int) -> SourceLine:
+    """Returns a line, cut if it is long: the definition's line around its column, others at their end."""
+    most = SOURCE_VIEW_LINE_CHARS
+    start = max(0, min(column - 1 - most // 4, len(text) - most)) if number == line else 0
+    return SourceLine(number, text[start : start + most], len(text) > most)
+
+
+def select_texts(project_id: int, sources: Mapping[str, int], *, most_bytes: int | None = None) -> dict[str, str]:
+    """Returns the kept texts of sources, given with their ids, by path: the first ones that fit in `most_bytes`.
+
+    Two statements.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT s.id, s.size_bytes FROM aggregate_source s
+               WHERE s.project_id = %s AND s.id = ANY(%s::int[]) AND s.content IS NOT NULL""",
+            [project_id, list(sources.values())],
+        )
+        size_of = dict(cursor.fetchall())
+        wanted, left = [], settings.SOURCE_TEXTS_MAX_BYTES if most_bytes is None else most_bytes
+        for source_id in dict.fromkeys(sources.values()):
+            if source_id in size_of and size_of[source_id] <= left:
+                left -= size_of[source_id]
+                wanted.append(source_id)
+        cursor.execute(
+            "SELECT s.id, s.content FROM aggregate_source s WHERE s.project_id = %s AND s.id = ANY(%s::int[])",
+            [project_id, wanted],
+        )
+        packed = {source_id: bytes(content) for source_id, content in cursor}
+    return {path: _expand(packed[source_id]) for path, source_id in sources.items() if source_id in packed}
+
+
+def _expand(packed: bytes) -> str:
+    return expand(packed, max_bytes=settings.SOURCE_TEXTS_MAX_BYTES).decode("utf-8", "replace")

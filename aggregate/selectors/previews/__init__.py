@@ -1,0 +1,1 @@
+"""Previews of changed rules, before they are saved."""

@@ -1,0 +1,1 @@
+"""A project as a whole: arrivals, pages, releases, trends, data quality and storage."""

@@ -1,0 +1,234 @@
+"""The quality of a slice's data: arrivals and their states, and how views were measured in which browsers.
+
+The counts of the door are those of the whole project, by hour of arrival. Cells say exactly how views were measured.
+Only receipts know intervals, isolation, sample rates and why recording ended: these come from a uniform sample.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from statistics import median
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+
+from aggregate.records import select_records
+from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_arrived, where_slice
+from aggregate.selectors.views.samples import select_sampled_views
+from ingest.models import PENDING, REJECTED
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
+from profcore.trace.weights import TIME_PART_NAMES, TimeParts
+
+# The receipts of so many views are read: shares are then within about 2 %, and the look-ups take about 50 ms.
+SAMPLED_VIEWS: Final = 2_000
+# Reasons are counted for so many of the last rejected traces: the index leads to rows that are read one by one.
+REJECTED_READ: Final = 10_000
+# An interval is wrong if it was measured so many times as long as the browser says: 10 ms that are 16 or 20.
+WRONG_FROM: Final = 1.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntakeDay:
+    """The traces that arrived on one UTC day, by state; `set_aside` are the rejected ones, as the read API calls them.
+
+    A post that was refused before it was read counts once in `refused`.
+    """
+
+    day: date
+    folded: int
+    pending: int
+    set_aside: int
+    refused: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rejections:
+    """Rejected traces by reason: those among the last `read` rejected ones in the slice's time."""
+
+    by_reason: Mapping[str, int]
+
+    @property
+    def read(self) -> int:
+        return sum(self.by_reason.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRow:
+    """Exact sums of the views of one browser family and device class; both are None for all views together."""
+
+    browser: str | None
+    device: str | None
+    views: int
+    truncated_views: int
+    traces: int
+    time: TimeParts
+
+    @property
+    def samples_per_view(self) -> float | None:
+        return self.time.samples / self.views if self.views else None
+
+    def share(self, part: str) -> float | None:
+        """Returns the share of a part in the recorded time, 0 to 1; None if nothing was recorded."""
+        us: int = getattr(self.time, f"{part}_us")
+        return us / self.time.span_us if self.time.span_us else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalRow:
+    """Sampled traces with the same requested and effective interval, and their measured intervals, µs.
+
+    `requested_us` is None if the client did not say it. `measured_us` is the median over traces of each one's median
+    gap, `high_us` the 95th percentile; both are None if the traces are too short. In `wrong` traces the measured
+    interval is `WRONG_FROM` times the effective one or more.
+    """
+
+    browser: str
+    device: str
+    requested_us: int | None
+    effective_us: int
+    traces: int
+    measured: int
+    measured_us: float | None
+    high_us: int | None
+    wrong: int
+
+    @property
+    def wrong_share(self) -> float | None:
+        return self.wrong / self.measured if self.measured else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledReceipts:
+    """Facts from receipts of a uniform sample: `views` views out of `population`. Counts are of traces.
+
+    `isolated` counts by True, False and None (not known).
+    """
+
+    views: int
+    population: int
+    traces: int
+    intervals: Sequence[IntervalRow]
+    isolated: Mapping[bool | None, int]
+    sample_rates: Mapping[float, int]
+    end_reasons: Mapping[str, int]
+    body_bytes: float | None  # median, expanded
+
+
+def select_intake_days(slice_: Slice, *, limit: int) -> list[IntakeDay]:
+    """Returns the last days with arrivals in the slice's time, for the whole project, oldest first. One statement."""
+    hours, params = where_arrived(slice_, "k", "hour_at")
+    receipts, _ = where_arrived(slice_, "r", "received_at")
+    days = select_records(
+        IntakeDay,
+        f"""SELECT (day AT TIME ZONE 'UTC')::date AS day, sum(folded)::bigint AS folded,
+                       sum(pending)::bigint AS pending, sum(rejected)::bigint AS set_aside,
+                       sum(refused)::bigint AS refused
+                FROM (SELECT date_trunc('day', k.hour_at, 'UTC') AS day, k.folded, 0 AS pending, k.rejected,
+                             0 AS refused
+                      FROM ingest_receiptcount k WHERE {hours}
+                      UNION ALL SELECT date_trunc('day', k.hour_at, 'UTC'), 0, 0, 0, k.count
+                      FROM ingest_refusal k WHERE {hours}
+                      UNION ALL SELECT date_trunc('day', r.received_at, 'UTC'), 0, count(*), 0, 0
+                      FROM ingest_receipt r WHERE {receipts} AND r.state = {PENDING} GROUP BY 1) AS arrived
+                GROUP BY 1 ORDER BY 1 DESC LIMIT %(limit)s""",
+        {**params, "limit": limit},
+    )
+    return days[::-1]
+
+
+def select_rejections(slice_: Slice) -> Rejections:
+    """Returns the reasons of the last `REJECTED_READ` rejected traces of the slice's time. One statement."""
+    where, params = where_arrived(slice_, "r", "received_at")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT reason, count(*) FROM (SELECT COALESCE(r.reason, '') AS reason FROM ingest_receipt r
+                    WHERE {where} AND r.state = {REJECTED} ORDER BY r.received_at DESC LIMIT {REJECTED_READ}) AS last
+                GROUP BY 1 ORDER BY 2 DESC, 1""",
+            params,
+        )
+        return Rejections(dict(cursor.fetchall()))
+
+
+def select_measured(slice_: Slice) -> tuple[MeasuredRow, Sequence[MeasuredRow]]:
+    """Returns the sums of a slice, and those by browser and device class, the most views first. One statement."""
+    where, params = where_slice(slice_)
+    sums = ("views", "truncated_views", "traces", *TIME_PART_NAMES)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT c.browser, c.device_class, {", ".join(f"COALESCE(sum(c.{name}), 0)::bigint" for name in sums)}
+                {FROM_CELLS} WHERE {where} GROUP BY GROUPING SETS ((), (c.browser, c.device_class))
+                ORDER BY GROUPING(c.browser) DESC, 3 DESC, 1, 2""",
+            params,
+        )
+        whole, *rows = [_read_measured(row) for row in cursor]
+    return whole, [row for row in rows if row.views]
+
+
+def _read_measured(row: Sequence[Any]) -> MeasuredRow:  # Any: a row as the driver types it
+    browser, device, views, truncated_views, traces, *parts = row
+    return MeasuredRow(
+        browser=None if browser is None else BROWSERS[browser],
+        device=None if device is None else DEVICE_CLASSES[device],
+        views=views,
+        truncated_views=truncated_views,
+        traces=traces,
+        time=TimeParts(*parts),
+    )
+
+
+def select_receipts(slice_: Slice, population: int) -> SampledReceipts:
+    """Returns facts from the receipts of a uniform sample of a slice's views. `population` counts the slice's views.
+
+    Two statements, or a few more if rows of views have expired.
+    """
+    sampled = select_sampled_views(slice_, most=SAMPLED_VIEWS, population=population)
+    rows = _read_receipts(slice_.project_id, sampled)
+    rates = Counter(row[6] for row in rows)
+    return SampledReceipts(
+        views=len(sampled),
+        population=population,
+        traces=len(rows),
+        intervals=_sum_intervals(rows),
+        isolated=Counter(row[5] for row in rows),
+        sample_rates={rate: rates[rate] for rate in sorted(rates)},
+        end_reasons=dict(Counter(END_REASONS[row[7]] for row in rows).most_common()),
+        body_bytes=median(row[8] for row in rows) if rows else None,
+    )
+
+
+def _read_receipts(project_id: int, sampled: Sequence[tuple[UUID, int]]) -> list[tuple[Any, ...]]:  # Any: as above
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT r.browser, r.device_class, r.requested_interval_us, r.interval_us, r.measured_interval_us,
+                      r.isolated, COALESCE(r.sample_rate, 1.0), r.end_reason, r.body_bytes
+               FROM unnest(%s::uuid[], %s::int[]) AS v (view_id, group_id)
+               JOIN ingest_receipt r ON r.project_id = %s AND r.view_id = v.view_id AND r.group_id = v.group_id""",
+            [[view for view, _ in sampled], [group for _, group in sampled], project_id],
+        )
+        return list(cursor)
+
+
+def _sum_intervals(rows: Sequence[tuple[Any, ...]]) -> list[IntervalRow]:  # Any: as above
+    """Returns receipts by browser, device, requested and effective interval, the most traces first."""
+    gaps: dict[tuple[int, int, int | None, int], list[int | None]] = {}
+    for browser, device, requested_us, effective_us, measured_us, *_ in rows:
+        gaps.setdefault((browser, device, requested_us, effective_us), []).append(measured_us)
+    found = []
+    for (browser, device, requested_us, effective_us), all_gaps in gaps.items():
+        known = sorted(gap for gap in all_gaps if gap is not None)
+        found.append(
+            IntervalRow(
+                browser=BROWSERS[browser],
+                device=DEVICE_CLASSES[device],
+                requested_us=requested_us,
+                effective_us=effective_us,
+                traces=len(all_gaps),
+                measured=len(known),
+                measured_us=median(known) if known else None,
+                high_us=known[(len(known) * 95 - 1) // 100] if known else None,
+                wrong=sum(gap >= WRONG_FROM * effective_us for gap in known),
+            )
+        )
+    return sorted(found, key=lambda row: (-row.traces, row.browser, row.device, row.effective_us))

@@ -1,0 +1,169 @@
+"""The status of a project (received, pending, folded, rejected, refused), and short summaries of several projects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from django.db import connection
+
+from aggregate.records import select_records
+from aggregate.selectors.project.arrivals import Arrivals
+from ingest.models import PENDING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Counts of a project's traces: received = pending + folded + rejected. `refused` ones are in none of these.
+
+    `dropped` are those of the refused that were valid, but too many.
+    """
+
+    received: int
+    pending: int
+    folded: int
+    rejected: int
+    refused: int
+    dropped: int
+    refused_by_reason: Mapping[str, int]
+    oldest_pending_s: float | None
+    last_received_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSummary:
+    """One project in a list. `last_bucket_at` is the start of the newest bucket of page views, None without any."""
+
+    views: int = 0
+    pages: int = 0
+    pending: int = 0
+    last_bucket_at: datetime | None = None
+    last_received_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectDay:
+    """The page views of one project that began on a UTC day, and their JS time."""
+
+    on: date
+    views: int
+    js_us: int
+
+
+def select_status(project_id: int) -> Status:
+    """Returns a project's counts, all of one moment. Folded and rejected ones are read from stored counts."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT w.pending, k.folded, k.rejected,
+                      f.reasons, f.counts,
+                      EXTRACT(epoch FROM clock_timestamp() - w.oldest_at)::float8, greatest(w.last_at, k.last_at)
+               FROM (SELECT count(*) AS pending, min(received_at) AS oldest_at, max(received_at) AS last_at
+                     FROM ingest_receipt WHERE project_id = %(project_id)s AND state = {PENDING}) AS w,
+                    (SELECT COALESCE(sum(folded), 0)::bigint AS folded, COALESCE(sum(rejected), 0)::bigint AS rejected,
+                            max(last_received_at) AS last_at
+                     FROM ingest_receiptcount WHERE project_id = %(project_id)s) AS k,
+                    (SELECT array_agg(reason ORDER BY reason) AS reasons, array_agg(n ORDER BY reason) AS counts
+                     FROM (SELECT reason, sum(count)::bigint AS n FROM ingest_refusal
+                           WHERE project_id = %(project_id)s GROUP BY 1) AS by_reason) AS f""",
+            {"project_id": project_id},
+        )
+        ((pending, folded, rejected, reasons, counts, oldest_s, last_at),) = cursor.fetchall()
+    # The web process's clock stamps a receipt, the database's reads it: they may differ by a little.
+    oldest_pending_s = None if oldest_s is None else max(0.0, oldest_s)
+    received = pending + folded + rejected
+    arrivals = Arrivals(received, dict(zip(reasons or [], counts or [], strict=True)))
+    return Status(
+        received=received,
+        pending=pending,
+        folded=folded,
+        rejected=rejected,
+        refused=arrivals.refused,
+        dropped=arrivals.dropped,
+        refused_by_reason=arrivals.refused_by_reason,
+        oldest_pending_s=oldest_pending_s,
+        last_received_at=last_at,
+    )
+
+
+def count_refused(project_id: int, reason: str, since: datetime) -> int:
+    """Returns how many envelopes of a project the door refused for a reason, in hours that began since a moment."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT COALESCE(sum(count), 0)::bigint FROM ingest_refusal
+               WHERE project_id = %s AND reason = %s AND hour_at >= %s""",
+            [project_id, str(reason), since],
+        )
+        ((refused,),) = cursor.fetchall()
+    return int(refused)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewestTrace:
+    """The trace that arrived last, with the state of its receipt, and the reason if it was rejected."""
+
+    release: str
+    page: str
+    received_at: datetime
+    state: int
+    reason: str | None
+    path: str | None
+    detail: str | None
+
+
+def select_newest_trace(project_id: int) -> NewestTrace | None:
+    """Returns the trace that a project received last, None without any. Reads all receipts: call it if they are few."""
+    found = select_records(
+        NewestTrace,
+        """SELECT g.release, g.page, r.received_at, r.state, r.reason, r.path, r.detail
+           FROM ingest_receipt r JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
+           WHERE r.project_id = %s ORDER BY r.received_at DESC LIMIT 1""",
+        [project_id],
+    )
+    return found[0] if found else None
+
+
+def select_project_summaries(project_ids: Sequence[int]) -> Mapping[int, ProjectSummary]:
+    """Returns a summary of each project, by its id."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT p.id, COALESCE(c.views, 0), COALESCE(c.pages, 0), r.pending, c.last_bucket_at,
+                      greatest(r.last_at, k.last_at)
+               FROM unnest(%s::bigint[]) AS p (id)
+               LEFT JOIN LATERAL (
+                   SELECT sum(d.views)::bigint AS views, count(DISTINCT g.page) AS pages,
+                          (SELECT c.bucket_at FROM aggregate_cell c WHERE c.project_id = p.id
+                           AND c.merged_into IS NULL AND c.traces > 0 ORDER BY c.bucket_at DESC LIMIT 1)
+                              AS last_bucket_at
+                   FROM aggregate_pageday d JOIN ingest_group g ON g.project_id = d.project_id AND g.id = d.group_id
+                   WHERE d.project_id = p.id AND d.traces > 0) c ON true
+               CROSS JOIN LATERAL (
+                   SELECT count(*) AS pending, max(r.received_at) AS last_at
+                   FROM ingest_receipt r WHERE r.project_id = p.id AND r.state = {PENDING}) r
+               CROSS JOIN LATERAL (
+                   SELECT max(k.last_received_at) AS last_at FROM ingest_receiptcount k WHERE k.project_id = p.id) k""",
+            [list(project_ids)],
+        )
+        return {
+            project_id: ProjectSummary(
+                views=views,
+                pages=pages,
+                pending=pending,
+                last_bucket_at=last_bucket_at,
+                last_received_at=last_received_at,
+            )
+            for project_id, views, pages, pending, last_bucket_at, last_received_at in cursor
+        }
+
+
+def select_project_days(project_ids: Sequence[int], since: datetime) -> Mapping[int, Sequence[ProjectDay]]:
+    """Returns each project's days with page views from a UTC midnight on, in order, without projects that have none."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT d.project_id, (d.day_at AT TIME ZONE 'UTC')::date, sum(d.views)::bigint, sum(d.js_us)::bigint
+               FROM aggregate_pageday d WHERE d.project_id = ANY(%s::bigint[]) AND d.day_at >= %s AND d.views > 0
+               GROUP BY 1, 2 ORDER BY 1, 2""",
+            [list(project_ids), since],
+        )
+        days: dict[int, list[ProjectDay]] = {}
+        for project_id, on, views, js_us in cursor:
+            days.setdefault(project_id, []).append(ProjectDay(on, views, js_us))
+        return days

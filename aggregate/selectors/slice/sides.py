@@ -1,0 +1,87 @@
+"""Two slices that are compared: the fields they share, and the fields of each side."""
+
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice, SliceError, SliceQuery, resolve_slice
+
+NOTHING_OWN: Final = SliceQuery()
+BASE: Final = "base"
+HEAD: Final = "head"
+# A side's own fields, in the words of the read API: base_release, base_page and so on.
+SIDE_FIELDS: Final = tuple(f"{side}_{field}" for side in (BASE, HEAD) for field in SLICE_FIELDS)
+
+
+def has_sides(base: SliceQuery, head: SliceQuery) -> bool:
+    """Tells whether a side has any field of its own."""
+    return any(side.values(field) for side in (base, head) for field in SLICE_FIELDS)
+
+
+def resolve_sides(common: Slice, base: SliceQuery, head: SliceQuery) -> tuple[Slice, Slice]:
+    """Returns both sides: the common slice with the fields of each side. Both sides must give the same fields.
+
+    Raises `SliceError`, which names the side's field.
+    """
+    if not has_sides(base, head):
+        raise SliceError("base_release", "base_release must name a release, or base_page a page, and so on.")
+    shared = dict(common.params())
+    for field in SLICE_FIELDS:
+        given = {side: query.values(field) for side, query in ((BASE, base), (HEAD, head))}
+        if not any(given.values()):
+            continue
+        for side, other in ((BASE, HEAD), (HEAD, BASE)):
+            # A span of time may be open on one side.
+            if not given[side] and field not in ("from", "to"):
+                raise SliceError(f"{side}_{field}", f"{side}_{field} must be given, as {other}_{field} is.")
+        if field in shared or (field in ("from", "to") and common.ranges):
+            raise SliceError(field, f"A comparison takes base_{field} and head_{field}, or {field} for both; not all.")
+    return _resolve(common, BASE, base), _resolve(common, HEAD, head)
+
+
+def pairs_of_sides(common: Slice, base: Slice, head: Slice) -> list[tuple[str, str]]:
+    """Returns the fields of each side as query parameters, which resolve to both sides with the common slice's."""
+    shared = common.params()
+    return [
+        (f"{side}_{field}", value)
+        for side, slice_ in ((BASE, base), (HEAD, head))
+        for field, value in slice_.params()
+        if field in SLICE_FIELDS and (field, value) not in shared
+    ]
+
+
+def query_of_sides(common: Slice, base: Slice, head: Slice) -> str:
+    """Returns both sides as query parameters, which resolve to them again."""
+    pairs = pairs_of_sides(common, base, head)
+    return "&".join(part for part in (urlencode(pairs, safe="/:"), common.query()) if part)
+
+
+def unite(base: Slice, head: Slice) -> Slice:
+    """Returns the smallest slice that contains both sides."""
+
+    def both(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:  # Any: values of one field
+        return tuple(dict.fromkeys((*first, *second))) if first and second else ()
+
+    return replace(
+        base,
+        releases=both(base.releases, head.releases),
+        pages=both(base.pages, head.pages),
+        ranges=both(base.ranges, head.ranges),
+        devices=both(base.devices, head.devices),
+        browsers=both(base.browsers, head.browsers),
+    )
+
+
+def _resolve(common: Slice, side: str, query: SliceQuery) -> Slice:
+    try:
+        own = resolve_slice(common.project_id, query)
+    except SliceError as error:
+        raise SliceError(f"{side}_{error.field}", f"{side}_{error.detail}") from error
+    return replace(
+        common,
+        releases=own.releases or common.releases,
+        pages=own.pages or common.pages,
+        ranges=own.ranges or common.ranges,
+        devices=own.devices or common.devices,
+        browsers=own.browsers or common.browsers,
+    )

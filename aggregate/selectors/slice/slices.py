@@ -1,0 +1,359 @@
+"""Slices: what a person asks about, checked once, and its conditions on cells."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.db import connection
+
+from aggregate.models import DAY_GRAIN
+from profcore.code.display_rules import SHOWN_ID
+from profcore.code.identity import MAPPED_ID
+from profcore.times import DAY, HOUR, start_of_day, start_of_hour
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+
+MAX_VALUES: Final = 100  # of one field; a URL with that many releases is near the limit of proxies
+MAX_EPOCH_MS: Final = 253_402_300_799_999  # the end of the year 9999
+LATEST: Final = datetime.max.replace(tzinfo=UTC)
+
+# An unescaped + in a query string arrives as a space.
+UNESCAPED_PLUS: Final = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)")
+
+FUNC_OVER: Final = re.compile(r"([0-9]{1,10}|m[0-9a-f]{20}):([0-9]{1,9}(?:\.[0-9]{1,6})?)")
+MAX_FUNC_ID: Final = 2**31 - 1
+FUNC_ID: Final = re.compile(r"[0-9]{1,10}")
+
+TimeRange = tuple[datetime | None, datetime | None]
+
+
+class SliceError(ValueError):
+    """A field of a slice has no usable value: the field's name and a sentence."""
+
+    def __init__(self, field: str, detail: str) -> None:
+        super().__init__(detail)
+        self.field = field
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceQuery:
+    """A slice that is not checked yet, in the words of the read API. A field may have many values; none means all."""
+
+    release: Sequence[str] = ()
+    page: Sequence[str] = ()
+    from_: Sequence[str] = ()
+    to: Sequence[str] = ()
+    device: Sequence[str] = ()
+    browser: Sequence[str] = ()
+    view: Sequence[str] = ()
+    trace: Sequence[str] = ()
+    tag: Sequence[str] = ()
+    func_over: Sequence[str] = ()
+    display: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, fields: Sequence[str], values_of: Callable[[str], Sequence[str]]) -> "SliceQuery":
+        """Returns the query with the values that a function gives for each of some fields."""
+        return cls(**{_attribute_of(field): values_of(field) for field in fields})
+
+    def values(self, field: str) -> Sequence[str]:
+        """Returns the values of a field, by its name in the read API."""
+        values: Sequence[str] = getattr(self, _attribute_of(field))
+        return values
+
+
+def _attribute_of(field: str) -> str:
+    return "from_" if field == "from" else field  # `from` is a keyword of Python
+
+
+SLICE_FIELDS: Final = ("release", "page", "from", "to", "device", "browser")
+# Fields that are finer than a cell: answered from views' contributions or raw traces.
+FINE_FIELDS: Final = ("view", "trace", "tag", "func_over")
+# How functions are shown: no filter, but links keep it with the slice. `none` means without the display rules.
+DISPLAY: Final = "display"
+AS_STORED: Final = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """A checked slice of one project. Empty means all.
+
+    `ranges` are half-open `[from, to)`, aware, rounded outwards to whole buckets; None is an open end. A cell is in
+    the slice if it is in any of them. `devices` and `browsers` are words of profcore.trace.dimensions.
+
+    The other fields are finer than cells. A view or trace must be one of `views` or `traces`. A trace must have all
+    `tags` (key, value). In a view, each function of `func_over` (id, µs) must have a greater total.
+
+    With `as_stored`, functions are shown as they are stored, without the project's display rules.
+    """
+
+    project_id: int
+    _: KW_ONLY
+    releases: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    ranges: tuple[TimeRange, ...] = ()
+    devices: tuple[str, ...] = ()
+    browsers: tuple[str, ...] = ()
+    views: tuple[UUID, ...] = ()
+    traces: tuple[UUID, ...] = ()
+    tags: tuple[tuple[str, str], ...] = ()
+    func_over: tuple[tuple[int | str, int], ...] = ()
+    as_stored: bool = False
+
+    @property
+    def is_fine(self) -> bool:
+        """Tells whether the slice is finer than cells."""
+        return bool(self.views or self.traces or self.tags or self.func_over)
+
+    @property
+    def tree_source(self) -> str:
+        """The source of its call tree: `cells` or `raw` traces."""
+        return "raw" if self.is_fine else "cells"
+
+    @property
+    def from_at(self) -> datetime | None:
+        """The earliest start, None if it is open."""
+        starts = [start for start, _ in self.ranges]
+        return min((start for start in starts if start is not None), default=None) if None not in starts else None
+
+    @property
+    def to_at(self) -> datetime | None:
+        """The latest end, None if it is open."""
+        ends = [end for _, end in self.ranges]
+        return max((end for end in ends if end is not None), default=None) if None not in ends else None
+
+    def params(self) -> list[tuple[str, str]]:
+        """Returns the slice as query parameters, which resolve to this slice again."""
+        pairs = [("release", release) for release in self.releases] + [("page", page) for page in self.pages]
+        for start, end in self.ranges:
+            pairs += [("from", format_instant(start))] if start else []
+            pairs += [("to", format_instant(end))] if end else []
+        pairs += [("device", device) for device in self.devices]
+        pairs += [("browser", browser) for browser in self.browsers]
+        pairs += [("view", str(view)) for view in self.views] + [("trace", str(trace)) for trace in self.traces]
+        pairs += [("tag", f"{key}:{value}") for key, value in self.tags]
+        pairs += [("func_over", f"{func}:{us / 1000:.15g}") for func, us in self.func_over]
+        return pairs + ([(DISPLAY, AS_STORED)] if self.as_stored else [])
+
+    def query(self) -> str:
+        """Returns the slice as a query string, "" if it is the whole project."""
+        return urlencode(self.params(), safe="/:")
+
+
+def format_instant(at: datetime) -> str:
+    """Returns an aware UTC time as ISO 8601 with a `Z`, to the second: buckets have no finer bounds."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def resolve_slice(project_id: int, query: SliceQuery) -> Slice:
+    """Returns the checked slice of a query, with times rounded outwards to buckets. Raises `SliceError`.
+
+    Buckets are hours, or days if their hours were merged. Asks the database only if there is a time to round.
+    """
+    return Slice(
+        project_id=project_id,
+        releases=_read_texts("release", query.release),
+        pages=_read_texts("page", query.page),
+        ranges=_read_ranges(project_id, query),
+        devices=_read_words("device", query.device, DEVICE_CLASSES),
+        browsers=_read_words("browser", query.browser, BROWSERS),
+        views=_read_uuids("view", query.view),
+        traces=_read_uuids("trace", query.trace),
+        tags=_read_tags(query.tag),
+        func_over=_read_func_over(query.func_over),
+        as_stored=bool(_read_words(DISPLAY, query.display, (AS_STORED,))),
+    )
+
+
+def _read_uuids(field: str, values: Sequence[str]) -> tuple[UUID, ...]:
+    try:
+        return tuple(UUID(value) for value in _read_texts(field, values))
+    except ValueError:
+        raise SliceError(field, f"{field} must be a UUID, such as 0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11.") from None
+
+
+def _read_tags(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    pairs = [value.partition(":") for value in _read_texts("tag", values)]
+    if any(not key or not colon for key, colon, _ in pairs):
+        raise SliceError("tag", "tag must be key:value.")
+    return tuple((key, value) for key, _, value in pairs)
+
+
+def _read_func_over(values: Sequence[str]) -> tuple[tuple[int | str, int], ...]:
+    pairs: list[tuple[int | str, int]] = []
+    for value in _read_texts("func_over", values):
+        match = FUNC_OVER.fullmatch(value)
+        func = read_func_id(match[1]) if match else None
+        if match is None or func is None:
+            raise SliceError("func_over", f"func_over must be a func's id, a colon and ms; not {value[:80]!r}.")
+        pairs.append((func, round(float(match[2]) * 1000)))
+    return tuple(pairs)
+
+
+def read_func_id(text: str) -> int | str | None:
+    """Returns the id of a function as tables have it, None if the text is not an id."""
+    if MAPPED_ID.fullmatch(text) or SHOWN_ID.fullmatch(text):
+        return text
+    return int(text) if FUNC_ID.fullmatch(text) and int(text) <= MAX_FUNC_ID else None
+
+
+def _read_texts(field: str, values: Sequence[str]) -> tuple[str, ...]:
+    if len(values) > MAX_VALUES:
+        raise SliceError(field, f"{field} is given {len(values)} times; at most {MAX_VALUES} are accepted.")
+    if any("\0" in value for value in values):
+        raise SliceError(field, f"{field} must not contain a NUL character.")
+    return tuple(dict.fromkeys(values))
+
+
+def _read_words(field: str, values: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
+    for value in values:
+        if value not in words:
+            raise SliceError(field, f"{field} must be one of {', '.join(words)}; not {value[:80]!r}.")
+    return _read_texts(field, values)
+
+
+def _read_ranges(project_id: int, query: SliceQuery) -> tuple[TimeRange, ...]:
+    starts: list[datetime | None] = [_read_instant("from", text) for text in _read_texts_in_order("from", query.from_)]
+    ends: list[datetime | None] = [_read_instant("to", text) for text in _read_texts_in_order("to", query.to)]
+    if not starts and not ends:
+        return ()
+    if max(len(starts), len(ends)) > 1 and len(starts) != len(ends):
+        raise SliceError("from", "from and to are paired in order: several of one need as many of the other.")
+    pairs = list(zip(starts or [None], ends or [None], strict=True))
+    for start, end in pairs:
+        if start is not None and end is not None and start >= end:
+            raise SliceError("to", "to must be later than from.")
+    days = _find_merged_days(project_id, [at for pair in pairs for at in pair if at is not None])
+    return tuple((start and _floor_bucket(start, days), end and _ceil_bucket(end, days)) for start, end in pairs)
+
+
+def _read_texts_in_order(field: str, values: Sequence[str]) -> Sequence[str]:
+    _read_texts(field, values)
+    return values
+
+
+def _read_instant(field: str, text: str) -> datetime:
+    """Returns the moment that a text names: ISO 8601 (UTC if it has no zone) or epoch milliseconds."""
+    try:
+        if text.isascii() and text.removeprefix("-").isdigit():
+            epoch_ms = int(text) if len(text) <= 15 else MAX_EPOCH_MS + 1
+            if not 0 <= epoch_ms <= MAX_EPOCH_MS:
+                raise ValueError
+            return datetime.fromtimestamp(epoch_ms / 1000, UTC)
+        at = datetime.fromisoformat(UNESCAPED_PLUS.sub("+", text) if "T" in text else text)
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise SliceError(field, f"{field} must be an ISO 8601 time or epoch milliseconds; not {text[:80]!r}.") from None
+
+
+def _find_merged_days(project_id: int, instants: Sequence[datetime]) -> frozenset[datetime]:
+    """Returns the days of `instants`, by their midnights, that have day cells."""
+    wanted = sorted({start_of_day(at) for at in instants})
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT d.day FROM unnest(%s::timestamptz[]) AS d (day)
+               WHERE EXISTS (SELECT FROM aggregate_cell c WHERE c.project_id = %s AND c.grain = {DAY_GRAIN}
+                             AND c.merged_into IS NULL AND c.bucket_at = d.day)""",
+            [wanted, project_id],
+        )
+        return frozenset(row[0] for row in cursor)
+
+
+def _floor_bucket(at: datetime, days: frozenset[datetime]) -> datetime:
+    midnight = start_of_day(at)
+    return midnight if midnight in days else start_of_hour(at)
+
+
+def _ceil_bucket(at: datetime, days: frozenset[datetime]) -> datetime:
+    floor = _floor_bucket(at, days)
+    if floor == at:
+        return at
+    size = DAY if start_of_day(at) in days else HOUR
+    return floor + size if floor < LATEST - size else at
+
+
+def where_slice(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters of a statement
+    """Returns the condition on cells `c` joined with groups `g`, and its parameters. Fine fields are ignored.
+
+    Cells merged into a day are left out: the day's cell has their sums.
+    """
+    where, params = _conditions(slice_, "c", "c.bucket_at")
+    return f"{where} AND c.merged_into IS NULL", params
+
+
+def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as above
+    """Returns the same condition on the roll-up's days `c` joined with groups `g`; None if cells must be read.
+
+    The roll-up knows whole UTC days, and neither device class nor browser.
+    """
+    bounds = [at for pair in slice_.ranges for at in pair if at is not None]
+    if slice_.devices or slice_.browsers or any(at != start_of_day(at) for at in bounds):
+        return None
+    return _conditions(slice_, "c", "c.day_at")
+
+
+def where_rolled(slice_: Slice) -> tuple[str, str] | None:
+    """Returns the conditions on the roll-up's groups `g`, and on the cells `p` that the roll-up replaces.
+
+    None if cells must be read: the roll-up has all device classes and browsers of a group's day together. It replaces
+    the rolled cells of days that are entirely in the slice. The first condition has no time. The parameters are those
+    of `where_slice`.
+    """
+    if slice_.devices or slice_.browsers:
+        return None
+    where, _ = _conditions(replace(slice_, ranges=()), "g", "")
+    if not slice_.ranges:
+        return where, "p.is_rolled"
+    return where, f"p.is_rolled AND {_is_whole(DAY_OF_CELL)}"
+
+
+DAY_OF_CELL: Final = "date_trunc('day', p.bucket_at, 'UTC')"
+
+
+def _is_whole(day: str) -> str:
+    return (
+        "EXISTS (SELECT FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[]) AS b (f, t)"
+        f" WHERE {day} >= COALESCE(b.f, '-infinity') AND {day} + interval '24 hours' <= COALESCE(b.t, 'infinity'))"
+    )
+
+
+def where_arrived(slice_: Slice, table: str, column: str) -> tuple[str, dict[str, Any]]:  # Any: as above
+    """Returns the condition that a row of the project lies in the slice's time. It ignores the slice's other fields."""
+    return _conditions(Slice(project_id=slice_.project_id, ranges=slice_.ranges), table, f"{table}.{column}")
+
+
+def where_receipts(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: as above
+    """Returns the condition of the slice on receipts `r` joined with groups `g`, by the facts of each trace."""
+    return _conditions(slice_, "r", "r.view_started_at")
+
+
+def _conditions(slice_: Slice, table: str, start: str) -> tuple[str, dict[str, Any]]:  # Any: as above
+    conditions = [f"{table}.project_id = %(project_id)s"]
+    params: dict[str, Any] = {"project_id": slice_.project_id}
+    if slice_.releases:
+        conditions.append("g.release = ANY(%(releases)s::text[])")
+        params["releases"] = list(slice_.releases)
+    if slice_.pages:
+        conditions.append("g.page = ANY(%(pages)s::text[])")
+        params["pages"] = list(slice_.pages)
+    if slice_.devices:
+        conditions.append(f"{table}.device_class = ANY(%(devices)s::smallint[])")
+        params["devices"] = [DEVICE_CLASSES.index(word) for word in slice_.devices]
+    if slice_.browsers:
+        conditions.append(f"{table}.browser = ANY(%(browsers)s::smallint[])")
+        params["browsers"] = [BROWSERS.index(word) for word in slice_.browsers]
+    if slice_.ranges:
+        conditions.append(
+            "EXISTS (SELECT FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[]) AS b (f, t)"
+            f" WHERE {start} >= COALESCE(b.f, '-infinity') AND {start} < COALESCE(b.t, 'infinity'))"
+        )
+        params["starts"] = [start for start, _ in slice_.ranges]
+        params["ends"] = [end for _, end in slice_.ranges]
+    return " AND ".join(conditions), params
+
+
+FROM_CELLS: Final = "FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"

@@ -1,0 +1,1 @@
+"""Statistics of slices: intervals, comparisons, costs of one function."""

@@ -1,0 +1,148 @@
+"""Statistics of a slice from its views' contributions: summaries of one slice, the comparison of two."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.db import connection
+
+from aggregate.selectors.code.project_code import Code, RowId, select_code
+from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
+from aggregate.selectors.functions.groups import empty_group, name_group
+from aggregate.selectors.functions.table import FunctionRow, label_rows, load_keys
+from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from aggregate.selectors.views.samples import select_marker_sample, select_view_sample
+from profcore.code.identity import identity_of, without_hash
+from profcore.stats.comparison import Comparison, compare
+from profcore.stats.summaries import FuncSummary, Summary, summarise
+from profcore.stats.views import Measure, ViewSample, group_funcs, split_funcs
+from profcore.trace.funcs import FuncKey
+from profcore.trace.weights import MARKERS
+
+
+def select_summary(slice_: Slice, *, measure: Measure = "self") -> Summary:
+    """Returns every func of a slice with its ms per view, share and percentiles, each with its uncertainty."""
+    return summarise(select_view_sample(slice_), measure)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerTable:
+    """The markers of a slice's samples: exact µs by marker, and estimates per view with markers."""
+
+    us: Mapping[str, int]
+    summary: Summary
+
+    def estimate(self, marker: str) -> FuncSummary | None:
+        """Returns a marker's estimates, None if the slice has no such marker or too few views."""
+        return next((each for each in self.summary.functions if MARKERS[each.func_id] == marker), None)
+
+
+def select_markers(slice_: Slice) -> MarkerTable:
+    """Returns the time of a slice by marker, over the views that have any. Three statements.
+
+    Some browsers give markers only to cross-origin isolated pages, others to none: a missing marker says nothing.
+    """
+    where, params = where_slice(slice_)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT m.n, sum(m.us)::bigint {FROM_CELLS}
+                CROSS JOIN LATERAL unnest(c.marker_us) WITH ORDINALITY AS m (us, n)
+                WHERE {where} AND c.marker_us IS NOT NULL GROUP BY m.n ORDER BY m.n""",
+            params,
+        )
+        sums = {MARKERS[number - 1]: us for number, us in cursor}
+    return MarkerTable(sums, summarise(select_marker_sample(slice_)))
+
+
+@dataclass(frozen=True, slots=True)
+class SliceComparison:
+    """The comparison of two slices; `funcs[d.func_id]` is the row of a difference `d`, without sums.
+
+    A function's row is that of the head, or of the base if the head does not have it. A group has its name as `id`.
+    """
+
+    comparison: Comparison
+    funcs: Sequence[FunctionRow]
+    display_rules: int = 0
+
+
+def compare_slices(
+    base: Slice, head: Slice, *, measure: Measure = "self+hidden", group_by: str = "function"
+) -> SliceComparison:
+    """Returns the comparison of two slices of one project, by identity across releases or by group of funcs.
+
+    `group_by` is `function` (see `profcore.code.identity`) or one of `GROUPINGS`. Files are the same if their names
+    differ only by a content hash. If the sides name device classes and have none in common, device classes are what is
+    compared, and are no strata. Raises `NoTotalsError` for totals of groups.
+    """
+    code = select_code(base.project_id, as_stored=base.as_stored or group_by != "function")
+    samples = [select_view_sample(slice_) for slice_ in (base, head)]
+    split = [_split(sample, code) for sample in samples]
+    keys = load_keys(base.project_id, sorted({func_id for _, pairs in split for _, func_id in pairs}))
+    identify = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, code)
+    index: dict[Hashable, int] = {}
+    shown: list[FunctionRow] = []
+    members: dict[int, list[FunctionRow]] = {}  # the funcs of both sides that display rules show as one
+    grouped = []
+    for sample, pairs in reversed(split):  # the head's funcs are the ones to show
+        parts = [
+            FunctionRow(
+                id=func,
+                name=key.name,
+                uri=key.uri,
+                line=key.line,
+                column=key.column,
+                release=release,
+            )
+            for release, func in pairs
+            for key in [keys[func]]
+        ]
+        numbers = []
+        for part in label_rows(code, parts):
+            identity, row = identify(part, id_of_part(code, part))
+            if identity not in index:
+                index[identity] = len(shown)
+                shown.append(row)
+            number = index[identity]
+            numbers.append(number)
+            if shown[number].is_made:
+                members.setdefault(number, []).append(part)
+        grouped.append(group_funcs(sample, numbers, known_totals_alone=group_by == "function"))
+    for number, several in members.items():
+        shown[number] = make_part_row(code, several) or shown[number]
+    by_device = not (base.devices and head.devices) or bool(set(base.devices) & set(head.devices))
+    found = compare(grouped[1], grouped[0], measure=measure, by_device=by_device)
+    return SliceComparison(found, shown, len(code.display))
+
+
+def _split(sample: ViewSample, code: Code) -> tuple[ViewSample, list[tuple[str, int]]]:
+    """Returns a sample, and the (release, func) of each of its funcs.
+
+    With labels, a func may be two functions in two releases, so releases are separate. Without labels it cannot be.
+    """
+    if code.labels is not None:
+        return split_funcs(sample)
+    return sample, [("", func_id) for func_id in sample.func_ids.tolist()]
+
+
+Identify = Callable[[FunctionRow, RowId], tuple[Hashable, FunctionRow]]
+
+
+def _identify_func(keys: Mapping[int, FuncKey], code: Code) -> Identify:
+    def identify(part: FunctionRow, row_id: RowId) -> tuple[Hashable, FunctionRow]:
+        """Returns the identity of a func, and how to show it. An unmapped one has the identity of its row's func."""
+        key = keys.get(row_id) if isinstance(row_id, int) else None
+        made = make_part_row(code, [part])
+        row = made or replace(part, id=row_id, release=None, shown=code.show(part.key, part.mapped))
+        return identity_of(key) if key else row_id, row
+
+    return identify
+
+
+def _identify_group(by: str, code: Code) -> Identify:
+    name_of = name_group(by, code)
+
+    def identify(part: FunctionRow, _row_id: RowId) -> tuple[Hashable, FunctionRow]:
+        name = name_of(part if part.uri is None else replace(part, uri=without_hash(part.uri)))
+        return name, empty_group(name, by)
+
+    return identify

@@ -1,0 +1,124 @@
+"""Estimates for a table of functions: intervals and percentiles of its rows, from a sample of the slice's views."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from django.conf import settings
+
+from aggregate.selectors.functions.groups import ALL, select_function_table, select_group_table
+from aggregate.selectors.functions.table import (
+    FUNCTION_SORTS,
+    FunctionRow,
+    FunctionTable,
+    sort_rows,
+)
+from aggregate.selectors.slice.reading import Reading
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.views.samples import select_view_sample, sum_sample
+from profcore.stats.summaries import KnownSums, Summary, summarise
+from profcore.stats.views import Measure, ViewSample
+
+PERCENTILE_SORT: Final = "p75_self_ms"
+PER_VIEW_SORT: Final = "self_ms_per_view"
+TABLE_SORTS: Final = (*FUNCTION_SORTS, PERCENTILE_SORT, PER_VIEW_SORT)
+# A row's exact sum by each measure. `_summarise` has the slice's part of time that its share refers to.
+SUMS_OF_ROW: Final[Mapping[Measure, Callable[[FunctionRow], int]]] = {
+    "self": lambda row: row.self_us,
+    "total": lambda row: row.total_us,
+    "hidden": lambda row: row.hidden_us,
+    "self+hidden": lambda row: row.self_us + row.hidden_us,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableQuery:
+    """A query for a slice's table. `group_by` is `function` or one of `GROUPINGS`, `sort` one of `TABLE_SORTS`.
+
+    `categories` and `search` choose rows; the slice's sums stay the same.
+    """
+
+    group_by: str = "function"
+    sort: str = "self_ms"
+    limit: int = ALL
+    categories: Sequence[str] = ()
+    measure: Measure = "self"
+    search: str = ""
+
+
+def select_estimated(slice_: Slice, query: TableQuery, reading: Reading | None = None) -> FunctionTable:
+    """Returns a slice's funcs or groups with their exact sums, and with estimates by self and by `query.measure`.
+
+    A slice of single traces has no estimates, because parts of views are no sample of views. One statement more than
+    the table takes. Raises `NoTotalsError` for totals of groups.
+    """
+    if query.sort == PER_VIEW_SORT:
+        return _select_by_view(slice_, replace(query, sort="self_ms"), reading)
+    by_percentile = query.sort == PERCENTILE_SORT
+    sort, limit = ("self_ms", ALL) if by_percentile else (query.sort, query.limit)
+    if query.group_by == "function":
+        table = select_function_table(
+            slice_, sort=sort, limit=limit, categories=query.categories, search=query.search, reading=reading
+        )
+    else:
+        table = select_group_table(
+            slice_,
+            query.group_by,
+            sort=sort,
+            limit=limit,
+            categories=query.categories,
+            search=query.search,
+            reading=reading,
+        )
+    if not slice_.traces:
+        sample = table.sample or select_view_sample(
+            slice_, most=settings.TABLE_STATISTICS_MAX_VIEWS, population=table.views
+        )
+        numbers = {row.id: int(row.id) if table.row_of is None else at for at, row in enumerate(table.functions)}
+        if table.row_of is not None:
+            sample = sum_sample(sample, table.row_of, numbers, with_totals=query.group_by == "function")
+        table = _with_estimates(table, sample, numbers, query.measure)
+    return _sort_by_percentile(table, query.limit) if by_percentile else table
+
+
+def _select_by_view(slice_: Slice, query: TableQuery, reading: Reading | None) -> FunctionTable:
+    """Returns the table by self time per view: the order of self time, except if sample rates differ."""
+    table = select_estimated(slice_, query, reading)
+    if table.summary is None or not table.summary.is_weighted:
+        return table
+    whole = select_estimated(slice_, replace(query, limit=ALL), reading)
+    rows = sorted(whole.functions, key=lambda row: -(whole.self_ms_per_view(row) or 0.0))
+    return replace(whole, functions=rows[: query.limit])
+
+
+def _with_estimates(
+    table: FunctionTable, sample: ViewSample, numbers: Mapping[int | str, int], measure: Measure
+) -> FunctionTable:
+    """Returns the table with its estimates. `numbers` has the func id in the sample for each row's id."""
+    by_self = _summarise(table, sample, numbers, "self")
+    other = by_self if measure == "self" else _summarise(table, sample, numbers, measure)
+    ids = {number: row_id for row_id, number in numbers.items()}
+    return replace(
+        table,
+        summary=other,
+        self_estimates={ids[each.func_id]: each for each in by_self.functions if each.func_id in ids},
+        estimates={ids[each.func_id]: each for each in other.functions if each.func_id in ids},
+    )
+
+
+def _summarise(table: FunctionTable, sample: ViewSample, numbers: Mapping[int | str, int], measure: Measure) -> Summary:
+    time = table.time
+    whole_us = {"hidden": time.hidden_us, "self+hidden": time.js_us + time.hidden_us}.get(measure, time.js_us)
+    sums = {numbers[row.id]: SUMS_OF_ROW[measure](row) for row in table.functions}
+    return summarise(sample, measure, known=KnownSums(sums, whole_us))
+
+
+def _sort_by_percentile(table: FunctionTable, limit: int) -> FunctionTable:
+    """Returns the table by p75 of self time, most first, rows without a number last; cut at `limit`."""
+
+    def p75(row: FunctionRow) -> float:
+        found = table.self_estimates.get(row.id)
+        return found.p75_ms.value if found else -1.0
+
+    rows: Sequence[FunctionRow] = sorted(sort_rows(table.functions, "self_ms"), key=p75, reverse=True)
+    return replace(table, functions=rows[:limit])

@@ -1,0 +1,1 @@
+"""Page views of a slice: their contributions, raw traces, samples and lists."""

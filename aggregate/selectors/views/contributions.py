@@ -1,0 +1,280 @@
+"""The views of a slice, their contributions, and the exact sums of these."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+
+from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.code.refs import FuncRef, find_ref
+from aggregate.selectors.slice.reading import Reading, SliceTooLarge
+from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from profcore.stats.sampling import bound_of_sample
+from profcore.sums.blobs import Contribution, decode_contribution_list
+from profcore.trace.weights import TIME_PART_NAMES, TimeParts
+
+PART_COLUMNS: Final = ", ".join(f"v.{name}" for name in TIME_PART_NAMES)
+FROM_VIEWS: Final = f"{FROM_CELLS} JOIN aggregate_view v ON v.project_id = c.project_id AND v.cell_id = c.id"
+COLUMNS: Final = ("self_samples", "total_samples", "self_us", "total_us", "hidden_us")
+
+
+ViewKey = tuple[UUID, int]  # a view in one group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceFuncSums:
+    """One func's exact sums in a slice; `views` counts those that ran it."""
+
+    self_samples: int
+    total_samples: int
+    self_us: int
+    total_us: int
+    hidden_us: int
+    views: int
+
+    def plus(self, more: "SliceFuncSums") -> "SliceFuncSums":
+        """Returns the sums over both slices, which have no view in common."""
+        return SliceFuncSums(
+            self_samples=self.self_samples + more.self_samples,
+            total_samples=self.total_samples + more.total_samples,
+            self_us=self.self_us + more.self_us,
+            total_us=self.total_us + more.total_us,
+            hidden_us=self.hidden_us + more.hidden_us,
+            views=self.views + more.views,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceView:
+    """One view of a slice: its group and cell, the parts of its time, its contribution."""
+
+    view_id: UUID
+    group_id: int
+    cell_id: int
+    release: str
+    page: str
+    browser: int
+    device: int
+    bucket_at: datetime
+    grain: int
+    traces: int
+    is_truncated: bool
+    sample_rate: float
+    time: TimeParts
+    contribution: Contribution
+
+    def positions_of(self, ref: FuncRef) -> list[int]:
+        """Returns the positions of a function's funcs in the contribution, none if the view did not run it.
+
+        Several positions are copies of the function, as in two bundles. Their totals may include the same samples.
+        """
+        func, found = self.contribution.func, []
+        for func_id in ref.funcs_in(self.release):
+            position = int(np.searchsorted(func, func_id))
+            if position < len(func) and func[position] == func_id:
+                found.append(position)
+        return found
+
+    def total_of(self, ref: FuncRef) -> int:
+        """Returns a function's total in this view, µs."""
+        return sum(self.contribution.total_us[position] for position in self.positions_of(ref))
+
+
+def select_slice_views(
+    slice_: Slice, *, ref: FuncRef | None = None, reading: Reading | None = None
+) -> Sequence[SliceView]:
+    """Returns the views of a slice, in order of id; with `ref`, those in whose cells that function ran.
+
+    Tags are ignored, because only raw traces have them. If the slice names traces, their views are returned. One
+    statement. Raises `SliceTooLarge` if there are more views than the reading allows.
+    """
+    most = (reading or Reading.at_once()).max_views
+    views = _fetch_views(slice_, ref=ref, limit=None if most is None else most + 1)
+    if most is not None and len(views) > most:
+        raise SliceTooLarge("from", f"The slice has more than {most} views; narrow it, e.g. by from.")
+    return _keep_costly(slice_, views)
+
+
+def sample_slice_views(slice_: Slice, ref: FuncRef, *, most: int) -> tuple[Sequence[SliceView], int]:
+    """Returns the views of a slice in whose cells a function ran, and their number. Two statements.
+
+    If there are more than `most`, it returns the first in the uniform order, slightly more than `most`. The slice must
+    not be fine.
+    """
+    where, params = where_views(slice_, ref=ref)
+    population = _count(f"SELECT COALESCE(sum(c.views), 0)::bigint {FROM_CELLS} WHERE {where}", params)
+    return _fetch_views(slice_, ref=ref, limit=None, below=bound_of_sample(most, population)), population
+
+
+def iter_slice_views(slice_: Slice, reading: Reading) -> Iterator[Sequence[SliceView]]:
+    """Yields the views of a slice page by page, or all at once if the reading is bounded. One statement per page.
+
+    Reports to the reading the traces of views that are skipped.
+    """
+    if reading.max_views is not None:
+        yield select_slice_views(slice_, reading=reading)
+        return
+    after: ViewKey | None = None
+    while page := _fetch_views(slice_, limit=reading.page_views, after=after):
+        after = page[-1].view_id, page[-1].group_id
+        kept = _keep_costly(slice_, page)
+        if passed := sum(view.traces for view in page) - sum(view.traces for view in kept):
+            reading.on_traces(passed)
+        yield kept
+        if len(page) < reading.page_views:
+            return
+
+
+def count_traces(slice_: Slice) -> int:
+    """Returns how many traces a reading of a fine slice looks at, including views that `func_over` excludes."""
+    where, params = where_views(slice_)
+    return _count(f"SELECT COALESCE(sum(v.traces), 0)::bigint {FROM_VIEWS} WHERE {where}", params)
+
+
+def count_cell_traces(slice_: Slice) -> int:
+    """Returns the number of traces in a slice's cells."""
+    where, params = where_slice(slice_)
+    return _count(f"SELECT COALESCE(sum(c.traces), 0)::bigint {FROM_CELLS} WHERE {where}", params)
+
+
+def _count(statement: str, params: dict[str, Any]) -> int:  # Any: parameters of a statement
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def where_views(slice_: Slice, *, ref: FuncRef | None = None) -> tuple[str, dict[str, Any]]:  # Any: parameters
+    """Returns the condition on views `v` of cells `c` in groups `g`, and its parameters, without tags and ms."""
+    where, params = where_slice(slice_)
+    if slice_.views:
+        where += " AND v.view_id = ANY(%(views)s::uuid[])"
+        params["views"] = list(slice_.views)
+    if slice_.traces:
+        where += """ AND v.view_id IN (SELECT t.view_id FROM ingest_rawtrace t
+                    WHERE t.project_id = %(project_id)s AND t.trace_id = ANY(%(traces)s::uuid[]))"""
+        params["traces"] = list(slice_.traces)
+    refs = [over for over, _ in find_func_over(slice_)] + ([ref] if ref is not None else [])
+    for position, each in enumerate(refs):
+        where += f""" AND EXISTS (SELECT FROM aggregate_hotspot h WHERE h.project_id = c.project_id
+                                 AND h.cell_id = c.id AND h.func_id = ANY(%(func_{position})s::int[]))"""
+        params[f"func_{position}"] = list(each.funcs)
+    return where, params
+
+
+def _fetch_views(
+    slice_: Slice,
+    *,
+    ref: FuncRef | None = None,
+    limit: int | None,
+    after: ViewKey | None = None,
+    below: int | None = None,
+) -> list[SliceView]:
+    where, params = where_views(slice_, ref=ref)
+    if below is not None:
+        where += " AND fieldflame_sample_key(v.view_id) <= %(below)s"
+        params["below"] = below
+    if after is not None:
+        where += " AND (v.view_id, v.group_id) > (%(after_view)s::uuid, %(after_group)s::int)"
+        params |= {"after_view": after[0], "after_group": after[1]}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT v.contribution, v.view_id, v.group_id, v.cell_id, g.release, g.page, c.browser, c.device_class,
+                       c.bucket_at, c.grain, v.traces, v.is_truncated, coalesce(v.sample_rate, 1.0), {PART_COLUMNS}
+                {FROM_VIEWS}
+                WHERE {where} ORDER BY v.view_id, v.group_id LIMIT %(limit)s""",
+            {**params, "limit": limit},
+        )
+        rows = cursor.fetchall()
+    contributions = decode_contribution_list([bytes(row[0]) for row in rows])
+    return [_read_view(row, contribution) for row, contribution in zip(rows, contributions, strict=True)]
+
+
+def _read_view(row: tuple[Any, ...], contribution: Contribution) -> SliceView:  # Any: a row as the driver types it
+    (
+        _,
+        view_id,
+        group_id,
+        cell_id,
+        release,
+        page,
+        browser,
+        device,
+        bucket_at,
+        grain,
+        traces,
+        is_truncated,
+        sample_rate,
+        *parts,
+    ) = row
+    return SliceView(
+        view_id=view_id,
+        group_id=group_id,
+        cell_id=cell_id,
+        release=release,
+        page=page,
+        browser=browser,
+        device=device,
+        bucket_at=bucket_at,
+        grain=grain,
+        traces=traces,
+        is_truncated=is_truncated,
+        sample_rate=sample_rate,
+        time=TimeParts(*parts),
+        contribution=contribution,
+    )
+
+
+def _keep_costly(slice_: Slice, views: Sequence[SliceView]) -> Sequence[SliceView]:
+    if not slice_.func_over:
+        return views
+    refs = find_func_over(slice_)
+    return [view for view in views if all(view.total_of(ref) > over_us for ref, over_us in refs)]
+
+
+def find_func_over(slice_: Slice) -> list[tuple[FuncRef, int]]:
+    """Returns the functions of `func_over`, each with its µs."""
+    if not slice_.func_over:
+        return []
+    code = select_code(slice_.project_id)
+    return [(find_ref(slice_.project_id, func, code), over_us) for func, over_us in slice_.func_over]
+
+
+def sum_times(views: Iterable[SliceView]) -> TimeParts:
+    """Returns the sum of the parts of time of views."""
+    time = TimeParts()
+    for view in views:
+        time.add(view.time)
+    return time
+
+
+def sum_contributions(contributions: Sequence[Contribution]) -> dict[int, SliceFuncSums]:
+    """Returns the exact sums of contributions, by func id."""
+    if not any(contribution.func for contribution in contributions):
+        return {}
+
+    def column(name: str) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+        return np.concatenate([np.asarray(getattr(each, name), dtype=np.int64) for each in contributions])
+
+    func = column("func")
+    order = np.argsort(func, kind="stable")
+    ids, starts = np.unique(func[order], return_index=True)
+    sums = [np.add.reduceat(column(name)[order], starts).tolist() for name in COLUMNS]
+    # A view with only hidden time of a func did not run it.
+    counts = np.add.reduceat((column("total_samples")[order] > 0).astype(np.int64), starts)
+    rows = zip(ids.tolist(), *sums, counts.tolist(), strict=True)
+    return {
+        func_id: SliceFuncSums(
+            self_samples=self_samples,
+            total_samples=total_samples,
+            self_us=self_us,
+            total_us=total_us,
+            hidden_us=hidden_us,
+            views=views,
+        )
+        for func_id, self_samples, total_samples, self_us, total_us, hidden_us, views in rows
+    }

@@ -1,0 +1,192 @@
+"""`bench …`: the numbers of docs/benchmarks.md, each by a command that anyone can run."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from bench.core import bench_core
+from bench.corpus import read_corpus
+from bench.end_to_end import bench_end_to_end
+from bench.exports import as_json, bench_exports, measure_export
+from bench.exports import describe as describe_exports
+from bench.heavy import SIZES, make_heavy_envelope
+from bench.hidden import compare_with_facts, describe, measure_hidden
+from bench.hostile import bench_hostile
+from bench.pages import bench_pages
+from bench.pages import describe as describe_pages
+from bench.queries import bench_queries
+from bench.sizes import bench_sizes
+from bench.symbolicate import bench_symbolicate
+from bench.trees import bench_trees, describe_tree
+from config.up.running import run_stack
+from ingest.door.limits import envelope_limits
+from ingest.models import Project
+
+CORPUS = Path(settings.BASE_DIR) / "tests" / "data" / "corpus.jsonl.gz"
+CDP_FACTS = CORPUS.parent / "edge" / "stackless-vs-cdp.facts.json"
+HEAVY_ENVELOPES = 60
+VIEWS_A_CELL = (10, 100, 1000)
+
+
+class Command(BaseCommand):
+    help = "Measure Fieldflame on this machine. Compare ratios within one run: machines differ and are shared."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("what", choices=sorted(self.parts))
+        parser.add_argument("--corpus", type=Path, default=CORPUS, help="recorded traces (default: the project's own)")
+        parser.add_argument(
+            "--kind", choices=["corpus", *SIZES], default="corpus", help="core, end-to-end: which traces"
+        )
+        parser.add_argument("--rounds", type=int, default=5, help="core, queries, pages: rounds (default: %(default)s)")
+        parser.add_argument("--traces", type=int, default=3000, help="end-to-end: how many (default: %(default)s)")
+        parser.add_argument("--senders", type=int, default=8, help="end-to-end: connections (default: %(default)s)")
+        parser.add_argument("--project", default="", help="export-here, pages: which project")
+        parser.add_argument("--format", default="firefox", help="export-here: which format")
+        parser.add_argument("--maps", type=int, default=200, help="symbolicate: how many (default: %(default)s)")
+        parser.add_argument("--funcs", type=int, default=100_000, help="symbolicate: in all (default: %(default)s)")
+        parser.add_argument("--nodes", type=int, default=500_000, help="trees: call nodes (default: %(default)s)")
+        parser.add_argument(
+            "--views", type=int, default=10_000, help="queries, exports: how many (default: %(default)s)"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not options["corpus"].exists():
+            raise CommandError(f"{options['corpus']} does not exist; give recorded traces by --corpus.")
+        self.parts[options["what"]](self, options)
+
+    def read_envelopes(self, options: dict[str, Any]) -> list[dict[str, Any]]:
+        if options["kind"] != "corpus":
+            return [make_heavy_envelope(number, options["kind"]) for number in range(HEAVY_ENVELOPES)]
+        return [envelope for _, envelope in read_corpus(options["corpus"])]
+
+    def show_core(self, options: dict[str, Any]) -> None:
+        result = bench_core(self.read_envelopes(options), options["rounds"])
+        self.stdout.write(
+            f"{result.traces} traces, {result.body_bytes / 1e6:.1f} MB, one core, medians of {options['rounds']}\n"
+            f"  gunzip and decode only   {result.decode_per_s:9,.0f} traces/s\n"
+            f"  with every check         {result.check_per_s:9,.0f} traces/s\n"
+            f"  fold to hotspots, trees  {result.fold_per_s:9,.0f} traces/s\n"
+            f"  fold / decode only       {result.ratio:9.1%}"
+        )
+
+    def show_hostile(self, options: dict[str, Any]) -> None:
+        self.stdout.write("shape                       sent  expanded    checks      fold  fold/byte sent")
+        for cost in bench_hostile(envelope_limits()):
+            self.stdout.write(
+                f"{cost.shape:24s} {cost.sent_bytes / 1e3:4,.0f} kB {cost.expanded_bytes / 1e6:6.1f} MB"
+                f" {cost.check_s:7.2f} s {cost.fold_s:7.2f} s {cost.fold_us_per_byte:8.2f} µs"
+            )
+
+    def show_end_to_end(self, options: dict[str, Any]) -> None:
+        result = bench_end_to_end(self.read_envelopes(options), options["traces"], options["senders"])
+        lost = result.sent - result.folded - result.rejected
+        parts = sorted(result.processor_ms.items(), key=lambda row: -row[1])
+        self.stdout.write(
+            f"{result.sent} posts of one trace from {options['senders']} connections on this machine\n"
+            f"  folded {result.folded}, rejected {result.rejected}, lost {lost}\n"
+            f"  accepted  {result.sent / result.post_s:7.0f} traces/s, answer p50 {result.accept_p50_ms:.1f} ms, "
+            f"p99 {result.accept_p99_ms:.1f} ms\n"
+            f"  folded    {result.sent / result.total_s:7.0f} traces/s, from the first post to the last fold\n"
+            f"  the largest worker process peaked at {result.worker_peak_mb:.0f} MB\n"
+            f"  processor time per trace: {', '.join(f'{part} {ms:.2f}' for part, ms in parts)} ms, "
+            f"in all {sum(result.processor_ms.values()):.2f} ms"
+        )
+        if lost:
+            raise CommandError("Traces were lost.")
+
+    def show_sizes(self, options: dict[str, Any]) -> None:
+        for result in bench_sizes(options["corpus"], VIEWS_A_CELL):
+            share = result.bytes_a_trace / result.gzip_bytes
+            self.stdout.write(
+                f"{result.views_a_cell} views a cell, {result.traces} traces, gzip {result.gzip_bytes:.0f}"
+            )
+            self.stdout.write(
+                f"  {result.bytes_a_trace:.0f} bytes a trace, {share:.0%} of its gzip ({result.gzip_bytes:.0f})"
+            )
+            for table, size in sorted(result.table_bytes.items(), key=lambda row: -row[1]):
+                self.stdout.write(f"  {table:26} {size:8.1f}")
+
+    def show_hidden(self, options: dict[str, Any]) -> None:
+        pages = measure_hidden(options["corpus"])
+        facts = json.loads(CDP_FACTS.read_text(encoding="utf-8"))["facts"] if CDP_FACTS.exists() else []
+        self.stdout.write(describe(pages, compare_with_facts(pages, facts)))
+
+    def show_queries(self, options: dict[str, Any]) -> None:
+        """Runs in a stack of its own."""
+        with run_stack() as stack:
+            words = ["--views", str(options["views"]), "--rounds", str(options["rounds"])]
+            self.stdout.write(stack.manage("bench", "queries-here", "--corpus", str(options["corpus"]), *words))
+
+    def show_queries_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given."""
+        views, results = bench_queries(options["corpus"], options["views"], options["rounds"])
+        self.stdout.write(f"{views:,} views")
+        for result in results:
+            times = f"p50 {result.p50_ms:8.1f} ms   p95 {result.p95_ms:8.1f} ms   first {result.first_ms:8.1f} ms"
+            self.stdout.write(f"  {result.question:60} {times}")
+
+    def show_exports(self, options: dict[str, Any]) -> None:
+        """Runs in a stack of its own."""
+        with run_stack() as stack:
+            words = ["--views", str(options["views"]), "--corpus", str(options["corpus"])]
+            self.stdout.write(stack.manage("bench", "exports-here", *words))
+
+    def show_exports_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given."""
+        self.stdout.write(describe_exports(list(bench_exports(options["corpus"], options["views"]))))
+
+    def show_export_here(self, options: dict[str, Any]) -> None:
+        """Exports one project in this process, and prints the measures as JSON."""
+        self.stdout.write(as_json(measure_export(options["project"], options["format"])))
+
+    def show_pages(self, options: dict[str, Any]) -> None:
+        """Requests the dashboard's pages about a project of this database, and changes nothing in it."""
+        try:
+            project = Project.objects.get(slug=options["project"])
+            results = bench_pages(project, options["rounds"])
+        except (Project.DoesNotExist, LookupError) as error:
+            raise CommandError(f"--project must name a project that somebody may read: {error}") from error
+        self.stdout.write(f"{project.slug}, medians of {options['rounds']}\n{describe_pages(results)}")
+
+    def show_symbolicate(self, options: dict[str, Any]) -> None:
+        """Runs in a stack of its own."""
+        with run_stack() as stack:
+            words = ["--maps", str(options["maps"]), "--funcs", str(options["funcs"])]
+            self.stdout.write(stack.manage("bench", "symbolicate-here", *words))
+
+    def show_symbolicate_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given."""
+        result = bench_symbolicate(options["maps"], options["funcs"])
+        self.stdout.write(
+            f"{result.funcs:,} functions of {result.maps} maps of {result.map_bytes / 1e6:.1f} MB in all\n"
+            f"  checked and stored in {result.upload_s:.1f} s\n"
+            f"  labelled in {result.label_s:.1f} s, {result.funcs / result.label_s:,.0f} functions/s\n"
+            f"  peak {result.peak_mb:.0f} MB here, {result.child_peak_mb:.0f} MB in the largest process of a map"
+        )
+
+    def show_trees(self, options: dict[str, Any]) -> None:
+        """Needs no database."""
+        for result in bench_trees(options["nodes"]):
+            self.stdout.write(describe_tree(result))
+
+    parts: dict[str, Callable[["Command", dict[str, Any]], None]] = {
+        "core": show_core,
+        "end-to-end": show_end_to_end,
+        "export-here": show_export_here,
+        "exports": show_exports,
+        "exports-here": show_exports_here,
+        "hidden": show_hidden,
+        "hostile": show_hostile,
+        "pages": show_pages,
+        "queries": show_queries,
+        "queries-here": show_queries_here,
+        "sizes": show_sizes,
+        "symbolicate": show_symbolicate,
+        "symbolicate-here": show_symbolicate_here,
+        "trees": show_trees,
+    }

@@ -1,0 +1,85 @@
+"""The speed of the dashboard's queries over many views."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tqdm import tqdm
+
+from aggregate.selectors.functions.table import select_functions
+from aggregate.selectors.project.overview import select_overview
+from aggregate.selectors.project.pages import select_pages
+from aggregate.selectors.project.summaries import select_status
+from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
+from aggregate.selectors.statistics.comparisons import compare_slices, select_summary
+from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
+from bench.fill import RELEASES, fill
+from ingest.projects.creation import create_project
+
+TOP_PAGE = "/page-0/:id"
+LAST_RELEASE = f"2026.{RELEASES}"
+PRIOR_RELEASE = f"2026.{RELEASES - 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """One query's times in ms over the rounds; the first one separately, as nothing is remembered or cached then."""
+
+    question: str
+    p50_ms: float
+    p95_ms: float
+    first_ms: float
+
+
+def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[QueryResult]]:
+    """Fills a new project of this database with about `views` views, and returns their number and the results."""
+    project, _ = create_project(slug=f"bench-{views}", origins=["*"])
+    with tqdm(total=views, unit="view", desc="Filling") as bar:
+        written = fill(project.pk, corpus, views, datetime.now(UTC), bar.update)
+
+    def sliced(release: Sequence[str] = (), page: Sequence[str] = ()) -> Slice:
+        return resolve_slice(project.pk, SliceQuery(release=release, page=page))
+
+    questions: dict[str, Callable[[], object]] = {
+        "top functions of the busiest page, one release": lambda: select_functions(
+            sliced([LAST_RELEASE], [TOP_PAGE]), limit=100
+        ),
+        "top functions of the busiest page, all releases": lambda: select_functions(sliced(page=[TOP_PAGE]), limit=100),
+        "the same of one release, with intervals and percentiles": lambda: select_estimated(
+            sliced([LAST_RELEASE], [TOP_PAGE]), TableQuery(limit=100)
+        ),
+        "the same of all releases, with intervals and percentiles": lambda: select_estimated(
+            sliced(page=[TOP_PAGE]), TableQuery(limit=100)
+        ),
+        "functions of all pages": lambda: select_functions(sliced(), limit=100),
+        "functions of all pages, with intervals and percentiles": lambda: select_estimated(
+            sliced(), TableQuery(limit=100)
+        ),
+        "pages of one release": lambda: select_pages(sliced([LAST_RELEASE])),
+        "pages of all releases": lambda: select_pages(sliced()),
+        "compare the last two releases on it": lambda: compare_slices(
+            sliced([PRIOR_RELEASE], [TOP_PAGE]), sliced([LAST_RELEASE], [TOP_PAGE])
+        ),
+        "summary of it, one release": lambda: select_summary(sliced([LAST_RELEASE], [TOP_PAGE])),
+        "overview by release": lambda: select_overview(sliced(), ["release"], limit=100),
+        "overview by day and release": lambda: select_overview(sliced(), ["day", "release"], limit=10_000),
+        "overview by page, release and day": lambda: select_overview(
+            sliced(), ["page", "release", "day"], limit=10_000
+        ),
+        "state of the queue": lambda: select_status(project.pk),
+    }
+    return written, [_measure(name, ask, rounds) for name, ask in questions.items()]
+
+
+def _measure(question: str, ask: Callable[[], object], rounds: int) -> QueryResult:
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        ask()
+        times.append((time.perf_counter() - began) * 1000)
+    first_ms = times[0]
+    times.sort()
+    return QueryResult(question, times[len(times) // 2], times[math.ceil(len(times) * 0.95) - 1], first_ms)

@@ -1,0 +1,34 @@
+"""A fresh project for each example of a property: the changes of one example are undone before the next."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection, transaction
+
+from aggregate.folding.interning import forget_interned
+from ingest.door.admission import forget_admission
+from ingest.door.groups import forget_groups
+from ingest.door.keys import forget_keys
+from ingest.models import Project
+from ingest.projects.creation import create_project
+
+
+@contextmanager
+def fresh_project(slug: str = "shop") -> Iterator[Project]:
+    """Yields a new project whose key is its slug; undoes everything at the end."""
+    with transaction.atomic():
+        _forget()
+        yield create_project(slug=slug, key=slug, origins=["*"])[0]
+        transaction.set_rollback(True)
+    _forget()
+
+
+def void_claims() -> None:
+    """Ends all claims, as when their leases have run out. Within one transaction time stands still."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE ingest_receipt SET claimed_until = NULL, claim_pid = NULL WHERE state = 0")
+
+
+def _forget() -> None:
+    for forget in (forget_admission, forget_groups, forget_interned, forget_keys):
+        forget()

@@ -1,0 +1,32 @@
+"""Jobs started, claimed and run in one process, for tests."""
+
+from aggregate.jobs.requests import select_job, start_job
+from aggregate.jobs.runs import JobResult, JobRun, claim_job
+from aggregate.models import Job
+from ingest.models import Project
+
+WORDS = [b"one ", b"two ", b"three"]
+
+
+def start(project: Project, *params: tuple[str, str], kind: str = "functions") -> Job:
+    return start_job(project.pk, kind=kind, params=params, link="")
+
+
+def again(job: Job) -> Job:
+    """Returns the job, loaded again from its row."""
+    found = select_job(job.project_id, job.id)
+    assert found is not None
+    return found
+
+
+def say_words(run: JobRun) -> JobResult:
+    run.expect(3)
+    for _ in WORDS:
+        run.advance(1)
+    return JobResult("text/plain", "words.txt", WORDS)
+
+
+def claimed() -> JobRun:
+    run = claim_job()
+    assert run is not None
+    return run

@@ -1,0 +1,99 @@
+"""Whose a job is: claimed by one worker, in turns, and taken over from those that are gone."""
+
+import gzip
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from pytest_django import Settings
+
+from aggregate.jobs.requests import iter_result
+from aggregate.jobs.runs import JobLost, JobResult, claim_job
+from aggregate.models import Job, JobPiece
+from ingest.models import Project
+from tests.aggregate.jobs.running_jobs import again, claimed, say_words, start
+from tests.aggregate.posting import end_session
+from tests.builders import make_project
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aggregate.jobs.requests.wake_worker", lambda *_: True)
+
+
+@pytest.fixture
+def shop() -> Project:
+    return make_project()
+
+
+def test_one_runs_at_once_and_projects_take_turns(shop: Project, settings: Settings) -> None:
+    first, second = start(shop, ("tag", "a:1")), start(shop, ("tag", "a:2"))
+    other = start(make_project("other"))
+    run = claimed()
+    assert run.job.id == first.id
+    assert claim_job() is None
+    settings.JOBS_AT_ONCE = 2
+    assert claimed().job.id == other.id  # `second` came earlier, but its project has had a turn
+    run.store(say_words(run))
+    assert claimed().job.id == second.id
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_killed_workers_job_is_taken_over_and_begins_anew(shop: Project, settings: Settings) -> None:
+    settings.JOB_PIECE_BYTES = 8
+    job = start(shop)
+    lost = claimed()
+    lost.expect(3)
+    lost.advance(1)
+    with pytest.raises(RuntimeError):
+        lost.store(JobResult("text/plain", "x", _break_off()))
+    assert JobPiece.objects.exists()
+    assert claim_job() is None  # its session lives
+    end_session()
+    run = claimed()
+    assert (run.job.id, run.job.attempts, again(job).done_traces) == (job.id, 2, 0)
+    assert not JobPiece.objects.exists()
+    with pytest.raises(JobLost):
+        lost.advance(1)
+    with pytest.raises(JobLost):
+        lost.store(say_words(run))
+    with pytest.raises(JobLost):
+        lost.fail(None, "late")
+    run.store(say_words(run))
+    assert gzip.decompress(b"".join(iter_result(again(job)))) == b"one two three"
+
+
+def _break_off() -> Iterator[bytes]:
+    yield bytes(range(256)) * 1000
+    raise RuntimeError
+
+
+def test_a_job_whose_lease_ran_out_is_taken_over(shop: Project) -> None:
+    lost = claimed() if start(shop) else None
+    assert lost is not None
+    Job.objects.update(claimed_until=datetime.now(UTC) - timedelta(hours=1))
+    assert claimed().job.attempts == 2
+    with pytest.raises(JobLost):
+        lost.advance(1)
+
+
+def test_a_job_that_ends_its_worker_again_and_again_fails(shop: Project, settings: Settings) -> None:
+    settings.JOB_ATTEMPTS = 3
+    job = start(shop)
+    for attempt in (1, 2, 3):
+        assert claimed().job.attempts == attempt
+        Job.objects.update(claimed_until=datetime.now(UTC) - timedelta(hours=1))
+    assert claim_job() is None
+    assert again(job).state == Job.State.FAILED
+    assert "begun 3 times" in str(again(job).error_detail)
+
+
+def test_the_workers_session_is_noted(shop: Project) -> None:
+    start(shop)
+    run = claimed()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        assert cursor.fetchone() == (run.job.claim_pid,)

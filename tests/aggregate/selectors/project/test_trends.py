@@ -1,0 +1,235 @@
+"""Time a view over time: lines, buckets, intervals; and what the last release changed."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from aggregate.models import Cell, View
+from aggregate.selectors.project.last_release import compare_pages, compare_releases, pick_last_releases
+from aggregate.selectors.project.overview import select_overview
+from aggregate.selectors.project.pages import select_releases
+from aggregate.selectors.project.trends import Trend, estimate_pages, estimate_trend, sum_trend
+from aggregate.selectors.slice.slices import Slice, SliceError, SliceQuery, resolve_slice
+from ingest.models import Project
+from tests.builders import MONDAY, make_cell, make_group, make_project, make_timed_views
+
+pytestmark = pytest.mark.django_db
+DAY = timedelta(days=1)
+TIMES = [10_000, 20_000] * 20
+
+
+@pytest.fixture
+def project() -> Project:
+    """Two releases: the old one on Monday and Tuesday, the new one, twice as dear, on Tuesday and Thursday."""
+    made = make_project("shop")
+    for release, first_seen_at in (("old", MONDAY), ("new", MONDAY + DAY)):
+        make_group(made, release, "/cart", first_seen_at=first_seen_at)
+    make_timed_views(made, TIMES, release="old", hidden_us=1_000)
+    make_timed_views(made, TIMES, release="old", bucket_at=MONDAY + DAY)
+    make_timed_views(made, [2 * us for us in TIMES], release="new", bucket_at=MONDAY + DAY)
+    make_timed_views(made, [2 * us for us in TIMES[:4]], release="new", bucket_at=MONDAY + 3 * DAY)
+    return made
+
+
+def trend_of(
+    project: Project, *, by: str = "release", measure: str = "self", limit: int = 6, **query: list[str]
+) -> Trend:
+    return estimate_trend(
+        sum_trend(resolve_slice(project.pk, SliceQuery(**query)), by=by, limit=limit), measure=measure
+    )
+
+
+def picture(trend: Trend) -> dict[str | None, list[tuple[str, float, int, bool]]]:
+    """Returns (start, ms, views, has an interval) of each point by line."""
+    return {
+        line.release: [
+            (
+                point.at.strftime("%a %H"),
+                point.mean.ms_per_view.value,
+                point.mean.views,
+                point.mean.ms_per_view.ci95 is not None,
+            )
+            for point in line.points
+        ]
+        for line in trend.lines
+    }
+
+
+def test_each_release_is_a_line_the_newest_first_with_gaps_where_it_had_no_views(project: Project) -> None:
+    trend = trend_of(project)
+    assert trend.bucket == "day"
+    assert [line.release for line in trend.lines] == ["new", "old"]
+    assert picture(trend) == {
+        "new": [("Tue 00", 30.0, 40, True), ("Thu 00", 30.0, 4, False)],
+        "old": [("Mon 00", 15.0, 40, True), ("Tue 00", 15.0, 40, True)],
+    }
+    assert trend.lines[0].points[1].mean.is_too_few
+
+
+def test_all_releases_together_are_one_line(project: Project) -> None:
+    (points,) = picture(trend_of(project, by="none")).values()
+    assert points == [("Mon 00", 15.0, 40, True), ("Tue 00", 22.5, 80, True), ("Thu 00", 30.0, 4, False)]
+
+
+def test_hidden_time_is_a_measure_of_its_own(project: Project) -> None:
+    assert picture(trend_of(project, measure="hidden"))["old"][0] == ("Mon 00", 1.0, 40, True)
+    assert picture(trend_of(project, measure="self+hidden"))["old"][0] == ("Mon 00", 16.0, 40, True)
+
+
+def test_the_newest_releases_are_shown_and_the_others_counted(project: Project) -> None:
+    trend = trend_of(project, limit=1)
+    assert ([line.release for line in trend.lines], trend.line_count) == (["new"], 2)
+
+
+def test_a_slice_narrows_a_trend(project: Project) -> None:
+    make_timed_views(project, [90_000] * 30, release="new", bucket_at=MONDAY + DAY, device="mobile")
+    assert picture(trend_of(project, device=["mobile"])) == {"new": [("Tue 09", 90.0, 30, True)]}
+    assert list(picture(trend_of(project, release=["old"]))) == ["old"]
+    with pytest.raises(SliceError, match="nothing finer"):
+        trend_of(project, tag=["a:b"])
+
+
+def test_two_days_of_hours_are_told_by_the_hour_and_merged_hours_by_the_day() -> None:
+    project = make_project("hours")
+    make_timed_views(project, TIMES)
+    make_timed_views(project, TIMES, bucket_at=MONDAY + timedelta(hours=2))
+    assert picture(trend_of(project))["1.0.0"] == [("Mon 09", 15.0, 40, True), ("Mon 11", 15.0, 40, True)]
+    make_timed_views(project, TIMES, bucket_at=MONDAY.replace(hour=0), grain=Cell.Grain.DAY)
+    assert picture(trend_of(project))["1.0.0"] == [("Mon 00", 15.0, 120, True)]
+
+
+def test_many_months_are_told_by_the_week_which_begins_on_monday() -> None:
+    project = make_project("year")
+    make_timed_views(project, TIMES, bucket_at=MONDAY - timedelta(days=300))
+    make_timed_views(project, TIMES, bucket_at=MONDAY + 2 * DAY)
+    make_timed_views(project, TIMES, bucket_at=MONDAY + 6 * DAY)
+    trend = trend_of(project)
+    assert trend.bucket == "week"
+    assert [point.at.strftime("%a") for point in trend.lines[0].points] == ["Mon", "Mon"]
+    assert trend.lines[0].points[1].mean.views == 80
+
+
+def test_a_sample_tells_the_interval_and_all_views_the_mean(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aggregate.selectors.project.trends.POINT_VIEWS", 100)
+    monkeypatch.setattr("aggregate.selectors.project.trends.LEAST_POINT_VIEWS", 50)
+    times = [1_000 * n for n in range(1_000)]
+    make_timed_views(project, times, release="big", page="/list")
+    mean = trend_of(project, release=["big"]).lines[0].points[0].mean
+    assert 60 <= mean.sampled_views <= 140
+    assert mean.ms_per_view.value == 499.5
+    assert mean.ms_per_view.ci95 is not None
+    # As narrow as a thousand views make it: ± 1.96 × 288.7 / √1000.
+    assert mean.ms_per_view.ci95.high - mean.ms_per_view.ci95.low == pytest.approx(35.8, rel=0.25)
+
+
+def test_views_that_have_expired_leave_means_without_intervals(project: Project) -> None:
+    View.objects.filter(project_id=project.pk).delete()
+    assert {has for line in picture(trend_of(project)).values() for *_, has in line} == {False}
+    assert not trend_of(project).lines[0].points[0].mean.is_complete
+
+
+def test_a_trend_takes_two_statements_and_an_empty_one_too(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(2):
+        trend_of(project)
+    with django_assert_num_queries(2):
+        assert trend_of(project, release=["none"]).lines == []
+
+
+def test_a_trend_is_of_its_own_project(project: Project) -> None:
+    make_timed_views(make_project("other"), [1_000_000] * 40, release="old")
+    assert picture(trend_of(project))["old"][0] == ("Mon 00", 15.0, 40, True)
+
+
+def test_pages_have_means_with_intervals(project: Project) -> None:
+    make_timed_views(project, [5_000, 7_000] * 3, page="/rare")
+    pages = select_overview(Slice(project_id=project.pk), ["page"], limit=10).rows
+    cart, rare = estimate_pages(Slice(project_id=project.pk), pages)
+    assert [row.page for row in pages] == ["/cart", "/rare"]
+    assert (cart.views, cart.ms_per_view.ci95 is not None) == (124, True)
+    assert (rare.ms_per_view.value, rare.is_too_few, rare.ms_per_view.ci95) == (6.0, True, None)
+
+
+def test_the_last_release_is_compared_with_the_one_before_it(project: Project) -> None:
+    change = compare_releases(Slice(project_id=project.pk), "old", "new")
+    found = change.comparison.overall
+    assert found is not None
+    assert found.ci95 is not None
+    assert (found.base_ms, found.head_ms, found.delta_ms) == (15.0, 30.0, 15.0)
+    assert 11.0 < found.ci95.low < 15.0 < found.ci95.high < 19.0
+    assert found.is_significant
+    assert (change.comparison.base_views, change.comparison.head_views) == (80, 44)
+
+
+def test_releases_on_other_devices_are_compared_at_one_mix(project: Project) -> None:
+    for release, count in (("old", 30), ("new", 90)):
+        make_timed_views(project, [100_000, 140_000] * (count // 2), release=release, device="mobile-low")
+    found = compare_releases(Slice(project_id=project.pk), "old", "new").comparison.overall
+    assert found is not None
+    mix = (30 / 110 + 90 / 134) / 2
+    assert found.delta_ms == pytest.approx(15.0 * (1 - mix))
+    assert found.crude_delta_ms > 40.0
+
+
+def test_a_sampled_comparison_has_the_means_of_all_views(project: Project, settings: Settings) -> None:
+    settings.CHANGE_MAX_VIEWS = 30
+    found = compare_releases(Slice(project_id=project.pk), "old", "new")
+    assert found.comparison.overall is not None
+    assert found.comparison.overall.delta_ms == 15.0
+    assert found.comparison.base_views < found.comparison.base_population == 80
+
+
+def test_too_few_views_are_not_compared(project: Project) -> None:
+    make_timed_views(project, [10_000] * 3, release="newest")
+    change = compare_releases(Slice(project_id=project.pk), "new", "newest")
+    assert change.comparison.is_too_few
+    assert change.comparison.overall is None
+
+
+def test_the_last_two_releases_are_those_of_the_slice(project: Project) -> None:
+    make_cell(project, release="waiting", views=0, traces=0)
+    slice_ = Slice(project_id=project.pk)
+    known = select_releases(project.pk)
+
+    def pick(asked: Slice) -> tuple[str, str] | None:
+        return pick_last_releases(asked, select_overview(asked, ["release"], limit=20).rows, known)
+
+    assert pick(slice_) == ("old", "new")
+    assert pick(replace(slice_, releases=("new",))) == ("old", "new")
+    assert pick(replace(slice_, releases=("old",))) is None
+    assert pick(replace(slice_, pages=("/none",))) is None
+    make_group(project, "newest", "/cart", first_seen_at=MONDAY + 4 * DAY)
+    make_timed_views(project, [10_000] * 3, release="newest")
+    known = select_releases(project.pk)
+    assert pick(slice_) == ("old", "new")  # too few have met the newest
+    assert pick(replace(slice_, releases=("newest",))) == ("new", "newest")
+
+
+def test_a_page_that_changed_is_told_from_those_that_did_not(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for release, more in (("old", 0), ("new", 5_000)):
+        make_timed_views(project, [500_000 + 1_000 * n for n in range(40)], release=release, page="/heavy")
+        make_timed_views(project, [10_000 + more + n for n in range(40)], release=release, page="/light")
+        make_timed_views(project, [10_000] * 3, release=release, page="/rare")
+    with django_assert_num_queries(3):
+        found = compare_pages(Slice(project_id=project.pk, releases=("none",)), "old", "new")
+    assert [change.page for change in found] == ["/cart", "/light", "/heavy"]  # the rare one has too few views
+    cart, light, heavy = (change.difference for change in found)
+    assert (cart.delta_ms, light.delta_ms, heavy.delta_ms) == (15.0, 5.0, 0.0)
+    assert (light.is_significant, heavy.is_significant) == (True, False)
+    # Among all pages together five milliseconds are less clear.
+    overall = compare_releases(
+        Slice(project_id=project.pk, pages=("/heavy", "/light")), "old", "new"
+    ).comparison.overall
+    assert overall is not None
+    assert overall.p > light.q >= light.p
+
+
+def test_pages_of_one_release_alone_are_not_compared(project: Project) -> None:
+    make_timed_views(project, TIMES, release="new", page="/fresh")
+    assert [change.page for change in compare_pages(Slice(project_id=project.pk), "old", "new")] == ["/cart"]
+    assert compare_pages(Slice(project_id=project.pk, pages=("/none",)), "old", "new") == []
