@@ -1,11 +1,11 @@
-"""Celery's entry for jobs: a wake-up and the sweep in one."""
+"""The Celery task for jobs: both the wake-up and the sweep."""
 
 from celery import shared_task
 
-from dashboard import preparing
+from dashboard.api.jobs import preparation
 
 
 @shared_task(name="dashboard.run_jobs", ignore_result=True)
 def run_jobs() -> None:
-    """Runs jobs until none waits that may run now. Faults of the database leave a job to the next sweep."""
-    preparing.run_jobs()
+    """Runs jobs until none is left that may run now. After a database error, the next sweep continues."""
+    preparation.run_jobs()

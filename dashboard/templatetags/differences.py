@@ -1,4 +1,4 @@
-"""How differences are written: signed, with their interval, and in words how sure they are."""
+"""Template filters that write differences: signed, with their interval and their q-value."""
 
 from typing import Final
 
@@ -6,55 +6,69 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from dashboard.templatetags.figures import THIN, count, ms_as_time, share
+from dashboard.templatetags.figures import count
+from dashboard.web.measures import TIME_WORDS
+from dashboard.web.numbers import MINUS, THIN, write_change, write_interval, write_ms, write_share
 from profcore.stats.comparison import Difference
+from profcore.stats.estimates import Interval
 
 register = template.Library()
 
-MINUS: Final = "\u2212"
-TIMES_FROM: Final = 9.0  # of the base: hundreds of per cent say little
-LEAST_MS: Final = 0.05  # what is shown as more than nothing
+TIMES_FROM: Final = 9.0  # of the first side: hundreds of per cent say little
 
 
 @register.filter
-def signed_ms(ms: float) -> str:
-    """Writes a difference in ms with its sign; what rounds to nothing is `±0.0 ms`."""
-    if abs(ms) < LEAST_MS:
-        return f"±{ms_as_time(0)}"
-    return f"{'+' if ms > 0 else MINUS}{ms_as_time(abs(ms))}"
+def time_word(measure: str) -> str:
+    """Returns what a measure counts, such as `script time`."""
+    return TIME_WORDS.get(measure, "")
 
 
 @register.filter
-def size_ms(ms: float) -> str:
-    """Writes a difference in ms without its sign, where words say which way."""
-    return ms_as_time(abs(ms))
+def change_as_time(ms: float) -> str:
+    """Returns a difference in ms with its sign, `+41 ms`; what rounds to nothing is `±0 ms`."""
+    return write_change(ms)
 
 
 @register.filter
-def size_share(part: float) -> str:
-    """Writes a relative difference without its sign; what is many times as much, by how many."""
-    return f"×{THIN}{count(round(1 + part))}" if part >= TIMES_FROM else share(abs(part))
+def size_as_time(ms: float) -> str:
+    """Returns a difference in ms without its sign, where words say which way."""
+    return write_ms(abs(ms))
 
 
 @register.filter
-def bounds(found: Difference) -> str:
-    """Writes a difference's 95 % interval, `8.1 to 16.4 ms`; nothing where the data bears none."""
-    if found.ci95 is None:
-        return ""
-    low, high = (_signed(ms) for ms in (found.ci95.low, found.ci95.high))
-    unit = THIN + high.rpartition(THIN)[2]
-    return f"{low.removesuffix(unit) if low.endswith(unit) else low} to {high}"
+def relative_change(part: float) -> str:
+    """Returns a relative difference in per cent with its sign."""
+    return f"{MINUS if part < 0 else '+'}{write_share(abs(part))}"
 
 
 @register.filter
-def as_q(q: float) -> str:
-    """Writes a q-value with as many digits as it is good for."""
+def relative_size(part: float) -> str:
+    """Returns a relative difference without its sign; from ten times as much on, the factor."""
+    return f"×{THIN}{count(round(1 + part))}" if part >= TIMES_FROM else write_share(abs(part))
+
+
+@register.filter
+def change_interval(interval: Interval) -> str:
+    """Returns the interval of a difference, `8.1 to 16.4 ms`."""
+    return write_interval(interval.low, interval.high)
+
+
+@register.filter
+def interval_of(found: Difference) -> str:
+    """Returns a difference's 95 % interval; an empty text if there is none."""
+    return "" if found.ci95 is None else change_interval(found.ci95)
+
+
+@register.filter
+def q_value(q: float) -> str:
+    """Returns a q-value or p-value with as many digits as it is good for."""
     return f"<{THIN}0.001" if q < 0.001 else f"{q:.3f}" if q < 0.1 else f"{q:.2f}"
 
 
-def _signed(ms: float) -> str:
-    text = ms_as_time(abs(ms))
-    return MINUS + text if ms < 0 and abs(ms) >= LEAST_MS else text
+@register.filter
+def q_equation(q: float) -> str:
+    """Returns what follows a `q` or `p` in a sentence: `= 0.015` or `< 0.001`."""
+    return q_value(q) if q < 0.001 else f"= {q_value(q)}"
 
 
 @register.simple_tag

@@ -1,4 +1,4 @@
-"""How figures are written and drawn: units, thin spaces, bars as SVG attributes (the policy forbids inline styles)."""
+"""Template filters that write and draw figures: units, bars as SVG attributes (the policy forbids inline styles)."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -10,39 +10,40 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from aggregate.selectors import FunctionRow, FunctionTable, OverviewRow
-from aggregate.selectors.quality import MeasuredRow
-from profcore.stats.estimates import Figure, Interval
-from profcore.weights import TimeParts
+from aggregate.selectors.functions.table import FunctionRow, FunctionTable
+from aggregate.selectors.project.overview import OverviewRow
+from aggregate.selectors.project.quality import MeasuredRow
+from dashboard.web.numbers import THIN, group_thousands, write_interval, write_ms, write_share
+from profcore.stats.estimates import Figure
+from profcore.trace.weights import TimeParts
 
 register = template.Library()
 
-THIN: Final = "\u202f"  # narrow, and no line breaks at it
-SECONDS_FROM_US: Final = 10_000_000
+US_PER_MS: Final = 1_000
 BAR_UNITS: Final = 1_000
 BAR_HEIGHT: Final = 100
 DAY_WIDTH: Final = 10  # of which a bar takes eight
 LEAST_DAYS: Final = 30  # so that a bar of a few days is no wall
 # (field, word, what it means)
 PARTS: Final = (
-    ("js", "JS", "A stack was visible: the page’s functions ran."),
+    ("js", "Script", "Script time: a stack was visible, so the page’s functions ran."),
     (
         "hidden",
         "Hidden",
-        "The main thread was busy, but no stack was visible: garbage collection, style, layout, paint, or JavaScript "
-        "whose stack the browser dropped. It is in no function’s self or total.",
+        "Hidden time: the main thread was busy without a visible stack, as in garbage collection, layout, paint or "
+        "script whose stack was dropped.",
     ),
-    ("idle", "Idle", "No stack, and no sign of work."),
+    ("idle", "Idle", "Idle time: there was no stack and no sign of work."),
     (
         "unobserved",
         "Unobserved",
-        "A gap of more than ten sampling intervals, as in a suspended tab: what ran then, if anything, is not known.",
+        "Unobserved time: the browser took no sample for more than ten intervals, as in a suspended tab.",
     ),
-    ("profiler", "Profiler", "The cost of the profiler itself. It is left out of JS."),
+    ("profiler", "Profiler", "Profiler time: the cost of the profiler itself, which is not in script time."),
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BarPart:
     """One part of a stacked bar: x and width in units of a thousandth of the whole."""
 
@@ -55,75 +56,35 @@ class BarPart:
     width: str
 
 
-def group_thousands(text: str) -> str:
-    return text.replace(",", THIN)
-
-
 @register.filter
 def us_as_time(us: float | None) -> str:
-    """Writes µs as `1 234.5 ms`, or as seconds above 10 000 ms."""
-    if us is None:
-        return "–"
-    if us >= SECONDS_FROM_US:
-        return group_thousands(f"{us / 1_000_000:,.1f}") + THIN + "s"
-    return group_thousands(f"{us / 1_000:,.1f}") + THIN + "ms"
+    """Returns µs as text, `41 ms` or `1.30 s`; a dash if the time is not known."""
+    return "–" if us is None else write_ms(us / US_PER_MS)
 
 
 @register.filter
 def ms_as_time(ms: float | None) -> str:
-    """Writes ms the same way."""
-    return us_as_time(None if ms is None else ms * 1_000)
+    """Returns ms as text, `41 ms` or `1.30 s`; a dash if the time is not known."""
+    return "–" if ms is None else write_ms(ms)
 
 
 @register.filter
 def interval_as_time(figure: Figure | str | None) -> str:
-    """Writes a figure's 95 % interval in ms, `12.3–14.5 ms`; nothing where the data bears none, or there is no figure.
+    """Returns a figure's 95 % interval, `12.3 to 14.5 ms`; an empty text if there is no interval.
 
-    What a template does not find is an empty text.
+    A figure that a template does not find is an empty text.
     """
     if not isinstance(figure, Figure) or figure.ci95 is None:
         return ""
-    low, high = (us_as_time(ms * 1_000) for ms in (figure.ci95.low, figure.ci95.high))
-    unit = THIN + low.rpartition(THIN)[2]
-    return f"{low.removesuffix(unit) if high.endswith(unit) else low}–{high}"
-
-
-@register.filter
-def relative_change(part: float) -> str:
-    """Writes a relative difference in per cent with its sign."""
-    return f"{'−' if part < 0 else '+'}{share(abs(part))}"
+    return write_interval(figure.ci95.low, figure.ci95.high)
 
 
 @register.filter
 def interval_as_share(figure: Figure | str | None) -> str:
-    """Writes a figure's 95 % interval in per cent."""
+    """Returns a figure's 95 % interval in per cent; an empty text if there is no interval."""
     if not isinstance(figure, Figure) or figure.ci95 is None:
         return ""
     return f"{share(figure.ci95.low)} to {share(figure.ci95.high)}"
-
-
-@register.filter
-def change_as_time(ms: float) -> str:
-    """Writes a difference in ms with its sign."""
-    return ("−" if ms < 0 else "+") + us_as_time(abs(ms) * 1_000)
-
-
-@register.filter
-def change_interval(interval: Interval) -> str:
-    """Writes the interval of a difference in ms, `+0.5 ms to +12.0 ms`."""
-    return f"{change_as_time(interval.low)} to {change_as_time(interval.high)}"
-
-
-@register.filter
-def q_value(q: float) -> str:
-    """Writes a q-value; what is smaller than anyone needs to know is `< 0.001`."""
-    return f"<{THIN}0.001" if q < 0.001 else f"{q:.3f}"
-
-
-@register.filter
-def q_equation(q: float) -> str:
-    """Writes what follows a `q` or `p` in a sentence: `= 0.015`, or `< 0.001`."""
-    return q_value(q) if q < 0.001 else f"= {q_value(q)}"
 
 
 @register.filter
@@ -159,12 +120,8 @@ def roughly(number: int) -> str:
 
 @register.filter
 def share(part: float | None) -> str:
-    """Writes a part of one in per cent; what is there but rounds to nothing is `< 0.1 %`."""
-    if part is None:
-        return "–"
-    if 0 < part < 0.0005:
-        return f"<{THIN}0.1{THIN}%"
-    return f"{part * 100:.1f}{THIN}%"
+    """Returns a part of one in per cent; a dash if it is not known."""
+    return "–" if part is None else write_share(part)
 
 
 @register.filter
@@ -253,12 +210,13 @@ def time_parts(time: TimeParts) -> list[BarPart]:
         us = getattr(time, f"{key}_us")
         x, end = (_place(value, time.span_us) for value in (at, at + us))
         part = us / time.span_us if time.span_us else None
-        parts.append(BarPart(key, word, meaning, us, part, f"{x:.1f}", f"{end - x:.1f}"))
+        bar = BarPart(key=key, word=word, meaning=meaning, us=us, share=part, x=f"{x:.1f}", width=f"{end - x:.1f}")
+        parts.append(bar)
         at += us
     return parts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DayBar:
     """One day's JS and hidden time a view as a bar of two parts, in units of the highest of them; `x` is its place."""
 
@@ -280,8 +238,15 @@ def day_bars(rows: Sequence[OverviewRow]) -> list[DayBar]:
             continue
         js, hidden = (BAR_HEIGHT * us / row.views / highest for us in (row.time.js_us, row.time.hidden_us))
         x = DAY_WIDTH * (row.day - rows[0].day).days
-        places = (BAR_HEIGHT - js, js, BAR_HEIGHT - js - hidden, hidden)
-        bars.append(DayBar(row, str(x), *(f"{place:.1f}" for place in places)))
+        bar = DayBar(
+            row=row,
+            x=str(x),
+            js_y=f"{BAR_HEIGHT - js:.1f}",
+            js_height=f"{js:.1f}",
+            hidden_y=f"{BAR_HEIGHT - js - hidden:.1f}",
+            hidden_height=f"{hidden:.1f}",
+        )
+        bars.append(bar)
     return bars
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from ingest.models import Membership, Project
-from ingest.services import create_token
+from ingest.projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
 from tests.builders import (
     make_call_tree,
@@ -26,12 +26,6 @@ from tests.envelopes import make_envelope
 TRACE_ID = "0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11"
 VIEW_ID = "5b1d7a0e-6a41-5a3f-9d9e-0c7a7f1d2b11"
 RAW_BODY = b'{"url": "https://shop.example/cart?token=secret"}'
-
-
-@pytest.fixture(autouse=True)
-def _fast_passwords(settings: Settings) -> None:
-    """Hashes passwords quickly: three people a test would take most of its time."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +45,10 @@ class People:
 @pytest.fixture
 def shop(db: None) -> Project:
     """A project with one page view of /cart in release 1.0.0: main (2 ms self) called draw (7 ms self)."""
+    return make_shop()
+
+
+def make_shop() -> Project:
     project = make_project("shop", name="The shop")
     cell = make_cell(project, js_us=9_000, hidden_us=500, idle_us=300, unobserved_us=150, profiler_us=50)
     main, draw = make_func(project, "main"), make_func(project, "draw")
@@ -64,6 +62,10 @@ def shop(db: None) -> Project:
 
 @pytest.fixture
 def people(shop: Project) -> People:
+    return make_people(shop)
+
+
+def make_people(shop: Project) -> People:
     users = [User.objects.create_user(name, password="correct horse") for name in ("owner", "member", "stranger")]
     owner, member, stranger = users
     Membership.objects.create(project=shop, user=owner, role=Membership.Role.ADMIN)
@@ -89,15 +91,23 @@ def bearer(shop: Project) -> dict[str, str]:
 @pytest.fixture
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs wake nobody: a test runs them itself."""
-    monkeypatch.setattr("aggregate.jobs.wake_worker", lambda *_: True)
-    monkeypatch.setattr("aggregate.jobruns.clear_flag", lambda _flag: None)
+    monkeypatch.setattr("aggregate.jobs.requests.wake_worker", lambda *_: True)
+    monkeypatch.setattr("aggregate.jobs.runs.clear_flag", lambda _flag: None)
 
 
 @pytest.fixture
 def site(db: None, settings: Settings) -> Project:
     """Twelve views of two pages, some of two traces, every other one tagged warm; read in many pages and batches."""
+    read_in_pieces(settings)
+    return make_site()
+
+
+def read_in_pieces(settings: Settings) -> None:
     settings.JOB_PAGE_VIEWS = 5
     settings.JOB_BATCH_TRACES = 2
+
+
+def make_site() -> Project:
     project = make_project("site")
     for n in range(12):
         tags = {"cache": "warm" if n % 2 else "cold", "n": str(n)}

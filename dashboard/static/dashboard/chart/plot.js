@@ -1,14 +1,13 @@
-// Draws series with uPlot: a line, its band, dashes where too little is known, and a mark for every point.
+// Draws series with uPlot: a line, its band, dashes where points have no interval, and a mark for every point.
 import { columnsOf } from "./series.js";
-import { asTicks, writerOf } from "./words.js";
+import { asMarks, asTicks } from "./words.js";
 
 const COLUMNS = 4; // of a line: value, low, high, dashed
-const COLOURS = 8; // custom properties --chart-1 to --chart-8; more lines than these share them
+const COLOURS = 8; // custom properties --chart-1 to --chart-8; further lines reuse them
 const BAND_ALPHA = "33"; // of #rrggbb
 const MARK_PX = 3;
-const MARKS_UP_TO = 120; // points of a line; more would be a caterpillar
+const MARKS_UP_TO = 120; // points of a line; more marks would overlap
 const HEADROOM = 1.08;
-const WHOLE = /\.0(\u202f|$)/; // what no tick needs to say
 
 export function colourOf(line) {
   return `chart-${(line % COLOURS) + 1}`;
@@ -49,11 +48,10 @@ function bounds(series) {
 }
 
 function makeAxes({ text, grid, font }, unit) {
-  const write = writerOf(unit);
   const shared = { stroke: text, font: `12px ${font}`, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1, size: 4 } };
   return [
     { ...shared, grid: { show: false }, space: 64, values: (_, splits, __, ___, step) => asTicks(splits, step) },
-    { ...shared, size: 74, values: (_, splits) => splits.map((value) => (value === 0 ? "0" : write(value).replace(WHOLE, "$1"))) },
+    { ...shared, size: 74, values: (_, splits) => asMarks(splits, unit) },
   ];
 }
 
@@ -72,7 +70,7 @@ export function showLine(chart, line, show) {
   for (let column = 0; column < COLUMNS; column++) chart.setSeries(1 + line * COLUMNS + column, { show });
 }
 
-// Filled where the mean is sure, hollow where it is not; whiskers where a band would have no width.
+// Marks are filled if the point has an interval, else hollow. A point without neighbours has whiskers instead of a band.
 function drawMarks(chart, state, colours) {
   const { ctx, data } = chart;
   const ratio = devicePixelRatio;

@@ -1,10 +1,9 @@
-// What a chart shows, from an answer's lines, as columns on one regular grid of time: a bucket of which nothing is known is
-// a gap, and never bridged.
+// Converts the lines of an answer to columns on one regular grid of time. A bucket without data is a gap in the line.
 
 export const STEPS_MS = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 };
 
-// Reads `{bucket, lines: [{…, points: [{at, views, is_too_few, …}]}]}`. `value` names the field of a point's figure, whose
-// interval is in the field `…_ci95`; `name` that of a line's name, null for all together. Returns `{step, times, lines}`:
+// Reads `{bucket, lines: [{…, points: [{at, views, is_too_few, …}]}]}`. `value` names the field of a point's number, and
+// `…_ci95` has its interval; `name` names the field of a line's name, null for all together. Returns `{step, times, lines}`:
 // `times` are starts of buckets (ms since 1970), and each line has a point or null for each of them.
 export function readSeries(answer, { value = "ms_per_view", name = "release", whole = "All" } = {}) {
   const step = STEPS_MS[answer.bucket];
@@ -17,7 +16,7 @@ export function readSeries(answer, { value = "ms_per_view", name = "release", wh
   return { step, bucket: answer.bucket, times, lines };
 }
 
-// A point is sure where it has an interval; the others are drawn faint.
+// A point is sure if it has an interval; the others are drawn faint.
 function readPoint(point, value) {
   const [low, high] = point[`${value}_ci95`] ?? [null, null];
   return {
@@ -38,8 +37,8 @@ function makeGrid(instants, step) {
   return Array.from({ length: Math.round((last - first) / step) + 1 }, (_, n) => first + n * step);
 }
 
-// Returns the columns of a line for drawing: the sure values with their bounds, and those at either end of a stretch that
-// is not sure, to be dashed.
+// Returns the columns of a line: the sure values with their bounds, and the values at both ends of each faint section,
+// which is dashed.
 export function columnsOf(points) {
   const known = (at) => points[at] !== undefined && points[at] !== null && points[at].value !== null;
   const faint = (at) => known(at) && !points[at].isSure;
@@ -48,7 +47,7 @@ export function columnsOf(points) {
   return { value: pick("value"), low: pick("low"), high: pick("high"), dashed };
 }
 
-// Returns the place in `times` and the line nearest to where a person points: of the lines that have a value there.
+// Returns the index of the line with the value nearest to the pointer, of the lines with a value at this time.
 export function nearestLine(series, shown, at, value) {
   const candidates = series.lines
     .map((line, index) => ({ index, point: line.points[at] }))
@@ -57,7 +56,7 @@ export function nearestLine(series, shown, at, value) {
   return candidates.length ? candidates.reduce((a, b) => (far(b) < far(a) ? b : a)).index : null;
 }
 
-// Where a key leads from a line and a place in time (null: nowhere yet), over what is shown and known alone.
+// Returns the line and time that a key leads to, from a line and time (null: none yet). Skips hidden lines and gaps.
 export function moveBy(key, series, shown, from) {
   const known = (line, at) => shown[line] && series.lines[line].points[at] && series.lines[line].points[at].value !== null;
   const places = (line) => series.times.map((_, at) => at).filter((at) => known(line, at));

@@ -1,4 +1,4 @@
-// The figures of a chart as a table: made when it is opened, for it may be long.
+// The numbers of a chart as a table. It may be long, so it is filled when it is opened.
 import { make } from "../flame/dom.js";
 import { visible } from "../flame/words.js";
 import { asInterval, asSpan, asViews, writerOf } from "./words.js";
@@ -15,7 +15,7 @@ export function makeTable(series, { what, unit }) {
 function fill(table, series, { what, unit }) {
   const words = ["Time", "Line", what[0].toUpperCase() + what.slice(1), "95 % interval", "Page views"];
   const heads = words.map((word, column) => make("th", { scope: "col", className: column > 1 ? "figure" : "", textContent: word }));
-  table.append(make("caption", { className: "unseen", textContent: "The chart’s figures, the latest first" }));
+  table.append(make("caption", { className: "unseen", textContent: "The chart’s numbers, the latest first" }));
   table.append(make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rowsOf(series, unit, words)));
 }
 

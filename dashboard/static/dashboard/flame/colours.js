@@ -1,20 +1,20 @@
-// What each node's colour says: its function's category, its package, or how it changed between two releases.
-// The colours themselves are custom properties of the style sheet, one set for each theme.
+// Chooses the colour of each node: by its function's category or package, or by its change between two sides.
+// The colours are custom properties of the style sheet, one set for each theme.
 import { ALL } from "./tree.js";
 import { isNoise, stateOf } from "./noise.js";
 
-const PACKAGES = 8; // that have a colour of their own, the heaviest; more could not be told apart
-// Of JS time a view: below the first a change is as good as none, above the last it is a great one.
+const PACKAGES = 8; // the heaviest have their own colour; more colours would look alike
+// Shares of script time per view: changes below the first are negligible, above the last they are large.
 const STEPS = [0.005, 0.02, 0.05];
 const HATCH_PX = 8;
 const NOISE_WORDS = {
-  known: "may be noise, or a function without a source map that only moved",
-  awaited: "finding out what may be noise…",
-  unknown: "whether a change may be noise is not known here",
+  known: "could be noise, or a function without source map that only moved",
+  awaited: "checking for noise…",
+  unknown: "not checked for noise here",
 };
 
-// The colour that a display rule gives a function stands before its category and package, not before its change.
 // Returns {of, entries}: `of[node]` indexes `entries`, each {property, word, share}; share is of self time, or null.
+// The colour of a display rule comes before category and package, but not before a change.
 export function colourTree(tree, by, words) {
   if (by === "change" && tree.base) return byChange(tree);
   return by === "package" ? byPackage(tree) : byCategory(tree, words);
@@ -70,13 +70,13 @@ function byChange(tree) {
     `over ${percent(STEPS[2])}`,
   ];
   const entries = [
-    { property: "--flame-same", word: `less than ${percent(STEPS[0])} of JS per view: as good as none`, share: null },
+    { property: "--flame-same", word: `below ${percent(STEPS[0])} of script time per view`, share: null },
     ...ranges.map((word, n) => ({ property: `--flame-more-${n + 1}`, word: `+ ${word}`, share: null })),
     ...ranges.map((word, n) => ({ property: `--flame-less-${n + 1}`, word: `− ${word}`, share: null })),
   ];
   const state = stateOf(tree);
   const noise = entries.push({ property: state === "unknown" ? "--flame-none" : "--flame-noise", word: NOISE_WORDS[state], share: null, isHatched: state !== "unknown" }) - 1;
-  const all = entries.push({ property: "--flame-all", word: "" }) - 1; // of everything, functions do not tell
+  const all = entries.push({ property: "--flame-all", word: "" }) - 1; // the sum of all functions is not judged
   const of = new Uint8Array(tree.count);
   for (let node = 0; node < tree.count; node++) {
     const change = (tree.head.total[node] - tree.base.total[node]) / whole;
@@ -88,7 +88,7 @@ function byChange(tree) {
   return { of, entries };
 }
 
-// Makes a fill of a colour with lines across, for what may be noise.
+// Returns a hatched fill of a colour, for changes that could be noise.
 export function makeHatch(context, colour) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = HATCH_PX;
@@ -97,7 +97,7 @@ export function makeHatch(context, colour) {
   brush.fillRect(0, 0, HATCH_PX, HATCH_PX);
   [brush.strokeStyle] = readColours(["--flame-noise-line"]);
   brush.beginPath();
-  for (const shift of [-HATCH_PX, 0, HATCH_PX]) { // a line and its ends in the neighbouring tiles
+  for (const shift of [-HATCH_PX, 0, HATCH_PX]) { // one line, with its ends in the neighbouring tiles
     brush.moveTo(shift - 1, HATCH_PX + 1);
     brush.lineTo(shift + HATCH_PX + 1, -1);
   }
@@ -105,7 +105,7 @@ export function makeHatch(context, colour) {
   return context.createPattern(tile, "repeat");
 }
 
-// Reads colours as the theme has them now.
+// Returns the values of custom properties in the current theme.
 export function readColours(properties) {
   const style = getComputedStyle(document.documentElement);
   return properties.map((name) => style.getPropertyValue(name).trim());

@@ -1,16 +1,16 @@
-// Draws the visible part of a laid-out tree on a canvas. The work is bounded by the pixels, not by the nodes.
+// Draws the visible part of a laid-out tree on a canvas. Its work depends on the pixels, not on the nodes.
 import { ALL } from "./tree.js";
 import { firstEndingAfter } from "./layout.js";
 import { asShare } from "./words.js";
 
 const PADDING = 5;
-const LEAST_TEXT = 26; // px: narrower bars have no room for a word
+const LEAST_TEXT = 26; // px: narrower bars have no room for text
 const NOTE_GAP = 10; // px between a name and the note beside it
-const LEAST_GAP = 4; // px: wider bars stand apart by a pixel
+const LEAST_GAP = 4; // px: wider bars have a gap of one pixel
 
 // `scene`: tree, layout, side, view {from, to}, top (px scrolled), width, height, ratio, rowHeight, isFlame, colourOf,
 // fills, found, pointed, focused, firstDepth (1 where the row of all is not shown), theme {text, faded, fadedText, focus, card, font}, labels,
-// noteOf(node): what stands beside its name where there is room, by default its share.
+// noteOf(node): text next to the name if there is room, by default its share.
 export function draw(context, scene) {
   const { layout, rowHeight, width, height, ratio } = scene;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -19,7 +19,7 @@ export function draw(context, scene) {
   context.textBaseline = "middle";
   const charWidth = context.measureText("0").width;
   const texts = [];
-  const bars = new Map([[scene.theme.faded, []]]); // by fill: to change it takes longer than to draw a bar
+  const bars = new Map([[scene.theme.faded, []]]); // by fill: changing the fill takes longer than drawing a bar
   for (let depth = scene.firstDepth; depth < layout.rows.length; depth++) {
     const y = topOf(scene, depth);
     if (y + rowHeight > 0 && y < height) placeRow(scene, layout.rows[depth], y, bars, texts);
@@ -59,8 +59,8 @@ function placeRow(scene, row, y, bars, texts) {
     if (layout.x[node] >= view.to) break;
     const right = Math.min((layout.x[node] + layout.width[node] - view.from) * scale, width + 2);
     const isFaded = found !== null && !found[node];
-    if (right < drawnTo + pixel && (found === null || isFaded)) continue; // within a pixel that has its bar
-    // A match is drawn at its own place even over its neighbours, so that none is lost.
+    if (right < drawnTo + pixel && (found === null || isFaded)) continue; // this pixel already has a bar
+    // A match is drawn even over its neighbours, so that it is always visible.
     const left = Math.max((layout.x[node] - view.from) * scale, found !== null && !isFaded ? 0 : drawnTo, 0);
     const from = Math.round(left * ratio) / ratio;
     const bar = Math.max(Math.round(right * ratio) / ratio - from, pixel);
@@ -71,7 +71,7 @@ function placeRow(scene, row, y, bars, texts) {
   }
 }
 
-// Bars are x, width and y in one list a fill. One that begins where the last of its fill ends is drawn with it.
+// Each fill has one list of x, width and y. A bar that begins where the last one ends is joined with it.
 function placeBar(bars, fill, from, width, y) {
   if (!bars.has(fill)) bars.set(fill, []);
   const list = bars.get(fill);
@@ -80,7 +80,7 @@ function placeBar(bars, fill, from, width, y) {
   else list.push(from, width, y);
 }
 
-// What a search has not found comes first: a match lies over its neighbours.
+// Bars that do not match the search come first, so that matches are drawn over them.
 function drawBars(context, bars, height) {
   for (const [fill, list] of bars) {
     context.fillStyle = fill;
@@ -108,7 +108,7 @@ function drawTexts(context, scene, texts, charWidth) {
   }
 }
 
-// Cuts a text to its room. Of plain letters all are equally wide; others are measured.
+// Cuts a text to its room. Plain letters all have the same width; others are measured.
 export function cut(context, text, room, charWidth) {
   if (text.length * charWidth <= room && isPlain(text)) return text;
   if (isPlain(text)) {

@@ -1,4 +1,4 @@
-// One flame graph on a canvas: what it shows, where it is zoomed to, and which node is pointed at or has the focus.
+// One flame graph on a canvas, with its zoom, the node under the pointer, and the focused node.
 import { ALL } from "./tree.js";
 import { layOut, moveView, zoomOn } from "./layout.js";
 import { depthAt, draw, heightOf, topOf } from "./draw.js";
@@ -14,8 +14,8 @@ const isCoarse = matchMedia("(pointer: coarse)");
 const isPrinting = matchMedia("print");
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 
-// `scroll` holds a box as high as the tree, and in it the canvas, which is as high as what can be seen.
-// `isPart`: the tree is one function's, whose own bar is the first; there is none of all.
+// `scroll` contains a box as high as the tree, and the box contains the canvas, as high as the visible part.
+// `isPart`: the tree is of one function, whose bar is the first row; there is no bar for all calls.
 // Callbacks: onPoint(node or -1, isKeyboard), onZoom(isNarrowed), onSandwich(func), onSearch(), onDraw(scene).
 export function makeGraph({ canvas, isFlame = false, isPart = false, ...callbacks }) {
   const box = canvas.parentElement;
@@ -24,11 +24,11 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
   const scene = {
     tree: null, layout: null, side: "head", view: { from: 0, to: 1 }, top: 0, width: 0, height: 0, ratio: 1,
     rowHeight: isCoarse.matches ? 26 : 20, isFlame, colourOf: null, fills: [], found: null, pointed: -1, focused: -1,
-    theme: null, labels: { all: "All JS", of: [] }, firstDepth: isPart ? 1 : 0,
+    theme: null, labels: { all: "All script time", of: [] }, firstDepth: isPart ? 1 : 0,
   };
   let colours = null;
   let frame = 0;
-  let current = ALL; // the node that is zoomed on
+  let current = ALL; // the node that fills the width
   let history = [];
   let focus = ALL;
   let stopListening = null;
@@ -37,7 +37,7 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
     scene,
     get zoomed() { return current; },
     get focus() { return focus; },
-    // `layout` is the tree's own where it is not to be laid out by weight.
+    // `layout` replaces the layout by weight.
     show(tree, made, side = "head", layout = layOut(tree, side)) {
       Object.assign(scene, { tree, side, layout, view: { from: 0, to: 1 }, found: null, pointed: -1 });
       scene.labels.of = tree.funcs.map(nameOf);
@@ -62,7 +62,7 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
         frame = 0;
         scene.top = isPrinting.matches ? 0 : scroll.scrollTop;
         if (!scene.layout) return;
-        if (scene.width) draw(context, scene); // else it is hidden
+        if (scene.width) draw(context, scene); // width 0: the graph is hidden
         callbacks.onDraw?.(scene);
       });
     },
@@ -91,7 +91,7 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
       moveTo(wanted);
       tellZoom(wanted);
     },
-    // Moves to a part of the whole that is no node's.
+    // Shows any part of the whole.
     showRange(view) {
       [current, history] = [ALL, []];
       moveTo(view);
@@ -137,7 +137,7 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
     step(started);
   }
 
-  // Brings a node that the keyboard went to into sight: wide enough to be seen, and not scrolled away.
+  // Scrolls and zooms so that a node that the keyboard moved to is visible.
   function reveal(node) {
     const { layout, view, width, rowHeight } = scene;
     const [from, part] = [layout.x[node], layout.width[node]];

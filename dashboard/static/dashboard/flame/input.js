@@ -1,11 +1,11 @@
-// Mouse, touch and keys of a flame graph.
+// Mouse, touch and keyboard input of a flame graph.
 import { ALL } from "./tree.js";
 import { nodeAt, neighbour } from "./layout.js";
 
 const DRAG_PX = 4; // less is a click
 const WHEEL_ZOOM = 0.0022;
 
-// Returns what stops listening.
+// Returns a function that stops listening.
 export function listen(canvas, scroll, graph) {
   const { scene } = graph;
   const stopping = new AbortController();
@@ -30,7 +30,7 @@ export function listen(canvas, scroll, graph) {
     if (!drag.isMoving && Math.hypot(dx, dy) < DRAG_PX) return;
     if (!drag.isMoving) canvas.setPointerCapture(event.pointerId);
     graph.move({ shift: -dx / scene.width });
-    if (event.pointerType === "mouse") graph.scrollBy(-dy); // a finger scrolls by itself
+    if (event.pointerType === "mouse") graph.scrollBy(-dy); // touch already scrolls
     drag = { x: event.clientX, y: event.clientY, isMoving: true };
     graph.point(-1);
   });

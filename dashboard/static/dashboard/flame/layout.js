@@ -1,7 +1,7 @@
-// Where each node of a tree lies: from x to x + width, as parts of the whole, in the row of its depth. Pure.
+// The position of each node of a tree: from x to x + width, as parts of the whole, in the row of its depth. Pure.
 import { ALL, listCallees } from "./tree.js";
 
-// Lays a tree out, the heaviest callee leftmost. `rows[depth]` are the nodes of a row from left to right.
+// Returns the layout of a tree, the heaviest callee first. `rows[depth]` are the nodes of a row from left to right.
 export function layOut(tree, side = "head") {
   const { start, nodes } = listCallees(tree, side);
   const total = tree[side].total;
@@ -18,7 +18,7 @@ export function layOut(tree, side = "head") {
       let left = x[node];
       for (let index = start[node]; index < start[node + 1]; index++) {
         const callee = nodes[index];
-        if (!(total[callee] > 0)) break; // the rest is lighter still: on this side it is not there
+        if (!(total[callee] > 0)) break; // the others are lighter, so they are not on this side
         x[callee] = left;
         width[callee] = total[callee] / whole;
         depth[callee] = at + 1;
@@ -32,7 +32,7 @@ export function layOut(tree, side = "head") {
   return { x, width, depth, place, rows: rows.map((row) => Int32Array.from(row)), start, nodes };
 }
 
-// The index in a row of the first node that ends right of `x`.
+// Returns the index in a row of the first node that ends right of `x`.
 export function firstEndingAfter(layout, row, x) {
   let [low, high] = [0, row.length];
   while (low < high) {
@@ -43,7 +43,7 @@ export function firstEndingAfter(layout, row, x) {
   return low;
 }
 
-// The node at a place, or -1.
+// Returns the node at a position, or -1.
 export function nodeAt(layout, depth, x) {
   const row = layout.rows[depth];
   if (!row) return -1;
@@ -51,7 +51,7 @@ export function nodeAt(layout, depth, x) {
   return index < row.length && layout.x[row[index]] <= x ? row[index] : -1;
 }
 
-// Where an arrow key leads from a node: up to its caller, down to its heaviest callee, aside to its row's neighbours.
+// Returns the node that an arrow key leads to: the caller, the heaviest callee, or a neighbour in the row.
 export function neighbour(layout, tree, node, direction) {
   if (direction === "caller") return node === ALL ? node : tree.prefix[node];
   if (direction === "callee") {
@@ -63,12 +63,12 @@ export function neighbour(layout, tree, node, direction) {
   return row[Math.min(Math.max(index, 0), row.length - 1)];
 }
 
-// The part of the whole that shows a node in full width.
+// Returns the part of the whole in which a node has the full width.
 export function zoomOn(layout, node) {
   return { from: layout.x[node], to: layout.x[node] + layout.width[node] };
 }
 
-// Moves or narrows what is shown, within the whole: around the part `at`, by `factor`, aside by `shift` of its width.
+// Returns a view zoomed by `factor` around the position `at`, and moved by `shift` of its width, within the whole.
 export function moveView(view, { at = 0.5, factor = 1, shift = 0 }, least = 1e-7) {
   const width = view.to - view.from;
   const wanted = Math.min(1, Math.max(least, width * factor));

@@ -1,9 +1,9 @@
-// Fetches the call tree; where the slice is too large for an answer, has a job prepare it.
+// Fetches the call tree. If the slice is too large for one answer, a job can prepare it.
 
 const ASK_EVERY_MS = 2_000;
 const KIND = "flamegraph";
 
-// What went wrong, in words; `canPrepare` where a job would do, `canRetry` where the same may work now.
+// An error with a message for the user. `canPrepare`: a job can do it. `canRetry`: the same request may work now.
 export class Problem extends Error {
   constructor(words, { canPrepare = false, canRetry = false } = {}) {
     super(words);
@@ -16,21 +16,21 @@ async function ask(url, options = {}) {
   try {
     response = await fetch(url, { credentials: "same-origin", ...options });
   } catch {
-    throw new Problem("This server did not answer. Check the connection and try again.", { canRetry: true });
+    throw new Problem("The server did not answer. Check the connection and try again.", { canRetry: true });
   }
   if (response.ok) return response;
-  if (response.status === 401) throw new Problem("You are logged out by now. Reload this page and log in.");
+  if (response.status === 401) throw new Problem("You are logged out. Reload this page and log in.");
   if (response.status === 404) throw new Problem("The project is gone, or you may no longer see it.");
   const problem = await response.json().catch(() => ({}));
   if (problem.detail) {
-    // What an API's client would be told of jobs is a button here.
-    const words = problem.detail.split(" Or have it prepared: ")[0];
+    // The page has a button for jobs, so this part of the API's message is left out.
+    const words = problem.detail.split(" Or start a job: ")[0];
     throw new Problem(words, { canPrepare: Boolean(problem.job_kind), canRetry: response.status === 429 });
   }
-  throw new Problem(`This server failed on it (status ${response.status}); its log says why.`, { canRetry: true });
+  throw new Problem(`The server failed (status ${response.status}). Its log says why.`, { canRetry: true });
 }
 
-// Of a call tree, or of whatever else an address of this API answers in JSON.
+// Returns the call tree, or any other JSON answer of this API.
 export async function fetchTree(url) {
   return (await ask(url)).json();
 }
@@ -41,7 +41,7 @@ function readParams(url) {
   return params;
 }
 
-// Starts a job for the same tree, and follows it.
+// Starts a job for the same tree, and waits for its result.
 export async function prepareTree(url, jobsUrl, onProgress) {
   const response = await ask(jobsUrl, {
     method: "POST",
@@ -51,7 +51,7 @@ export async function prepareTree(url, jobsUrl, onProgress) {
   return followJob(await response.json(), onProgress);
 }
 
-// `onProgress(done, total or null)` hears how many traces were looked at.
+// Calls `onProgress(done, total or null)` with the number of traces read.
 export async function followJob(started, onProgress) {
   let job = started;
   while (isUnderWay(job)) {
@@ -59,7 +59,7 @@ export async function followJob(started, onProgress) {
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
     job = await (await ask(job.url)).json();
   }
-  if (!job.result_url) throw new Problem(job.error?.detail ?? "The result is gone already.", { canPrepare: true });
+  if (!job.result_url) throw new Problem(job.error?.detail ?? "The result has expired.", { canPrepare: true });
   return fetchTree(job.result_url);
 }
 
@@ -79,5 +79,5 @@ function keyOf(params) {
 }
 
 function csrfToken() {
-  return document.querySelector("input[name=csrfmiddlewaretoken]").value; // of the form that logs out
+  return document.querySelector("input[name=csrfmiddlewaretoken]").value; // in the logout form
 }

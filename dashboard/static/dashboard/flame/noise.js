@@ -1,16 +1,16 @@
-// Whether a function's change between two sides may be noise, as the comparison tells it: by its self time or its total,
-// over all its calls. `func.sure[measure]` is 1 where it rose and -1 where it fell for certain, 0 where that may be
-// noise or a mere move, null while the answer is awaited; nothing where nobody knows.
+// Whether a function's change between two sides could be noise. The comparison judges it by self time or total, over all
+// calls. `func.sure[measure]` is 1 or -1 for a significant rise or fall, and 0 if the change could be noise or a move. It
+// is null until the answer is there, and undefined if nothing is known.
 import { ALL } from "./tree.js";
 
-// Asks for the changes that are more than noise. Returns null where there is no answer: a filter may be too fine for it.
+// Fetches the significant changes. Returns null if there is no answer: a filter may be too fine for a comparison.
 export async function fetchSure(url, measure) {
   const response = await fetch(`${url}&measure=${measure}&only=significant`, { credentials: "same-origin" }).catch(() => null);
   return response?.ok ? response.json() : null;
 }
 
-// A new bundle moves functions: one that came and one that went may be the same where no source map knows both.
-// Where it knows one of them alone, they are of one origin: `find_moved` of the page "Compare" has the same rule.
+// A new bundle moves functions: a new and a gone function may be the same, unless source maps have both. If source maps
+// have only one of them, they must have the same origin. `find_moved` of the page "Compare" has the same rule.
 function findMoved(functions) {
   const sides = { new: [], gone: [] };
   for (const found of functions) if (found.line !== null) sides[found.status]?.push(found);
@@ -31,7 +31,7 @@ function originOf(uri) {
   return /^[a-z][a-z0-9+.-]*:\/\/[^/]*/i.exec(uri ?? "")?.[0] ?? null;
 }
 
-// Writes an answer down with the functions; without one nothing is known, and `awaited` is as good as noise until then.
+// Stores an answer with the functions. Until the answer is there (`isAwaited`), changes count as noise.
 export function markSure(funcs, measure, answer, { isAwaited = false } = {}) {
   const functions = answer?.functions ?? [];
   const moved = findMoved(functions);
@@ -44,7 +44,7 @@ export function markSure(funcs, measure, answer, { isAwaited = false } = {}) {
   }
 }
 
-// Tells of a node whether its change may be noise. That of a node whose function changed the other way is not proven.
+// Returns whether a node's change could be noise. It also could be if its function changed the other way.
 export function isNoise(tree, node) {
   if (node === ALL || !tree.base) return false;
   const sure = sureOf(tree, node);
@@ -53,13 +53,13 @@ export function isNoise(tree, node) {
   return !sure || sure * change < 0;
 }
 
-// Tells whether anything is known of a tree's functions, or will be: "known", "awaited" or "unknown".
+// Returns whether the changes of a tree's functions are "known", "awaited" or "unknown".
 export function stateOf(tree) {
   const sure = tree.funcs[0]?.sure?.[tree.judgedBy];
   return sure === undefined ? "unknown" : sure === null ? "awaited" : "known";
 }
 
-// In a tree that is turned over, a node's time is that of the function at its root.
+// In a turned tree, a node's time is that of the function at its root.
 function sureOf(tree, node) {
   const judged = tree.isTurned ? (tree.roots ??= findRoots(tree))[node] : node;
   return tree.funcs[tree.func[judged]].sure?.[tree.judgedBy];

@@ -1,4 +1,4 @@
-// The page "Flame graph": fetches the tree, and shows it as graph, table or sandwich, as the controls say.
+// The page "Flame graph": fetches the tree, and shows it as a graph, a table or a sandwich.
 import { readTree, searchTree, turnOver } from "./tree.js";
 import { colourTree } from "./colours.js";
 import { makeGraph } from "./graph.js";
@@ -13,7 +13,7 @@ import { asShare, counted, visible } from "./words.js";
 const REMEMBERED = { grow: ["icicle", "flame"], colour: ["category", "package", "change"] };
 const SLOW_MS = 1_500;
 const FIND_AFTER_MS = 120;
-const LEGEND_LEAST = 0.001; // of self time: less is not worth a word
+const LEGEND_LEAST = 0.001; // of self time: lighter entries are left out of the legend
 
 const host = document.getElementById("flame");
 const tools = document.getElementById("flame-tools");
@@ -27,10 +27,10 @@ let answer = null;
 let graph = null;
 let table = null;
 let sandwich = null;
-let chosen = null; // the sandwich's function, an index
-let isShown = false; // from then on another panel or function is a step, which the browser's Back undoes
+let chosen = null; // index of the sandwich's function
+let isShown = false; // from then on, a change of panel or function is a step in the browser's history
 const categories = new URLSearchParams(location.search).getAll("category").filter(Boolean);
-const judged = new Set(); // the measures that were asked for
+const judged = new Set(); // measures with a request
 
 start();
 
@@ -44,9 +44,9 @@ async function load(fetching) {
   showOnly(null);
   const waiting = document.getElementById("flame-wait");
   waiting.hidden = false;
-  facts.textContent = "Fetching the call tree…";
+  facts.textContent = "Loading call tree…";
   const patience = setTimeout(() => {
-    facts.textContent = "Adding up many call trees takes some seconds. A page or a release alone comes sooner.";
+    facts.textContent = "Adding up many call trees takes some seconds. A single page or release is faster.";
   }, SLOW_MS);
   try {
     answer = await fetching(() => clearTimeout(patience));
@@ -61,13 +61,13 @@ async function load(fetching) {
   facts.textContent = describeTree(trees.down, answer, Number(host.dataset.minViews));
   if (trees.down.count < 2 || !answer.nodes.prefix.length) return showEmpty();
   chosen = readChosen();
-  if (chosen === -1) facts.textContent = `The function asked for is in no call shown here: it was not seen, or pruned. ${facts.textContent}`;
+  if (chosen === -1) facts.textContent = `The function is in no call shown here: it did not run, or its calls are too light. ${facts.textContent}`;
   tools.hidden = false;
   show();
   isShown = true;
 }
 
-// Returns the function that the address asks for, as an index: -1 where no call is one of its, null where it names none.
+// Returns the index of the function in the address: -1 if it has no calls here, null if the address has none.
 function readChosen() {
   const asked = new URLSearchParams(location.search).get("func");
   return asked === null ? null : trees.down.funcs.findIndex((func) => func.id === asked);
@@ -86,8 +86,8 @@ addEventListener("popstate", () => {
 async function showProblem(error) {
   facts.textContent = "";
   const panel = document.getElementById("flame-problem");
-  panel.querySelector(".words").textContent = error instanceof Problem ? error.message : "The call tree could not be shown; the browser’s console says more.";
-  panel.querySelector(".way").textContent = error.canPrepare ? "It takes a while: traces are read one by one. You may leave this page meanwhile and come back." : "";
+  panel.querySelector(".words").textContent = error instanceof Problem ? error.message : "The call tree could not be shown. See the browser’s console for details.";
+  panel.querySelector(".way").textContent = error.canPrepare ? "This takes a while, because traces are read one by one. You can leave this page and come back." : "";
   const [prepare, ready, again] = ["prepare", "ready", "again"].map((word) => document.getElementById(`flame-${word}`));
   prepare.hidden = !error.canPrepare;
   again.hidden = !error.canRetry;
@@ -98,24 +98,24 @@ async function showProblem(error) {
   onClick(again, () => fetchTree(url));
   panel.hidden = false;
   if (!error.canPrepare) return;
-  // Somebody may have had it prepared before, or wait for it now.
+  // There may be a finished or running job for the same tree.
   const job = await findJob(url, jobsUrl).catch(() => null);
   if (!job || panel.hidden) return;
   const at = new Date(job.finished_at ?? job.created_at).toLocaleString();
-  ready.textContent = job.result_url ? `Show what was prepared at ${at}` : "Follow the job that prepares it";
+  ready.textContent = job.result_url ? `Show result of ${at}` : "Show progress";
   ready.hidden = false;
   onClick(ready, (isLong) => { isLong(); return followJob(job, showProgress); });
 }
 
 function showProgress(done, total) {
-  facts.textContent = total === null ? "Waiting for a worker…" : `Looking at traces: ${done} of ${total}`;
+  facts.textContent = total === null ? "Waiting for a worker…" : `Reading traces: ${done} of ${total}`;
 }
 
 function showEmpty() {
   const panel = document.getElementById("flame-empty");
   panel.querySelector(".words").textContent = answer.head.views
-    ? `${counted(answer.head.views, "page view")} fit the filter, but none of their samples shows a stack.`
-    : "No page view fits the filter.";
+    ? `${counted(answer.head.views, "page view")} match the filters, but no sample has a stack.`
+    : "No page view matches the filters.";
   panel.hidden = false;
 }
 
@@ -137,7 +137,7 @@ function recall() {
   }
 }
 
-// A browser may keep nothing, and says so by throwing.
+// A browser without storage throws.
 function remembered(name) {
   try {
     return localStorage.getItem(`flame-${name}`);
@@ -149,7 +149,7 @@ function remembered(name) {
 function remember(name, choice) {
   try {
     localStorage.setItem(`flame-${name}`, choice);
-  } catch { /* then the choice holds for this page alone */ }
+  } catch { /* the choice is only kept on this page */ }
 }
 
 tools.addEventListener("change", ({ target }) => {
@@ -191,7 +191,7 @@ function currentTree() {
   return (trees.up ??= turnOver(trees.down));
 }
 
-// The page of a function, in this slice.
+// Returns the address of a function's page, in this slice.
 function linkOf(func) {
   return `${host.dataset.functionsUrl}${encodeURIComponent(func.id)}/${host.dataset.query}`;
 }
@@ -200,7 +200,7 @@ function side() {
   return value("width") ?? "head";
 }
 
-// Asks once a measure which functions' changes are more than noise; until then, and without an answer that says so, none is.
+// Fetches once per measure which functions have significant changes. Without an answer, none has.
 async function judge(measure) {
   const url = host.dataset.compareUrl;
   const { funcs, base } = trees.down;
@@ -250,7 +250,7 @@ function showGraph(tree) {
 }
 
 function details(node, isSpoken) {
-  const totalWord = value("order") === "up" ? "Self time, by this way" : "Total";
+  const totalWord = value("order") === "up" ? "Self time, on this path" : "Total";
   showDetails(document.getElementById("flame-details"), currentTree(), node, { isSpoken, totalWord, onSandwich: openSandwich, linkOf });
 }
 
@@ -273,14 +273,14 @@ function search() {
   keepSearch();
   const output = document.getElementById("flame-found");
   const whole = tree.head.total[0];
-  output.textContent = found ? `${counted(found.funcs, "function")}, ${asShare(found.ms / whole)} of the time` : "";
+  output.textContent = found ? `${counted(found.funcs, "function")}, ${asShare(found.ms / whole)} of script time` : "";
   const name = value("show");
   if (name === "graph") graph.setFound(found?.nodes ?? null);
   else if (name === "table") table.show(tree, keepCallers(tree, found), side());
   else sandwich.show({ tree, func: chosen ?? -1, text: find.value, by: value("colour"), words, side: side() });
 }
 
-// The search stays in the address, and goes along to where functions are listed.
+// Keeps the search in the address, and in links to pages with functions.
 function keepSearch() {
   const address = new URL(location.href);
   const q = find.value.trim();
@@ -291,7 +291,7 @@ function keepSearch() {
   document.dispatchEvent(new CustomEvent("address-kept", { detail: { name: "q", value: q } }));
 }
 
-// Goes to the heaviest match, and with each further call to the next one.
+// Moves to the heaviest match, and with each further call to the next one.
 function toNextMatch() {
   const { tree, found } = graph.scene;
   if (!found) return;
@@ -310,7 +310,7 @@ function openSandwich(func) {
   show();
 }
 
-// The address says what is shown, so that it can be passed on.
+// Keeps what is shown in the address, so that it can be shared.
 function keepInAddress(name) {
   const address = new URL(location.href);
   address.searchParams.delete("plain");

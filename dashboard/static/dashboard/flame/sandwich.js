@@ -1,4 +1,4 @@
-// One function between its callers and its callees: two small graphs around it, and a list to choose it from.
+// The sandwich: one function between a graph of its callers and a graph of its callees, with a list of functions.
 import { ALL, makeMatcher, sumFuncs, treeOfCallees, treeOfCallers } from "./tree.js";
 import { colourTree } from "./colours.js";
 import { makeGraph } from "./graph.js";
@@ -8,24 +8,24 @@ import { asChange, asShare, asTime, nameOf, placeOf } from "./words.js";
 
 const LISTED = 200;
 
-// `choose(func)` is told which function was chosen; `linkOf` gives the address of its page.
+// Calls `choose(func)` when a function is selected. `linkOf` returns the address of its page.
 export function makeSandwich(host, { choose, linkOf = null }) {
   const list = make("ul", { className: "func-list", aria: { label: "Functions" } });
   const title = make("h3", {});
-  const callers = makeHalf("Callers", "Who called it", true);
-  const callees = makeHalf("Callees", "What it called", false);
+  const callers = makeHalf("Callers", true);
+  const callees = makeHalf("Callees", false);
   const details = make("div", { className: "flame-details" });
   host.replaceChildren(make("div", { className: "sandwich" }, list,
     make("div", { className: "halves" }, title, callers.part, callees.part, details)));
   let graphs = [];
   let state = null;
-  let drawn = ""; // which function, in which colours
+  let drawn = ""; // the function and colours of the last drawing
 
-  function makeHalf(word, label, isFlame) {
+  function makeHalf(label, isFlame) {
     const canvas = make("canvas", { tabIndex: 0, role: "application", ariaRoleDescription: "flame graph", aria: { label } });
     const scroll = make("div", { className: "flame-scroll" }, make("div", { className: "flame-height" }, canvas));
     const empty = make("p", { className: "muted", hidden: true });
-    return { canvas, scroll, empty, isFlame, part: make("section", { aria: { label: word } }, make("h4", {}, label), scroll, empty) };
+    return { canvas, scroll, empty, isFlame, part: make("section", { aria: { label } }, make("h4", {}, label), scroll, empty) };
   }
 
   function show(next) {
@@ -52,8 +52,8 @@ export function makeSandwich(host, { choose, linkOf = null }) {
       return make("li", {}, button);
     });
     const rest = fitting.length - rows.length;
-    if (rest > 0) rows.push(make("li", { className: "muted" }, `${rest} more: search for them`));
-    if (!fitting.length) rows.push(make("li", { className: "muted" }, "No function, file or package has this in its name."));
+    if (rest > 0) rows.push(make("li", { className: "muted" }, `${rest} more: search to find them`));
+    if (!fitting.length) rows.push(make("li", { className: "muted" }, "No function, file or package has this name."));
     list.replaceChildren(...rows);
   }
 
@@ -63,19 +63,19 @@ export function makeSandwich(host, { choose, linkOf = null }) {
     const whole = tree.head.total[ALL];
     const figures = [`${asTime(sum.total)} total (${asShare(sum.total / whole)})`, `${asTime(sum.self)} self`];
     if (sum.hidden > 0) figures.push(`${asTime(sum.hidden)} hidden`);
-    if (tree.base) figures.push(`${asChange(sum.total - sum.baseTotal)} against the base`);
+    if (tree.base) figures.push(`${asChange(sum.total - sum.baseTotal)} from before`);
     title.replaceChildren(makeName(func, linkOf), " ",
       make("bdi", { className: "place muted" }, placeOf(func)),
-      make("span", { className: "muted under" }, `${figures.join(" · ")}, per view, over all its calls`));
+      make("span", { className: "muted under" }, `${figures.join(" · ")}, per view, all calls`));
     for (const graph of graphs) graph.stop();
     details.replaceChildren();
     graphs = [[callers, treeOfCallers(tree, sum.func)], [callees, treeOfCallees(tree, sum.func)]].map(([half, part]) =>
       drawHalf(half, part, by, words));
     const above = graphs[0].scene.tree.count > 2;
-    callers.empty.textContent = above ? "" : "Nobody: it stands at the root, or its callers were not recorded.";
+    callers.empty.textContent = above ? "" : "No caller: it is at the root of the stack, or its callers were not recorded.";
     callers.empty.hidden = above;
     const below = graphs[1].scene.tree.count > 2;
-    callees.empty.textContent = below ? "" : "Nothing that could be seen: all its time is its own.";
+    callees.empty.textContent = below ? "" : "No visible callees: all its time is self time.";
     callees.empty.hidden = below;
   }
 
@@ -88,7 +88,7 @@ export function makeSandwich(host, { choose, linkOf = null }) {
       isFlame: half.isFlame,
       isPart: true,
       onPoint: (node, isKeyboard) => showDetails(details, part, node, {
-        isSpoken: isKeyboard, totalWord: half.isFlame ? "Of its time, by this way" : "Total", onSandwich: choose, linkOf,
+        isSpoken: isKeyboard, totalWord: half.isFlame ? "Its time, on this path" : "Total", onSandwich: choose, linkOf,
       }),
       onSandwich: choose,
     });

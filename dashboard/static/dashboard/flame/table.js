@@ -1,13 +1,13 @@
-// The call tree as a treegrid: the same data as the graph, for reading, copying and screen readers.
-// Rows are made when their caller is opened. Arrow keys move; right opens, left closes or goes to the caller.
+// The call tree as a treegrid: the same data as the graph, for reading, copying and screen readers. Rows are created when
+// their caller is opened. Arrow keys move; right opens a row, left closes it or moves to its caller.
 import { ALL, listCallees } from "./tree.js";
 import { make } from "./dom.js";
 import { isNoise } from "./noise.js";
 import { addressOf, asChange, asCount, asShare, asTime, nameOf, placeOf, visible } from "./words.js";
 
-const SHOWN_CALLEES = 50; // of one caller; the rest behind a row that shows them
-const MAX_INDENT = 12; // deeper levels are told by their number alone
-const OPEN_SHARE = 0.85; // a callee with so much of its caller's time is opened along with it
+const SHOWN_CALLEES = 50; // per caller; a row with a button shows the others
+const MAX_INDENT = 12; // deeper levels have only a number
+const OPEN_SHARE = 0.85; // a callee with this share of its caller's time is opened with it
 
 export function makeTable(host, { onSandwich }) {
   let state = null;
@@ -33,16 +33,16 @@ export function makeTable(host, { onSandwich }) {
     });
   }
 
-  // Of a tree that is turned over a total is self time of the first function, and the callers have none of it.
+  // In a turned tree, a total is self time of the root function; its callers have no part in it.
   function wordsOf(tree) {
-    const compared = tree.base ? ["Base per view", "Change"] : [];
-    if (tree.isTurned) return ["Self per view, by this way", "Share of JS", ...compared];
-    return ["Total per view", "Share of JS", ...compared, "Self per view", "Hidden per view"];
+    const compared = tree.base ? ["Before, per view", "Change"] : [];
+    if (tree.isTurned) return ["Self per view, on this path", "Share of script time", ...compared];
+    return ["Total per view", "Share of script time", ...compared, "Self per view", "Hidden per view"];
   }
 
   function figuresOf(tree, node) {
     const { self, total, hidden } = tree.head;
-    const noise = isNoise(tree, node) ? ", may be noise" : "";
+    const noise = isNoise(tree, node) ? ", could be noise" : "";
     const compared = tree.base ? [asTime(tree.base.total[node]), asChange(total[node] - tree.base.total[node]) + noise] : [];
     const figures = [asTime(total[node]), asShare(total[node] / tree.head.total[ALL]), ...compared];
     return tree.isTurned ? figures : [...figures, asTime(self[node]), asTime(hidden[node])];
@@ -67,7 +67,7 @@ export function makeTable(host, { onSandwich }) {
     return state.found ? shown.filter((callee) => state.found.keep[callee]) : shown;
   }
 
-  // Adds the rows of a node's callees behind `row`, or first.
+  // Adds the rows of a node's callees after `row`, or at the end.
   function addCallees(body, row, node, level, skip = 0) {
     const callees = calleesOf(node);
     const shown = callees.slice(skip, skip + SHOWN_CALLEES);
@@ -97,7 +97,7 @@ export function makeTable(host, { onSandwich }) {
   }
 
   function makeMore(node, level, skip, rest) {
-    const button = make("button", { type: "button", className: "quiet" }, `${asCount(rest)} lighter ones`);
+    const button = make("button", { type: "button", className: "quiet" }, `Show ${asCount(rest)} lighter calls`);
     const row = make("tr", { role: "row", tabIndex: -1, className: "rest", data: { level }, aria: { level } },
       make("td", { role: "gridcell", colSpan: wordsOf(state.tree).length + 1, className: `indent-${Math.min(level, MAX_INDENT)}` }, button));
     button.addEventListener("click", (event) => {
@@ -171,7 +171,7 @@ export function makeTable(host, { onSandwich }) {
   return { show };
 }
 
-// What a search leaves of the table: matches and their callers.
+// Returns the nodes that a search leaves in the table: matches and their callers.
 export function keepCallers(tree, found) {
   if (!found) return null;
   const keep = found.nodes.slice();

@@ -1,13 +1,13 @@
-// The call tree as columns, and the trees made of it: turned over, and what lies above and below one function.
+// The call tree as columns, and trees derived from it: turned over, or of the callers and callees of one function.
 //
-// Node 0 stands for all JS time; callers come before what they called. Times are ms for each page view; `base` has the
-// other side of a comparison, or is null. Nothing here recurses: stacks may be hundreds deep. No document, no network.
+// Node 0 is all script time; callers come before callees. Times are ms per page view; `base` has the other side of a
+// comparison, or is null. Nothing here recurses, because stacks may be hundreds deep. No document, no network.
 
 export const ALL = 0;
 const NO_FUNC = -1;
-const MAX_NODES = 40_000; // of a tree that is made here: turned over, a heavy one has a hundred times its nodes
+const MAX_NODES = 40_000; // of a derived tree: a turned tree can have a hundred times as many nodes
 
-// Reads the answer of `flamegraph`.
+// Returns the tree of an answer of `flamegraph`.
 export function readTree(answer) {
   const { prefix, function: func } = answer.nodes;
   const tree = emptyTree(prefix.length + 1, readFuncs(answer.functions), answer.base !== null);

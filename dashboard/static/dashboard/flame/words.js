@@ -1,27 +1,54 @@
-// Figures and names in words, as the server writes them.
+// Numbers and names as text, by the same rules as the server: `dashboard/web/numbers.py` has them for templates.
 
 const THIN = "\u202f"; // narrow, and no line breaks at it
-const SECONDS_FROM_MS = 10_000;
+const LEAST_MS = 0.05; // less than this rounds to nothing
+const MAX_HOURS = 100; // from here on minutes say nothing
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-function fixed(number) {
-  return number.toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 }).replaceAll(",", THIN);
+const round = (number) => Math.floor(number + 0.5); // half up, as the server does
+
+// Writes ms with at most three digits and the unit that a person would say: `41 ms`, `1.30 s`, `2 min 5 s`.
+export function asTime(ms) {
+  if (ms < 0) return ms > -LEAST_MS ? asTime(0) : `−${asTime(-ms)}`;
+  if (ms > 0 && ms < LEAST_MS) return `<${THIN}0.1${THIN}ms`;
+  const tenths = round(ms * 10);
+  if (tenths < 1_000) return `${tenths % 10 ? (tenths / 10).toFixed(1) : tenths / 10}${THIN}ms`;
+  if (round(ms) < 1_000) return `${round(ms)}${THIN}ms`;
+  return asSeconds(ms / 1_000);
 }
 
-export function asTime(ms) {
-  if (ms > 0 && ms < 0.05) return `<${THIN}0.1${THIN}ms`;
-  return ms >= SECONDS_FROM_MS ? `${fixed(ms / 1000)}${THIN}s` : `${fixed(ms)}${THIN}ms`;
+function asSeconds(seconds) {
+  if (round(seconds * 100) < 1_000) return `${(round(seconds * 100) / 100).toFixed(2)}${THIN}s`;
+  if (round(seconds * 10) < 600) return `${(round(seconds * 10) / 10).toFixed(1)}${THIN}s`;
+  if (round(seconds) < 3_600) return asPair(round(seconds), "min", "s");
+  const hours = round(seconds / 3_600);
+  return hours < MAX_HOURS ? asPair(round(seconds / 60), "h", "min") : `${asCount(hours)}${THIN}h`;
+}
+
+// `2 min 5 s` for 125 of the small unit, `2 min` for 120.
+function asPair(count, large, small) {
+  const rest = count % 60;
+  return `${(count - rest) / 60}${THIN}${large}${rest ? `${THIN}${rest}${THIN}${small}` : ""}`;
 }
 
 export function asChange(ms) {
-  if (Math.abs(ms) < 0.05) return `±${THIN}0.0${THIN}ms`;
+  if (Math.abs(ms) < LEAST_MS) return `±${asTime(0)}`;
   return (ms < 0 ? "−" : "+") + asTime(Math.abs(ms));
+}
+
+// The marks of an axis, ms: all in the unit of the highest, without zeros at their ends.
+export function asScale(values) {
+  const isSeconds = Math.max(0, ...values.map(Math.abs)) >= 1_000;
+  const write = (number) => number.toLocaleString("en-US", { maximumFractionDigits: 6 }).replaceAll(",", THIN).replace("-", "−");
+  return values.map((ms) => (ms === 0 ? "0" : isSeconds ? `${write(ms / 1_000)}${THIN}s` : `${write(ms)}${THIN}ms`));
 }
 
 export function asShare(part) {
   if (!Number.isFinite(part)) return "–";
+  if (part < 0) return `−${asShare(-part)}`;
   if (part > 0 && part < 0.0005) return `<${THIN}0.1${THIN}%`;
-  return `${fixed(part * 100)}${THIN}%`;
+  const tenths = round(part * 1_000);
+  return tenths < 1_000 ? `${(tenths / 10).toFixed(1)}${THIN}%` : `${asCount(round(part * 100))}${THIN}%`;
 }
 
 export function asCount(number) {
@@ -41,11 +68,12 @@ export function visible(text) {
   });
 }
 
-// What to call a function, and where it is defined: `file:line:column`.
+// Returns the name of a function.
 export function nameOf(func) {
   return visible(func.label);
 }
 
+// Returns where a function is defined: `file:line:column`.
 export function placeOf(func) {
   const address = addressOf(func);
   if (address === null) return func.isGroup ? "several functions" : "built-in";
@@ -56,7 +84,7 @@ export function placeOf(func) {
   return nameOf(func).endsWith(place) ? "" : place; // an anonymous function is named by its place
 }
 
-// Where its file is: the original's where a source map tells it, null for a built-in.
+// Returns the address of its file: the original from a source map if there is one, null for a built-in.
 export function addressOf(func) {
   return func.original?.source ?? func.uri;
 }

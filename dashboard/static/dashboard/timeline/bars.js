@@ -1,18 +1,19 @@
-// One view's samples as bars on its clock: equal stacks of samples that follow each other without a gap are one bar a
-// call. The result is a tree and a layout as the flame graph has them, so that its canvas draws, zooms and walks it.
-// Pure: no document, no network. Nothing recurses; stacks may be hundreds deep.
+// Converts one view's samples to bars on its clock: consecutive samples with the same call are one bar. The result is a
+// tree and a layout like those of the flame graph, so that its canvas can draw it.
+// Pure: no document, no network. Nothing recurses, because stacks may be hundreds deep.
 import { ALL, readFuncs } from "../flame/tree.js";
 
-export const KIND_WORDS = [["js", "JS"], ["hidden", "Hidden"], ["profiler", "Profiler"], ["idle", "Idle"], ["unobserved", "Unobserved"]];
+export const KIND_WORDS = [["js", "Script"], ["hidden", "Hidden"], ["profiler", "Profiler"], ["idle", "Idle"], ["unobserved", "Unobserved"]];
 export const HIDDEN_CATEGORY = "hidden-time";
 const [JS, HIDDEN, IDLE, PROFILER] = [0, 1, 2, 3]; // indexes of the answer's kinds
 const KIND_OF = { [JS]: 0, [HIDDEN]: 1, [PROFILER]: 2, [IDLE]: 3 }; // to KIND_WORDS
 const UNOBSERVED = 4;
 const HIDDEN_STACK = -2;
 const PROFILER_STACK = -3;
-const SAME_MS = 0.0005; // times are whole µs: what is nearer than half of one is the same
+const SAME_MS = 0.0005; // times are whole µs: closer times are equal
 
-// Reads the answer of `views/{id}/timeline`; of several profilers that ran at once, those of one lane.
+// Returns the timeline of an answer of `views/{id}/timeline`, for one lane: profilers that ran at the same time have
+// one lane each.
 export function readTimeline(answer, lane = 0) {
   const funcs = readFuncs(answer.functions);
   const pseudo = (label, category) => funcs.push({ id: null, label, name: label, uri: null, line: null, column: null, original: null, category, package: null }) - 1;
@@ -35,7 +36,7 @@ export function readTimeline(answer, lane = 0) {
   return timeline;
 }
 
-// All that is to be seen: from the view's start, or what came before it, to the end of the last trace or mark.
+// Returns the bounds: from the view's start, or from before it, to the end of the last trace or mark.
 function findBounds(answer) {
   const starts = [0, ...answer.traces.map((trace) => trace.start_ms)];
   const ends = answer.traces.map((trace) => trace.end_ms);
@@ -53,7 +54,7 @@ function makeBars(answer, inLane, timeline, { hiddenFunc, profilerFunc }) {
   const { prefix, function: func } = answer.stacks;
   const { time_ms: time, weight_ms: weight, stack, kind, hidden_stack: hiddenStack, trace } = answer.samples;
   const bars = { start: [timeline.from], end: [timeline.to], prefix: [-1], func: [-1], depth: [0], samples: [0], self: [0] };
-  const open = []; // the bars that the last sample was in, by depth
+  const open = []; // the bars of the last sample, by depth
   const openStack = [];
   const seen = new Int32Array(timeline.funcs.length).fill(-1);
   const path = [];
@@ -62,7 +63,7 @@ function makeBars(answer, inLane, timeline, { hiddenFunc, profilerFunc }) {
     if (!inLane[trace[index]]) continue;
     readPath(path, prefix, stack[index], hiddenStack[index], kind[index]);
     addSums(timeline.sums, { path, func, weight: weight[index], kind: kind[index], index, seen });
-    if (!(weight[index] > 0)) continue; // of samples at one time the last one tells
+    if (!(weight[index] > 0)) continue; // of several samples at one time, only the last has a weight
     if (time[index] > lastEnd + SAME_MS) open.length = 0;
     lastEnd = time[index] + weight[index];
     let depth = 0;
@@ -98,7 +99,7 @@ function readPath(path, prefix, stack, hiddenStack, kind) {
   path.reverse();
 }
 
-// A function's self, total and hidden time over the view; its total once a sample, however often it recurs.
+// Adds a sample to its functions' self, total and hidden time. The total counts each sample once, even with recursion.
 function addSums(sums, { path, func, weight, kind, index, seen }) {
   if (kind === HIDDEN && path.length > 1) sums[func[path[path.length - 2]]].hidden += weight;
   if (kind !== JS || !path.length) return;
@@ -139,7 +140,7 @@ function layOutInTime(bars, { from, to }) {
   return { x, width, depth: Uint16Array.from(bars.depth), place, rows: rows.map((row) => Int32Array.from(row)), start, nodes };
 }
 
-// Stretches of one kind of time, in order: {start, end, kind, samples, self}; `self` is ms by function.
+// Returns sections of one kind of time, in order: {start, end, kind, samples, self}; `self` is ms by function.
 function makeSegments(answer, inLane) {
   const { time_ms: time, weight_ms: weight, stack, kind, trace } = answer.samples;
   const segments = [];

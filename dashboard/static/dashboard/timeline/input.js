@@ -1,9 +1,9 @@
-// Mouse, touch and keys of the tracks. They move the stack chart's view, which the tracks share.
+// Mouse, touch and keyboard input of the tracks. It moves the view, which tracks and stack chart share.
 
 const DRAG_PX = 4; // less is a click
 const WHEEL_ZOOM = 0.0022;
 
-// `tracks` and `timeline` return those that are shown now.
+// `tracks` and `timeline` return the current ones.
 export function listenToTracks(canvas, graph, { tracks, timeline, onMark, onTime, showTime }) {
   let drag = null; // {x, isMoving}
 

@@ -1,19 +1,20 @@
-// The timeline of one view: fetches it, draws tracks and stack chart over one clock, and says all about what is pointed at.
+// The timeline of one view: fetches it, draws its tracks and stack chart on one clock, and shows details.
 import { colourTree } from "../flame/colours.js";
 import { make, makeSwatch } from "../flame/dom.js";
 import { makeGraph } from "../flame/graph.js";
 import { fetchTree, Problem } from "../flame/loading.js";
-import { addressOf, asCount, asShare, asTime, counted, nameOf, placeOf, visible } from "../flame/words.js";
+import { addressOf, asShare, asTime, counted, nameOf, placeOf, visible } from "../flame/words.js";
 import { HIDDEN_CATEGORY, KIND_WORDS, readTimeline } from "./bars.js";
 import { listenToTracks } from "./input.js";
 import { asMoment, describeFacts, fillTables } from "./tables.js";
 import { makeTracks, wordOf } from "./tracks.js";
 
-const AROUND = 0.1; // of a stretch that is shown, on each side
-const LEAST_MS = 20; // a mark without length is shown in so much time
+const AROUND = 0.1; // margin on each side of a section
+const LEAST_MS = 20; // width of the view around a mark without duration
 const byId = (id) => document.getElementById(id);
 const host = byId("timeline");
 const details = byId("timeline-details");
+const meanings = Object.fromEntries([...document.querySelectorAll("#time-parts li")].map((item) => [item.dataset.key, item.textContent]));
 const words = [...document.querySelectorAll("#flame-categories li")].map((item) => [item.dataset.key, item.textContent]);
 
 let timeline = null;
@@ -29,7 +30,7 @@ let isListening = false;
 
 async function load() {
   byId("timeline-problem").hidden = true;
-  byId("timeline-facts").textContent = "Fetching the samples…";
+  byId("timeline-facts").textContent = "Loading samples…";
   try {
     const answer = await fetchTree(host.dataset.url);
     show(answer);
@@ -42,16 +43,16 @@ async function load() {
   }
 }
 
-// Of profilers that ran at once, one is shown at a time: each is an account of its own.
+// If several profilers ran at the same time, only one is shown.
 function show(answer, lane = 0) {
   timeline = readTimeline(answer, lane);
   byId("timeline-facts").textContent = describe(answer);
   byId("timeline-graph").hidden = false;
   byId("timeline-tools").hidden = false;
-  document.querySelector("#timeline .flame-scroll").hidden = timeline.tree.count < 2; // no stack was seen
+  document.querySelector("#timeline .flame-scroll").hidden = timeline.tree.count < 2; // there are no stacks
   tracks = makeTracks(byId("tracks-canvas"), timeline);
   graph.scene.noteOf = (bar) => asTime(timeline.tree.head.total[bar]);
-  const colours = colourTree(timeline.tree, "category", [...words, [HIDDEN_CATEGORY, "Hidden, attributed to the one above"]]);
+  const colours = colourTree(timeline.tree, "category", [...words, [HIDDEN_CATEGORY, "Hidden, attributed to the function above"]]);
   graph.show(timeline.tree, colours, "head", timeline.layout);
   fillLegend(colours);
   fillLanes(answer, lane);
@@ -75,13 +76,13 @@ function fillLanes(answer, lane) {
   document.querySelector("#timeline-lane")?.remove();
   if (timeline.lanes < 2) return;
   const options = Array.from({ length: timeline.lanes }, (_, n) => make("option", { value: n, selected: n === lane }, `Profiler ${n + 1}`));
-  const select = make("select", { id: "timeline-lane", ariaLabel: "Which of the profilers that ran at once", onchange: () => show(answer, Number(select.value)) }, ...options);
+  const select = make("select", { id: "timeline-lane", ariaLabel: "Profiler to show", onchange: () => show(answer, Number(select.value)) }, ...options);
   byId("timeline-tools").prepend(select);
 }
 
 function describe(answer) {
   const parts = [
-    `${asTime(timeline.to - timeline.from)} on the view’s clock`,
+    `${asTime(timeline.to - timeline.from)} long`,
     counted(answer.samples.time_ms.length, "sample"),
     `one every ${asTime(answer.interval_ms)}`,
     counted(answer.marks.length, "mark"),
@@ -91,13 +92,14 @@ function describe(answer) {
 }
 
 function fillLegend(colours) {
-  const kinds = KIND_WORDS.map(([kind, word]) => make("li", {}, make("span", { className: `swatch part-${kind}`, ariaHidden: "true" }), word));
+  const kinds = KIND_WORDS.map(([kind, word]) => make("li", { title: meanings[kind] }, make("span", { className: `swatch part-${kind}`, ariaHidden: "true" }), word,
+    make("span", { className: "unseen" }, `. ${meanings[kind]}`)));
   const used = colours.entries.filter((entry) => entry.word && entry.share > 0);
   const bars = used.map((entry) => make("li", {}, makeSwatch(entry.property), make("bdi", {}, entry.word)));
   byId("timeline-legend").replaceChildren(...kinds, ...bars);
 }
 
-// Brings a stretch of time into sight.
+// Scrolls and zooms to a section of time.
 function showTime(start, end) {
   const span = timeline.to - timeline.from;
   const wanted = Math.max(end - start, LEAST_MS) * (1 + 2 * AROUND);
@@ -119,7 +121,7 @@ function fill(isSpoken, ...children) {
 function describeAll() {
   const interval = asTime(timeline.interval);
   const hint = timeline.bars.start.length > 1
-    ? `Sampled: a bar is at least one sample of ${interval}, shorter calls may be missing.`
+    ? `A bar is at least one sample of ${interval}. Shorter calls may be missing.`
     : "No stack was seen in this view.";
   fill(false, make("p", { className: "which muted" }, hint));
 }
@@ -140,10 +142,10 @@ function describeBar(bar, isSpoken) {
 }
 
 function sentenceOf(func, count, interval) {
-  if (func.category === HIDDEN_CATEGORY) return "The main thread was busy and no stack was visible: it is attributed to the function above, or to none.";
-  if (func.category === "profiler") return "The cost of the profiler itself; it is in no function.";
+  if (func.category === HIDDEN_CATEGORY) return "The main thread was busy without a visible stack. This time is attributed to the function above, or to none.";
+  if (func.category === "profiler") return "The cost of the profiler itself. It is in no function.";
   const category = func.category ? `${func.category} · ` : "";
-  return `${category}sampled: ${count === 1 ? "one sample" : `${asCount(count)} samples`} of ${asTime(interval)}, shorter calls may be missing`;
+  return `${category}${counted(count, "sample")} of ${asTime(interval)}; shorter calls may be missing`;
 }
 
 function describeMark(index, isSpoken) {

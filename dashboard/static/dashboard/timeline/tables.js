@@ -1,20 +1,20 @@
-// The timeline's data as tables: marks, and stretches of activity. All that the canvases show can be read here.
+// The timeline's data as tables: marks and activity. They have everything that the canvases show.
 import { make } from "../flame/dom.js";
 import { asCount, asTime, nameOf, visible } from "../flame/words.js";
 import { KIND_WORDS } from "./bars.js";
 import { wordOf } from "./tracks.js";
 
-const MAX_ROWS = 300; // of each table: a page stays quick, and more than these nobody reads
+const MAX_ROWS = 300; // of each table: keeps the page fast
 
 export function fillTables(host, timeline, onShow) {
   host.replaceChildren(
     fold(`Marks as a table (${asCount(timeline.marks.length)})`, () => tableOfMarks(timeline, onShow)),
-    fold(`Activity as a table (${asCount(timeline.segments.length)} stretches)`, () => tableOfSegments(timeline, onShow)),
+    fold(`Activity as a table (${asCount(timeline.segments.length)} rows)`, () => tableOfSegments(timeline, onShow)),
   );
   host.hidden = false;
 }
 
-// A table is made when it is first opened.
+// The table is created when it is first opened.
 function fold(title, makeTable) {
   const details = make("details", {}, make("summary", {}, title));
   details.addEventListener("toggle", () => details.open && details.append(...makeTable()), { once: true });
@@ -27,11 +27,11 @@ function tableOfMarks(timeline, onShow) {
     make("th", { scope: "row" }, make("bdi", {}, wordOf(mark)), describeFacts(mark)),
     cell("At", asMoment(mark.start_ms)), cell("Took", mark.duration_ms ? asTime(mark.duration_ms) : "–"),
     make("td", { data: { label: "Timeline" } }, showButton(wordOf(mark), () => onShow(mark.start_ms, mark.start_ms + mark.duration_ms)))));
-  return [makeTable("Marks of this view, in order of time", ["Mark", "At", "Took", "Timeline"], rows), rest(timeline.marks.length, "marks")];
+  return [makeTable("Marks of this view by time", ["Mark", "At", "Took", "Timeline"], rows), rest(timeline.marks.length, "marks")];
 }
 
 function tableOfSegments(timeline, onShow) {
-  // The longest are those that matter; they stand in order of time.
+  // The longest sections, sorted by time.
   const picked = [...timeline.segments].sort((a, b) => b.end - b.start - (a.end - a.start)).slice(0, MAX_ROWS).sort((a, b) => a.start - b.start);
   const rows = picked.map((segment) => {
     const word = KIND_WORDS[segment.kind][1];
@@ -39,11 +39,11 @@ function tableOfSegments(timeline, onShow) {
     return make("tr", {},
       make("th", { scope: "row" }, word),
       cell("From", asMoment(segment.start)), cell("Took", asTime(segment.end - segment.start)), cell("Samples", asCount(segment.samples)),
-      make("td", { data: { label: "Most of it" } }, most ? make("bdi", { className: "name" }, nameOf(timeline.funcs[most[0]])) : "–"),
+      make("td", { data: { label: "Top function" } }, most ? make("bdi", { className: "name" }, nameOf(timeline.funcs[most[0]])) : "–"),
       make("td", { data: { label: "Timeline" } }, showButton(`${word} at ${asMoment(segment.start)}`, () => onShow(segment.start, segment.end))));
   });
-  const heads = ["Activity", "From", "Took", "Samples", "Most of it", "Timeline"];
-  return [makeTable("What the main thread did, in order of time", heads, rows), rest(timeline.segments.length, "stretches, the longest")];
+  const heads = ["Activity", "From", "Took", "Samples", "Top function", "Timeline"];
+  return [makeTable("Main thread activity by time", heads, rows), rest(timeline.segments.length, "rows, the longest")];
 }
 
 function makeTable(caption, heads, rows) {
@@ -65,9 +65,9 @@ function rest(count, words) {
   return count > MAX_ROWS ? make("p", { className: "muted" }, `${asCount(MAX_ROWS)} of ${asCount(count)} ${words}.`) : "";
 }
 
-// A moment of the view's clock; what came before its start is negative.
+// Writes a time on the view's clock; times before its start are negative.
 export function asMoment(ms) {
-  return (ms < 0 ? "−" : "") + asTime(Math.abs(ms));
+  return asTime(ms);
 }
 
 export function describeFacts(mark) {

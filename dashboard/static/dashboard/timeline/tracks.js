@@ -1,8 +1,8 @@
-// The tracks above the stack chart: a ruler, what the main thread did, and marks in lanes. They share its view, parts of
-// the whole from 0 to 1.
+// The tracks above the stack chart: a ruler, the main thread's activity, and marks in lanes. They share its view, as
+// parts of the whole from 0 to 1.
 import { cut } from "../flame/draw.js";
 import { readColours } from "../flame/colours.js";
-import { asTime, visible } from "../flame/words.js";
+import { asScale, asTime, visible } from "../flame/words.js";
 import { KIND_WORDS } from "./bars.js";
 
 const RULER = 22; // px
@@ -10,9 +10,9 @@ const ACTIVITY = 34;
 const TITLE = 15;
 const ROW = 17;
 const GAP = 5;
-const MAX_ROWS = 3; // of a lane; what overlaps still more lies over its last
+const MAX_ROWS = 3; // of a lane; further overlapping marks share the last row
 const LEAST_TEXT = 18; // px
-const NEAR = 6; // px: so near a mark without length is met
+const NEAR = 6; // px: distance at which the pointer hits a mark without duration
 const LANES = [
   ["Vitals", "--mark-vital", ["largest-contentful-paint", "first-contentful-paint", "first-paint", "layout-shift", "interaction-to-next-paint"]],
   ["Long tasks", "--mark-task", ["longtask", "long-animation-frame"]],
@@ -35,7 +35,7 @@ function labelOf(mark) {
   return mark.duration_ms ? `${wordOf(mark)} ${asTime(mark.duration_ms)}` : wordOf(mark);
 }
 
-// Puts marks into lanes and rows: [{title, property, rows: [[mark index]]}], those lanes alone that have some.
+// Returns the lanes that have marks, with their rows: [{title, property, rows: [[mark index]]}].
 export function layOutMarks(marks) {
   const lanes = LANES.map(([title, property, types]) => ({ title, property, types, rows: [] }));
   marks.forEach((mark, index) => {
@@ -98,21 +98,23 @@ export function makeTracks(canvas, timeline) {
 
   function drawRuler() {
     const shown = (state.view.to - state.view.from) * span;
-    const rough = (shown / state.width) * 110; // some 110 px between ticks
+    const rough = (shown / state.width) * 110; // about 110 px between ticks
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((times) => times * power).find((each) => each >= rough);
     const first = Math.ceil(timeAt(0) / step) * step;
-    for (let at = first; at <= timeAt(state.width); at += step) {
+    const marks = [];
+    for (let at = first; at <= timeAt(state.width); at += step) marks.push(Math.abs(at) < step / 2 ? 0 : at);
+    const texts = asScale(marks);
+    marks.forEach((at, index) => {
       const x = Math.round(xOf(at)) + 0.5;
       context.fillStyle = colours["--line"];
       context.fillRect(x - 0.5, 0, 1, height);
       context.fillStyle = colours["--muted"];
-      const isZero = Math.abs(at) < step / 2;
-      context.fillText(isZero ? "start" : step < 0.1 ? `${at.toFixed(2)} ms` : asTime(Math.abs(at)).replace(/^/, at < 0 ? "−" : ""), x + 4, RULER / 2);
-    }
+      context.fillText(at === 0 ? "start" : texts[index], x + 4, RULER / 2);
+    });
   }
 
-  // Each pixel column is filled by what its time went to.
+  // Each pixel column shows the parts of its time.
   function drawActivity(y) {
     const columns = Math.ceil(state.width);
     const parts = KIND_WORDS.map(() => new Float64Array(columns + 1));

@@ -1,0 +1,1 @@
+"""What all endpoints share: the base view, authentication, encoding, the OpenAPI document."""

@@ -1,0 +1,43 @@
+"""Bearer tokens of the read API. A token reads one project; it does not identify its holder."""
+
+import hmac
+import re
+from typing import Final
+
+from django.contrib.auth.models import AnonymousUser
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from ingest.models import ApiToken
+from ingest.projects.tokens import digest_token
+
+TOKEN: Final = re.compile(r"ff_([0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
+
+
+class TokenAuthentication(BaseAuthentication):
+    """Reads `Authorization: Bearer TOKEN`. It ignores other schemes and answers 401 for a bad token."""
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, ApiToken] | None:
+        scheme, _, clear = request.headers.get("Authorization", "").strip().partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        token = find_token(clear.strip())
+        if token is None:
+            raise AuthenticationFailed("This token is unknown or revoked.")
+        return AnonymousUser(), token
+
+    def authenticate_header(self, request: Request) -> str:
+        """Returns the value of `WWW-Authenticate`. Without it DRF would answer 403 instead of 401."""
+        return 'Bearer realm="api"'
+
+
+def find_token(clear: str) -> ApiToken | None:
+    """Returns the live token with this clear text: found by its prefix, compared in constant time."""
+    match = TOKEN.fullmatch(clear)
+    if match is None:
+        return None
+    token = ApiToken.objects.filter(prefix=match.group(1), revoked_at=None).first()
+    if token is None or not hmac.compare_digest(token.digest, digest_token(clear)):
+        return None
+    return token

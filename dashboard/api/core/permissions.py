@@ -1,0 +1,18 @@
+"""Who may use the read API. `dashboard.web.access` decides which projects they see."""
+
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from ingest.models import ApiToken
+
+
+class HasCredentials(BasePermission):
+    """Admits live tokens and logged-in users; others get 401. A token outside its scope gets 403."""
+
+    message = "This token can only upload source maps."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        if isinstance(request.auth, ApiToken):
+            return request.auth.scope in getattr(view, "token_scopes", ())
+        return bool(request.user and request.user.is_authenticated)

@@ -1,0 +1,93 @@
+"""The base of all endpoints. Each endpoint decodes its parameters, calls one selector and encodes the answer."""
+
+from typing import Any
+
+from django.http import HttpRequest, JsonResponse
+from django.urls import reverse
+from drf_spectacular.views import SpectacularJSONAPIView
+from rest_framework.authentication import SessionAuthentication
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from aggregate.selectors.slice.reading import SliceTooLarge
+from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
+from dashboard.api.core import openapi as _registers_itself  # noqa: F401
+from dashboard.api.core.auth import TokenAuthentication
+from dashboard.api.core.permissions import HasCredentials
+from dashboard.web.access import get_visible_project, reader_of
+from dashboard.web.params import ParamError, check_known, read_slice_query
+from ingest.models import ApiToken, Project
+
+
+class OneRenderer(BaseContentNegotiation):
+    """Always JSON. DRF's default reads `format=firefox` as the choice of a renderer and answers 404."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:  # Any: as in DRF's stubs
+        return parsers[0]
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return renderers[0], renderers[0].media_type
+
+
+class ProjectView(APIView):
+    """The base of all endpoints of a project: permissions, known parameters, and answers to bad ones."""
+
+    authentication_classes = [TokenAuthentication, SessionAuthentication]
+    permission_classes = [HasCredentials]
+    content_negotiation_class = OneRenderer
+    token_scopes: tuple[str, ...] = (ApiToken.Scope.READ,)
+    known_params: tuple[str, ...] = ()
+    job_kind: str | None = None  # the kind of job that gives the same answer for a slice that is too large
+    project: Project
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
+        """Checks credentials, then the project, then the parameters: a stranger learns nothing from a bad parameter.
+
+        An unknown method is refused first. Otherwise a session without a CSRF token would get 403 for it.
+        """
+        if request.method not in self.allowed_methods:
+            self.http_method_not_allowed(request)
+        super().initial(request, *args, **kwargs)
+        self.project = get_visible_project(reader_of(request), kwargs["slug"])
+        check_known(request.query_params, self.known_params)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Answers 400 with the wrong field, and names the job that could answer instead."""
+        if isinstance(exc, ParamError | SliceError):
+            problem = {"detail": exc.detail, "field": exc.field}
+            if isinstance(exc, SliceTooLarge) and self.job_kind:
+                address = reverse("api-jobs", args=[self.project.slug])
+                problem["detail"] += f' Or start a job: POST {address} with {{"kind": "{self.job_kind}", "params": …}}.'
+                problem["job_kind"] = self.job_kind
+            response = Response(problem, status=400)
+            response.exception = True
+            return response
+        return super().handle_exception(exc)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:  # Any: as above
+        """Keeps answers out of shared caches: they depend on the credentials."""
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response["Cache-Control"] = "private, no-cache"
+        return response
+
+    def resolve_slice(self) -> Slice:
+        """Returns the requested slice."""
+        return resolve_slice(self.project.pk, read_slice_query(self.request.query_params))
+
+
+class SchemaView(SpectacularJSONAPIView):
+    """The OpenAPI document. It is public: the documentation says the same."""
+
+    authentication_classes = []
+    permission_classes = []
+    content_negotiation_class = OneRenderer
+
+
+def no_such_address(request: HttpRequest) -> JsonResponse:
+    """Answers 404 in JSON for unknown addresses under /api/."""
+    return JsonResponse({"detail": "There is no such address in this API."}, status=404)

@@ -1,0 +1,1 @@
+"""Endpoints for jobs and for signed links."""

@@ -1,0 +1,45 @@
+"""Runs a job: reads its stored parameters as a request's, counts its slice, and answers its question."""
+
+from django.http import QueryDict
+
+from aggregate.jobs.runs import JobResult, JobRun, run_waiting_jobs
+from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
+from aggregate.selectors.views.fine_sums import count_read_traces
+from dashboard.api.slices.questions import KINDS, Question
+from dashboard.web.params import ParamError, check_known, read_slice_query
+
+
+def make_params(pairs: list[tuple[str, str]]) -> QueryDict:
+    """Returns (name, value) pairs as a request's parameters."""
+    params = QueryDict(mutable=True)
+    for name, value in pairs:
+        params.appendlist(name, value)
+    return params
+
+
+def read_job(project_id: int, kind: str, params: QueryDict) -> tuple[Slice, Question]:
+    """Checks a job's parameters and returns its slice and question. Raises `ParamError` and `SliceError`."""
+    if kind not in KINDS:
+        raise ParamError("kind", f"kind must be one of {', '.join(KINDS)}; not {kind[:80]!r}.")
+    check_known(params, KINDS[kind].known)
+    question = KINDS[kind].read(params)
+    slice_ = resolve_slice(project_id, read_slice_query(params))
+    question.check(slice_)
+    return slice_, question
+
+
+def answer_job(run: JobRun) -> JobResult:
+    """Runs a job and reports its progress. Raises `SliceError`."""
+    job = run.job
+    try:
+        slice_, question = read_job(job.project_id, job.kind, make_params([(n, v) for n, v in job.params]))
+    except ParamError as error:  # accepted by an older version
+        raise SliceError(error.field, error.detail) from error
+    with_tree, passes = question.passes
+    run.expect(passes * sum(count_read_traces(each, with_tree=with_tree) for each in question.slices(slice_)))
+    return question.write(job.project, slice_, job.link, run.reading())
+
+
+def run_jobs() -> None:
+    """Runs jobs until none is left that may run now."""
+    run_waiting_jobs(answer_job)

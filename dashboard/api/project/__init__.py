@@ -1,0 +1,1 @@
+"""Endpoints about a project: lists, quality, settings, code, source maps."""

@@ -1,0 +1,184 @@
+"""`quality`: the traces received, how they were measured, and in which browsers."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from aggregate.selectors.project.arrivals import select_arrivals
+from aggregate.selectors.project.quality import (
+    IntakeDay,
+    IntervalRow,
+    MeasuredRow,
+    SampledReceipts,
+    select_intake_days,
+    select_measured,
+    select_receipts,
+    select_rejections,
+)
+from aggregate.selectors.slice.slices import SLICE_FIELDS
+from dashboard.api.core.encoding import (
+    ArrivalsShape,
+    SliceShape,
+    TimeShape,
+    ViewsCountShape,
+    encode_arrivals,
+    encode_slice,
+    encode_time,
+    encode_views_count,
+)
+from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS
+from dashboard.api.core.views import ProjectView
+from dashboard.web.shapes import Json, Shape, define_shape
+
+MAX_DAYS = 10_000  # 27 years
+
+
+class IntakeDayShape(Shape):
+    """Traces that arrived in one UTC day, for the whole project."""
+
+    day = serializers.DateField()
+    folded = serializers.IntegerField()
+    pending = serializers.IntegerField()
+    set_aside = serializers.IntegerField()
+    refused = serializers.IntegerField(help_text="A post that was refused before it was read counts once.")
+
+
+class MeasuredShape(ViewsCountShape):
+    """Exact sums of the views of one browser family and device class. Both are null for all views."""
+
+    browser = serializers.CharField(allow_null=True)
+    device = serializers.CharField(allow_null=True)
+    traces = serializers.IntegerField()
+    samples_per_view = serializers.FloatField(allow_null=True)
+    time_ms = TimeShape()
+
+
+class SampledIntervalShape(Shape):
+    """Sampled traces for which the browser reported the same interval."""
+
+    browser = serializers.CharField()
+    device = serializers.CharField()
+    requested_ms = serializers.FloatField(
+        allow_null=True, help_text="The requested interval; null if the client did not send it."
+    )
+    effective_ms = serializers.FloatField(help_text="What the browser reports.")
+    measured_ms = serializers.FloatField(allow_null=True, help_text="Median over traces of each trace's median gap.")
+    measured_p95_ms = serializers.FloatField(allow_null=True)
+    traces = serializers.IntegerField()
+    measured_traces = serializers.IntegerField(help_text="Traces that were long enough to measure.")
+    wrong_traces = serializers.IntegerField(
+        help_text="Traces whose measured interval is at least 1.25 times the reported one."
+    )
+
+
+class IsolationShape(Shape):
+    yes = serializers.IntegerField()
+    no = serializers.IntegerField()
+    unknown = serializers.IntegerField()
+
+
+class RateCountShape(Shape):
+    sample_rate = serializers.FloatField()
+    traces = serializers.IntegerField()
+
+
+class SampledReceiptsShape(Shape):
+    """Facts from the receipts of a uniform sample of views. Counts are traces."""
+
+    views = serializers.IntegerField()
+    population = serializers.IntegerField(help_text="Views of the slice.")
+    traces = serializers.IntegerField()
+    intervals = SampledIntervalShape(many=True)
+    isolated = IsolationShape(help_text="Cross-origin isolated pages.")
+    sample_rates = RateCountShape(many=True)
+    end_reasons = serializers.DictField(child=serializers.IntegerField())
+    body_bytes = serializers.FloatField(allow_null=True, help_text="Median, expanded.")
+
+
+QualityShape = define_shape(
+    "QualityShape",
+    "How reliable the other answers are.",
+    {
+        "slice": SliceShape(),
+        "arrivals": ArrivalsShape(),
+        "set_aside_by_reason": serializers.DictField(
+            child=serializers.IntegerField(), help_text="Of the last 10,000 rejected traces in the slice's time."
+        ),
+        "days": IntakeDayShape(many=True),
+        "whole": MeasuredShape(),
+        "by_browser": MeasuredShape(many=True, help_text="By browser family and device class; most views first."),
+        "sampled": SampledReceiptsShape(),
+    },
+)
+
+
+class QualityView(ProjectView):
+    known_params = SLICE_FIELDS
+
+    @extend_schema(operation_id="quality", parameters=SLICE_PARAMS, responses={200: QualityShape, **ERRORS})
+    def get(self, request: Request, slug: str) -> Response:
+        """Reports traces by state, how they were measured, and in which browsers."""
+        slice_ = self.resolve_slice()
+        whole, rows = select_measured(slice_)
+        return Response(
+            {
+                "slice": encode_slice(slice_),
+                "arrivals": encode_arrivals(select_arrivals(slice_)),
+                "set_aside_by_reason": dict(select_rejections(slice_).by_reason),
+                "days": [encode_day(day) for day in select_intake_days(slice_, limit=MAX_DAYS)],
+                "whole": encode_measured(whole),
+                "by_browser": [encode_measured(row) for row in rows],
+                "sampled": encode_receipts(select_receipts(slice_, whole.views)),
+            }
+        )
+
+
+def encode_day(day: IntakeDay) -> Json:
+    return {
+        "day": day.day.isoformat(),
+        "folded": day.folded,
+        "pending": day.pending,
+        "set_aside": day.set_aside,
+        "refused": day.refused,
+    }
+
+
+def encode_measured(row: MeasuredRow) -> Json:
+    return {
+        "browser": row.browser,
+        "device": row.device,
+        **encode_views_count(row.views, row.truncated_views),
+        "traces": row.traces,
+        "samples_per_view": row.samples_per_view,
+        "time_ms": encode_time(row.time),
+    }
+
+
+def encode_receipts(receipts: SampledReceipts) -> Json:
+    return {
+        "views": receipts.views,
+        "population": receipts.population,
+        "traces": receipts.traces,
+        "intervals": [encode_interval_row(row) for row in receipts.intervals],
+        "isolated": {
+            word: receipts.isolated.get(key, 0) for word, key in (("yes", True), ("no", False), ("unknown", None))
+        },
+        "sample_rates": [{"sample_rate": rate, "traces": count} for rate, count in receipts.sample_rates.items()],
+        "end_reasons": dict(receipts.end_reasons),
+        "body_bytes": receipts.body_bytes,
+    }
+
+
+def encode_interval_row(row: IntervalRow) -> Json:
+    return {
+        "browser": row.browser,
+        "device": row.device,
+        "requested_ms": None if row.requested_us is None else row.requested_us / 1000,
+        "effective_ms": row.effective_us / 1000,
+        "measured_ms": None if row.measured_us is None else row.measured_us / 1000,
+        "measured_p95_ms": None if row.high_us is None else row.high_us / 1000,
+        "traces": row.traces,
+        "measured_traces": row.measured,
+        "wrong_traces": row.wrong,
+    }

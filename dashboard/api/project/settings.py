@@ -1,0 +1,102 @@
+"""`settings`: the retention and the daily quota of a project."""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from django.core.exceptions import ValidationError
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from dashboard.api.core.parameters import ERRORS
+from dashboard.api.core.views import ProjectView
+from dashboard.web.access import may_administer, reader_of
+from dashboard.web.params import ParamError
+from dashboard.web.shapes import Json, Shape
+from ingest.models import DayCount, Project
+from ingest.projects.limits import LIMITS, change_limits, limit_of
+
+
+class LimitShape(Shape):
+    """One limit, in days or in traces per UTC day. A quota of 0 means no quota."""
+
+    own = serializers.IntegerField(allow_null=True, help_text="The project's own value; null means the default.")
+    default = serializers.IntegerField(help_text="The server's setting.")
+    effective = serializers.IntegerField(help_text="What holds.")
+
+
+class LimitsShape(Shape):
+    keep_raw_days = LimitShape()
+    keep_views_days = LimitShape()
+    keep_cells_days = LimitShape()
+    max_traces_per_day = LimitShape()
+
+
+class SettingsShape(Shape):
+    slug = serializers.CharField()
+    name = serializers.CharField()
+    limits = LimitsShape()
+    traces_today = serializers.IntegerField(
+        allow_null=True, help_text="Used of today's quota (UTC); null if there is no quota."
+    )
+    may_change = serializers.BooleanField(help_text="Whether you can change them.")
+
+
+CHANGES: Final[dict[str, Any]] = {  # Any: a JSON Schema
+    "type": "object",
+    "properties": {name: {"type": "integer", "nullable": True} for name in LIMITS},
+    "additionalProperties": False,
+}
+
+
+class SettingsView(ProjectView):
+    @extend_schema(operation_id="settings", responses={200: SettingsShape, **ERRORS})
+    def get(self, request: Request, slug: str) -> Response:
+        """The project's retention and quota: its own values, the server's defaults, and the effective ones."""
+        return Response(self.encode())
+
+    @extend_schema(
+        operation_id="change_settings",
+        request={"application/json": CHANGES},
+        responses={
+            200: SettingsShape,
+            **ERRORS,
+            403: OpenApiResponse(
+                description="Only administrators with a session can change settings; a token can only read."
+            ),
+        },
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Changes the given limits, all or none; null removes the project's own value. For administrators."""
+        if not self.may_change():
+            raise PermissionDenied("Only administrators of the project can change its settings; a token can only read.")
+        changes = request.data
+        if not isinstance(changes, dict):
+            raise ParamError("$", "The body must be a JSON object.")
+        try:
+            change_limits(self.project, changes)
+        except ValidationError as error:
+            field, texts = next(iter(error.message_dict.items()))
+            raise ParamError(field[:80], f"{field[:80]}: {' '.join(texts)}") from None
+        return Response(self.encode())
+
+    def may_change(self) -> bool:
+        return may_administer(reader_of(self.request), self.project)
+
+    def encode(self) -> Json:
+        limits = {name: limit_of(self.project, name) for name in LIMITS}
+        return {
+            "slug": self.project.slug,
+            "name": self.project.name,
+            "limits": {n: {"own": x.own, "default": x.default, "effective": x.effective} for n, x in limits.items()},
+            "traces_today": count_today(self.project) if limits["max_traces_per_day"].effective else None,
+            "may_change": self.may_change(),
+        }
+
+
+def count_today(project: Project) -> int:
+    """Returns how many traces of today's quota are used."""
+    row = DayCount.objects.filter(project=project, day_on=datetime.now(UTC).date()).first()
+    return row.traces if row else 0

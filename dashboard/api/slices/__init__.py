@@ -1,0 +1,1 @@
+"""Endpoints that answer a question about a slice."""

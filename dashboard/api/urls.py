@@ -1,0 +1,60 @@
+"""The addresses of the read API."""
+
+from django.urls import URLPattern, path, re_path
+
+from dashboard.api.core.views import SchemaView, no_such_address
+from dashboard.api.jobs import endpoints as jobs
+from dashboard.api.jobs import links
+from dashboard.api.project import code, display, lists, quality, settings, sourcemaps
+from dashboard.api.slices import (
+    compare,
+    drilldown,
+    functions,
+    markers,
+    overview,
+    profile,
+    source,
+    timeline,
+    trend,
+)
+
+PROJECT: str = "api/v1/projects/<slug:slug>/"
+
+urlpatterns: list[URLPattern] = [
+    path(PROJECT + "status", lists.StatusView.as_view(), name="api-status"),
+    path(PROJECT + "releases", lists.ReleasesView.as_view(), name="api-releases"),
+    path(PROJECT + "pages", lists.PagesView.as_view(), name="api-pages"),
+    path(PROJECT + "overview", overview.OverviewView.as_view(), name="api-overview"),
+    path(PROJECT + "trend", trend.TrendView.as_view(), name="api-trend"),
+    path(PROJECT + "settings", settings.SettingsView.as_view(), name="api-settings"),
+    path(PROJECT + "functions", functions.FunctionsView.as_view(), name="api-functions"),
+    path(PROJECT + "code", code.CodeView.as_view(), name="api-code"),
+    path(PROJECT + "code/preview", code.CodePreviewView.as_view(), name="api-code-preview"),
+    path(PROJECT + "display", display.DisplayView.as_view(), name="api-display"),
+    path(PROJECT + "display/preview", display.DisplayPreviewView.as_view(), name="api-display-preview"),
+    path(PROJECT + "matches", code.MatchesView.as_view(), name="api-matches"),
+    path(PROJECT + "markers", markers.MarkersView.as_view(), name="api-markers"),
+    path(PROJECT + "quality", quality.QualityView.as_view(), name="api-quality"),
+    path(PROJECT + "compare", compare.CompareView.as_view(), name="api-compare"),
+    path(PROJECT + "functions/<str:func_id>/source", source.SourceView.as_view(), name="api-source"),
+    path(PROJECT + "functions/<str:func_id>/census", drilldown.CensusView.as_view(), name="api-census"),
+    path(PROJECT + "functions/<str:func_id>/callers", drilldown.CallersView.as_view(), name="api-callers"),
+    path(PROJECT + "functions/<str:func_id>/callees", drilldown.CalleesView.as_view(), name="api-callees"),
+    path(PROJECT + "calltree", drilldown.CallTreeView.as_view(), name="api-calltree"),
+    path(PROJECT + "flamegraph", drilldown.FlameGraphView.as_view(), name="api-flamegraph"),
+    path(PROJECT + "views", drilldown.ViewsView.as_view(), name="api-views"),
+    path(PROJECT + "views/<str:view_id>/timeline", timeline.TimelineView.as_view(), name="api-timeline"),
+    path(PROJECT + "traces", drilldown.TracesView.as_view(), name="api-traces"),
+    path(PROJECT + "traces/<str:ref>", drilldown.TraceView.as_view(), name="api-trace"),
+    path(PROJECT + "traces/<str:ref>/raw", drilldown.RawTraceView.as_view(), name="api-raw-trace"),
+    path(PROJECT + "profile", profile.ProfileView.as_view(), name="api-profile"),
+    path(PROJECT + "jobs", jobs.JobsView.as_view(), name="api-jobs"),
+    path(PROJECT + "jobs/<uuid:job_id>", jobs.JobView.as_view(), name="api-job"),
+    path(PROJECT + "jobs/<uuid:job_id>/result", jobs.JobResultView.as_view(), name="api-job-result"),
+    path(PROJECT + "sourcemaps", sourcemaps.SourceMapsView.as_view(), name="api-sourcemaps"),
+    path(PROJECT + "links", links.LinksView.as_view(), name="api-links"),
+    path("api/v1/shared/<str:token>/<str:file_name>", links.SharedProfileView.as_view(), name="shared-profile"),
+    path("api/v1/schema", SchemaView.as_view(), name="api-schema"),
+]
+# Last of all addresses: what leads nowhere under /api/ is answered in JSON.
+fallback: URLPattern = re_path(r"^api(?:/|$)", no_such_address)

@@ -1,0 +1,97 @@
+"""One's own account: a new password, the end of all sessions, and links by which others set theirs."""
+
+from typing import Any, Final, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.contrib.auth.views import LoginView, PasswordResetConfirmView
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse, reverse_lazy
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_http_methods
+
+from dashboard.pages.frame.forms import SettingsForm
+
+LINK_DAYS: Final = settings.PASSWORD_RESET_TIMEOUT // 86_400
+
+
+class LogOutForm(SettingsForm):
+    """Asks for the password once more: whoever sits at an open session must not throw its owner out."""
+
+    password = forms.CharField(
+        label="Your password", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:  # Any: as in Django's stubs
+        super().__init__(*args, auto_id="out_%s", **kwargs)
+        self.user = user
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        if not self.user.check_password(password):
+            raise forms.ValidationError("Wrong password.")
+        return password
+
+
+class SetPassword(PasswordResetConfirmView):
+    """Opens an account by its link: a password is set, and then is logged in with. A link works once."""
+
+    template_name = "dashboard/account/set_password.html"
+    success_url = reverse_lazy("login")
+
+    def form_valid(self, form: Any) -> HttpResponse:  # Any: the form's user is not typed
+        messages.success(self.request, "Your password is set. Log in with it.")
+        return super().form_valid(form)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@cache_control(private=True, no_cache=True)
+@login_required
+def show_account(request: HttpRequest) -> HttpResponse:
+    """Shows both forms of the page; the button that was pressed says which one came."""
+    user = cast("User", request.user)  # logged in
+    wants_out = "everywhere" in request.POST
+    is_post = request.method == "POST"
+    password = PasswordChangeForm(user, request.POST if is_post and not wants_out else None)
+    out = LogOutForm(user, request.POST if is_post and wants_out else None)
+    if password.is_bound and password.is_valid():
+        password.save()
+        return stay(request, user, "Your password is changed. All your other sessions have ended.")
+    if out.is_bound and out.is_valid():
+        # The same password with a new salt: sessions are signed with its hash.
+        user.set_password(out.cleaned_data["password"])
+        user.save(update_fields=["password"])
+        return stay(request, user, "All your other sessions have ended.")
+    out.make_ready(may_change=True)
+    status = 400 if is_post else 200
+    return render(request, "dashboard/account/page.html", {"password": password, "out": out}, status=status)
+
+
+def stay(request: HttpRequest, user: User, words: str) -> HttpResponse:
+    """Keeps this session, which the new hash would end with the others."""
+    update_session_auth_hash(request, user)
+    messages.success(request, words)
+    return HttpResponseRedirect(reverse("account"))
+
+
+def write_password_link(request: HttpRequest, user: User) -> str:
+    """Returns an address by which somebody sets the password of an account, once, within `LINK_DAYS`."""
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    token = default_token_generator.make_token(user)
+    return request.build_absolute_uri(reverse("set-password", args=[uid, token]))
+
+
+class LogIn(LoginView):
+    """Asks for a name and a password; who is logged in already goes on."""
+
+    template_name = "dashboard/account/login.html"
+    redirect_authenticated_user = True

@@ -1,0 +1,44 @@
+"""The comparison that a question of the page leads to."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from aggregate.selectors.code.project_code import Code, select_code
+from aggregate.selectors.statistics.comparisons import SliceComparison
+from dashboard.pages.compare.question import CompareQuestion, TableOptions
+from dashboard.pages.frame.sides import Sides
+from dashboard.web.comparisons import facts_of_sides, remember_comparison
+from dashboard.web.queries import write_query
+from ingest.models import Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedComparison:
+    """Two sides to compare and the rows to show; equal `facts` mean an equal comparison."""
+
+    project: Project
+    sides: Sides
+    options: TableOptions
+    facts: tuple[object, ...]
+
+    @classmethod
+    def of(cls, question: CompareQuestion) -> Self:
+        """Looks up the facts of a question's sides. Raises `SliceError` and `ParamError` if it has none."""
+        sides = question.require_sides()
+        facts = facts_of_sides(sides.base, sides.head)
+        return cls(project=question.project, sides=sides, options=question.options, facts=facts)
+
+    def compare(self) -> SliceComparison:
+        """Returns the comparison."""
+        options = self.options
+        return remember_comparison(
+            self.sides.base, self.sides.head, options.measure, options.by, facts=repr(self.facts)
+        )
+
+    def query(self, options: TableOptions) -> str:
+        """Returns the query string that shows other rows of the same sides."""
+        return write_query([*self.sides.params(), *options.params()])
+
+    def code(self) -> Code:
+        """Returns the project's rules and labels."""
+        return select_code(self.sides.base.project_id, as_stored=self.sides.base.as_stored)

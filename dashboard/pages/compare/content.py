@@ -1,0 +1,199 @@
+"""The content of the page "Compare": the answer in words, the table with its switches, and the pages of both sides."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from django.urls import reverse
+
+from aggregate.selectors.project.pages import PageRow, select_pages
+from aggregate.selectors.statistics.comparisons import SliceComparison
+from dashboard.pages.compare.comparison import AskedComparison
+from dashboard.pages.compare.question import GROUPED_BY, MORE_ROWS, TableOptions
+from dashboard.pages.compare.table import ComparedTable, build_table
+from dashboard.pages.frame.sides import name_side
+from dashboard.web.params import EVERY_FUNCTION
+from dashboard.web.queries import write_query
+from dashboard.web.shapes import Json
+from profcore.stats.comparison import MIN_COMPARED_VIEWS, Comparison
+from profcore.stats.views import Measure
+from profcore.trace.dimensions import DEVICE_CLASSES
+
+SHOWN_PAGES: Final = 8  # those that changed most
+US_PER_MS: Final = 1_000
+# (its word, what there is more or less of, its meaning)
+MEASURES: Final[Mapping[Measure, tuple[str, str, str]]] = {
+    "self+hidden": (
+        "Self and hidden",
+        "JS and hidden time",
+        "Time in the function itself, seen or hidden. A slow function often loses its visible stack.",
+    ),
+    "self": ("Self", "JS time", "Time in which the function was seen on top of the stack."),
+    "total": (
+        "Total",
+        "",
+        "Time in the function and in all that it called. Totals overlap: they do not add up.",
+    ),
+    "hidden": (
+        "Hidden",
+        "hidden time",
+        "Busy time without a visible stack. It belongs to the function or to something that it called.",
+    ),
+}
+KIND_WORDS: Final = {"": "All", "increases": "Increases", "decreases": "Decreases", "new": "New", "gone": "Gone"}
+GROUP_WORDS: Final = {"function": "Functions", "file": "Files", "package": "Packages", "category": "Categories"}
+SORT_WORDS: Final = {"change": "Change", "q": "How sure"}
+Verdict = Literal["too few", "no sum", "nothing", "more", "less", "unsure", "noise"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """One choice of what to show, with its query string."""
+
+    key: str
+    word: str
+    query: str
+    is_here: bool
+    count: int | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageDifference:
+    """One page on both sides: JS and hidden time per view in ms, from all its page views. `query` compares only it."""
+
+    page: str
+    base_ms: float
+    head_ms: float
+    base_views: int
+    head_views: int
+    query: str
+
+    @property
+    def delta_ms(self) -> float:
+        """Head minus base, each at its own mix of devices."""
+        return self.head_ms - self.base_ms
+
+    @property
+    def is_too_few(self) -> bool:
+        """Tells whether a side has too few views for a comparison."""
+        return min(self.base_views, self.head_views) < MIN_COMPARED_VIEWS
+
+
+def build_content(asked: AskedComparison, *, may_change: bool) -> Json:
+    """Compares both sides and returns the context of the page's part."""
+    project, sides, answer = asked.project, asked.sides, asked.compare()
+    table = build_table(answer, asked.options, asked.code())
+    return {
+        "project": project,
+        "table": table,
+        "base_query": sides.base.query(),
+        "head_query": sides.head.query(),
+        "address": reverse("compare", args=[project.slug]),
+        "part": reverse("compare-table", args=[project.slug]),
+        "tree_link": f"{reverse('tree', args=[project.slug])}?{write_query(sides.params())}",
+        "csv_link": f"{reverse('compare-csv', args=[project.slug])}?{asked.query(asked.options)}",
+        "may_change": may_change,
+        "code_url": reverse("api-code", args=[project.slug]),
+        "pages": list_pages(asked),
+        **_describe_answer(asked, answer, table),
+        **_build_switches(asked, table),
+    }
+
+
+def _describe_answer(asked: AskedComparison, answer: SliceComparison, table: ComparedTable) -> Json:
+    """Returns the parts of the answer in words."""
+    sides, options, found = asked.sides, asked.options, answer.comparison
+    # A function that may only have moved is not named as a finding.
+    largest = found.increases[0] if found.increases and table.moved is None else None
+    _, what, meaning = MEASURES[options.measure]
+    return {
+        "found": found,
+        "verdict": verdict_of(found),
+        "shown": options,
+        "shared": sides.common.params(),
+        "base_name": name_side(sides, sides.base),
+        "head_name": name_side(sides, sides.head),
+        "what": what,
+        "meaning": meaning,
+        "group_word": GROUP_WORDS[options.by],
+        "certain_count": sum(each.is_significant for each in found.functions),
+        "largest": largest,
+        "largest_func": answer.funcs[largest.func_id] if largest else None,
+        "least_views": MIN_COMPARED_VIEWS,
+        "device_mix": [(DEVICE_CLASSES[device], share) for device, share in found.device_mix],
+    }
+
+
+def _build_switches(asked: AskedComparison, table: ComparedTable) -> Json:
+    """Returns the other tables of the same sides that can be shown, with the queries that lead to them."""
+    options, query = asked.options, asked.query
+    here = options.with_changes()
+
+    def switch(key: str, word: str, wanted: TableOptions, count: int | None = None, title: str = "") -> Switch:
+        return Switch(key=key, word=word, query=query(wanted), is_here=wanted == here, count=count, title=title)
+
+    return {
+        "measures": [
+            switch(key, word, options.with_changes(measure=key), title=title)
+            for key, (word, _, title) in MEASURES.items()
+            if key != "total" or options.by == "function"  # groups have no totals
+        ],
+        "groupings": [switch(key, key.capitalize(), options.grouped_by(key)) for key in GROUPED_BY],
+        "by_file_query": query(options.grouped_by("file")),
+        "kinds": [
+            switch(key or "all", word, options.with_changes(only=key), table.counts[key])
+            for key, word in KIND_WORDS.items()
+        ],
+        "noise": switch("noise", "Show uncertain", options.with_changes(noise=not options.noise), table.noise_count),
+        "sorts": {key: switch(key, word, options.with_changes(sort=key)) for key, word in SORT_WORDS.items()},
+        "find_params": [*asked.sides.params(), *here.without_search().params()],
+        "all_query": query(options.with_changes(narrowing=EVERY_FUNCTION, only="")),
+        "has_more": table.found_count > len(table.rows),
+        "more_query": query(replace(options, limit=MORE_ROWS)) if options.limit < MORE_ROWS else "",
+    }
+
+
+def list_pages(asked: AskedComparison) -> Sequence[PageDifference]:
+    """Returns the pages that both sides have, if several: those with the largest change first."""
+    sides = asked.sides
+    if "page" in sides.own_fields or len(sides.common.pages) == 1:
+        return []
+    base, head = ({row.page: row for row in select_pages(side) if row.views} for side in (sides.base, sides.head))
+    both = [page for page in base if page in head]
+    if len(both) < 2:
+        return []
+    changes = [
+        PageDifference(
+            page=page,
+            base_ms=_busy_ms(base[page]),
+            head_ms=_busy_ms(head[page]),
+            base_views=base[page].views,
+            head_views=head[page].views,
+            query=write_query(
+                [*replace(sides.common, pages=(page,)).params(), *sides.pairs(), *asked.options.params()]
+            ),
+        )
+        for page in both
+    ]
+    return sorted(changes, key=lambda change: (change.is_too_few, -abs(change.delta_ms)))[:SHOWN_PAGES]
+
+
+def _busy_ms(row: PageRow) -> float:
+    return (row.time.js_us + row.time.hidden_us) / US_PER_MS / row.views
+
+
+def verdict_of(found: Comparison) -> Verdict:
+    """Returns the verdict on the whole time of both sides.
+
+    It is `unsure` if the mean changed significantly but the ranks did not: a few heavy views may be the reason.
+    """
+    whole = found.overall
+    if found.is_too_few:
+        return "too few"
+    if whole is None:
+        return "no sum" if found.measure == "total" else "nothing"
+    if whole.is_significant:
+        return "more" if whole.delta_ms > 0 else "less"
+    is_beyond = whole.ci95 is not None and (whole.ci95.low > 0 or whole.ci95.high < 0)
+    return "unsure" if is_beyond else "noise"

@@ -1,0 +1,1 @@
+"""What the pages of a project share: the shell, forms, the export menu, charts."""

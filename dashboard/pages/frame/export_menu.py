@@ -1,0 +1,83 @@
+"""The export buttons of a page: open in the viewer, copy a link, download as any format."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.conf import settings
+from django.urls import reverse
+
+from aggregate.selectors.slice.slices import Slice
+from dashboard.web.numbers import write_ms
+from dashboard.web.queries import write_query
+from ingest.models import Project
+from profcore.formats.registry import EXPORTERS, FIREFOX, Kind
+
+# What each format is for; the order is that of the menu.
+PURPOSES: Final = {
+    "firefox": "Firefox Profiler, samply",
+    "cpuprofile": "Chrome DevTools, VS Code",
+    "trace-event": "Chrome DevTools, Perfetto",
+    "speedscope": "speedscope.app",
+    "collapsed": "FlameGraph, inferno",
+    "pprof": "go tool pprof",
+    "csv": "spreadsheets",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """One format of the menu: its title, the tools that read it, its address, and its file name suffix."""
+
+    title: str
+    purpose: str
+    link: str
+    suffix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportMenu:
+    """The buttons of one slice, or of the difference of two, which the viewer can compare too."""
+
+    profile_url: str
+    profile_name: str
+    links_url: str
+    viewer_origin: str
+    downloads: Sequence[Download]
+    link_life: str  # how long a copied link works
+    is_difference: bool = False
+
+
+def make_profile_url(project: Project, slice_: Slice) -> str:
+    """Returns the address of a slice's gzipped profile for the Firefox Profiler."""
+    query = write_query([*slice_.params(), ("format", FIREFOX.name), ("compress", "gzip")])
+    return f"{reverse('api-profile', args=[project.slug])}?{query}"
+
+
+def build_export_menu(project: Project, slice_: Slice, *, sides: Sequence[tuple[str, str]] = ()) -> ExportMenu:
+    """Returns the menu of a slice; with `sides` (`base_release` and so on), of their difference within it."""
+    kind: Kind = "difference" if sides else "slice"
+    address = reverse("api-profile", args=[project.slug])
+
+    def link(name: str) -> str:
+        packed = [("compress", "gzip")] if name == FIREFOX.name else []  # the viewer reads it, and it is the largest
+        query = write_query([*slice_.params(), *sides, ("format", name), *packed])
+        return f"{address}?{query}"
+
+    base, head = ([value for name, value in sides if name.startswith(side)] for side in ("base_", "head_"))
+    between = [*base, "to", *head] if sides else []
+    words = [project.slug, *between, *slice_.releases, *slice_.pages]
+    downloads = [
+        Download(EXPORTERS[name].title, purpose, link(name), EXPORTERS[name].suffix)
+        for name, purpose in PURPOSES.items()
+        if kind in EXPORTERS[name].kinds
+    ]
+    return ExportMenu(
+        profile_url=link(FIREFOX.name),
+        profile_name=" ".join(words),
+        links_url=reverse("api-links", args=[project.slug]),
+        viewer_origin=settings.VIEWER_ORIGIN,
+        downloads=downloads,
+        link_life=write_ms(settings.EXPORT_LINK_DEFAULT_S * 1_000),
+        is_difference=kind == "difference",
+    )

@@ -1,0 +1,280 @@
+"""What all pages of a project share: the tabs and the slice bar. Their whole state is in the address."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from aggregate.selectors.project.overview import select_overview
+from aggregate.selectors.project.pages import ReleaseRow
+from aggregate.selectors.slice.slices import Slice, format_instant
+from dashboard.web.params import EVERY_FUNCTION, MAX_SEARCH, Narrowing
+from dashboard.web.queries import read_page_narrowing, write_query
+from ingest.models import Project
+from profcore.code.categories import FUNC_CATEGORIES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+
+# (name of its address, word, does it take a slice)
+TABS: Final = (
+    ("project", "Overview", True),
+    ("page", "Functions", True),
+    ("tree", "Flame graph", True),
+    ("compare", "Compare", True),
+    ("views", "Views", True),
+    ("quality", "Quality", True),
+    ("settings", "Settings", False),
+)
+# Pages that show functions, and so use the category and the search. Some of these have their own search field.
+NARROWED: Final = frozenset({"page", "tree", "compare"})
+SEARCHED_BY_THEMSELVES: Final = frozenset({"tree", "compare"})
+PRESETS: Final = (("Last 24 hours", timedelta(days=1)), ("7 days", timedelta(days=7)), ("30 days", timedelta(days=30)))
+MAX_CHOICES: Final = 500  # of one field, plus those that are selected; an address may name any
+CHIP_WORDS: Final = {
+    "release": "Release",
+    "page": "Page",
+    "device": "Device",
+    "browser": "Browser",
+    "view": "View",
+    "trace": "Trace",
+    "tag": "Tag",
+    "func_over": "Views where a function took more than",
+    "display": "Display rules",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A link to one page of a project, with the slice if the page takes one."""
+
+    word: str
+    link: str
+    is_here: bool
+    takes_slice: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of a field, its label, and how many page views have it (None: not known)."""
+
+    value: str
+    word: str
+    views: int | None
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceField:
+    """One field of the bar: its choices, and the labels of those that are selected (none means all)."""
+
+    name: str
+    word: str
+    all_word: str
+    choices: Sequence[Choice]
+    chosen: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chip:
+    """One active filter, and the address without it. A time has no `word`, but `start` and `end` (None: open)."""
+
+    field: str
+    word: str
+    link: str
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A link to a range of time up to now."""
+
+    word: str
+    link: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceBar:
+    """The fields of the bar. `kept` are parameters without a field that links keep, such as the order of a table.
+
+    `start` and `end` are None if they are open, or if the slice has several ranges of time. `search` is None if the
+    page's bar has no such field.
+    """
+
+    fields: Sequence[ChoiceField]
+    presets: Sequence[Preset]
+    range_count: int
+    start: datetime | None
+    end: datetime | None
+    tags: str
+    search: str | None
+    max_search: int
+    kept: Sequence[tuple[str, str]]
+    chips: Sequence[Chip]
+    clear_link: str
+    has_time: bool = True
+    has_tags: bool = True
+
+    @property
+    def from_text(self) -> str:
+        """What the field of the start holds: UTC, to the minute."""
+        return _format_minute(self.start)
+
+    @property
+    def to_text(self) -> str:
+        """What the field of the end holds."""
+        return _format_minute(self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """The tabs and the bar of one page."""
+
+    tabs: Sequence[Tab]
+    bar: SliceBar | None
+
+
+def build_tabs(
+    project: Project, slice_: Slice | None = None, here: str = "", narrowing: Narrowing = EVERY_FUNCTION
+) -> list[Tab]:
+    """Returns the project's tabs, with this slice where they take one. `here` names the current tab."""
+    query = write_query([*slice_.params(), *narrowing.params()]) if slice_ else ""
+    return [
+        Tab(
+            word,
+            reverse(name, args=[project.slug]) + (f"?{query}" if query and takes_slice else ""),
+            name == here,
+            takes_slice,
+        )
+        for name, word, takes_slice in TABS
+    ]
+
+
+def build_shell(
+    request: HttpRequest,
+    project: Project,
+    slice_: Slice,
+    here: str,
+    *,
+    releases: Sequence[ReleaseRow],
+    now: datetime,
+    kept: Sequence[tuple[str, str]] = (),
+) -> Shell:
+    """Returns the tabs and the bar of a page that shows a slice. One statement. Raises `ParamError`.
+
+    Category and search are read from the address: they go along like the slice, also over pages that show no function.
+    """
+    narrowing = read_page_narrowing(request.GET)
+    pages = select_overview(Slice(project_id=project.pk), ["page"], limit=MAX_CHOICES).rows
+    releases_known = [(row.release, row.release, row.views) for row in releases]
+    pages_known = [(row.page or "", row.page or "", row.views) for row in pages]
+    fields = [
+        _field("release", "All releases", releases_known, slice_.releases),
+        _field("page", "All pages", pages_known, slice_.pages),
+        _field("device", "All devices", [(word, word, None) for word in DEVICE_CLASSES], slice_.devices),
+        _field("browser", "All browsers", [(word, word, None) for word in BROWSERS], slice_.browsers),
+    ]
+    if here in NARROWED:
+        words = [(key, word, None) for key, word in FUNC_CATEGORIES.items()]
+        fields.append(_field("category", "All categories", words, narrowing.categories))
+    address = _Address(request.path, slice_.params(), narrowing.params(), kept)
+    # A page without its script has no search but the bar's.
+    has_search = here in NARROWED and (here not in SEARCHED_BY_THEMSELVES or ("plain", "1") in kept)
+    start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
+    bar = SliceBar(
+        fields=fields,
+        presets=_presets(address, slice_, now),
+        range_count=len(slice_.ranges),
+        start=start,
+        end=end,
+        tags=" ".join(f"{key}:{value}" for key, value in slice_.tags),
+        search=narrowing.search if has_search else None,
+        max_search=MAX_SEARCH,
+        kept=[*_without_fields(address, fields, len(slice_.ranges), has_search=has_search), *kept],
+        chips=_chips(address, slice_, narrowing if here in NARROWED else EVERY_FUNCTION, has_search=has_search),
+        clear_link=address.of(()),
+    )
+    return Shell(build_tabs(project, slice_, here, narrowing), bar)
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """A page's address: its path, and the parameters of the slice, of the functions shown, and what goes along."""
+
+    path: str
+    slice_params: Sequence[tuple[str, str]]
+    narrowing_params: Sequence[tuple[str, str]]
+    kept: Sequence[tuple[str, str]]
+
+    @property
+    def chosen(self) -> list[tuple[str, str]]:
+        return [*self.slice_params, *self.narrowing_params]
+
+    def of(self, chosen: Sequence[tuple[str, str]]) -> str:
+        """Returns the address with these parameters chosen, and what goes along."""
+        query = write_query([*chosen, *self.kept])
+        return f"{self.path}?{query}" if query else self.path
+
+    def without(self, *names: str, value: str | None = None) -> str:
+        """Returns the address without some parameters, or without one value of them."""
+        return self.of([pair for pair in self.chosen if pair[0] not in names or value not in (None, pair[1])])
+
+
+def _field(
+    name: str, all_word: str, known: Sequence[tuple[str, str, int | None]], chosen: Sequence[str]
+) -> ChoiceField:
+    """`known` are (value, word, views)."""
+    facts = {value: (word, views) for value, word, views in known[:MAX_CHOICES]}
+    facts |= {value: (value, None) for value in chosen if value not in facts}
+    choices = [Choice(value, word, views, value in chosen) for value, (word, views) in facts.items()]
+    return ChoiceField(
+        name=name,
+        word=name.capitalize(),
+        all_word=all_word,
+        choices=choices,
+        chosen=[facts[value][0] for value in chosen],
+    )
+
+
+def _format_minute(at: datetime | None) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ") if at else ""
+
+
+def _without_fields(
+    address: _Address, fields: Sequence[ChoiceField], range_count: int, *, has_search: bool
+) -> list[tuple[str, str]]:
+    """Returns what was chosen and has no field in the bar: its form sends it along unseen."""
+    names = {field.name for field in fields} | {"tag"}
+    names |= {"q"} if has_search else set()
+    names |= {"from", "to"} if range_count < 2 else set()
+    return [pair for pair in address.chosen if pair[0] not in names]
+
+
+def _chips(address: _Address, slice_: Slice, narrowing: Narrowing, *, has_search: bool) -> list[Chip]:
+    chips = []
+    for name, value in slice_.params():
+        if name not in ("from", "to"):
+            chips.append(Chip(field=CHIP_WORDS.get(name, name), word=value, link=address.without(name, value=value)))
+    if slice_.ranges:
+        start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
+        word = f"{len(slice_.ranges)} ranges" if len(slice_.ranges) > 1 else ""
+        chips.append(Chip(field="Time", word=word, link=address.without("from", "to"), start=start, end=end))
+    for key in narrowing.categories:
+        link = address.without("category", value=key)
+        chips.append(Chip(field="Category", word=FUNC_CATEGORIES[key], link=link))
+    if narrowing.search and has_search:
+        chips.append(Chip(field="Search", word=narrowing.search, link=address.without("q")))
+    return chips
+
+
+def _presets(address: _Address, slice_: Slice, now: datetime) -> list[Preset]:
+    others = [pair for pair in address.slice_params if pair[0] not in ("from", "to")]
+    presets = [Preset("All time", address.of([*others, *address.narrowing_params]), not slice_.ranges)]
+    for word, span in PRESETS:
+        start = (now - span).replace(minute=0, second=0, microsecond=0)
+        pairs = [*others, ("from", format_instant(start)), *address.narrowing_params]
+        presets.append(Preset(word, address.of(pairs), slice_.ranges == ((start, None),)))
+    return presets

@@ -1,0 +1,137 @@
+"""What a function costs, as its page shows it: in the slice, and by page, device class, browser and day."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from django.conf import settings
+from django.http import QueryDict
+from django.urls import reverse
+
+from aggregate.selectors.slice.slices import Slice, SliceError
+from aggregate.selectors.statistics.function_costs import FuncCost, select_costs
+from aggregate.selectors.views.raw_traces import count_raw
+from dashboard.pages.frame.dot_chart import DotChart, Point, draw_dots
+from dashboard.pages.frame.export_menu import build_export_menu
+from dashboard.pages.function.question import FunctionQuestion
+from dashboard.templatetags.figures import count, interval_as_time, ms_as_time, visible
+from profcore.stats.summaries import MIN_VIEWS, FuncSummary
+from profcore.stats.views import Measure
+
+Context = Mapping[str, object]
+MOST_PAGES: Final = 15  # with intervals: 400 views are read for each
+MOST_DAYS: Final = 14  # and so here
+COST_MEASURES: Final[tuple[Measure, ...]] = ("self", "total", "hidden")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostRow:
+    """The cost of a function in one release, page or day. `link` leads to the function's page there."""
+
+    cost: FuncCost
+    ms: float | None
+    share: float | None
+    found: FuncSummary | None
+    link: str
+    page_link: str = ""
+    is_marked: bool = False
+
+
+def build_cost(question: FunctionQuestion, _params: QueryDict) -> Context:
+    """Returns the cost in the slice, and the exports."""
+    costs = select_costs(question.slice_, question.ref, None, measures=COST_MEASURES).rows
+    narrowed = question.narrowed()
+    is_narrowed = bool(costs) and _may_export(narrowed, costs[0].sums.func_views)
+    context: dict[str, object] = {
+        "export": build_export_menu(question.project, narrowed if is_narrowed else question.slice_),
+        "is_narrowed": is_narrowed,
+        "everything_link": question.link(Slice(project_id=question.project.pk)),
+    }
+    if costs:
+        context["cost"] = costs[0]
+        # Where no view looked at had any self time, all percentiles are 0; of too few views there are none.
+        context["no_percentile"] = None if costs[0].is_too_few else 0.0
+        context["has_copies"] = bool(costs[0].summaries) and "total" not in costs[0].summaries
+        context["rows"] = {measure: make_row(question, costs[0], question.slice_, measure) for measure in COST_MEASURES}
+    return context
+
+
+def _may_export(narrowed: Slice, func_views: int) -> bool:
+    """Tells whether the views that ran it can be exported at once: they are few, and their raw bodies are kept."""
+    most = settings.READ_MAX_RAW_TRACES
+    if not 0 < func_views <= most:
+        return False
+    try:
+        traces, gone = count_raw(narrowed)
+    except SliceError:
+        return False
+    return traces <= most and not gone
+
+
+def build_pages(question: FunctionQuestion, _params: QueryDict) -> Context:
+    """Returns the pages where the function costs most."""
+    costs = select_costs(question.slice_, question.ref, "page", measures=(question.measure,), limit=MOST_PAGES)
+    functions = reverse("page", args=[question.project.slug])
+    rows = []
+    for cost in costs.rows:
+        of_page = replace(question.slice_, pages=(cost.sums.value,))
+        if cost.sums.total_us or cost.sums.hidden_us:
+            row = make_row(question, cost, of_page)
+            rows.append(replace(row, page_link=f"{functions}?{of_page.query()}"))
+    return {"rows": rows, "row_count": costs.row_count, "is_cut": len(rows) == MOST_PAGES < costs.row_count}
+
+
+def build_devices(question: FunctionQuestion, _params: QueryDict) -> Context:
+    """Returns the cost by device class."""
+    costs = select_costs(question.slice_, question.ref, "device", measures=(question.measure,))
+    rows = [make_row(question, cost, replace(question.slice_, devices=(cost.sums.value,))) for cost in costs.rows]
+    return {"rows": rows, "what": "Device class"}
+
+
+def build_browsers(question: FunctionQuestion, _params: QueryDict) -> Context:
+    """Returns the cost by browser."""
+    costs = select_costs(question.slice_, question.ref, "browser", measures=(question.measure,))
+    rows = [make_row(question, cost, replace(question.slice_, browsers=(cost.sums.value,))) for cost in costs.rows]
+    return {"rows": rows, "what": "Browser"}
+
+
+def build_days(question: FunctionQuestion, _params: QueryDict) -> Context:
+    """Returns the cost on each of the last days."""
+    costs = select_costs(question.slice_, question.ref, "day", measures=(question.measure,), limit=MOST_DAYS)
+    rows = [make_row(question, cost, question.slice_) for cost in costs.rows]
+    return {
+        "rows": rows,
+        "what": "Day (UTC)",
+        "chart": draw_rows(question, rows),
+        "left_out": costs.row_count - len(rows),
+    }
+
+
+def make_row(question: FunctionQuestion, cost: FuncCost, slice_: Slice, measure: Measure | None = None) -> CostRow:
+    """Returns the row of a part of the slice, by a measure (default: the question's)."""
+    by = measure or question.measure
+    return CostRow(
+        cost=cost, ms=cost.ms_per_view(by), share=cost.share(by), found=cost.estimate(by), link=question.link(slice_)
+    )
+
+
+def draw_rows(question: FunctionQuestion, rows: Sequence[CostRow]) -> DotChart:
+    """Returns the chart of some rows, in their order."""
+    return draw_dots([_point(question, row) for row in rows])
+
+
+def _point(question: FunctionQuestion, row: CostRow) -> Point:
+    sums = row.cost.sums
+    ci95 = row.found.ms_per_view.ci95 if row.found else None
+    sure = f", 95 % interval {interval_as_time(row.found.ms_per_view)}" if row.found and ci95 else ""
+    few = f", too few for an interval (at least {MIN_VIEWS} needed)" if row.cost.is_too_few else ""
+    words = f"{visible(sums.value)}: {ms_as_time(row.ms)} {question.word.lower()} per view{sure}"
+    return Point(
+        label=visible(sums.value),
+        value=row.ms,
+        low=ci95.low if ci95 else None,
+        high=ci95.high if ci95 else None,
+        words=f"{words}; {count(sums.views)} page view{'' if sums.views == 1 else 's'}{few}",
+        is_weak=row.cost.is_too_few,
+        is_marked=row.is_marked,
+    )

@@ -1,0 +1,103 @@
+"""Parts of a function's page that lead further: callers and callees, and single page views."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from django.conf import settings
+from django.http import QueryDict
+from django.urls import reverse
+
+from aggregate.selectors.functions.calls import CallRow, select_neighbours
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.views.contributions import sample_slice_views
+from aggregate.selectors.views.fine_sums import SeenViews, select_seen_views
+from aggregate.selectors.views.traces import ViewRow, pick_views
+from dashboard.pages.frame.export_menu import make_profile_url
+from dashboard.pages.function.costs import Context
+from dashboard.pages.function.question import FunctionQuestion
+from dashboard.web.queries import write_query
+from ingest.models import Project
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+
+MOST_CALLS: Final = 12  # callers, or callees: the sandwich has all
+MOST_VIEWS: Final = 5  # of each kind
+
+
+def build_calls(question: FunctionQuestion, _params: QueryDict) -> Context:
+    """Returns the callers and callees of the function."""
+    found = select_neighbours(question.slice_, question.func.id)
+    shown = [("show", "sandwich"), ("func", str(question.func.id))]
+    # A display rule may have grouped the function: then these rows are as stored, and the graph must be too.
+    is_stored = bool(question.project.display_rules) and not found.callers.display_rules
+    slice_ = replace(question.slice_, as_stored=question.slice_.as_stored or is_stored)
+    query = write_query([*slice_.params(), *shown])
+    return {
+        "found": found,
+        "sides": [
+            _side("callers", "Callers", found.callers.rows),
+            _side("callees", "Callees", found.callees.rows),
+        ],
+        "sandwich_link": f"{reverse('tree', args=[question.project.slug])}?{query}",
+    }
+
+
+def _side(key: str, title: str, rows: Sequence[CallRow]) -> Context:
+    return {"key": key, "title": title, "rows": rows[:MOST_CALLS], "left_out": len(rows[MOST_CALLS:])}
+
+
+def build_views(question: FunctionQuestion, _params: QueryDict) -> Context:
+    """Returns the typical and the worst page views that ran it, from a uniform sample if there are very many."""
+    slice_, ref = question.slice_, question.ref
+    if slice_.is_fine:
+        seen = select_seen_views(slice_, ref=ref)
+        population = len(seen.views)
+    else:
+        views, population = sample_slice_views(slice_, ref, most=settings.TABLE_STATISTICS_MAX_VIEWS)
+        seen = SeenViews("contributions", views)
+    listed = [*slice_.params(), ("func", str(question.func.id)), ("order", "worst")]
+    typical, worst = pick_views(slice_, seen, ref, ("typical", "worst"), MOST_VIEWS)
+    return {
+        "tables": [
+            ("typical", "Typical: nearest to the median self time", _view_rows(question, typical.views)),
+            ("worst", "Worst: most self time", _view_rows(question, worst.views)),
+        ],
+        "view_count": typical.view_count,
+        "truncated_count": typical.truncated_count,
+        "median_us": typical.median_us,
+        "looked_at": len(seen.views),
+        "population": population,
+        "viewer_origin": settings.VIEWER_ORIGIN,
+        "all_link": f"{reverse('views', args=[question.project.slug])}?{write_query(listed)}",
+    }
+
+
+def _slice_of(row: ViewRow, project: Project) -> Slice:
+    """Returns the slice of one view on one page."""
+    return Slice(project_id=project.pk, releases=(row.view.release,), pages=(row.view.page,), views=(row.view.view_id,))
+
+
+def _link_to_view(question: FunctionQuestion, row: ViewRow) -> str:
+    """Returns the address of one view, within the slice."""
+    pairs = [*question.slice_.params(), ("on_release", row.view.release), ("on_page", row.view.page)]
+    address = reverse("view", args=[question.project.slug, row.view.view_id])
+    return f"{address}?{write_query(pairs)}"
+
+
+def _view_rows(question: FunctionQuestion, rows: Sequence[ViewRow]) -> list[Context]:
+    """Returns views with the address of their page, and of their profile if its raw bodies are kept."""
+    project = question.project
+    return [
+        {
+            "row": row,
+            "view": row.view,
+            "at": min((trace.view_started_at for trace in row.traces), default=row.view.bucket_at),
+            "device": DEVICE_CLASSES[row.view.device],
+            "browser": BROWSERS[row.view.browser],
+            "link": _link_to_view(question, row),
+            "profile_url": make_profile_url(project, _slice_of(row, project))
+            if row.traces and all(trace.trace_id for trace in row.traces)
+            else None,
+        }
+        for row in rows
+    ]

@@ -1,0 +1,37 @@
+"""Source text as HTML, highlighted by Pygments with classes: the pages' policy allows no inline styles."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+
+from dashboard.templatetags.figures import visible
+
+LANGUAGES: Final = {
+    "ts": "typescript", "tsx": "typescript", "mts": "typescript", "cts": "typescript",
+    "css": "css", "html": "html", "vue": "javascript", "svelte": "javascript", "astro": "javascript",
+    "coffee": "coffeescript", "dart": "dart", "json": "json",
+}  # fmt: skip
+FORMATTER: Final = HtmlFormatter(nowrap=True, classprefix="hl-")
+
+
+def highlight_lines(lines: Sequence[str], path: str) -> list[SafeString]:
+    """Returns lines of a source as HTML, each by itself; control and direction characters are made visible.
+
+    The language follows the path's suffix, and is JavaScript by default. Text that is not of this language stays plain.
+    """
+    shown = [visible(line.replace("\t", "    ")) for line in lines]
+    html = highlight("\n".join(shown), _lexer_of(path), FORMATTER).split("\n")[: len(shown)]
+    if len(html) != len(shown):
+        html = [escape(line) for line in shown]
+    return [mark_safe(line) for line in html]  # noqa: S308  # Pygments escapes what it is given; so does `escape`
+
+
+def _lexer_of(path: str) -> Lexer:
+    name = LANGUAGES.get(path.rpartition(".")[2].lower(), "javascript")
+    return get_lexer_by_name(name, stripnl=False, ensurenl=True)

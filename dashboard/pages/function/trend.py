@@ -1,0 +1,112 @@
+"""Parts of a function's page about releases: the trend, the last step, and functions that may be the same."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from aggregate.selectors.project.pages import select_releases
+from aggregate.selectors.statistics.function_costs import select_costs
+from aggregate.selectors.statistics.function_steps import (
+    of_release,
+    select_homes,
+    select_kin,
+    select_relatives,
+    select_step,
+)
+from dashboard.pages.function.costs import Context, CostRow, draw_rows, make_row
+from dashboard.pages.function.question import FunctionQuestion
+from dashboard.web.params import ParamError, read_one
+
+MOST_RELEASES: Final = 12  # as many as have room for a label below them
+
+Between = tuple[str, str]  # two releases, the earlier one first
+
+
+def build_trend(question: FunctionQuestion, _params: QueryDict) -> Context:
+    """Returns the cost in each release, the newest last. The slice's releases are only marked."""
+    everywhere = replace(question.slice_, releases=())
+    known = [row.release for row in select_releases(question.project.pk)]
+    shown = known[:MOST_RELEASES][::-1]
+    kin = select_kin(question.project.pk, question.func, question.ref)
+    costs = select_costs(everywhere, kin, "release", measures=(question.measure,), values=shown)
+    marked = question.slice_.releases
+    is_followed = kin.funcs != question.ref.funcs
+    homes = select_homes(everywhere, kin) if is_followed else {}
+    rows = []
+    for cost in costs.rows:
+        name = cost.sums.value
+        there = replace(question, func=replace(question.func, id=homes.get(name, question.func.id)))
+        rows.append(replace(make_row(there, cost, of_release(everywhere, name)), is_marked=name in marked))
+    return {
+        "rows": rows,
+        "chart": draw_rows(question, rows),
+        "left_out": len(known) - len(shown),
+        "has_few": any(row.cost.is_too_few for row in rows),
+        "is_wider": bool(marked),
+        "is_followed": is_followed,
+        "step_links": _link(question, "step", _find_step(rows)),
+        "relative_links": _link(question, "relatives", _find_ends(question, rows)),
+    }
+
+
+def _find_step(rows: Sequence[CostRow]) -> list[Between]:
+    """Returns the last two releases, or the newest of the slice and the one before it."""
+    names = [row.cost.sums.value for row in rows]
+    last = max((at for at, row in enumerate(rows) if row.is_marked), default=len(rows) - 1)
+    return [(names[last - 1], names[last])] if last > 0 else []
+
+
+def _find_ends(question: FunctionQuestion, rows: Sequence[CostRow]) -> list[Between]:
+    """Returns the releases between which the function begins or ends."""
+    if question.func.mapped is None:
+        return []  # without source maps no functions can be matched
+    names = [row.cost.sums.value for row in rows]
+    ran = [at for at, row in enumerate(rows) if row.cost.sums.total_us or row.cost.sums.hidden_us]
+    begins = [(names[ran[0] - 1], names[ran[0]])] if ran and ran[0] > 0 else []
+    ends = [(names[ran[-1]], names[ran[-1] + 1])] if ran and ran[-1] < len(names) - 1 else []
+    return begins + ends
+
+
+def _link(question: FunctionQuestion, part: str, pairs: Sequence[Between]) -> list[str]:
+    everywhere = replace(question.slice_, releases=())
+    return [question.part_link(part, everywhere, base_release=base, head_release=head) for base, head in pairs]
+
+
+def build_step(question: FunctionQuestion, params: QueryDict) -> Context:
+    """Returns whether the function changed between two releases."""
+    base, head = _read_sides(params)
+    step = select_step(question.slice_, question.func, base, head, measure=question.measure)
+    is_other = step.func is not None and step.func.id != question.func.id
+    sides = urlencode([("base_release", base), ("head_release", head), ("measure", question.measure)])
+    compared = replace(question.slice_, releases=(), as_stored=step.as_stored)
+    return {
+        "step": step,
+        "found": step.difference,
+        "other": step.func if is_other else None,
+        "compare_query": "&".join(part for part in (compared.query(), sides) if part),
+    }
+
+
+def build_relatives(question: FunctionQuestion, params: QueryDict) -> Context:
+    """Returns the functions that it may have been before, or may have become."""
+    base, head = _read_sides(params)
+    matches = select_relatives(question.slice_, question.func, base, head)
+    others = [
+        (match, match.gone if match.came.id == question.func.id else match.came, match.came.id == question.func.id)
+        for match in matches
+    ]
+    return {
+        "others": others,
+        "base": base,
+        "head": head,
+    }
+
+
+def _read_sides(params: QueryDict) -> Between:
+    base, head = (read_one(params, name, "") for name in ("base_release", "head_release"))
+    if not base or not head:
+        raise ParamError("base_release", "base_release and head_release must name a release each.")
+    return base, head

@@ -1,0 +1,150 @@
+"""The page of one function. Its head and source come with the page, the slower parts are fetched."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, cast
+
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.functions.display_rows import is_made_id
+from aggregate.selectors.functions.originals import select_excerpt
+from aggregate.selectors.project.arrivals import select_arrivals
+from aggregate.selectors.project.pages import select_releases
+from aggregate.selectors.slice.slices import SliceError, read_func_id
+from dashboard.api.slices.source import NOTE, link_of_source
+from dashboard.pages.frame.shell import Shell, build_shell, build_tabs
+from dashboard.pages.function.costs import (
+    Context,
+    build_browsers,
+    build_cost,
+    build_days,
+    build_devices,
+    build_pages,
+)
+from dashboard.pages.function.drill import build_calls, build_views
+from dashboard.pages.function.grouped import show_grouped_row
+from dashboard.pages.function.highlighting import highlight_lines
+from dashboard.pages.function.question import MEASURES, FunctionQuestion, read_function_question
+from dashboard.pages.function.trend import build_relatives, build_step, build_trend
+from dashboard.web.etags import answer_unchanged
+from dashboard.web.guards import private_page, private_part
+from dashboard.web.params import read_choice
+from dashboard.web.queries import read_page_narrowing
+from profcore.stats.summaries import MIN_RAN, MIN_VIEWS
+
+Build = Callable[[FunctionQuestion, QueryDict], Context]
+# name in the address → builder of its context, and its template
+PARTS: Final[Mapping[str, tuple[Build, str]]] = {
+    "cost": (build_cost, "cost"),
+    "trend": (build_trend, "trend"),
+    "step": (build_step, "step"),
+    "relatives": (build_relatives, "relatives"),
+    "pages": (build_pages, "pages"),
+    "calls": (build_calls, "calls"),
+    "devices": (build_devices, "census"),
+    "browsers": (build_browsers, "census"),
+    "days": (build_days, "days"),
+    "views": (build_views, "views"),
+}
+ON_PAGE: Final = ("cost", "trend", "pages", "calls", "devices", "browsers", "days", "views")
+
+NESTED: Final = (("step", "step_links"), ("relatives", "relative_links"))  # parts of the trend
+
+
+@private_page
+@answer_unchanged
+def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse:
+    asked = read_func_id(func_id)
+    if asked is not None and is_made_id(asked):
+        return show_grouped_row(request, slug, func_id)
+    question = read_function_question(request, slug, func_id)
+    is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
+    context = {
+        **_common(question),
+        **_describe_source(question),
+        "arrivals": select_arrivals(question.slice_),
+        "measures": [(name, word, meaning, _measure_link(question, name)) for name, word, meaning in MEASURES],
+        "links": {part: question.part_link(part) for part in ON_PAGE},
+        "parts": {part: _render(part, question, QueryDict()) for part in ON_PAGE} if is_plain else {},
+        "plain_link": question.link(plain="1"),
+        "shell": _build_shell(request, question, is_plain=is_plain),
+    }
+    return render(request, "dashboard/function/page.html", context)
+
+
+def _describe_source(question: FunctionQuestion) -> dict[str, object]:
+    """Returns where the function is defined: its source text, a link to it, its package and party."""
+    project, func = question.project, question.func
+    excerpt = select_excerpt(project.pk, func)
+    lines = excerpt.lines if excerpt else ()
+    html = highlight_lines([line.text for line in lines], excerpt.path if excerpt else "")
+    code = select_code(project.pk)
+    return {
+        "excerpt": excerpt,
+        "lines": list(zip(lines, html, strict=True)),
+        "source_link": link_of_source(project, func),
+        "note": NOTE,
+        "package": code.package_of(func.key, func.mapped),
+        "party": code.party_of(func.key, func.mapped),
+    }
+
+
+def _build_shell(request: HttpRequest, question: FunctionQuestion, *, is_plain: bool) -> Shell:
+    """Returns the tabs and the bar. The bar has no category or search, but the tab is "Functions"."""
+    project, slice_ = question.project, question.slice_
+    kept = [*question.kept, *([("plain", "1")] if is_plain else [])]
+    releases = select_releases(project.pk)
+    shell = build_shell(request, project, slice_, "function", releases=releases, now=timezone.now(), kept=kept)
+    return replace(shell, tabs=build_tabs(project, slice_, "page", read_page_narrowing(request.GET)))
+
+
+@private_part
+@answer_unchanged
+def show_function_part(request: HttpRequest, slug: str, func_id: str, part: str) -> HttpResponse:
+    if part not in PARTS:
+        raise Http404("There is no such part.")
+    question = read_function_question(request, slug, func_id)
+    build, template = PARTS[part]
+    return render(request, _template(template), {**_common(question), **build(question, request.GET)})
+
+
+def _render(part: str, question: FunctionQuestion, params: QueryDict) -> SafeString:
+    """Returns a part with the parts that it would fetch; if it refuses the slice, the reason."""
+    build, template = PARTS[part]
+    try:
+        context = build(question, params)
+    except SliceError as error:
+        return render_to_string("dashboard/frame/_bad_part.html", {"error": error})
+    nested = [
+        _render(inner, question, QueryDict(link.partition("?")[2]))
+        for inner, name in NESTED
+        for link in cast("Sequence[str]", context.get(name, ()))  # as the part's builder has them
+    ]
+    return render_to_string(_template(template), {**_common(question), **context, "nested": nested, "is_plain": True})
+
+
+def _template(name: str) -> str:
+    return f"dashboard/function/_{name}.html"
+
+
+def _common(question: FunctionQuestion) -> dict[str, object]:
+    return {
+        "project": question.project,
+        "slice": question.slice_,
+        "func": question.func,
+        "measure": question.measure,
+        "word": question.word,
+        "min_views": MIN_VIEWS,
+        "min_ran": MIN_RAN,
+    }
+
+
+def _measure_link(question: FunctionQuestion, measure: str) -> str:
+    """Returns the address of this page by another measure."""
+    link = question.link(measure=measure)
+    return f"{link}#trend-title"

@@ -1,0 +1,232 @@
+"""The page "Functions": the parts of time of a slice, and its functions or groups of functions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregate.selectors.functions.groups import GROUPINGS
+from aggregate.selectors.functions.table import FunctionRow, FunctionTable
+from aggregate.selectors.project.arrivals import select_arrivals
+from aggregate.selectors.project.overview import OverviewRow, select_overview
+from aggregate.selectors.project.pages import select_releases
+from aggregate.selectors.project.summaries import select_status
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.statistics.estimates import TABLE_SORTS, TableQuery, select_estimated
+from dashboard.pages.frame.display_line import build_display_line
+from dashboard.pages.frame.export_menu import build_export_menu
+from dashboard.pages.frame.shell import build_shell
+from dashboard.web.access import get_visible_project
+from dashboard.web.etags import answer_unchanged
+from dashboard.web.guards import private_page, private_part
+from dashboard.web.params import MAX_SEARCH, Narrowing, read_choice, read_count
+from dashboard.web.queries import read_page_narrowing, read_page_slice, write_query
+from ingest.models import Project
+from profcore.code.categories import NO_GROUP
+from profcore.code.display_rules import SUMMING
+from profcore.stats.summaries import MIN_VIEWS, FuncSummary
+
+TOP_FUNCTIONS: Final = 25  # some screens of a phone; a link shows more
+# With more views the table is fetched: of a million views it takes about 180 ms (docs/benchmarks.md).
+INLINE_VIEWS: Final = 20_000
+MORE_FUNCTIONS: Final = (100, 500, 2_000)
+GROUP_WORDS: Final = {
+    "function": "Function",
+    "file": "File",
+    "package": "Package",
+    "origin": "Origin",
+    "category": "Category",
+    "party": "Party",
+}
+SORT_WORDS: Final = {
+    "self_ms": "Self",
+    "self_ms_per_view": "Per view",
+    "p75_self_ms": "p75",
+    "total_ms": "Total",
+    "hidden_ms": "Hidden",
+    "views": "Views",
+}
+
+
+# The table's caption for screen readers: "Functions by self time".
+PLURALS: Final = {
+    "function": "Functions",
+    "file": "Files",
+    "package": "Packages",
+    "origin": "Origins",
+    "category": "Categories",
+    "party": "Parties",
+}
+SORT_PHRASES: Final = {
+    "self_ms": "self time",
+    "self_ms_per_view": "self time per view",
+    "p75_self_ms": "the 75th percentile of self time",
+    "total_ms": "total time",
+    "hidden_ms": "hidden time",
+    "views": "page views that ran them",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TableLink:
+    """A link that sorts or groups the table."""
+
+    key: str
+    word: str
+    link: str
+    is_here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """One row, its estimates (None: too few views), and for a group the link to its functions."""
+
+    row: FunctionRow
+    found: FuncSummary | None
+    link: str | None
+
+
+def read_table_query(params: QueryDict) -> TableQuery:
+    """Returns how the table is grouped, sorted and limited. Raises `ParamError`."""
+    return TableQuery(
+        group_by=read_choice(params, "group_by", ("function", *GROUPINGS), "function"),
+        sort=read_choice(params, "sort", TABLE_SORTS, "self_ms"),
+        limit=read_count(params, "limit", default=TOP_FUNCTIONS, high=MORE_FUNCTIONS[-1]),
+    )
+
+
+def kept_params(asked: TableQuery) -> list[tuple[str, str]]:
+    """Returns the parameters that links keep, except the number of rows: another slice starts at the top."""
+    pairs = [("group_by", asked.group_by)] if asked.group_by != "function" else []
+    return pairs + ([("sort", asked.sort)] if asked.sort != "self_ms" else [])
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlace:
+    """The page of the table: its path, its slice, and the table's query."""
+
+    path: str
+    slice_: Slice
+    asked: TableQuery
+
+    def link(self, *more: tuple[str, str], path: str = "", group_by: str = "", sort: str = "") -> str:
+        """Returns the address of the same functions, with another sort or grouping if given."""
+        asked = self.asked
+        narrowing = Narrowing(asked.categories, asked.search)
+        kept = kept_params(replace(asked, group_by=group_by or asked.group_by, sort=sort or asked.sort))
+        query = write_query([*self.slice_.params(), *narrowing.params(), *kept, *more])
+        return f"{path or self.path}?{query}"
+
+
+@private_page
+@answer_unchanged
+def show_page(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    place = read_place(request, project)
+    slice_, asked = place.slice_, place.asked
+    is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
+    kept = [*kept_params(asked), *([("plain", "1")] if is_plain else [])]
+    releases = select_releases(project.pk)
+    context: dict[str, object] = {
+        "project": project,
+        "slice": slice_,
+        "status": select_status(project.pk),
+        "arrivals": select_arrivals(slice_),
+        "export": build_export_menu(project, slice_),
+        "back_link": f"{reverse('project', args=[slug])}?{replace(slice_, pages=()).query()}",
+        "shell": build_shell(request, project, slice_, "page", releases=releases, now=timezone.now(), kept=kept),
+        "asked": asked,
+        "row_word": GROUP_WORDS[asked.group_by],
+        "groups": _links(GROUP_WORDS, asked.group_by, lambda key: place.link(group_by=key)),
+        "sorts": _links(SORT_WORDS, asked.sort, lambda key: place.link(sort=key)),
+        **describe_table(request, project, place, is_plain=is_plain),
+    }
+    return render(request, "dashboard/functions/page.html", context)
+
+
+def describe_table(request: HttpRequest, project: Project, place: TablePlace, *, is_plain: bool) -> dict[str, object]:
+    """Returns the table, or the links to fetch it: a table that needs call trees, or many views, may take long."""
+    table, asked = None, place.asked
+    sums_up = not place.slice_.as_stored and any(rule["action"] in SUMMING for rule in project.display_rules)
+    whole = None if is_plain else select_whole(place, sums_up=sums_up)
+    if whole is None:
+        table = select_estimated(place.slice_, asked)
+        context = show_rows(place, table)
+    else:
+        limit = ("limit", str(asked.limit))
+        context = {
+            "whole": whole,
+            "part_link": place.link(limit, path=reverse("page-table", args=[project.slug])),
+            "plain_link": place.link(("plain", "1")),
+        }
+    if asked.group_by == "function":
+        context["display"] = build_display_line(request, project, place.slice_, table)
+    return context
+
+
+@private_part
+@answer_unchanged
+def show_table(request: HttpRequest, slug: str) -> HttpResponse:
+    """Shows only the table."""
+    project = get_visible_project(request.user, slug)
+    place = read_place(request, project)
+    return render(
+        request,
+        "dashboard/functions/_rows.html",
+        {"project": project, **show_rows(place, select_estimated(place.slice_, place.asked))},
+    )
+
+
+def select_whole(place: TablePlace, *, sums_up: bool) -> OverviewRow | None:
+    """Returns the slice's sums if its table is fetched; None if the page has the table.
+
+    Groups take longer, and so may display rules that group functions (`sums_up`).
+    """
+    is_grouped = place.asked.group_by != "function"
+    if place.slice_.is_fine or (place.slice_.pages and not is_grouped and not sums_up):
+        return None
+    whole = select_overview(place.slice_, [], limit=1).whole
+    return whole if is_grouped or whole.views > INLINE_VIEWS else None
+
+
+def read_place(request: HttpRequest, project: Project) -> TablePlace:
+    """Returns the slice and the table's query in the address. Raises `ParamError` and `SliceError`."""
+    narrowing = read_page_narrowing(request.GET)
+    asked = replace(read_table_query(request.GET), categories=narrowing.categories, search=narrowing.search)
+    return TablePlace(reverse("page", args=[project.slug]), read_page_slice(request, project), asked)
+
+
+def show_rows(place: TablePlace, table: FunctionTable) -> dict[str, object]:
+    """Returns the context of the table."""
+    asked = place.asked
+    next_limit = next((size for size in MORE_FUNCTIONS if size > asked.limit), None)
+    return {
+        "whole": table,
+        "table": table,
+        "rows": [
+            ShownRow(row, table.self_estimates.get(row.id), _link_of_group(row, place)) for row in table.functions
+        ],
+        "asked": asked,
+        "min_views": MIN_VIEWS,
+        "caption": f"{PLURALS[asked.group_by]} by {SORT_PHRASES[asked.sort]}",
+        "row_word": GROUP_WORDS[asked.group_by],
+        "sorts": _links(SORT_WORDS, asked.sort, lambda key: place.link(sort=key)),
+        "more_link": place.link(("limit", str(next_limit))) if next_limit else None,
+    }
+
+
+def _links(words: dict[str, str], here: str, link: Callable[[str], str]) -> Sequence[TableLink]:
+    return [TableLink(key, word, link(key), key == here) for key, word in words.items()]
+
+
+def _link_of_group(row: FunctionRow, place: TablePlace) -> str | None:
+    """Returns the address of a group's functions; None if no category or search selects only them."""
+    name, by = str(row.id), place.asked.group_by
+    if by in ("function", "party") or name == NO_GROUP or len(name) > MAX_SEARCH:
+        return None
+    narrowing = Narrowing((name,)) if by == "category" else Narrowing(search=name)
+    return f"{place.path}?{write_query([*place.slice_.params(), *narrowing.params()])}"

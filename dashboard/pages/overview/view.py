@@ -1,0 +1,191 @@
+"""The overview of a project: its trend, the change of the last release, its worst pages, and the state of its data."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import takewhile
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregate.selectors.project.arrivals import select_arrivals
+from aggregate.selectors.project.last_release import compare_releases, pick_last_releases
+from aggregate.selectors.project.overview import Overview, OverviewRow, select_overview
+from aggregate.selectors.project.pages import ReleaseRow, select_releases
+from aggregate.selectors.project.summaries import Status, select_status
+from aggregate.selectors.project.trends import estimate_pages
+from aggregate.selectors.slice.slices import Slice
+from dashboard.api.slices.trend import DEFAULT_LINES
+from dashboard.pages.frame.export_menu import build_export_menu
+from dashboard.pages.frame.shell import build_shell
+from dashboard.pages.overview.changes import describe_comparison, read_measure
+from dashboard.pages.overview.first_visit import answer_first_visit
+from dashboard.pages.overview.verdict import Verdict, judge
+from dashboard.pages.quality.view import explain_reasons
+from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.etags import answer_unchanged
+from dashboard.web.guards import private_page
+from dashboard.web.measures import TIME_WORDS
+from dashboard.web.params import EVERY_FUNCTION, read_choice, read_count
+from dashboard.web.queries import make_query, read_page_narrowing, read_page_slice
+from ingest.models import Project
+from profcore.stats.summaries import MIN_VIEWS
+from profcore.stats.trends import BucketMean
+from profcore.stats.views import Measure
+
+MAX_RELEASES: Final = 20  # rows of the table; the slice bar has all of them
+MAX_DAYS: Final = 10_000
+SHOWN_DAYS: Final = 60
+TOP_PAGES: Final = 10  # with intervals, from about 400 views of each
+MAX_PAGES: Final = 10_000  # that are sorted
+MAX_TOP_PAGES: Final = 100
+
+
+@private_page
+@answer_unchanged
+def show_project(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    status = select_status(project.pk)
+    releases = select_releases(project.pk)
+    if not status.folded and not any(row.views for row in releases):  # sums are kept longer than the counts of traces
+        return answer_first_visit(request, project, status)
+    slice_ = read_page_slice(request, project)
+    measure = read_measure(request)
+    kept = [(name, request.GET[name]) for name in ("measure", "lines", "limit") if request.GET.get(name)]
+    context = {
+        "project": project,
+        "slice": slice_,
+        "may_import": may_administer(request.user, project),
+        "shell": build_shell(request, project, slice_, "project", releases=releases, now=timezone.now(), kept=kept),
+        "arrivals": select_arrivals(slice_),
+        "functions_link": f"{reverse('page', args=[slug])}?{make_query(slice_, read_page_narrowing(request.GET))}",
+        "export": build_export_menu(project, slice_),
+        "measure": measure,
+        "measure_word": TIME_WORDS[measure],
+        **describe_status(status),
+        **describe_releases(request, project, slice_, releases, measure),
+        **describe_chart(request, project, slice_, measure),
+        **describe_pages(request, project, slice_, measure),
+    }
+    return render(request, "dashboard/overview/page.html", context)
+
+
+def describe_status(status: Status) -> dict[str, object]:
+    """Returns how many traces are received, pending, folded, rejected and refused."""
+    return {
+        "status": status,
+        "oldest_pending_at": find_oldest_pending(status, timezone.now()),
+        "refused": explain_reasons(status.refused_by_reason),
+    }
+
+
+def describe_releases(
+    request: HttpRequest, project: Project, slice_: Slice, releases: Sequence[ReleaseRow], measure: Measure
+) -> dict[str, object]:
+    """Returns the slice's releases and days, and the verdict on its last release with links to the comparison."""
+    by_release = select_overview(slice_, ["release"], limit=MAX_RELEASES)
+    verdict = judge_last_release(slice_, by_release, releases, measure)
+    context = {
+        "by_release": by_release,
+        "min_views": MIN_VIEWS,
+        "releases": link_releases(request, slice_, by_release),
+        "newer": list_newer(by_release, verdict),
+        "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
+        "verdict": verdict,
+    }
+    if verdict is None:
+        return context
+    return context | describe_comparison(project, without_fine(slice_), verdict.base, verdict.head, measure)
+
+
+def find_oldest_pending(status: Status, now: datetime) -> datetime | None:
+    """Returns when the oldest pending trace was received. The script shows its age: the page need not change."""
+    return None if status.oldest_pending_s is None else now - timedelta(seconds=round(status.oldest_pending_s))
+
+
+def judge_last_release(
+    slice_: Slice, by_release: Overview, releases: Sequence[ReleaseRow], measure: Measure
+) -> Verdict | None:
+    """Returns the verdict on the slice's last release; None if there is no release before it."""
+    picked = pick_last_releases(slice_, by_release.rows, releases)
+    if picked is None:
+        return None
+    return judge(compare_releases(slice_, *picked, measure=measure))
+
+
+def link_releases(request: HttpRequest, slice_: Slice, by_release: Overview) -> list[tuple[OverviewRow, str]]:
+    """Returns the slice's releases, each with a link to the overview of that release."""
+    narrowing = read_page_narrowing(request.GET)
+    kept = {name: request.GET[name] for name in ("measure", "lines") if request.GET.get(name)}
+    return [
+        (row, f"{request.path}?{make_query(replace(slice_, releases=(row.release or '',)), narrowing, **kept)}")
+        for row in by_release.rows
+    ]
+
+
+def list_newer(by_release: Overview, verdict: Verdict | None) -> list[OverviewRow]:
+    """Returns the releases that are newer than the verdict's: they have too few views so far."""
+    if verdict is None or verdict.head not in [row.release for row in by_release.rows]:
+        return []
+    return [row for row in takewhile(lambda row: row.release != verdict.head, by_release.rows) if row.views]
+
+
+def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:
+    """Returns the address of the chart's data, and the links that change the chart."""
+    lines = read_choice(request.GET, "lines", ("release", "none"), "release")
+    whole = replace(without_fine(slice_), as_stored=False)
+    asked = {"measure": measure, "by": lines, "limit": str(DEFAULT_LINES)}
+    narrowing = read_page_narrowing(request.GET)
+    address = reverse("project", args=[project.slug])
+
+    def link(**changed: str) -> str:
+        kept = {"measure": measure, "lines": lines, **changed}
+        more = {name: value for name, value in kept.items() if (name, value) not in DEFAULTS}
+        query = make_query(slice_, narrowing, **more)
+        return f"{address}?{query}" if query else address
+
+    return {
+        "trend_url": f"{reverse('api-trend', args=[project.slug])}?{make_query(whole, EVERY_FUNCTION, **asked)}",
+        "lines": lines,
+        "line_limit": DEFAULT_LINES,
+        "measure_links": [(word, link(measure=name), name == measure) for name, word in MEASURE_TABS],
+        "line_links": [(word, link(lines=name), name == lines) for name, word in LINE_TABS],
+    }
+
+
+DEFAULTS: Final = (("measure", "self"), ("lines", "release"))
+MEASURE_TABS: Final = (("self", "Script"), ("hidden", "Hidden"), ("self+hidden", "Script + hidden"))
+LINE_TABS: Final = (("release", "By release"), ("none", "All releases"))
+
+
+def describe_pages(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:
+    """Returns the slice's pages with the most time, each with its mean, its share and a link."""
+    narrowing = read_page_narrowing(request.GET)
+    limit = read_count(request.GET, "limit", default=TOP_PAGES, high=MAX_TOP_PAGES)
+    rows = select_overview(slice_, ["page"], limit=MAX_PAGES).rows
+    every = sorted((row for row in rows if row.views), key=lambda row: -_time_us(row, measure))
+    shown = every[:limit]
+    means: Sequence[BucketMean] = estimate_pages(slice_, shown, measure=measure) if shown else []
+    whole_us = sum(_time_us(row, measure) for row in every)
+    links = [
+        f"{reverse('page', args=[project.slug])}?{make_query(slice_, narrowing, page=row.page or '')}" for row in shown
+    ]
+    shares = [_time_us(row, measure) / whole_us if whole_us else None for row in shown]
+    more = {name: request.GET[name] for name in ("measure", "lines") if name in request.GET}
+    return {
+        "pages": list(zip(shown, means, shares, links, strict=True)),
+        "page_count": len(every),
+        "all_pages_link": f"{request.path}?{make_query(slice_, narrowing, limit=str(MAX_TOP_PAGES), **more)}#pages",
+    }
+
+
+def without_fine(slice_: Slice) -> Slice:
+    """Returns the slice without its filters by view, trace, tag and function, which this page ignores."""
+    return replace(slice_, views=(), traces=(), tags=(), func_over=())
+
+
+def _time_us(row: OverviewRow, measure: Measure) -> int:
+    return {"self": row.time.js_us, "hidden": row.time.hidden_us}.get(measure, row.time.js_us + row.time.hidden_us)

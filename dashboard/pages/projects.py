@@ -1,0 +1,106 @@
+"""The list of projects: script time per view, its trend, and the change of the last release."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from aggregate.selectors.project.overview import select_overview
+from aggregate.selectors.project.pages import select_releases
+from aggregate.selectors.project.summaries import (
+    ProjectDay,
+    ProjectSummary,
+    select_project_days,
+    select_project_summaries,
+)
+from aggregate.selectors.slice.slices import Slice
+from dashboard.pages.overview.view import MAX_RELEASES, judge_last_release
+from dashboard.web.access import get_visible_project, visible_projects
+from dashboard.web.guards import private_page, private_part
+from dashboard.web.measures import TIME_WORDS
+from ingest.models import Project
+
+SHOWN_DAYS: Final = 30
+DAY_WIDTH: Final = 4
+SPARK_HEIGHT: Final = 28
+SPARK_MARGIN: Final = 3  # so that a line's own width is not cut
+
+
+@dataclass(frozen=True, slots=True)
+class Sparkline:
+    """Script time per view by day. A path is a run of days with views; single days and the last day are dots."""
+
+    width: int
+    height: int
+    paths: Sequence[str]
+    dots: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedProject:
+    """One row of the list. `views` and `js_us` are of the days shown."""
+
+    project: Project
+    summary: ProjectSummary
+    views: int
+    js_us: int
+    sparkline: Sparkline | None
+
+
+@private_page
+def show_projects(request: HttpRequest) -> HttpResponse:
+    projects = list(visible_projects(request.user))
+    ids = [project.pk for project in projects]
+    today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    since = today - timedelta(days=SHOWN_DAYS - 1)
+    summaries, days = select_project_summaries(ids), select_project_days(ids, since)
+    rows = [list_project(project, summaries[project.pk], days.get(project.pk, ()), since) for project in projects]
+    return render(request, "dashboard/projects/page.html", {"rows": rows, "shown_days": SHOWN_DAYS})
+
+
+@private_part
+def show_last_change(request: HttpRequest, slug: str) -> HttpResponse:
+    """Shows the change of a project's last release: a part of the list."""
+    project = get_visible_project(request.user, slug)
+    by_release = select_overview(Slice(project_id=project.pk), ["release"], limit=MAX_RELEASES)
+    verdict = judge_last_release(Slice(project_id=project.pk), by_release, select_releases(project.pk), "self")
+    context = {"verdict": verdict, "measure_word": TIME_WORDS["self"]}
+    return render(request, "dashboard/projects/_last_change.html", context)
+
+
+def list_project(
+    project: Project, summary: ProjectSummary, days: Sequence[ProjectDay], since: datetime
+) -> ListedProject:
+    """Returns a project's row. `days` are its days from `since` on, in order."""
+    sparkline = draw_sparkline(days, since.date()) if days else None
+    return ListedProject(
+        project=project,
+        summary=summary,
+        views=sum(day.views for day in days),
+        js_us=sum(day.js_us for day in days),
+        sparkline=sparkline,
+    )
+
+
+def draw_sparkline(days: Sequence[ProjectDay], first_on: date) -> Sparkline:
+    """Returns the line of script time per view, from zero to the highest day."""
+    highest = max(day.js_us / day.views for day in days) or 1.0
+    room = SPARK_HEIGHT - 2 * SPARK_MARGIN
+    runs: list[list[tuple[str, str]]] = []
+    last_on: date | None = None
+    for day in days:
+        x = SPARK_MARGIN + DAY_WIDTH * (day.on - first_on).days
+        place = (str(x), f"{SPARK_MARGIN + room * (1 - day.js_us / day.views / highest):.1f}")
+        if last_on is None or (day.on - last_on).days > 1:
+            runs.append([])
+        runs[-1].append(place)
+        last_on = day.on
+    paths = ["M" + " L".join(f"{x} {y}" for x, y in run) for run in runs if len(run) > 1]
+    dots = [run[0] for run in runs if len(run) == 1]
+    if last_on is not None and len(runs[-1]) > 1:
+        dots.append(runs[-1][-1])
+    return Sparkline(DAY_WIDTH * (SHOWN_DAYS - 1) + 2 * SPARK_MARGIN, SPARK_HEIGHT, paths, dots)

@@ -1,0 +1,192 @@
+"""The page "Quality": how complete the data of all other pages is, and what to do about missing data.
+
+Counts and cells come with the page. The part about a sample of receipts is fetched, because it reads single views.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregate.selectors.project.arrivals import select_arrivals
+from aggregate.selectors.project.overview import select_overview
+from aggregate.selectors.project.pages import select_releases
+from aggregate.selectors.project.quality import (
+    REJECTED_READ,
+    WRONG_FROM,
+    IntakeDay,
+    SampledReceipts,
+    select_intake_days,
+    select_measured,
+    select_receipts,
+    select_rejections,
+)
+from aggregate.selectors.project.summaries import select_status
+from aggregate.selectors.slice.slices import Slice
+from dashboard.pages.frame.shell import build_shell
+from dashboard.pages.quality.reasons import explain_reason
+from dashboard.web.access import get_visible_project
+from dashboard.web.etags import answer_unchanged
+from dashboard.web.guards import private_page, private_part
+from dashboard.web.params import read_choice
+from dashboard.web.queries import read_page_slice, write_query
+from ingest.snippet.views import SNIPPET_PATH, read_fixed_file
+from profcore.stats.summaries import MIN_VIEWS
+
+SHOWN_DAYS: Final = 60
+MAX_DAYS: Final = 10_000  # 27 years
+MAX_ROWS: Final = 40  # of browsers × device classes, and of their intervals: there are 10 × 7
+BAR_WIDTH: Final = 10
+CHART_HEIGHT: Final = 100
+LEAST_DAYS: Final = 14  # so that the bar of a single day is narrow
+STATES: Final = (("folded", "Folded"), ("pending", "Pending"), ("set_aside", "Rejected"), ("refused", "Refused"))
+
+
+@dataclass(frozen=True, slots=True)
+class IntakePiece:
+    """One part of a day's bar, in units of the chart."""
+
+    state: str
+    y: str
+    height: str
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeBar:
+    """The traces of one day, drawn from the bottom up."""
+
+    day: IntakeDay
+    x: int
+    pieces: Sequence[IntakePiece]
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeChart:
+    """A bar for each day at its date; a day without traces is a gap. `highest` is the count of a full bar."""
+
+    bars: Sequence[IntakeBar]
+    width: int
+    highest: int
+    last: date | None  # the day at the right end, if the bars reach it
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRow:
+    """One reason for missing traces, with its meaning and what to do."""
+
+    reason: str
+    count: int
+    meaning: str
+    advice: str
+
+
+@private_page
+@answer_unchanged
+def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    slice_ = read_page_slice(request, project)
+    is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
+    kept = [("plain", "1")] if is_plain else []
+    releases = select_releases(project.pk)
+    whole, rows = select_measured(slice_)
+    context = read_intake(slice_) | {
+        "project": project,
+        "slice": slice_,
+        "shell": build_shell(request, project, slice_, "quality", releases=releases, now=timezone.now(), kept=kept),
+        "is_plain": is_plain,
+        "whole": whole,
+        "rows": rows[:MAX_ROWS],
+        "row_count": len(rows),
+        "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
+        "min_views": MIN_VIEWS,
+        "snippet_bytes": measure_snippet(),
+        "sampled_link": f"{reverse('quality-sampled', args=[slug])}?{slice_.query()}",
+        "plain_link": f"{reverse('quality', args=[slug])}?{write_query([*slice_.params(), ('plain', '1')])}",
+        **(read_sampled(slice_, whole.views) if is_plain else {}),
+    }
+    return render(request, "dashboard/quality/page.html", context)
+
+
+def read_intake(slice_: Slice) -> dict[str, object]:
+    """Returns the received and refused traces, with their reasons and days."""
+    arrivals, set_aside, status = select_arrivals(slice_), select_rejections(slice_), select_status(slice_.project_id)
+    days = select_intake_days(slice_, limit=MAX_DAYS)
+    shown, waits_s = days[-SHOWN_DAYS:], status.oldest_pending_s
+    return {
+        "status": status,
+        "oldest_pending_at": None if waits_s is None else timezone.now() - timedelta(seconds=waits_s),
+        "arrivals": arrivals,
+        "refused": explain_reasons(arrivals.refused_by_reason),
+        "set_aside": explain_reasons(set_aside.by_reason),
+        "set_aside_read": set_aside.read,
+        "is_set_aside_cut": set_aside.read >= REJECTED_READ,
+        "days": shown,
+        "totals": {state: sum(getattr(day, state) for day in days) for state, _ in STATES},
+        "states": STATES,
+        "chart": draw_days(shown),
+    }
+
+
+@private_part
+@answer_unchanged
+def show_sampled(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    slice_ = read_page_slice(request, project)
+    whole, _ = select_measured(slice_)
+    return render(request, "dashboard/quality/_sampled.html", read_sampled(slice_, whole.views))
+
+
+def read_sampled(slice_: Slice, views: int) -> dict[str, object]:
+    """Returns the context of the part about a sample of receipts."""
+    receipts = select_receipts(slice_, views)
+    return {
+        "receipts": receipts,
+        "min_views": MIN_VIEWS,
+        "intervals": receipts.intervals[:MAX_ROWS],
+        "wrong_from": f"{WRONG_FROM:g}",
+        "measured": sum(row.measured for row in receipts.intervals),
+        "wrong": sum(row.wrong for row in receipts.intervals),
+        "isolated": name_isolation(receipts),
+    }
+
+
+def name_isolation(receipts: SampledReceipts) -> list[tuple[str, int]]:
+    """Returns how many traces are from cross-origin isolated pages, with labels."""
+    words = ((True, "isolated"), (False, "not isolated"), (None, "not known"))
+    return [(word, receipts.isolated[key]) for key, word in words if receipts.isolated.get(key)]
+
+
+def explain_reasons(by_reason: Mapping[str, int]) -> list[ReasonRow]:
+    """Returns a row for each reason, the most first."""
+    ordered = sorted(by_reason.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [ReasonRow(reason, count, *explain_reason(reason)) for reason, count in ordered]
+
+
+def draw_days(days: Sequence[IntakeDay]) -> IntakeChart:
+    """Returns the chart of the traces by day."""
+    totals = [sum(getattr(day, state) for state, _ in STATES) for day in days]
+    highest = max(totals, default=0)
+    bars = []
+    for day in days:
+        top, pieces = float(CHART_HEIGHT), []
+        for state, _ in STATES:
+            height = CHART_HEIGHT * getattr(day, state) / (highest or 1)
+            top -= height
+            if height:
+                pieces.append(IntakePiece(state, f"{top:.1f}", f"{height:.1f}"))
+        bars.append(IntakeBar(day, BAR_WIDTH * (day.day - days[0].day).days, pieces))
+    span = bars[-1].x // BAR_WIDTH + 1 if bars else 1
+    last = days[-1].day if span >= LEAST_DAYS else None
+    return IntakeChart(bars, BAR_WIDTH * max(span, LEAST_DAYS), highest, last)
+
+
+@cache
+def measure_snippet() -> int:
+    """Returns the size of the gzipped snippet in bytes."""
+    return len(read_fixed_file(SNIPPET_PATH).zipped)

@@ -1,0 +1,175 @@
+"""The settings page "Code": rules about whose code is whose, with a preview of the time they would move."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Final
+
+from django import forms
+from django.forms import formset_factory
+from django.http import HttpResponse
+
+from aggregate.selectors.previews.code_preview import preview_code, preview_moves
+from aggregate.selectors.slice.slices import Slice
+from dashboard.pages.frame.forms import SettingsForm, SettingsRows, read_lines
+from dashboard.pages.settings.frame import SettingsRequest, settings_page
+from ingest.projects.descriptions import change_code_rules
+from profcore.code.categories import FUNC_CATEGORIES
+from profcore.code.code_rules import (
+    MAX_RULES,
+    MAX_SAME_FUNCS,
+    MAX_TEXT_CHARS,
+    CodeRuleError,
+    CodeRules,
+    read_code_rules,
+)
+from profcore.code.parties import known_parties
+
+PREVIEW_DAYS: Final = 7  # of script time in a preview: takes 0.2 s with 100,000 page views a month
+MAX_MOVED: Final = 30  # functions that a preview lists
+SPARE_ROWS: Final = 2  # empty rows, to add rules without JavaScript
+OWNERS: Final = (("", "–"), ("own", "own"), ("other", "other"))
+
+Rules = dict[str, list[dict[str, str]]]
+
+
+def text_field(label: str, placeholder: str) -> forms.CharField:
+    """Returns a short text field of a rule."""
+    attrs = {"placeholder": placeholder, "spellcheck": "false", "autocomplete": "off", "aria-label": label}
+    return forms.CharField(label=label, required=False, max_length=MAX_TEXT_CHARS, widget=forms.TextInput(attrs=attrs))
+
+
+class CodeRuleRow(SettingsForm):
+    """A form for one rule. Each is checked separately, so that all errors show at once. An empty row is no rule."""
+
+    kind: ClassVar[str]
+    needed: ClassVar[dict[str, str]]  # required fields, each with its error text
+
+    def clean(self) -> None:
+        rule = self.filled()
+        missing = {name: words for name, words in self.needed.items() if name not in rule and name not in self.errors}
+        if not rule or self.cleaned_data.get("DELETE"):
+            return
+        for name, words in missing.items():
+            self.add_error(name, words)
+        if self.errors:
+            return
+        try:
+            read_code_rules({self.kind: [rule]})
+        except CodeRuleError as error:
+            self.add_error(None, f"{error.detail[:1].upper()}{error.detail[1:]}.")
+
+
+class CategoryRow(CodeRuleRow):
+    kind = "categories"
+    needed: ClassVar[dict[str, str]] = {"category": "Choose a category."}
+
+    category = forms.ChoiceField(
+        choices=[("", "–"), *FUNC_CATEGORIES.items()],
+        required=False,
+        widget=forms.Select(attrs={"aria-label": "Category"}),
+    )
+    uri = text_field("Script address matches", "/vendor/")
+    source = text_field("Original source matches", "^src/legacy/")
+    name = text_field("Function name is", "track.*")
+
+
+class PartyRow(CodeRuleRow):
+    kind = "parties"
+    needed: ClassVar[dict[str, str]] = {"domain": "Enter a domain.", "owner": "Choose an owner."}
+
+    domain = text_field("Domain", "cdn.example")
+    owner = forms.ChoiceField(choices=OWNERS, required=False, widget=forms.Select(attrs={"aria-label": "Owner"}))
+    name = text_field("Display name", "Tag vendor")
+
+
+class PackageRow(CodeRuleRow):
+    kind = "packages"
+    needed: ClassVar[dict[str, str]] = {"path": "Enter the folders."}
+
+    path = text_field("Folders", "packages/*")
+    name = text_field("Package name", "@acme/*")
+
+
+class SameForm(SettingsForm):
+    same_funcs = forms.CharField(
+        label="Functions that are the same",
+        required=False,
+        max_length=MAX_SAME_FUNCS * 50,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "autocomplete": "off"}),
+        help_text="Two ids per line: the old one, then the new one. You find ids in the addresses of function pages.",
+    )
+
+    def clean_same_funcs(self) -> list[dict[str, str]]:
+        pairs = [line.split() for line in read_lines(self.cleaned_data["same_funcs"])]
+        wrong = next((pair for pair in pairs if len(pair) != 2), None)
+        if wrong:
+            raise forms.ValidationError(f"“{' '.join(wrong)[:80]}” is not a pair of ids.")
+        return [{"from": old, "to": new} for old, new in pairs]
+
+
+def rows_of(form: type[SettingsForm], *, can_order: bool = False) -> type[SettingsRows]:
+    """Returns the formset class for one kind of rule."""
+    made: Any = formset_factory(  # Any: Django's stubs type what it makes by the form alone
+        form,
+        formset=SettingsRows,
+        extra=SPARE_ROWS,
+        can_delete=True,
+        can_order=can_order,
+        max_num=MAX_RULES,
+        validate_max=True,
+    )
+    return made  # type: ignore[no-any-return]  # as above
+
+
+KINDS: Final = {
+    "categories": rows_of(CategoryRow, can_order=True),
+    "parties": rows_of(PartyRow),
+    "packages": rows_of(PackageRow),
+}
+
+
+class CodeForms:
+    """The whole form of the page: a formset for each kind of rule, and the overrides."""
+
+    def __init__(self, stored: Any, sent: Any = None) -> None:  # Any: JSON that was checked; a QueryDict
+        self.rows = {kind: rows(sent, prefix=kind, initial=stored.get(kind, [])) for kind, rows in KINDS.items()}
+        pairs = [f"{pair['from']} {pair['to']}" for pair in stored.get("same_funcs", [])]
+        self.same = SameForm(sent, initial={"same_funcs": "\n".join(pairs)})
+
+    def is_valid(self) -> bool:
+        """Tells whether each field on its own is valid."""
+        return all([*(rows.is_valid() for rows in self.rows.values()), self.same.is_valid()])
+
+    def read(self) -> tuple[Rules, CodeRules] | None:
+        """Returns the rules as JSON and ready to use; None if a rule is wrong, with an error in the form."""
+        rules: Rules = {kind: [form.filled() for form in rows.kept_forms()] for kind, rows in self.rows.items()}
+        rules["same_funcs"] = self.same.cleaned_data["same_funcs"]
+        rules = {kind: each for kind, each in rules.items() if each}
+        try:
+            return rules, read_code_rules(rules)
+        except CodeRuleError as error:  # each row is valid, so the error is in the overrides
+            self.same.add_error("same_funcs", f"{error.detail[:1].upper()}{error.detail[1:]}.")
+            return None
+
+
+@settings_page("settings-code")
+def show_code(page: SettingsRequest) -> HttpResponse:
+    forms_ = CodeForms(page.project.code_rules, page.request.POST if page.has_posted else None)
+    read = forms_.read() if page.has_posted and forms_.is_valid() else None
+    context: dict[str, object] = {**forms_.rows, "same": forms_.same}
+    if read is not None:
+        rules, checked = read
+        if "preview" not in page.request.POST:
+            change_code_rules(page.project, rules)
+            page.log_change("code rules changed:", *(f"{kind} {len(each)}" for kind, each in rules.items()))
+            return page.redirect("The rules are saved. They apply immediately, to all recorded data.")
+        since = (datetime.now(UTC) - timedelta(days=PREVIEW_DAYS)).replace(minute=0, second=0, microsecond=0)
+        preview = preview_code(page.project.pk, checked)
+        context |= {
+            "moves": preview_moves(Slice(project_id=page.project.pk, ranges=((since, None),)), checked),
+            "preview": preview,
+            "moved": preview.moved[:MAX_MOVED],
+            "days": PREVIEW_DAYS,
+        }
+    parties = known_parties()
+    context["third_parties"] = f"{parties.package} {parties.version}"
+    return page.render("code", status=400 if page.has_posted and read is None else 200, **context)

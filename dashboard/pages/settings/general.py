@@ -1,0 +1,74 @@
+"""The settings page "General": the project's name, and the link to its sources."""
+
+from typing import Final
+
+from django import forms
+from django.http import HttpResponse
+
+from aggregate.selectors.previews.example_source import ExampleSource, select_example_source
+from dashboard.pages.frame.forms import SettingsForm
+from dashboard.pages.settings.frame import SettingsRequest, settings_page
+from ingest.projects.descriptions import change_source_link, rename_project
+from profcore.code.source_links import MAX_TEMPLATE_CHARS, TemplateError, check_template, make_link
+
+NAME_CHARS: Final = 120  # as the table has it
+# The example of the link if there is no source map yet.
+EXAMPLE: Final = ExampleSource("1.4.0", "src/cart/total.ts", 12, 17)
+
+
+class GeneralForm(SettingsForm):
+    name = forms.CharField(
+        max_length=NAME_CHARS, widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
+    )
+    source_link_template = forms.CharField(
+        label="Link to a source",
+        required=False,
+        max_length=MAX_TEMPLATE_CHARS,
+        help_text="An address with {path}, and optionally {release}, {line} and {column}. Empty: no links.",
+        widget=forms.TextInput(
+            attrs={
+                "autocomplete": "off",
+                "spellcheck": "false",
+                "inputmode": "url",
+                "placeholder": "https://github.com/acme/shop/blob/{release}/{path}#L{line}",
+            }
+        ),
+    )
+
+    def clean_source_link_template(self) -> str:
+        template: str = self.cleaned_data["source_link_template"]
+        try:
+            if template:
+                check_template(template)
+        except TemplateError as error:
+            raise forms.ValidationError(f"{str(error).capitalize()}.") from None
+        return template
+
+
+@settings_page("settings")
+def show_general(page: SettingsRequest) -> HttpResponse:
+    project = page.project
+    stored = {"name": project.name, "source_link_template": project.source_link_template}
+    form = GeneralForm(page.request.POST if page.has_posted else None, initial=stored)
+    is_trial = "try" in page.request.POST  # also while somebody types: an unfinished template is no error
+    if page.has_posted and form.is_valid() and not is_trial:
+        return save(page, form)
+    template = form.cleaned_data.get("source_link_template", "") if form.is_bound else project.source_link_template
+    found = select_example_source(project.pk)
+    return page.render(
+        "general",
+        status=400 if form.is_bound and form.errors and not is_trial else 200,
+        form=form,
+        example=found or EXAMPLE,
+        is_made_up=found is None,
+        link=make_link(template, **(found or EXAMPLE)._asdict()) if template else None,
+        created_at=project.created_at,
+    )
+
+
+def save(page: SettingsRequest, form: GeneralForm) -> HttpResponse:
+    """Saves the form."""
+    rename_project(page.project, form.cleaned_data["name"])
+    change_source_link(page.project, form.cleaned_data["source_link_template"])
+    page.log_change("general settings changed:", *form.changed_data)
+    return page.redirect("The settings are saved.")

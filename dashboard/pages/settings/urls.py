@@ -1,0 +1,30 @@
+"""The addresses of a project's settings."""
+
+from typing import Final
+
+from django.urls import URLPattern, path
+
+from dashboard.pages.settings import code, display, general, keys, members, retention, routes, source_maps, tokens
+
+SETTINGS: Final = "projects/<slug:slug>/settings/"
+
+urlpatterns: list[URLPattern] = [
+    path(SETTINGS, general.show_general, name="settings"),
+    path(SETTINGS + "keys/", keys.show_keys, name="settings-keys"),
+    path(SETTINGS + "keys/<int:key_id>/", keys.change_key, name="settings-key"),
+    path(SETTINGS + "keys/<int:key_id>/revoke/", keys.end_key, name="settings-key-end"),
+    path(SETTINGS + "routes/", routes.show_routes, name="settings-routes"),
+    path(SETTINGS + "code/", code.show_code, name="settings-code"),
+    path(SETTINGS + "display/", display.show_display, name="settings-display"),
+    path(SETTINGS + "source-maps/", source_maps.show_source_maps, name="settings-sourcemaps"),
+    path(SETTINGS + "source-maps/state/", source_maps.show_state, name="settings-sourcemaps-state"),
+    path(SETTINGS + "source-maps/release/", source_maps.show_release, name="settings-sourcemaps-release"),
+    path(SETTINGS + "source-maps/delete/", source_maps.end_release, name="settings-sourcemaps-end"),
+    path(SETTINGS + "retention/", retention.show_retention, name="settings-retention"),
+    path(SETTINGS + "members/", members.show_members, name="settings-members"),
+    path(SETTINGS + "members/<int:member_id>/role/", members.change_member, name="settings-member"),
+    path(SETTINGS + "members/<int:member_id>/remove/", members.end_member, name="settings-member-end"),
+    path(SETTINGS + "members/<int:member_id>/link/", members.renew_link, name="settings-member-link"),
+    path(SETTINGS + "tokens/", tokens.show_tokens, name="settings-tokens"),
+    path(SETTINGS + "tokens/<slug:prefix>/revoke/", tokens.end_token, name="settings-token-end"),
+]

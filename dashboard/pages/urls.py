@@ -1,0 +1,50 @@
+"""The addresses of the dashboard's pages and of the parts that they fetch."""
+
+from django.contrib.auth.views import LogoutView
+from django.urls import URLPattern, path
+from django.views.generic import RedirectView
+
+from dashboard.pages import account, api_docs, flamegraph, functions, imports, projects
+from dashboard.pages.compare import view as compare
+from dashboard.pages.function import view as function
+from dashboard.pages.overview import changes, first_visit
+from dashboard.pages.overview import view as overview
+from dashboard.pages.quality import view as quality
+from dashboard.pages.settings import urls as settings
+from dashboard.pages.views import list_page, view_page
+
+PROJECT: str = "projects/<slug:slug>/"
+
+urlpatterns: list[URLPattern] = [
+    path("", RedirectView.as_view(pattern_name="projects"), name="home"),
+    path("login/", account.LogIn.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("account/", account.show_account, name="account"),
+    path("account/password/<str:uidb64>/<str:token>/", account.SetPassword.as_view(), name="set-password"),
+    path("projects/", projects.show_projects, name="projects"),
+    path(PROJECT, overview.show_project, name="project"),
+    path(PROJECT + "changes/", changes.show_changes, name="changes"),
+    path(PROJECT + "last-change/", projects.show_last_change, name="last-change"),
+    path(PROJECT + "first-steps/", first_visit.show_first_steps, name="first-steps"),
+    path(PROJECT + "page/", functions.show_page, name="page"),
+    path(PROJECT + "page/table/", functions.show_table, name="page-table"),
+    path(PROJECT + "functions/<str:func_id>/", function.show_function, name="function"),
+    path(
+        PROJECT + "functions/<str:func_id>/parts/<str:part>/",
+        function.show_function_part,
+        name="function-part",
+    ),
+    path(PROJECT + "tree/", flamegraph.show_tree, name="tree"),
+    path(PROJECT + "compare/", compare.show_compare, name="compare"),
+    path(PROJECT + "compare/table/", compare.show_compared, name="compare-table"),
+    path(PROJECT + "compare/csv/", compare.download_compared, name="compare-csv"),
+    path(PROJECT + "views/", list_page.show_views, name="views"),
+    path(PROJECT + "views/list/", list_page.show_view_list, name="views-list"),
+    path(PROJECT + "views/<str:view_id>/", view_page.show_view, name="view"),
+    path(PROJECT + "views/<str:view_id>/functions/", view_page.show_view_functions, name="view-functions"),
+    path(PROJECT + "quality/", quality.show_quality, name="quality"),
+    path(PROJECT + "quality/sampled/", quality.show_sampled, name="quality-sampled"),
+    path(PROJECT + "import/", imports.show_import, name="import"),
+    *settings.urlpatterns,
+    path("api/v1/docs", api_docs.show_api_docs, name="api-docs"),
+]

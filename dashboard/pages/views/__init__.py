@@ -1,0 +1,1 @@
+"""The pages "Views" and one view."""

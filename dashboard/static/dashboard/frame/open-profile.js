@@ -1,0 +1,90 @@
+// Opens a profile in the Firefox Profiler. The click opens a window of the viewer; once the viewer is ready, this page
+// fetches the profile with its session and posts it to the window, only for the viewer's origin. A page can have several
+// such buttons; parts of the page may add some later.
+
+const ASK_EVERY_MS = 250;
+const PATIENCE_MS = 30_000;
+
+const BUTTONS = "button[data-viewer-origin]";
+const statusLine = document.getElementById("open-status");
+const showButtons = (host) => { for (const button of host.querySelectorAll(BUTTONS)) button.hidden = false; };
+
+showButtons(document);
+document.body.addEventListener("htmx:afterSwap", (event) => showButtons(event.detail.target));
+document.addEventListener("click", (event) => {
+  const button = event.target.closest(BUTTONS);
+  if (button) openProfile(button);
+});
+
+async function openProfile(button) {
+  const { viewerOrigin, profileUrl, profileName } = button.dataset;
+  const address = `${viewerOrigin}/from-post-message/calltree/?profileName=${encodeURIComponent(profileName)}`;
+  // Open it during the click: later, the browser would block it as a pop-up.
+  const viewer = window.open(address, "_blank");
+  if (!viewer) {
+    say("The browser blocked the new window. Allow pop-ups for this site and try again.");
+    return;
+  }
+  button.disabled = true;
+  say("Fetching the profile…");
+  const waiting = new AbortController();
+  try {
+    const [profile] = await Promise.all([
+      fetchProfile(profileUrl, waiting.signal),
+      waitUntilListening(viewer, viewerOrigin, waiting.signal),
+    ]);
+    viewer.postMessage({ name: "inject-profile", profile }, viewerOrigin, [profile]);
+    say("Opened in a new window.");
+  } catch (error) {
+    say(error instanceof Problem ? error.message : "The profile could not be opened. See the browser’s console for details.");
+    if (!(error instanceof Problem)) console.error(error);
+  } finally {
+    waiting.abort();
+    button.disabled = false;
+  }
+}
+
+class Problem extends Error {}
+
+async function fetchProfile(url, signal) {
+  let response;
+  try {
+    response = await fetch(url, { credentials: "same-origin", signal });
+  } catch {
+    throw new Problem("The server did not answer. Check the connection and try again.");
+  }
+  if (response.status === 401) throw new Problem("You are logged out. Reload this page and log in.");
+  if (response.status === 404) throw new Problem("The project is gone, or you may no longer see it.");
+  if (!response.ok) throw new Problem(`The server could not create the profile (status ${response.status}).`);
+  try {
+    return await response.arrayBuffer();
+  } catch {
+    throw new Problem("The profile is incomplete. Try again.");
+  }
+}
+
+function waitUntilListening(viewer, origin, signal) {
+  return new Promise((resolve, reject) => {
+    // This message has no content, so any origin may see it. Until the viewer is loaded, the window is blank.
+    const asking = setInterval(() => {
+      if (viewer.closed) reject(new Problem("The new window was closed before the profile was ready."));
+      else viewer.postMessage({ name: "ready:request" }, "*");
+    }, ASK_EVERY_MS);
+    const patience = setTimeout(() => {
+      reject(new Problem(`The viewer at ${origin} did not answer. Download the profile and drop it onto the viewer.`));
+    }, PATIENCE_MS);
+    const hear = (event) => {
+      if (event.source === viewer && event.origin === origin && event.data?.name === "ready:response") resolve();
+    };
+    window.addEventListener("message", hear);
+    signal.addEventListener("abort", () => {
+      clearInterval(asking);
+      clearTimeout(patience);
+      window.removeEventListener("message", hear);
+    });
+  });
+}
+
+function say(sentence) {
+  statusLine.textContent = sentence;
+}

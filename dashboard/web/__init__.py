@@ -1,0 +1,1 @@
+"""What pages and the read API share: access, parameters, answers, ETags, exports."""

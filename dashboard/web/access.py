@@ -1,0 +1,63 @@
+"""Who sees which project. Every page and every endpoint finds its project here, or answers 404."""
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import Http404
+from rest_framework.request import Request
+
+from ingest.models import ApiToken, Membership, Project
+
+Reader = User | AbstractBaseUser | AnonymousUser | ApiToken
+
+
+def reader_of(request: Request) -> Reader:
+    """Returns the reader of a request to the read API: its token if it has one, else its user."""
+    return request.auth if isinstance(request.auth, ApiToken) else request.user
+
+
+def visible_projects(reader: Reader) -> QuerySet[Project]:
+    """Returns the projects that a reader can see.
+
+    A token sees its own project, a user those of which they are a member, in any role. A project without members
+    belongs to the superusers; once it has members, a superuser must be one of them.
+    """
+    if isinstance(reader, ApiToken):
+        return Project.objects.filter(pk=reader.project_id)
+    if not reader.is_authenticated:
+        return Project.objects.none()
+    members = Membership.objects.filter(project=OuterRef("pk"))
+    is_visible: Q = Q(Exists(members.filter(user=reader.pk)))
+    if getattr(reader, "is_superuser", False):
+        is_visible |= Q(~Exists(members))
+    return Project.objects.filter(is_visible).order_by("name", "slug")
+
+
+def get_visible_project(reader: Reader, slug: str) -> Project:
+    """Returns a project by its slug. Raises the same Http404 for a missing project and for one they cannot see."""
+    project = visible_projects(reader).filter(slug=slug).first()
+    if project is None:
+        raise Http404("There is no such project.")
+    return project
+
+
+def may_administer(reader: Reader, project: Project) -> bool:
+    """Tells whether a reader may administer a project: its admins may; superusers may if it has no members.
+
+    A token can only read.
+    """
+    if isinstance(reader, ApiToken):
+        return False
+    roles = dict(Membership.objects.filter(project=project).values_list("user_id", "role"))
+    if not roles:
+        return bool(getattr(reader, "is_superuser", False))
+    return reader.pk is not None and roles.get(reader.pk) == Membership.Role.ADMIN
+
+
+def may_read_raw(reader: Reader, project: Project) -> bool:
+    """Tells whether a reader may read raw bodies: administrators may, and tokens made with `--raw`.
+
+    A raw body has full URLs and texts, which are stored nowhere else.
+    """
+    if isinstance(reader, ApiToken):
+        return reader.may_read_raw
+    return may_administer(reader, project)

@@ -1,0 +1,60 @@
+"""Decorators of pages and their parts: login, caching, and answers to bad addresses."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+from aggregate.selectors.slice.slices import SliceError
+from dashboard.web.params import ParamError
+
+Page = Callable[..., HttpResponse]
+
+
+def private_page(view: Page) -> Page:
+    """Decorates a page: it needs a login, stays out of caches, and explains a bad address."""
+    return require_safe(_guard(view, "dashboard/frame/bad_address.html", 400))
+
+
+def private_part(view: Page) -> Page:
+    """Decorates a part of a page, which htmx puts in its place. A bad slice is explained in that place too.
+
+    Somebody who is no longer logged in is sent to the login as a whole page.
+    """
+    answer = _guard(view, "dashboard/frame/_bad_part.html", 200)
+
+    @wraps(view)
+    def answer_part(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
+        if request.user.is_authenticated or "HX-Request" not in request.headers:
+            return answer(request, *args, **kwargs)
+        page = _path_of(request.headers.get("HX-Current-URL", ""))
+        return HttpResponse(headers={"HX-Redirect": f"{reverse('login')}?{urlencode({'next': page or '/'})}"})
+
+    return require_safe(answer_part)
+
+
+def _path_of(url: str) -> str:
+    """Returns an address without its host; empty if the text is not an address."""
+    try:
+        return urlsplit(url)._replace(scheme="", netloc="").geturl()
+    except ValueError:
+        return ""
+
+
+def _guard(view: Page, problem_template: str, problem_status: int) -> Page:
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
+        try:
+            return view(request, *args, **kwargs)
+        except (ParamError, SliceError) as error:
+            return render(request, problem_template, {"error": error}, status=problem_status)
+
+    guarded: Page = cache_control(private=True, no_cache=True)(login_required(answer))
+    return guarded

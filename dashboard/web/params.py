@@ -1,0 +1,160 @@
+"""Query parameters: which are known, and what they may say."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast, get_args
+
+from django.http import QueryDict
+
+from aggregate.selectors.exports.requests import ExportQuery
+from aggregate.selectors.slice.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS, SliceQuery
+from profcore.code.categories import FUNC_CATEGORIES
+from profcore.stats.views import Measure
+from profcore.trace.funcs import UNSTORABLE
+
+MEASURES: Final = get_args(Measure)
+
+
+SHARE: Final = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,12})?")
+MAX_SEARCH: Final = 200  # characters, as in a long path; every function's texts are searched
+
+
+class ParamError(ValueError):
+    """A parameter is unknown or its value cannot be used; has its name and a sentence.
+
+    Both may quote the request. JSON may hold lone surrogates, which an answer cannot: they become U+FFFD.
+    """
+
+    def __init__(self, field: str, detail: str) -> None:
+        self.field = UNSTORABLE.sub("\ufffd", field)
+        self.detail = UNSTORABLE.sub("\ufffd", detail)
+        super().__init__(self.detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Which functions of a slice are shown. It is not part of the slice: sums stay. Empty means all."""
+
+    categories: Sequence[str] = ()
+    search: str = ""
+
+    def params(self) -> list[tuple[str, str]]:
+        """Returns the query parameters."""
+        return [("category", word) for word in self.categories] + ([("q", self.search)] if self.search else [])
+
+
+EVERY_FUNCTION: Final = Narrowing()
+
+
+def check_known(params: QueryDict, known: Collection[str]) -> None:
+    """Raises `ParamError` for an unknown parameter: a typo must not look like a filter.
+
+    Where the fields of a slice are known, so is `display`, which links keep with the slice.
+    """
+    if set(SLICE_FIELDS) <= set(known):
+        known = [*known, DISPLAY]
+    for name in params:
+        if name not in known:
+            words = f"known are {', '.join(sorted(known))}" if known else "there are no parameters here"
+            raise ParamError(name[:80], f"The parameter {name[:80]!r} is not known; {words}.")
+
+
+def read_slice_query(params: QueryDict) -> SliceQuery:
+    """Returns the slice's raw values. `resolve_slice` checks them."""
+    return SliceQuery.of((*SLICE_FIELDS, *FINE_FIELDS, DISPLAY), params.getlist)
+
+
+def read_export_query(params: QueryDict) -> ExportQuery:
+    """Returns the options of an export. `resolve_export` checks them."""
+    return ExportQuery(
+        segment=read_one(params, "segment", ""),
+        axis=read_one(params, "axis", ""),
+        engine=read_one(params, "engine", ""),
+        sources=read_one(params, "sources", ""),
+        base=read_side(params, "base"),
+        head=read_side(params, "head"),
+    )
+
+
+def read_side(params: QueryDict, side: str) -> SliceQuery:
+    """Returns the raw values of `base` or `head`. `resolve_sides` checks them."""
+    return SliceQuery.of(SLICE_FIELDS, lambda field: params.getlist(f"{side}_{field}"))
+
+
+def read_raw_ref(params: QueryDict) -> str:
+    """Returns the trace that `format=raw` is requested for. Raises `ParamError`, also for filters."""
+    for name in params:
+        if name not in ("format", "compress", "trace"):
+            raise ParamError(name, f"format=raw takes only trace, not {name}.")
+    ref = read_one(params, "trace", "")
+    if not ref:
+        raise ParamError("trace", "format=raw takes one trace: its id, or VIEW.SEQ.")
+    return ref
+
+
+def read_one(params: QueryDict, name: str, default: str) -> str:
+    """Returns a parameter that may occur once."""
+    values = params.getlist(name)
+    if len(values) > 1:
+        raise ParamError(name, f"{name} occurs {len(values)} times; it may occur once.")
+    return values[0] if values else default
+
+
+def read_choice(params: QueryDict, name: str, choices: Collection[str], default: str) -> str:
+    """Returns a parameter that must be one of the choices."""
+    value = read_one(params, name, default)
+    if value not in choices:
+        raise ParamError(name, f"{name} must be one of {', '.join(choices)}; not {value[:80]!r}.")
+    return value
+
+
+def read_measure(params: QueryDict, *, group_by: str, default: Measure) -> Measure:
+    """Returns the measure of a table. Raises `ParamError` for the total of groups, which no view keeps."""
+    measure = cast("Measure", read_choice(params, "measure", MEASURES, default))  # checked against its words
+    if measure == "total" and group_by != "function":
+        raise ParamError("measure", "measure=total works only with group_by=function: views keep no totals of groups.")
+    return measure
+
+
+def read_count(params: QueryDict, name: str, *, default: int, high: int) -> int:
+    """Returns a parameter that must be a whole number from 1 to `high`."""
+    text = read_one(params, name, str(default))
+    value = int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else 0
+    if not 1 <= value <= high:
+        raise ParamError(name, f"{name} must be a whole number from 1 to {high}; not {text[:80]!r}.")
+    return value
+
+
+def read_share(params: QueryDict, name: str) -> float:
+    """Returns a parameter that must be a number from 0 to 1; 0 if it is absent."""
+    text = read_one(params, name, "0")
+    if not SHARE.fullmatch(text) or float(text) > 1:
+        raise ParamError(name, f"{name} must be a number from 0 to 1; not {text[:80]!r}.")
+    return float(text)
+
+
+def read_words(params: QueryDict, name: str, choices: Collection[str]) -> list[str]:
+    """Returns the values of a parameter that may be repeated; each must be one of the choices."""
+    for value in params.getlist(name):
+        if value not in choices:
+            raise ParamError(name, f"{name} must be one of {', '.join(choices)}; not {value[:80]!r}.")
+    return list(dict.fromkeys(params.getlist(name)))
+
+
+def read_changes(changes: object, known: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON, checked by its readers
+    """Returns the fields of a body. Raises `ParamError` if it is not an object, or for unknown fields."""
+    if not isinstance(changes, dict):
+        raise ParamError("$", "The body must be a JSON object.")
+    for name in changes:
+        if name not in known:
+            raise ParamError(str(name)[:80], f"{str(name)[:80]} is not known; known are {', '.join(known)}.")
+    return changes
+
+
+def read_narrowing(params: QueryDict) -> Narrowing:
+    """Returns `category`, which may be repeated, and `q`."""
+    search = read_one(params, "q", "").strip()
+    if len(search) > MAX_SEARCH:
+        raise ParamError("q", f"q must have at most {MAX_SEARCH} characters, not {len(search)}.")
+    return Narrowing(read_words(params, "category", list(FUNC_CATEGORIES)), search)

@@ -1,0 +1,136 @@
+"""The OpenAPI document is whole, valid, public, and true of the answers."""
+
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # comes with spectacular, without types
+
+from aggregate.jobs.requests import start_job
+from ingest.models import Project
+from tests.aggregate.posting import fold_all, post
+from tests.dashboard.conftest import TRACE_ID
+from tests.envelopes import make_envelope, view_id_of
+
+ADDRESS = "/api/v1/schema"
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    """The document, which asks no database and is made once for the module: that takes half a second."""
+    response = Client().get(ADDRESS)
+    assert response.status_code == 200
+    document: dict[str, Any] = response.json()
+    return document
+
+
+def test_it_has_no_warnings_and_is_valid(tmp_path: Any) -> None:  # Any: pytest types it as a py.path
+    call_command("spectacular", "--fail-on-warn", "--validate", "--file", str(tmp_path / "schema.yml"))
+
+
+def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
+    prefix = "/api/v1/projects/{slug}/"
+    names = {"status", "releases", "pages", "functions", "compare", "profile", "calltree", "views", "traces"}
+    names |= {
+        "overview",
+        "trend",
+        "settings",
+        "traces/{ref}",
+        "traces/{ref}/raw",
+        "markers",
+        "quality",
+        "flamegraph",
+        "jobs",
+        "links",
+        "sourcemaps",
+        "jobs/{job_id}",
+        "jobs/{job_id}/result",
+        "views/{view_id}/timeline",
+    }
+    names |= {"code", "code/preview", "matches", "display", "display/preview"}
+    names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees", "source")}
+    own = {prefix + name for name in names} | {"/api/v1/shared/{token}/{file_name}"}
+    assert set(schema["paths"]) == own
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "status",
+        "releases",
+        "pages",
+        "overview",
+        "trend",
+        "settings",
+        "functions",
+        "markers",
+        "quality",
+        "calltree",
+        "flamegraph",
+        "views",
+        "traces",
+        "traces/{ref}",
+        "functions/{func_id}/census",
+        "functions/{func_id}/callers",
+        "functions/{func_id}/callees",
+        "jobs",
+        "sourcemaps",
+        "jobs/{job_id}",
+    ],
+)
+def test_answers_are_what_it_says_field_by_field(
+    member: Client, shop: Project, schema: dict[str, Any], name: str
+) -> None:
+    responses = schema["paths"][f"/api/v1/projects/{{slug}}/{name}"]["get"]["responses"]
+    shape = responses["200"]["content"]["application/json"]["schema"]
+    document = _for_json_schema({**shape, "components": schema["components"]})
+    job_id = start_job(shop.pk, kind="functions", params=[("page", "/cart")], link="").id
+    address = name.replace("{ref}", TRACE_ID).replace("{func_id}", "2").replace("{job_id}", str(job_id))
+    response = member.get(f"/api/v1/projects/shop/{address}")
+    assert response.status_code == 200
+    answer = response.json()
+    assert [error.message for error in Draft4Validator(document).iter_errors(answer)] == []
+
+
+def test_a_timeline_is_what_it_says(
+    client: Client, site: Project, token: dict[str, str], schema: dict[str, Any]
+) -> None:
+    marks = [{"type": "longtask", "start": 10, "duration": 60}, {"type": "mark", "name": "shown", "start": 5, "x": 1}]
+    post("KEY-site", make_envelope("whole", "A\nA B\n-\n-", marks=marks))
+    fold_all()
+    answer = client.get(f"/api/v1/projects/site/views/{view_id_of('whole')}/timeline", headers=token).json()
+    responses = schema["paths"]["/api/v1/projects/{slug}/views/{view_id}/timeline"]["get"]["responses"]
+    shape = responses["200"]["content"]["application/json"]["schema"]
+    document = _for_json_schema({**shape, "components": schema["components"]})
+    assert answer["marks"]
+    assert [error.message for error in Draft4Validator(document).iter_errors(answer)] == []
+
+
+def _for_json_schema(node: Any) -> Any:  # Any: JSON
+    """Says in JSON Schema what OpenAPI 3.0 says its own way, and lets no unknown field pass."""
+    if isinstance(node, list):
+        return [_for_json_schema(child) for child in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _for_json_schema(child) for key, child in node.items()}
+    if "properties" in node and node.get("type") == "object":
+        node["additionalProperties"] = False
+        optional = {"field", "job_kind", "expires_in_s"}
+        assert sorted(node.get("required", [])) == sorted(set(node["properties"]) - optional)
+    if node.pop("nullable", False):
+        return {"anyOf": [node, {"type": "null"}]}
+    return node
+
+
+def test_it_names_tokens_and_sessions(schema: dict[str, Any]) -> None:
+    schemes = schema["components"]["securitySchemes"].values()
+    assert {scheme["type"] for scheme in schemes} == {"http", "apiKey"}
+
+
+def test_its_page_loads_nothing_from_elsewhere(client: Client) -> None:
+    response = client.get("/api/v1/docs")
+    assert response.status_code == 200
+    assert "//" not in response.content.decode().replace("<!doctype", "")
+    directives = [directive.strip() for directive in response["Content-Security-Policy"].split(";")]
+    assert "script-src 'self'" in directives  # their order is that of a set

@@ -1,0 +1,132 @@
+"""`compare`: what a release did to a page's functions, over HTTP."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from ingest.models import Project
+from ingest.projects.creation import create_project
+from ingest.projects.tokens import create_token
+from tests.aggregate.posting import fold_all, post
+from tests.envelopes import make_envelope
+
+pytestmark = pytest.mark.django_db
+URL = "/api/v1/projects/lab/compare"
+
+
+@pytest.fixture
+def lab() -> Project:
+    project, _ = create_project(slug="lab", key="lab-key", origins=["*"])
+    return project
+
+
+@pytest.fixture
+def headers(lab: Project) -> dict[str, str]:
+    return {"Authorization": f"Bearer {create_token(project=lab)[1]}"}
+
+
+def post_release(release: str, cost: int, views: int = 30) -> None:
+    envelopes = []
+    for number in range(views):
+        columns = "\n".join(["main slow"] * (cost + number % 2) + ["main steady"])
+        device = {"mobile": number % 3 == 0, "cores": 8}
+        envelope = make_envelope(f"{release}-{number}", columns, release=release, device=device)
+        for frame in envelope["trace"]["frames"]:
+            frame["column"] = len(frame["name"])
+        envelopes.append(envelope)
+    post("lab-key", *envelopes)
+    fold_all()
+
+
+def ask(client: Client, headers: dict[str, str], query: str) -> dict[str, Any]:
+    answer = client.get(f"{URL}?{query}", headers=headers)
+    assert answer.status_code == 200, answer.content
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def test_the_func_that_grew_stands_first_with_its_interval_and_q(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 1)
+    post_release("1.1.0", 6)
+    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
+    first = told["functions"][0]
+    assert (first["label"], first["status"], first["is_significant"]) == ("slow", "changed", True)
+    assert first["delta_ms_per_view"] == pytest.approx(50.0)
+    assert first["delta_ci95"][0] < 50.0 < first["delta_ci95"][1]
+    assert first["q"] < 0.05
+    assert (told["base"]["views"], told["head"]["population"], told["measure"]) == (30, 30, "self+hidden")
+    assert told["head"]["slice"]["release"] == ["1.1.0"]
+
+
+def test_nothing_is_significant_where_nothing_changed(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 3)
+    post_release("1.1.0", 3)
+    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
+    assert [func["label"] for func in told["functions"] if func["is_significant"]] == []
+
+
+def test_sides_may_differ_in_more_than_their_release(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 1)
+    post_release("1.1.0", 6)
+    told = ask(client, headers, "release=1.0.0&base_device=desktop-high&head_device=mobile-high")
+    base, head = told["base"], told["head"]
+    assert (base["slice"]["release"], base["slice"]["device"], base["population"]) == (["1.0.0"], ["desktop-high"], 20)
+    assert (head["slice"]["release"], head["slice"]["device"], head["population"]) == (["1.0.0"], ["mobile-high"], 10)
+
+
+def test_devices_can_be_what_is_compared(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 1, views=75)
+    told = ask(client, headers, "base_device=desktop-high&head_device=mobile-high")
+    assert (told["is_too_few"], told["left_out_views"], told["device_mix"]) == (False, 0, [])
+    assert told["function_count"] == len(told["functions"]) == 2
+    shared = ask(client, headers, "base_device=desktop-high&base_device=mobile-high&head_device=mobile-high")
+    assert (shared["left_out_views"], shared["device_mix"]) == (50, [{"device": "mobile-high", "share": 1.0}])
+
+
+def test_what_may_be_noise_can_be_left_out(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 1)
+    post_release("1.1.0", 6)
+    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0&only=significant")
+    assert [func["label"] for func in told["functions"]] == ["slow"]
+    assert told["function_count"] > 1
+
+
+def test_an_unchanged_comparison_is_not_sent_again(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 1)
+    post_release("1.1.0", 6)
+    address = f"{URL}?base_release=1.0.0&head_release=1.1.0"
+    etag = client.get(address, headers=headers)["ETag"]
+    known = {**headers, "If-None-Match": etag}
+    assert client.get(address, headers=known).status_code == 304
+    assert client.get(address + "&measure=self", headers=known).status_code == 200
+    post("lab-key", make_envelope("late", "main slow", release="1.1.0"))
+    fold_all()
+    assert client.get(address, headers=known).status_code == 200
+
+
+def test_too_few_views_are_said_instead_of_numbers(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 3, views=5)
+    post_release("1.1.0", 9, views=5)
+    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
+    assert (told["is_too_few"], told["functions"], told["overall_p"]) == (True, [], None)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("head_release=1.1.0", "base_release"),
+        ("base_release=1.0.0", "head_release"),
+        ("base_release=a&head_release=b&measure=speed", "measure"),
+        ("base_release=a&head_release=b&release=c", "release"),
+        ("base_release=a&head_release=%00", "head_release"),
+        ("page=/cart", "base_release"),
+        ("base_device=mobile", "head_device"),
+        ("base_device=mobile&head_device=toaster", "head_device"),
+        ("base_release=a&head_release=b&limit=0", "limit"),
+        ("base_release=a&head_release=b&only=new", "only"),
+    ],
+)
+def test_a_bad_parameter_is_named(client: Client, headers: dict[str, str], query: str, field: str) -> None:
+    answer = client.get(f"{URL}?{query}", headers=headers)
+    assert (answer.status_code, answer.json()["field"]) == (400, field)

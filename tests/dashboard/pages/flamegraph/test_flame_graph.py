@@ -1,0 +1,301 @@
+"""A person reads the flame graph in a real browser: by mouse and keys, in both themes, narrow, compared and printed."""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from playwright.sync_api import Page, expect
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from dashboard.api.jobs.preparation import run_jobs
+from ingest.models import Project
+from tests.builders import make_call_tree, make_cell, make_func
+from tests.dashboard.pages.flamegraph.graph import CANVAS, ROW, colour_at, wait_for_colour
+from tests.e2e.axe import find_violations
+from tests.e2e.browser import lend_chromium, save_screenshot
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+DETAILS = "#flame-details"
+
+
+@pytest.fixture
+def releases(shop: Project) -> Project:
+    """The shop with a release 2.0.0 of /cart: main (3 ms) called draw (6 ms), which called hash (12 ms)."""
+    cell = make_cell(shop, release="2.0.0", js_us=21_000)
+    main, draw = make_func(shop, "main", column=10), make_func(shop, "draw", column=20)
+    hashed = make_func(shop, "hash", uri="https://shop.example/node_modules/md5/index.js")
+    make_call_tree(cell, [(-1, main, 3_000), (0, draw, 6_000), (1, hashed, 12_000)])
+    return shop
+
+
+@contextmanager
+def open_tree(live_server: LiveServer, client: Client, query: str = "", **options: object) -> Iterator[Page]:
+    """Opens the page with a client's session; no database beyond this point. Any complaint of the browser fails."""
+    complaints: list[str] = []
+    session = client.cookies["sessionid"].value
+    with lend_chromium() as browser:
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})  # type: ignore[arg-type]  # Playwright types each option apart
+        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{live_server.url}/projects/shop/tree/?{query}")
+        yield page
+    assert complaints == []
+
+
+@pytest.mark.usefixtures("releases")
+class TestFlameGraph:
+    def test_keys_walk_zoom_and_come_back(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=1.0.0") as page:
+            expect(page.locator("#flame-facts")).to_contain_text("9 ms script time per view")
+            page.locator(CANVAS).focus()
+            page.keyboard.press("ArrowDown")
+            expect(page.locator(DETAILS)).to_contain_text("main")
+            page.keyboard.press("ArrowDown")
+            expect(page.locator(DETAILS)).to_contain_text("draw")
+            expect(page.locator(DETAILS)).to_contain_text("7 ms 77.8 %")
+            expect(page.locator(DETAILS)).to_contain_text("app.js:1:20")
+            link = page.locator(DETAILS).get_by_role("link", name="draw")
+            expect(link).to_have_attribute("href", "/projects/shop/functions/2/?release=1.0.0")
+            # Nothing lies right of draw (7 of 9 ms) until it is zoomed on.
+            right = 1100
+            assert colour_at(page, right, 2 * ROW + 3) == "#000000"  # transparent
+            page.keyboard.press("Enter")
+            wait_for_colour(page, right, 2 * ROW + 3, "#f2d4b3")
+            expect(page.get_by_role("button", name="Zoom out")).to_be_visible()
+            page.keyboard.press("Escape")
+            wait_for_colour(page, right, 2 * ROW + 3, "#000000")
+            expect(page.get_by_role("button", name="Zoom out")).to_be_hidden()
+
+    def test_a_click_zooms_and_the_mouse_tells(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=1.0.0") as page:
+            canvas = page.locator(CANVAS)
+            canvas.hover(position={"x": 300, "y": 2 * ROW + 8})
+            expect(page.locator(DETAILS)).to_contain_text("draw")
+            canvas.hover(position={"x": 1100, "y": 2 * ROW + 8})
+            expect(page.locator(DETAILS)).to_contain_text("All calls")
+            canvas.click(position={"x": 300, "y": 2 * ROW + 8})
+            wait_for_colour(page, 1100, 2 * ROW + 3, "#f2d4b3")
+            page.get_by_role("button", name="Zoom out").click()
+            wait_for_colour(page, 1100, 2 * ROW + 3, "#000000")
+
+    def test_a_search_dims_the_rest_and_tells_its_share(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0") as page:
+            expect(page.locator("#flame-facts")).to_contain_text("21 ms")
+            page.locator("h1").click()
+            page.keyboard.press("/")
+            page.keyboard.type("hash")
+            expect(page.locator("#flame-found")).to_have_text("1 function, 57.1 % of script time")
+            wait_for_colour(page, 300, ROW + 3, "#f1efed")
+            wait_for_colour(page, 300, 3 * ROW + 3, "#aedaa6")
+            page.keyboard.press("Enter")
+            expect(page.locator(DETAILS)).to_contain_text("md5")
+            page.keyboard.press("Escape")
+            expect(page.locator("#flame-found")).to_be_empty()
+            expect(page.locator(CANVAS)).to_be_focused()
+
+    def test_flame_and_colours_are_remembered(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0") as page:
+            wait_for_colour(page, 300, 3, "#e4e1de")
+            page.get_by_text("Flame", exact=True).click()
+            page.locator("select[name=colour]").select_option("Package")
+            height = int(page.locator(CANVAS).evaluate("canvas => canvas.clientHeight"))
+            wait_for_colour(page, 300, height - ROW + 3, "#e4e1de")
+            wait_for_colour(page, 300, height - 4 * ROW + 3, "#f9bd86")
+            expect(page.locator("#flame-legend")).to_contain_text("md5 57.1 %")
+            page.reload()
+            wait_for_colour(page, 300, height - 4 * ROW + 3, "#f9bd86")
+
+    def test_by_caller_turns_the_tree_over(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0") as page:
+            expect(page.locator(CANVAS)).to_be_visible()  # else keys are lost
+            page.get_by_text("By caller", exact=True).click()
+            page.locator(CANVAS).focus()
+            page.keyboard.press("ArrowDown")
+            expect(page.locator(DETAILS)).to_contain_text("hash")
+            expect(page.locator(DETAILS)).to_contain_text("Self time, on this path12 ms")
+            page.keyboard.press("ArrowDown")
+            expect(page.locator(DETAILS)).to_contain_text("draw")
+            page.get_by_text("Table", exact=True).click()
+            columns = page.get_by_role("columnheader")
+            expect(columns).to_have_text(["Function", "Self per view, on this path", "Share of script time"])
+
+    def test_the_table_is_a_tree_for_keys(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0&show=table") as page:
+            grid = page.get_by_role("treegrid", name="Call tree")
+            rows = grid.locator("tbody tr")
+            expect(rows).to_have_count(3)  # a callee with most of its caller's time is open
+            rows.first.focus()
+            page.keyboard.press("ArrowLeft")
+            expect(rows).to_have_count(1)
+            page.keyboard.press("ArrowRight")
+            page.keyboard.press("ArrowDown")
+            expect(rows.nth(1)).to_be_focused()
+            expect(rows.nth(1)).to_have_attribute("aria-level", "2")
+            expect(rows.nth(1)).to_contain_text("18 ms")
+            page.keyboard.press("s")
+            expect(page.get_by_role("region", name="Callers").locator("canvas")).to_be_visible()
+            assert "show=sandwich" in page.url
+
+    def test_a_sandwich_is_an_address(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0&show=sandwich&func=2") as page:
+            halves = page.locator(".halves")
+            expect(halves.locator("h3")).to_contain_text("18 ms total (85.7 %) · 6 ms self")
+            page.get_by_role("region", name="Callees").locator("canvas").hover(position={"x": 100, "y": ROW + 8})
+            expect(halves.locator(".flame-details")).to_contain_text("hash")
+            page.get_by_role("region", name="Callers").locator("canvas").click(position={"x": 100, "y": 8})
+            expect(halves.locator(".flame-details")).to_contain_text("main")
+            page.get_by_role("button", name="hash").click()
+            expect(halves.locator("h3")).to_contain_text("12 ms total (57.1 %)")
+            kept = page.locator("form.slice-bar input[name=func]")  # another page or time shows the same function
+            expect(kept).to_have_value(page.url.partition("func=")[2])
+            expect(halves.locator("h3 a")).to_have_attribute("href", re.compile(r"/functions/\d+/\?release=2\.0\.0$"))
+
+    def test_back_leads_from_a_sandwich_to_what_was_shown_before(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0") as page:
+            expect(page.locator(CANVAS)).to_be_visible()  # else keys are lost
+            page.locator(CANVAS).focus()
+            for key in ("ArrowDown", "ArrowDown", "s"):
+                page.keyboard.press(key)
+            heading = page.locator("#show-sandwich .halves h3")
+            expect(heading).to_contain_text("draw")
+            page.locator("#show-sandwich").get_by_role("button", name=re.compile("^hash")).first.click()
+            expect(heading).to_contain_text("hash")
+            page.go_back()
+            expect(heading).to_contain_text("draw")
+            page.go_back()
+            expect(page.locator(CANVAS)).to_be_visible()
+            assert "show=" not in page.url
+            page.go_forward()
+            expect(heading).to_contain_text("draw")
+            assert "release=2.0.0&show=sandwich&func=" in page.url
+
+    def test_a_function_that_is_not_there_is_told(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0&show=sandwich&func=999") as page:
+            expect(page.locator("#flame-facts")).to_contain_text("The function is in no call shown here")
+
+    def test_two_releases_are_coloured_by_change(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member) as page:
+            page.get_by_text("Compare releases").click()
+            page.locator("#base-release").select_option("1.0.0")
+            page.locator("#head-release").select_option("2.0.0")
+            page.get_by_role("button", name="Compare").click()
+            expect(page.locator("#flame-facts")).to_contain_text("9 ms to 21 ms script time per view")
+            expect(page.locator("#flame-facts")).to_contain_text("below 25 page views on a side")
+            expect(page.locator("#flame-legend")).to_contain_text("over 5 %")
+            expect(page.locator("#flame-legend")).to_contain_text("could be noise, or")  # of one view a side, all of it
+            page.locator(CANVAS).focus()
+            for _ in range(3):
+                page.keyboard.press("ArrowDown")
+            expect(page.locator(DETAILS)).to_contain_text("+12 ms new, could be noise")
+            page.get_by_text("Width: before", exact=True).click()
+            page.locator(CANVAS).focus()
+            for _ in range(3):
+                page.keyboard.press("ArrowDown")
+            expect(page.locator(DETAILS)).to_contain_text("draw")  # hash has no width there
+            save_screenshot(page, "flame-compared")
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    @pytest.mark.parametrize("show", ["graph", "table", "sandwich"])
+    def test_axe_finds_nothing_wrong_in_either_theme(
+        self, live_server: LiveServer, member: Client, scheme: str, show: str
+    ) -> None:
+        with open_tree(live_server, member, f"release=2.0.0&show={show}", color_scheme=scheme) as page:
+            expect(page.locator(f"#show-{show}")).to_be_visible()
+            expect(page.locator("#flame-facts")).to_contain_text("21 ms")
+            page.get_by_text("Download as").click()
+            assert find_violations(page) == []
+            save_screenshot(page, f"flame-{show}-{scheme}")
+
+    def test_a_narrow_page_is_no_wider_than_the_screen(self, live_server: LiveServer, member: Client) -> None:
+        phone = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
+        for show in ("graph", "table", "sandwich"):
+            with open_tree(live_server, member, f"release=2.0.0&show={show}", **phone) as page:
+                expect(page.locator(f"#show-{show}")).to_be_visible()
+                expect(page.locator("#flame-facts")).to_contain_text("21 ms")
+                assert page.evaluate("document.documentElement.scrollWidth") == 390
+                if show == "graph":
+                    sizes = page.locator(CANVAS).evaluate("canvas => [canvas.width, 2 * canvas.clientWidth]")
+                    assert sizes[0] == sizes[1]
+                    page.locator(CANVAS).tap(position={"x": 60, "y": 30})
+                    expect(page.locator(DETAILS)).to_contain_text("main")
+                assert find_violations(page) == []
+                save_screenshot(page, f"flame-{show}-narrow")
+
+    def test_a_menu_closes_by_escape_and_by_a_click_beside_it(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0") as page:
+            menu, link = page.get_by_text("Download as"), page.get_by_role("link", name="speedscope")
+            menu.click()
+            expect(link).to_be_visible()
+            page.keyboard.press("Escape")
+            expect(link).to_be_hidden()
+            expect(menu).to_be_focused()
+            menu.click()
+            page.locator("h1").click()
+            expect(link).to_be_hidden()
+
+    def test_paper_is_light_and_has_the_whole_graph(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0", color_scheme="dark") as page:
+            wait_for_colour(page, 300, 3, "#35302c")
+            page.emulate_media(media="print", color_scheme="dark")
+            wait_for_colour(page, 300, 3, "#e4e1de")
+            wait_for_colour(page, 300, 3 * ROW + 3, "#aedaa6")
+            expect(page.locator("#flame-tools")).to_be_hidden()
+
+    def test_a_plain_page_becomes_a_tree_where_there_are_scripts(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=2.0.0&plain=1") as page:
+            expect(page.get_by_role("treegrid", name="Call tree")).to_be_visible()
+            assert page.url.endswith("?release=2.0.0&show=table")
+
+    def test_what_is_not_there_is_told_with_a_way_on(self, live_server: LiveServer, member: Client) -> None:
+        with open_tree(live_server, member, "release=9") as page:
+            expect(page.get_by_text("No page view matches the filters.")).to_be_visible()
+            page.locator("#flame-empty").get_by_role("link", name="Clear filters").click()
+            expect(page.locator("#flame-facts")).to_contain_text("15 ms script time per view")
+
+
+def run_jobs_beside() -> None:
+    """Runs waiting jobs in a thread: this one belongs to the browser."""
+
+    def work() -> None:
+        run_jobs()
+        connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+
+
+@pytest.mark.usefixtures("no_broker")
+def test_a_slice_that_is_too_large_is_prepared_by_a_job(
+    live_server: LiveServer, client: Client, site: Project, settings: Settings
+) -> None:
+    settings.READ_MAX_RAW_TRACES = 1
+    user = User.objects.create_user("reader", password="correct horse")
+    site.memberships.create(user=user)
+    client.force_login(user)
+    session = client.cookies["sessionid"].value
+    with lend_chromium() as browser:
+        page = browser.new_page()
+        page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+        page.goto(f"{live_server.url}/projects/site/tree/?tag=cache:warm")
+        problem = page.locator("#flame-problem")
+        expect(problem).to_contain_text("More than 1 raw traces would be folded.")
+        expect(problem).not_to_contain_text("POST")
+        with page.expect_response(lambda response: response.request.method == "POST") as started:
+            page.get_by_role("button", name="Prepare in the background").click()
+        assert started.value.status == 202
+        run_jobs_beside()
+        expect(page.locator("#flame-facts")).to_contain_text("script time per view", timeout=10_000)
+        expect(page.locator(CANVAS)).to_be_visible()
+        page.reload()  # whoever comes back finds what was prepared
+        expect(page.get_by_role("button", name="Try again")).to_be_hidden()
+        page.get_by_role("button", name="Show result of").click()
+        expect(page.locator("#flame-facts")).to_contain_text("script time per view")

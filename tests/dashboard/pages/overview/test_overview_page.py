@@ -1,0 +1,333 @@
+"""The overview: the sentence on the last release, the chart's address, worst pages, changes; the list of projects."""
+
+import html
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from aggregate.models import View
+from aggregate.selectors.project.summaries import ProjectDay
+from dashboard.pages.projects import draw_sparkline
+from ingest.models import Group, Project, Receipt, Refusal
+from tests.aggregate.posting import fold_all, post
+from tests.builders import MONDAY, count_receipts, make_group, make_project, make_receipt, make_timed_views
+from tests.dashboard.pages.reading import text_of
+from tests.envelopes import make_envelope
+
+TIMES = [10_000, 20_000] * 20
+NOW = datetime.now(UTC)
+
+
+@pytest.fixture
+def releases(shop: Project) -> Project:
+    """Releases 2.0.0 and 3.0.0, forty views each: the second takes 15 ms more JS a view."""
+    for number, release in enumerate(("2.0.0", "3.0.0")):
+        make_group(shop, release, "/cart", first_seen_at=MONDAY + timedelta(days=number + 1))
+        times = [us + 15_000 * number for us in TIMES]
+        make_timed_views(shop, times, release=release, bucket_at=MONDAY + timedelta(days=number + 1), hidden_us=1_000)
+    return shop
+
+
+def page_of(client: Client, address: str = "/projects/shop/") -> str:
+    response = client.get(address)
+    assert response.status_code == 200, response.content
+    return html.unescape(response.content.decode())
+
+
+def test_the_sentence_says_that_the_last_release_takes_more(member: Client, releases: Project) -> None:
+    text = text_of(member, "/projects/shop/")
+    sentence = (
+        r"3\.0\.0 takes more script time than 2\.0\.0 : \+15 ms per view \(95 % interval ([\d.]+) to ([\d.]+) ms \)"
+    )
+    found = re.search(sentence, text)
+    assert found is not None, text
+    assert 10 < float(found[1]) < 15 < float(found[2]) < 20
+    assert "Before 15 ms, after 30 ms (+100 % at one mix of device classes)" in text
+    assert "From 40 and 40 page views. Ranks: p < 0.001." in text
+    assert 'class="card verdict is-worse"' in page_of(member)
+
+
+def test_the_sentence_says_that_a_release_takes_less(member: Client, releases: Project) -> None:
+    make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
+    make_timed_views(releases, TIMES, release="4.0.0")
+    assert "4.0.0 takes less script time than 3.0.0 : −15 ms per view" in text_of(member, "/projects/shop/")
+
+
+def test_what_may_be_noise_is_called_so_and_has_no_colour(member: Client, releases: Project) -> None:
+    text = text_of(member, "/projects/shop/?measure=hidden")
+    assert "No clear change in hidden time from 2.0.0 to 3.0.0 : ±0 ms per view" in text
+    assert "could be noise" in text
+    page = page_of(member, "/projects/shop/?measure=hidden")
+    assert 'class="card verdict is-noise"' in page
+    assert "is-rise" not in page
+
+
+def test_where_ranks_and_means_disagree_it_is_perhaps(member: Client, releases: Project) -> None:
+    make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
+    # Nearly all take six milliseconds more, and some none at all: ranks rose, and the mean may not have.
+    make_timed_views(releases, [us + 21_000 for us in TIMES[:36]] + [0] * 4, release="4.0.0")
+    text = text_of(member, "/projects/shop/")
+    assert "4.0.0 may take more script time than 3.0.0 : +2.4 ms per view" in text
+    assert "The mean and the ranks of the page views disagree" in text
+    assert 'class="card verdict is-maybe"' in page_of(member)
+
+
+def test_too_few_views_are_said_to_be_too_few(member: Client, releases: Project) -> None:
+    make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
+    make_timed_views(releases, [10_000] * 7, release="4.0.0")
+    text = text_of(member, "/projects/shop/?release=4.0.0")
+    assert "Too few page views to say what 4.0.0 changed." in text
+    assert "40 of 3.0.0 , 7 of 4.0.0 ." in text
+
+
+def test_a_release_that_one_person_has_met_does_not_hide_what_the_one_before_changed(
+    member: Client, releases: Project
+) -> None:
+    before = text_of(member, "/projects/shop/")
+    make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
+    make_timed_views(releases, [10_000], release="4.0.0")
+    text = text_of(member, "/projects/shop/")
+    assert "3.0.0 takes more script time than 2.0.0" in before
+    assert "3.0.0 takes more script time than 2.0.0" in text
+    assert "Newer releases with too few page views: 4.0.0 (1 page view)." in text
+    assert "Newer releases" not in before
+
+
+def test_releases_lead_to_what_each_is_like_and_are_grey_where_views_are_few(member: Client, releases: Project) -> None:
+    make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
+    make_timed_views(releases, [10_000], release="4.0.0")
+    page = page_of(member, "/projects/shop/")
+    table = page[page.index('id="releases"') :]
+    rows = re.findall(r'<a href="([^"]+)"><bdi>([^<]+)</bdi></a></th>\s*<td class="figure ([a-z-]+)"', table)
+    assert rows[:2] == [
+        ("/projects/shop/?release=4.0.0", "4.0.0", "too-few"),
+        ("/projects/shop/?release=3.0.0", "3.0.0", "strong"),
+    ]
+
+
+def test_what_is_left_of_expired_views_is_not_called_chosen_evenly(member: Client, releases: Project) -> None:
+    group = Group.objects.get(project=releases, release="2.0.0")
+    views = View.objects.filter(project=releases, group_id=group.id)
+    views.filter(view_id__in=views.order_by("view_id").values_list("view_id", flat=True)[:15]).delete()
+    text = text_of(member, "/projects/shop/")
+    left = "From 25 of 40 and 40 of 40 page views; the others have expired, and only their sums are kept."
+    assert left in text
+    assert "even sample" not in text
+    views.delete()
+    text = text_of(member, "/projects/shop/")
+    assert "Too few page views to say what 3.0.0 changed." in text
+    assert "Some page views have expired: 0 and 40 are left." in text
+
+
+def test_one_release_alone_is_compared_with_nothing(member: Client, shop: Project) -> None:
+    assert "Only one release so far." in text_of(member, "/projects/shop/")
+
+
+def test_the_slice_and_the_measure_go_along(member: Client, releases: Project) -> None:
+    page = page_of(member, "/projects/shop/?page=/cart&device=desktop&measure=self%2Bhidden&lines=none")
+    chart = re.search(r'data-chart-url="([^"]+)"', page)
+    assert chart is not None
+    assert chart[1] == "/api/v1/projects/shop/trend?page=/cart&device=desktop&measure=self%2Bhidden&by=none&limit=6"
+    assert member.get(chart[1]).json()["lines"][0]["release"] is None
+    changes = re.search(r'hx-get="([^"]+)"', page)
+    assert changes is not None
+    sides = "base_release=2.0.0&head_release=3.0.0&measure=self%2Bhidden&page=/cart&device=desktop"
+    assert changes[1] == f"/projects/shop/changes/?{sides}"
+    assert f'href="/projects/shop/compare/?{sides}"' in page
+    assert 'href="/projects/shop/?page=/cart&device=desktop&lines=none" aria-current' not in page
+    assert 'href="/projects/shop/?page=/cart&device=desktop&lines=none"' in page  # back to JS, which is the default
+    assert '<input type="hidden" name="measure" value="self+hidden">' in page
+
+
+def test_what_is_finer_than_cells_is_said_to_be_left_out(member: Client, releases: Project) -> None:
+    text = text_of(member, "/projects/shop/?tag=cache:cold")
+    assert "This page ignores filters by tag, single view and trace." in text
+    assert "tag" not in re.findall(r'data-chart-url="([^"]+)"', page_of(member, "/projects/shop/?tag=cache:cold"))[0]
+
+
+def test_worst_pages_are_those_with_the_most_time_in_all(member: Client, releases: Project) -> None:
+    make_timed_views(releases, [10 * us for us in TIMES], page="/list")
+    make_timed_views(releases, [100_000, 140_000] * 2, page="/rare")
+    text = text_of(member, "/projects/shop/")
+    first = re.search(r"/list 150 ms ([\d.]+) to ([\d.]+) ms 40 72\.4 % Script", text)
+    assert first is not None, text
+    assert float(first[1]) < 150.0 < float(first[2])
+    # 6.0, 1.8 and 0.5 seconds in all; no interval where views are few, or gone.
+    assert text.index("/list 150 ms") < text.index("/cart 22.3 ms 81 21.8 %") < text.index("/rare 120 ms 4 5.8 %")
+    assert 'title="Too few page views for an interval"' in page_of(member)
+    few = text_of(member, "/projects/shop/?limit=1")
+    assert "1 of 3 pages. Show more pages" in few
+    assert "/rare" not in few[few.index("Worst pages") :]
+
+
+def test_a_slow_queue_and_the_doors_reasons_are_told_with_what_to_do(member: Client, releases: Project) -> None:
+    make_receipt(releases, state=Receipt.State.PENDING, age=timedelta(minutes=7))
+    Refusal.objects.create(project=releases, hour_at=NOW, reason="origin_not_allowed", shard=0, count=3)
+    text = text_of(member, "/projects/shop/")
+    assert re.search(r"Pending 1 oldest received \d{4}-\d\d-\d\d \d\d:\d\d UTC", text)
+    assert "check whether a worker runs" in text
+    assert "3 × origin_not_allowed The page’s origin is not allowed for this key. If the site is yours" in text
+
+
+def view(name: str, samples: int, release: str, page: str = "/cart") -> dict[str, Any]:
+    """Returns a view in which `slow` runs for so many samples of 10 ms, and `steady` for two."""
+    columns = "\n".join(["main slow"] * samples + ["main steady"] * 2)
+    envelope = make_envelope(name, columns, release=release, page=page)
+    for frame in envelope["trace"]["frames"]:
+        frame["column"] = {"main": 10, "slow": 11, "steady": 12}[frame["name"]]
+    return envelope
+
+
+@pytest.fixture
+def folded(member: Client) -> Project:
+    """The lab's releases 5.0.0 and 6.0.0, with contributions: `slow` takes 30 ms more a view in the second."""
+    lab = make_project("lab")
+    lab.memberships.create(user_id=member.session["_auth_user_id"])
+    for release, more, views in (("5.0.0", 0, 30), ("6.0.0", 3, 30), ("7.0.0", 0, 1)):
+        post("KEY-lab", *(view(f"{release}-{n}", 1 + n % 3 + more, release) for n in range(views)))
+    fold_all()
+    return lab
+
+
+def test_the_biggest_changes_name_functions_with_intervals_and_lead_to_them(member: Client, folded: Project) -> None:
+    address = "/projects/lab/changes/?base_release=5.0.0&head_release=6.0.0"
+    text = text_of(member, address)
+    assert re.search(r"slow app\.js:1:11 20 ms 50 ms \+30 ms \d+(?:\.\d)? to \d+(?:\.\d)? ms < 0\.001", text)
+    assert "1 function with significant changes" in text
+    assert "steady" not in text
+    page = page_of(member, address)
+    assert re.search(r'href="/projects/lab/functions/\d+/"', page)
+    assert 'class="figure strong is-rise"' in page
+    assert "compare/?base_release=5.0.0&head_release=6.0.0&measure=self" in page
+
+
+def test_the_pages_that_changed_come_before_the_functions(member: Client, folded: Project) -> None:
+    address = "/projects/lab/changes/?base_release=5.0.0&head_release=6.0.0"
+    text = text_of(member, address)
+    assert re.search(r"/cart 40 ms 70 ms \+30 ms .* 1 of 1 page with significant changes .* slow app\.js", text)
+    link = "/projects/lab/compare/?base_release=5.0.0&head_release=6.0.0&measure=self&page=/cart"
+    assert f'href="{link}"' in page_of(member, address)
+    assert "No significant change on the 1 page with the most script time." in text_of(
+        member, address.replace("6.0.0", "5.0.0")
+    )
+
+
+def test_what_one_page_alone_has_lost_is_looked_for_there(member: Client, folded: Project) -> None:
+    # On a page with most of the views and times that vary, nothing changed.
+    for release in ("8.0.0", "9.0.0"):
+        post("KEY-lab", *(view(f"h {release} {n}", 5 + n % 90, release, "/home") for n in range(99)))
+        more = 3 if release == "9.0.0" else 0
+        post("KEY-lab", *(view(f"c {release} {n}", 1 + n % 3 + more, release) for n in range(24)))
+    fold_all()
+    text = text_of(member, "/projects/lab/changes/?base_release=8.0.0&head_release=9.0.0")
+    assert "1 of 2 pages with significant changes" in text
+    assert "No significant change over all pages together. On /cart only:" in text
+    assert re.search(r"slow app\.js:1:11 20 ms 50 ms \+30 ms", text)
+    page = page_of(member, "/projects/lab/changes/?base_release=8.0.0&head_release=9.0.0&page=/cart&page=/home")
+    (link,) = re.findall(r'<a href="([^"]+)">Show all functions</a>', page)
+    assert link.endswith("?base_release=8.0.0&head_release=9.0.0&measure=self&page=/cart")
+
+
+def test_changes_that_may_be_noise_look_like_noise(member: Client, folded: Project) -> None:
+    address = "/projects/lab/changes/?base_release=5.0.0&head_release=5.0.0"
+    assert "No significant change. These changed most, but could be noise :" in text_of(member, address)
+    page = page_of(member, address)
+    assert 'class="noise"' in page
+    assert "is-rise" not in page
+
+
+def test_what_a_new_bundle_may_only_have_moved_is_no_finding(member: Client, folded: Project) -> None:
+    moved = [view(f"moved {n}", 1 + n % 3, "8.0.0") for n in range(30)]
+    for envelope in moved:
+        for frame in envelope["trace"]["frames"]:
+            frame["column"] += 100
+    post("KEY-lab", *moved)
+    fold_all()
+    address = "/projects/lab/changes/?base_release=5.0.0&head_release=8.0.0"
+    text = text_of(member, address)
+    assert "could be noise or may only have moved" in text
+    assert "2 new and 2 gone functions have no source map" in text
+    assert "is-rise" not in page_of(member, address)
+
+
+def test_changes_of_too_few_views_are_not_told(member: Client, folded: Project) -> None:
+    text = text_of(member, "/projects/lab/changes/?base_release=7.0.0&head_release=6.0.0")
+    assert "Too few page views to compare functions: 30 of 6.0.0 and 1 of 7.0.0 ." in text
+
+
+def test_changes_without_sides_say_what_is_missing(member: Client, folded: Project) -> None:
+    assert "base_release" in text_of(member, "/projects/lab/changes/")
+
+
+def test_a_project_whose_views_have_expired_says_so(member: Client) -> None:
+    project = make_project("gone")
+    project.memberships.create(user_id=member.session["_auth_user_id"])
+    make_receipt(project)
+    count_receipts()
+    assert "All page views have expired" in text_of(member, "/projects/gone/")
+
+
+def test_the_list_tells_js_per_view_of_the_last_days_and_draws_them(member: Client) -> None:
+    busy = make_project("busy", name="The busy one")
+    busy.memberships.create(user_id=member.session["_auth_user_id"])
+    today = NOW.replace(hour=0, minute=0, second=0, microsecond=0)
+    for days in (0, 1, 3):
+        make_timed_views(busy, TIMES, bucket_at=today - timedelta(days=days))
+    make_timed_views(busy, [1_000_000] * 5, bucket_at=today - timedelta(days=40))
+    text = text_of(member, "/projects/")
+    assert "The busy one busy 15 ms … " in text
+    assert " 125 1 page never" in text
+    page = page_of(member, "/projects/")
+    page = page[page.index("The busy one") : page.index("The shop")]
+    assert page.count("<path d=") == 1  # yesterday and today; the third day lies alone
+    assert page.count("<circle") == 2
+    assert 'hx-get="/projects/busy/last-change/"' in page
+
+
+def test_a_project_without_views_is_led_to_its_first_trace(member: Client) -> None:
+    project = make_project("fresh")
+    project.memberships.create(user_id=member.session["_auth_user_id"])
+    assert "no views Send the first trace 0 never" in text_of(member, "/projects/")
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ([us + 30_000 for us in TIMES], "4.0.0 : +15 ms script time per view"),
+        (TIMES, "4.0.0 : −15 ms script time per view"),
+        ([us + 15_000 for us in TIMES], "4.0.0 : no clear change"),
+        ([10_000], "3.0.0 : +15 ms script time per view"),  # too few have met the newest
+    ],
+)
+def test_the_list_tells_the_last_release_in_words(
+    member: Client, releases: Project, times: list[int], words: str
+) -> None:
+    make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
+    make_timed_views(releases, times, release="4.0.0")
+    assert text_of(member, "/projects/shop/last-change/").strip() == words
+
+
+def test_a_sparkline_goes_from_zero_to_the_highest_day_and_breaks_at_gaps() -> None:
+    first = NOW.date()
+    days = [ProjectDay(first + timedelta(days=n), 10, us) for n, us in ((0, 100), (1, 200), (5, 50), (8, 0), (9, 0))]
+    line = draw_sparkline(days, first)
+    assert line.paths == ["M3 14.0 L7 3.0", "M35 25.0 L39 25.0"]
+    assert line.dots == [("23", "19.5"), ("39", "25.0")]
+
+
+def test_parts_take_a_fixed_number_of_statements(
+    member: Client, folded: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    # session, user, project, overview, releases, sums by class, samples
+    with django_assert_num_queries(7):
+        member.get("/projects/lab/last-change/")
+    # session, user, project, status
+    with django_assert_num_queries(4):
+        member.get("/projects/lab/first-steps/")
+    # session, user, project, pages with their sums and samples, code, both sides' numbers of views and samples, keys
+    with django_assert_num_queries(12):
+        member.get("/projects/lab/changes/?base_release=5.0.0&head_release=6.0.0")

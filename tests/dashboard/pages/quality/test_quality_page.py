@@ -1,0 +1,221 @@
+"""Data quality: what came in and what became of it, and how it was measured; in the API and on the page."""
+
+import json
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from aggregate.selectors.project.quality import IntakeDay, select_intake_days
+from aggregate.selectors.slice.slices import Slice
+from dashboard.pages.quality.reasons import REASON_WORDS, explain_reason
+from dashboard.pages.quality.view import draw_days
+from ingest.models import Membership, Project, Receipt, Refusal
+from profcore.errors import Reason
+from tests.aggregate.posting import fold_all, post
+from tests.builders import count_receipts, make_project
+from tests.dashboard.pages.reading import text_of
+from tests.envelopes import make_envelope, make_trace
+
+HOUR = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36"
+EDGE = CHROME + " Edg/141.0.0.0"
+PICTURE = "A\nA B\n-\nA B"
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    """Five views in Chrome, of which one sampled every 20 ms and said 10, one in Edge; others refused or set aside."""
+    project = make_project("shop")
+    known: dict[str, Any] = {"requestedInterval": 10, "isolated": False, "reason": "timer"}
+    for n in range(4):
+        post("KEY-shop", make_envelope(f"c{n}", PICTURE, userAgent=CHROME, **known))
+    slow = make_trace(PICTURE, interval_ms=20)
+    post("KEY-shop", make_envelope("slow", userAgent=CHROME, **known | {"trace": slow, "requestedInterval": 10.5}))
+    post(
+        "KEY-shop",
+        make_envelope("edge", PICTURE, userAgent=EDGE, isolated=True, sampleRate=0.25, reason="pagehide"),
+        make_envelope("broken", PICTURE, page="/broken"),
+    )
+    fold_all()
+    Receipt.objects.filter(group_id=Receipt.objects.order_by("-group_id").values("group_id")[:1]).update(
+        state=Receipt.State.REJECTED, reason="crashed"
+    )
+    count_receipts()
+    for reason, count in (("rate_limited", 6), ("too_long", 3)):
+        Refusal.objects.create(project=project, hour_at=HOUR - timedelta(days=1), reason=reason, shard=0, count=count)
+    other = make_project("elsewhere")
+    Refusal.objects.create(project=other, hour_at=HOUR, reason="crashed", shard=0, count=1_000)
+    return project
+
+
+@pytest.fixture
+def reader(client: Client, project: Project, settings: Settings) -> Client:
+    settings.STORAGES = settings.STORAGES | {
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    }
+    user = User.objects.create_user("reader")
+    Membership.objects.create(project=project, user=user)
+    client.force_login(user)
+    return client
+
+
+def ask(client: Client, query: str = "") -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(client.get(f"/api/v1/projects/shop/quality?{query}").content)
+    return answer
+
+
+def test_what_came_in_is_told_by_day_and_reason(reader: Client) -> None:
+    answer = ask(reader)
+    assert answer["arrivals"]["received"] == 7
+    assert answer["arrivals"]["refused_by_reason"] == {"rate_limited": 6, "too_long": 3}
+    assert answer["set_aside_by_reason"] == {"crashed": 1}
+    yesterday, today = answer["days"]
+    assert (yesterday["folded"], yesterday["refused"]) == (0, 9)
+    assert {name: today[name] for name in ("folded", "pending", "set_aside", "refused")} == {
+        "folded": 6,
+        "pending": 0,
+        "set_aside": 1,
+        "refused": 0,
+    }
+
+
+def test_what_waits_is_in_its_day(reader: Client, project: Project) -> None:
+    post("KEY-shop", make_envelope("late"))
+    assert ask(reader)["days"][-1]["pending"] == 1
+    text = text_of(reader, "/projects/shop/quality/")
+    assert re.search(r"Pending 1 oldest received [-0-9]+ [0-9:]+ UTC", text)
+
+
+def test_sums_by_browser_are_those_of_the_slice(reader: Client) -> None:
+    answer = ask(reader, "page=/cart")
+    chrome, edge = answer["by_browser"]
+    assert (chrome["browser"], chrome["views"], chrome["truncated_views"]) == ("chrome", 5, 0)
+    assert (edge["browser"], edge["views"], edge["truncated_views"]) == ("edge", 1, 1)
+    assert chrome["samples_per_view"] == 4.0
+    for row in (answer["whole"], chrome, edge):
+        parts = [row["time_ms"][name] for name in ("js", "hidden", "idle", "unobserved", "profiler")]
+        assert sum(parts) == pytest.approx(row["time_ms"]["span"])
+    assert answer["whole"]["views"] == sum(row["views"] for row in answer["by_browser"])
+    assert [row["browser"] for row in ask(reader, "browser=edge")["by_browser"]] == ["edge"]
+
+
+def test_an_interval_that_is_not_what_the_browser_says_is_found(reader: Client) -> None:
+    right, *_, wrong = sorted(
+        ask(reader, "browser=chrome")["sampled"]["intervals"], key=lambda row: float(row["requested_ms"])
+    )
+    assert (right["requested_ms"], right["effective_ms"], right["measured_ms"]) == (10.0, 10.0, 10.0)
+    assert (right["traces"], right["wrong_traces"]) == (4, 0)
+    assert (wrong["requested_ms"], wrong["effective_ms"], wrong["measured_ms"]) == (10.5, 10.0, 20.0)
+    assert (wrong["measured_traces"], wrong["wrong_traces"], wrong["measured_p95_ms"]) == (1, 1, 20.0)
+
+
+def test_isolation_rates_and_ends_are_counted_by_trace(reader: Client) -> None:
+    sampled = ask(reader, "page=/cart")["sampled"]
+    assert (sampled["views"], sampled["population"], sampled["traces"]) == (6, 6, 6)
+    assert sampled["isolated"] == {"yes": 1, "no": 5, "unknown": 0}
+    assert sampled["sample_rates"] == [{"sample_rate": 0.25, "traces": 1}, {"sample_rate": 1.0, "traces": 5}]
+    assert sampled["end_reasons"] == {"timer": 5, "pagehide": 1}
+    assert sampled["body_bytes"] > 100
+
+
+def test_receipts_are_read_of_a_sample_of_views(reader: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aggregate.selectors.project.quality.SAMPLED_VIEWS", 2)
+    sampled = ask(reader, "page=/cart")["sampled"]
+    assert (sampled["views"], sampled["population"], sampled["traces"]) == (2, 6, 2)
+    assert "2 traces of an even sample of 2 from 6 page views" in text_of(
+        reader, "/projects/shop/quality/sampled/?page=/cart"
+    )
+
+
+def test_the_page_says_what_to_do_about_each_reason(reader: Client) -> None:
+    text = text_of(reader, "/projects/shop/quality/")
+    assert re.search(
+        r"rate_limited 6 66.7 % The project sends too many traces per second. Lower the sampling rate", text
+    )
+    assert re.search(r"crashed 1 100 % A worker crashed on it three times.", text)
+    assert "Received 7" in text
+    assert "Firefox, Safari and all browsers on iOS send nothing" in text
+    assert "chrome desktop" in text
+    assert "Recording" in text
+
+
+def test_without_script_the_sampled_part_comes_with_the_page(reader: Client) -> None:
+    page = reader.get("/projects/shop/quality/").content.decode()
+    assert 'hx-get="/projects/shop/quality/sampled/' in page
+    assert 'href="/projects/shop/quality/?plain=1"' in page
+    text = text_of(reader, "/projects/shop/quality/?plain=1")
+    assert re.search(r"Wrong intervals 1[0-9].[0-9] % of [67] measurable traces", text)
+
+
+def test_numbers_of_few_views_are_marked(reader: Client) -> None:
+    page = reader.get("/projects/shop/quality/?page=/cart").content.decode()
+    assert page.count('class="too-few" title="Fewer than 25 page views: could be noise"') == 2
+
+
+def test_what_was_refused_or_set_aside_leads_here_from_every_page(reader: Client) -> None:
+    for address in ("/projects/shop/page/", "/projects/shop/", "/projects/shop/tree/"):
+        page = reader.get(address).content.decode()
+        for words in ("1 rejected", "9 refused", "See what to do"):
+            assert f'<a href="/projects/shop/quality/">{words}</a>' in page, address
+
+
+def test_a_project_of_which_nothing_came_has_the_page_too(reader: Client) -> None:
+    Membership.objects.create(project=Project.objects.get(slug="elsewhere"), user=User.objects.get())
+    Refusal.objects.all().delete()
+    text = text_of(reader, "/projects/elsewhere/quality/")
+    assert "No traces in this time." in text
+    assert "No page view of this slice is folded" in text
+
+
+def test_a_fine_slice_is_said_not_to_be_looked_at(reader: Client) -> None:
+    assert "This page ignores filters by tag, single view and trace." in text_of(
+        reader, "/projects/shop/quality/?tag=a:b"
+    )
+
+
+def test_every_reason_has_a_meaning_and_an_advice() -> None:
+    assert set(REASON_WORDS) == set(Reason)
+    assert all(meaning and advice for meaning, advice in REASON_WORDS.values())
+    assert explain_reason("of_an_older_version") == ("", "")
+
+
+def test_a_day_without_traces_is_a_gap_and_bars_stack_up() -> None:
+    first = date(2026, 11, 1)
+    chart = draw_days(
+        [
+            IntakeDay(day=first, folded=6, pending=0, set_aside=2, refused=2),
+            IntakeDay(day=first + timedelta(days=2), folded=0, pending=5, set_aside=0, refused=0),
+        ]
+    )
+    assert chart.highest == 10
+    assert [bar.x for bar in chart.bars] == [0, 20]
+    assert [(piece.state, piece.y, piece.height) for piece in chart.bars[0].pieces] == [
+        ("folded", "40.0", "60.0"),
+        ("set_aside", "20.0", "20.0"),
+        ("refused", "0.0", "20.0"),
+    ]
+    assert [(piece.state, piece.height) for piece in chart.bars[1].pieces] == [("pending", "50.0")]
+
+
+def test_only_the_last_days_are_read_where_they_are_too_many(reader: Client, project: Project) -> None:
+    (today,) = select_intake_days(Slice(project_id=project.pk), limit=1)
+    assert today.folded == 6
+
+
+def test_the_page_takes_a_fixed_number_of_statements(
+    reader: Client, project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    reader.get("/projects/shop/quality/")  # sets the cookie without which there is no ETag
+    # session, user, releases, pages, measured, arrivals, set aside, days, status, overview by day, the project twice;
+    # and for its ETag its state and sites, which are remembered then
+    with django_assert_num_queries(14):
+        reader.get("/projects/shop/quality/")
+    with django_assert_num_queries(
+        8
+    ):  # session, user, project twice, its state, measured, sampled views, their receipts
+        reader.get("/projects/shop/quality/sampled/")

@@ -1,0 +1,22 @@
+"""Pages as a person reads them: their text, and hostile names in it."""
+
+import html
+import re
+
+from django.test import Client
+
+HOSTILE = "<script>alert(1)</script>\"'&\u202ex\x00".replace("\x00", "\x07")
+
+
+def text_of(client: Client, address: str, status: int = 200) -> str:
+    """Returns a page's text without tags, spaces folded."""
+    response = client.get(address)
+    assert response.status_code == status
+    without_tags = re.sub(r"<[^>]*>", " ", response.content.decode())
+    return re.sub(r"[ \n]+", " ", html.unescape(without_tags)).replace("\u202f", " ")
+
+
+def attribute(page: str, name: str) -> str:
+    found = re.search(rf'{name}="([^"]*)"', page)
+    assert found is not None
+    return html.unescape(found.group(1))

@@ -1,0 +1,71 @@
+"""Keys: made with origins, changed, revoked after a question; and a word on refused origins."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.test import Client
+
+from ingest.door.keys import find_key
+from ingest.models import IngestKey, Project, Refusal
+from tests.builders import make_project
+from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
+
+
+def test_a_key_is_made_and_its_tag_stands_there_to_copy(owner: Client, shop: Project) -> None:
+    text = follow(owner, "keys/", origins="https://Shop.example/\n\nhttps://*.shop.example")
+    key = IngestKey.objects.filter(project=shop).latest("pk")
+    assert key.origins == ["https://shop.example", "https://*.shop.example"]
+    assert f'<script src="http://testserver/snippet.js" data-key="{key.public_key}" data-release="1.0.0"' in text
+    assert "Document-Policy: js-profiling" in text
+
+
+def test_each_wrong_origin_is_told_and_what_was_typed_stays(owner: Client, shop: Project) -> None:
+    response = send(owner, "keys/", origins="shop.example\nhttps://shop.example/cart")
+    assert response.status_code == 400
+    assert "“shop.example” has no scheme. Did you mean https://shop.example?" in words(response)
+    assert "“https://shop.example/cart” has a path." in words(response)
+    assert ">\nshop.example\nhttps://shop.example/cart</textarea>" in response.content.decode()
+    assert IngestKey.objects.filter(project=shop).count() == 1
+
+
+def test_origins_are_changed(owner: Client, shop: Project) -> None:
+    key = shop.keys.get()
+    assert read(owner, f"keys/{key.pk}/").count("Origins of KEY-shop") == 1
+    assert "The origins are saved" in follow(owner, f"keys/{key.pk}/", origins="https://new.example")
+    assert IngestKey.objects.get(pk=key.pk).origins == ["https://new.example"]
+    assert "is not an origin" in words(send(owner, f"keys/{key.pk}/", origins="https://"))
+
+
+def test_a_key_is_revoked_after_a_question_that_says_what_stops(owner: Client, shop: Project) -> None:
+    key = shop.keys.get()
+    question = read(owner, f"keys/{key.pk}/revoke/")
+    assert "This is the only active key:" in question
+    assert find_key(key.public_key) is not None
+    text = follow(owner, f"keys/{key.pk}/revoke/")
+    assert "No active key" in text
+    assert "1 revoked key" in text
+    assert find_key(key.public_key) is None
+    assert owner.get(f"{SETTINGS}keys/{key.pk}/").status_code == 404  # neither changed nor revoked again
+    assert owner.post(f"{SETTINGS}keys/{key.pk}/revoke/").status_code == 404
+
+
+def test_refusals_for_the_origin_are_told_where_there_are_some(owner: Client, shop: Project) -> None:
+    def refuse(project: Project, reason: str, count: int, age: timedelta) -> None:
+        hour_at = datetime.now(UTC) - age
+        Refusal.objects.create(project=project, hour_at=hour_at, reason=reason, shard=0, count=count)
+
+    refuse(shop, "rate_limited", 7, timedelta(hours=2))
+    refuse(shop, "origin_not_allowed", 5, timedelta(days=8))
+    refuse(make_project("other"), "origin_not_allowed", 9, timedelta(hours=2))
+    assert "refused" not in read(owner, "keys/")
+    refuse(shop, "origin_not_allowed", 3, timedelta(hours=2))
+    text = read(owner, "keys/")
+    assert "3 traces of the last 7 days were refused because their origin is not allowed for this key." in text
+
+
+@pytest.mark.parametrize("address", ["keys/{}/", "keys/{}/revoke/"])
+def test_a_key_of_another_project_is_not_found(owner: Client, shop: Project, address: str) -> None:
+    key = make_project("other").keys.get()
+    assert owner.get(SETTINGS + address.format(key.pk)).status_code == 404
+    assert owner.post(SETTINGS + address.format(key.pk), {"origins": "*"}).status_code == 404
+    assert IngestKey.objects.get(pk=key.pk).revoked_at is None

@@ -1,0 +1,60 @@
+"""Tokens: made of three kinds, shown once, revoked after a question."""
+
+import pytest
+from django.test import Client
+
+from dashboard.api.core.auth import find_token
+from ingest.models import ApiToken, Project
+from ingest.projects.tokens import create_token
+from tests.builders import make_project
+from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
+
+
+@pytest.mark.parametrize(
+    ("kind", "scope", "may_read_raw", "address"),
+    [
+        ("read", "read", False, "/api/v1/projects/shop/status"),
+        ("raw", "read", True, "/api/v1/projects/shop/status"),
+        ("sourcemaps", "sourcemaps", False, "/api/v1/projects/shop/sourcemaps"),
+    ],
+)
+def test_a_token_is_shown_once_with_a_command_that_works(
+    owner: Client, shop: Project, kind: str, scope: str, may_read_raw: bool, address: str
+) -> None:
+    response = send(owner, "tokens/", name="CI", kind=kind)
+    made = ApiToken.objects.get(project=shop)
+    assert (made.name, made.scope, made.may_read_raw) == ("CI", scope, may_read_raw)
+    text = words(response)
+    clear = text.partition("Authorization: Bearer ")[2].partition("'")[0]
+    assert find_token(clear) == made
+    assert f"http://testserver{address}" in text
+    assert "no-store" in response["Cache-Control"]
+    assert Client().get(address, headers={"Authorization": f"Bearer {clear}"}).status_code == 200
+    secret = clear.removeprefix(f"ff_{made.prefix}_")  # an underscore may be in it
+    assert secret not in read(owner, "tokens/")
+    assert f"ff_{made.prefix}_" in read(owner, "tokens/")
+
+
+def test_a_token_needs_a_name_and_a_kind_there_is(owner: Client, shop: Project) -> None:
+    response = send(owner, "tokens/", name="", kind="root")
+    assert response.status_code == 400
+    assert "This field is required." in words(response)
+    assert "root is not one of the available choices" in words(response)
+    assert not ApiToken.objects.filter(project=shop).exists()
+
+
+def test_a_token_is_revoked_after_a_question(owner: Client, shop: Project) -> None:
+    token, clear = create_token(project=shop, name="CI")
+    assert "get status 401 immediately" in read(owner, f"tokens/{token.prefix}/revoke/")
+    assert find_token(clear) is not None
+    text = follow(owner, f"tokens/{token.prefix}/revoke/")
+    assert "The token is revoked" in text
+    assert "1 revoked token" in text
+    assert find_token(clear) is None
+    assert owner.post(f"{SETTINGS}tokens/{token.prefix}/revoke/").status_code == 404
+
+
+def test_a_token_of_another_project_is_not_found(owner: Client) -> None:
+    token, clear = create_token(project=make_project("other"))
+    assert owner.post(f"{SETTINGS}tokens/{token.prefix}/revoke/").status_code == 404
+    assert find_token(clear) is not None

@@ -1,0 +1,52 @@
+"""One's own account: a new password, and the end of other sessions."""
+
+from django.test import Client
+
+from tests.dashboard.conftest import People
+
+ADDRESS = "/account/"
+
+
+def test_the_header_leads_there_and_a_login_is_needed(member: Client) -> None:
+    assert f'href="{ADDRESS}"' in member.get("/projects/").content.decode()
+    assert Client().get(ADDRESS)["Location"].startswith("/login/")
+
+
+def test_a_new_password_ends_the_other_sessions_and_keeps_this_one(member: Client, people: People) -> None:
+    other = Client()
+    other.force_login(people.member)
+    fields = {"old_password": "correct horse", "new_password1": "battery staple", "new_password2": "battery staple"}
+    answer = member.post(ADDRESS, fields, follow=True)
+    assert answer.redirect_chain == [(ADDRESS, 302)]
+    assert "Your password is changed" in answer.content.decode()
+    assert member.get("/projects/").status_code == 200
+    assert other.get("/projects/").status_code == 302
+    assert Client().login(username="member", password="battery staple")
+
+
+def test_a_wrong_or_weak_password_changes_nothing(member: Client, people: People) -> None:
+    for old, new in (("wrong", "battery staple"), ("correct horse", "short")):
+        answer = member.post(ADDRESS, {"old_password": old, "new_password1": new, "new_password2": new})
+        assert answer.status_code == 400
+        assert "errorlist" in answer.content.decode()
+    people.member.refresh_from_db()
+    assert people.member.check_password("correct horse")
+
+
+def test_all_other_sessions_end_by_the_password_alone(member: Client, people: People) -> None:
+    other = Client()
+    other.force_login(people.member)
+    refused = member.post(ADDRESS, {"password": "wrong", "everywhere": "1"})
+    assert "Wrong password." in refused.content.decode()
+    assert other.get("/projects/").status_code == 200
+    answer = member.post(ADDRESS, {"password": "correct horse", "everywhere": "1"}, follow=True)
+    assert "All your other sessions have ended." in answer.content.decode()
+    assert member.get("/projects/").status_code == 200
+    assert other.get("/projects/").status_code == 302
+    assert Client().login(username="member", password="correct horse")
+
+
+def test_forms_from_elsewhere_are_refused(people: People) -> None:
+    careful = Client(enforce_csrf_checks=True)
+    careful.force_login(people.member)
+    assert careful.post(ADDRESS, {"password": "correct horse", "everywhere": "1"}).status_code == 403
