@@ -1,4 +1,4 @@
-"""The Celery application: wake-ups and the sweep. No results are kept; Postgres tells what was done."""
+"""The Celery application: wake-ups and the sweep. No results are kept; Postgres shows what was done."""
 
 import os
 

@@ -1,6 +1,6 @@
-"""Typed readers of environment variables, for settings alone.
+"""Typed readers of environment variables, only for settings.
 
-A value that cannot be read stops the start with one sentence that names the variable; a default never hides a typo.
+A value that cannot be read stops the start with one sentence that names the variable. A default never hides a typo.
 """
 
 import os
@@ -74,9 +74,9 @@ def read_database(name: str, default: str, environ: Mapping[str, str] = os.envir
 
 
 def make_broker_url(redis_url: str) -> str:
-    """Returns a `redis://`, `rediss://` or `unix://` address as Celery wants it: it has words of its own for sockets.
+    """Returns a `redis://`, `rediss://` or `unix://` address in Celery's form, which is different for sockets.
 
-    Of a `unix://` address it would ignore which database is meant, so that wake-ups and their flags were apart.
+    Celery would ignore the database of a `unix://` address, and wake-ups and their flags would be in different ones.
     """
     url = urlsplit(redis_url)
     if url.scheme != "unix":

@@ -1,8 +1,9 @@
-"""For monitors: whether this process lives, whether everything it needs answers, and the metrics."""
+"""Addresses for monitors: whether this process runs, whether everything it needs answers, and the metrics."""
 
 import threading
 import time
 from collections.abc import Callable
+from ipaddress import ip_address
 
 import psycopg
 import redis
@@ -10,6 +11,7 @@ from celery.exceptions import CeleryError
 from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from kombu.exceptions import KombuError
@@ -20,12 +22,13 @@ from config.celery import app
 from config.metrics import render_metrics
 
 LIMIT_S = 2
-# Asking is not free (a connection, a broadcast to the workers) and anyone may: one answer serves so many seconds.
+PROXY_HEADERS = ("Forwarded", "Via", "X-Forwarded-For", "X-Real-IP")  # any of them: somebody asks through a proxy
+# A check costs a connection and a broadcast to the workers, and anyone may ask, so an answer is kept for some seconds.
 ANSWER_KEPT_S = 1.0
 
 
 def ask_postgres() -> None:
-    """Raises psycopg.Error. Past the pool, whose own limit is longer than a monitor waits."""
+    """Raises psycopg.Error. Does not use the pool, whose own limit is longer than a monitor waits."""
     fields = connection.settings_dict
     address = make_conninfo(
         host=fields["HOST"] or None,
@@ -46,7 +49,7 @@ def ask_valkey() -> None:
 
 
 def ask_worker() -> None:
-    """Raises CeleryError where no worker answers, and what an absent broker raises."""
+    """Raises CeleryError if no worker answers, and the errors of an absent broker."""
     if not app.control.ping(timeout=LIMIT_S, limit=1):
         raise CeleryError(f"no worker answered within {LIMIT_S} s")
 
@@ -55,7 +58,7 @@ QUESTIONS: dict[str, Callable[[], None]] = {"postgres": ask_postgres, "valkey": 
 
 
 def ask_all() -> list[str]:
-    """Returns the names of those that do not answer."""
+    """Returns the names of the parts that do not answer."""
     failing = []
     for name, ask in QUESTIONS.items():
         try:
@@ -66,7 +69,7 @@ def ask_all() -> list[str]:
 
 
 class KeptAnswer:
-    """The last answer of `ask_all`; while one thread asks, others wait for its answer instead of asking too."""
+    """The last answer of `ask_all`. While one thread asks, others wait for its answer instead of asking too."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -87,20 +90,39 @@ KEPT_ANSWER = KeptAnswer()
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> HttpResponse:
-    """200 as long as this process answers at all."""
+    """Answers 200 as long as this process runs."""
     return JsonResponse({"alive": True})
 
 
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 once Postgres, Valkey and a worker answer; else 503 with the names of those that do not."""
+    """Answers 200 once Postgres, Valkey and a worker answer; else 503 with the names of those that do not."""
     failing = KEPT_ANSWER.read()
     return JsonResponse({"ready": not failing, "failing": failing}, status=503 if failing else 200)
+
+
+def may_read_metrics(request: HttpRequest) -> bool:
+    """Tells whether a request comes from this machine itself, not through a proxy, or has the token for metrics.
+
+    The metrics count projects, traces and errors of everybody, and reading them takes queries.
+    """
+    token: str = settings.METRICS_TOKEN
+    if token and constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
+        return True
+    if any(name in request.headers for name in PROXY_HEADERS):
+        return False
+    try:
+        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False
 
 
 @require_safe
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
-    """The metrics, in the Prometheus text format."""
+    """Answers with the metrics, in the Prometheus text format; 403 to others than `may_read_metrics` allows."""
+    if not may_read_metrics(request):
+        text = "Metrics are for this machine itself, or for `Authorization: Bearer` with FIELDFLAME_METRICS_TOKEN.\n"
+        return HttpResponse(text, status=403, content_type="text/plain; charset=utf-8")
     return HttpResponse(render_metrics(), content_type=CONTENT_TYPE_LATEST)

@@ -1,7 +1,7 @@
 """Metrics, declared before use: name, type, unit and closed tag sets (never a route, release or URL).
 
-What is counted in a process is summed over processes through files, where `PROMETHEUS_MULTIPROC_DIR` names a folder for
-them. What the tables know is read from them when asked, so that it is true whichever process answers.
+Counters of a process are summed over processes through files, if `PROMETHEUS_MULTIPROC_DIR` names a folder for them.
+Values that the tables have are read on each request, so they are the same whichever process answers.
 """
 
 import os
@@ -10,19 +10,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.db import Error, connection
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, generate_latest
+from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-INGEST_ENVELOPES: Final = Counter(
-    "fieldflame_ingest_envelopes_total",
-    "Envelopes the door answered, by outcome (accepted, refused) and reason (a profcore.errors.Reason, or empty)",
-    ["outcome", "reason"],
-)
+from aggregate.models import Job
+from ingest.models import PENDING, REJECTED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreGauge:
     """A gauge read by one query; its rows are (value,) or (tag, value). The query must stay cheap on large tables."""
 
@@ -34,47 +31,51 @@ class StoreGauge:
 
 
 STORE_GAUGES: Final = (
-    StoreGauge("fieldflame_projects", "", "Projects.", "SELECT count(*) FROM ingest_project"),
+    StoreGauge(name="fieldflame_projects", unit="", about="Projects.", query="SELECT count(*) FROM ingest_project"),
     StoreGauge(
-        "fieldflame_traces_pending",
-        "",
-        "Accepted traces that wait.",
-        "SELECT count(*) FROM ingest_receipt WHERE state = 0",
+        name="fieldflame_traces_pending",
+        unit="",
+        about="Accepted traces that are not folded yet.",
+        query=f"SELECT count(*) FROM ingest_receipt WHERE state = {PENDING}",
     ),
     StoreGauge(
-        "fieldflame_traces_oldest_pending",
-        "seconds",
-        "How long the oldest of them waits.",
-        "SELECT coalesce(extract(epoch FROM now() - min(received_at)), 0) FROM ingest_receipt WHERE state = 0",
+        name="fieldflame_traces_oldest_pending",
+        unit="seconds",
+        about="The time since the oldest pending trace arrived.",
+        query=f"""SELECT coalesce(extract(epoch FROM now() - min(received_at)), 0)
+                  FROM ingest_receipt WHERE state = {PENDING}""",
     ),
     StoreGauge(
-        "fieldflame_traces_rejected", "", "Traces set aside.", "SELECT count(*) FROM ingest_receipt WHERE state = 2"
+        name="fieldflame_traces_rejected",
+        unit="",
+        about="Accepted traces that the fold rejected.",
+        query=f"SELECT count(*) FROM ingest_receipt WHERE state = {REJECTED}",
     ),
-    # Receipts are many and cells are few: what was folded is read from the cells.
+    # Receipts are many and cells are few, so folded traces are counted by cells.
     StoreGauge(
-        "fieldflame_traces_folded",
-        "",
-        "Traces in the cells.",
-        "SELECT coalesce(sum(traces), 0) FROM aggregate_cell WHERE merged_into IS NULL",
-    ),
-    StoreGauge(
-        "fieldflame_jobs_unfinished",
-        "",
-        "Jobs that wait or run.",
-        "SELECT count(*) FROM aggregate_job WHERE state <= 1",
+        name="fieldflame_traces_folded",
+        unit="",
+        about="Folded traces in the cells.",
+        query="SELECT coalesce(sum(traces), 0) FROM aggregate_cell WHERE merged_into IS NULL",
     ),
     StoreGauge(
-        "fieldflame_refused_envelopes",
-        "",
-        "Envelopes the door refused and could ascribe to a project, by reason.",
-        "SELECT reason, sum(count) FROM ingest_refusal GROUP BY reason ORDER BY reason",
+        name="fieldflame_jobs_unfinished",
+        unit="",
+        about="Jobs that are queued or running.",
+        query=f"SELECT count(*) FROM aggregate_job WHERE state <= {Job.State.RUNNING.value}",
+    ),
+    StoreGauge(
+        name="fieldflame_refused_envelopes",
+        unit="",
+        about="Envelopes that the door refused and whose project it knew, by reason.",
+        query="SELECT reason, sum(count) FROM ingest_refusal GROUP BY reason ORDER BY reason",
         tag="reason",
     ),
 )
 
 
 class StoreCollector(Collector):
-    """Reads the gauges of the tables; where the database does not answer, `fieldflame_database_up` alone is told: 0."""
+    """Collects the gauges of the tables. If the database does not answer, it only yields `fieldflame_database_up` 0."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         try:

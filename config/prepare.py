@@ -1,4 +1,4 @@
-"""What has to be there before anything serves: the schema, coming partitions, the static files, the first user."""
+"""Preparation before anything serves: the schema, coming partitions, the static files, the first user."""
 
 import hashlib
 import secrets
@@ -12,21 +12,21 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 
 from config.up.folder import DataFolder, write_private
-from ingest.partitions import create_coming_partitions
+from ingest.partitions import DAYS_AHEAD, create_coming_partitions
 
 ADMIN = "admin"
 
 
 def prepare(*, verbosity: int) -> dict[str, str]:
-    """Migrates, collects static files and makes the first user; returns the login to show, empty if it is not known."""
+    """Migrates, collects static files and creates the first user; returns the login to show, empty if unknown."""
     call_command("migrate", verbosity=verbosity, interactive=False)
-    create_coming_partitions(datetime.now(UTC).date(), settings.TRACE_PARTITION_DAYS_AHEAD)
+    create_coming_partitions(datetime.now(UTC).date(), DAYS_AHEAD)
     collect_static_files(Path(settings.STATIC_ROOT))
     return ensure_admin(DataFolder(Path(settings.DATA_DIR)))
 
 
 def collect_static_files(root: Path) -> None:
-    """Collects and compresses the static files where they have changed: that takes 3 s, and most starts change none."""
+    """Collects and compresses the static files if they have changed: it takes 3 s, and most starts change none."""
     digest = digest_static_files()
     stamp = root.with_name(f"{root.name}.digest")
     if root.is_dir() and stamp.exists() and stamp.read_text(encoding="ascii") == digest:
@@ -47,14 +47,14 @@ def digest_static_files() -> str:
 
 
 def ensure_admin(folder: DataFolder) -> dict[str, str]:
-    """Makes a superuser with a random password where there is none, and keeps the password in the data folder.
+    """Creates a superuser with a random password if there is none, and keeps the password in the data folder.
 
-    Returns {"user", "password"} as long as the kept password is the user's: whoever changed it is not told a wrong one.
+    Returns {"user", "password"} as long as the kept password is the user's, and nothing once it was changed.
     """
     users: type[User] = get_user_model()
     if not users.objects.filter(is_superuser=True).exists():
         password = secrets.token_urlsafe(12)
-        # Kept first: a start interrupted in between makes the user next time, with a password of its own.
+        # Kept first: if a start is interrupted in between, the next one creates the user with a new password.
         write_private(folder.admin_password, password + "\n")
         users.objects.create_superuser(username=ADMIN, password=password)
         return {"user": ADMIN, "password": password}

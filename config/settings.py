@@ -4,12 +4,14 @@
 """
 
 import os
+import secrets
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 from whitenoise.compress import Compressor
 
 from config.env import make_broker_url, read_bool, read_database, read_int, read_list, read_path, read_str
+from ingest.patience import PatientConnection
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = read_path("FIELDFLAME_DATA", BASE_DIR / "var")
@@ -17,6 +19,7 @@ DATA_DIR = read_path("FIELDFLAME_DATA", BASE_DIR / "var")
 # --- Django ---------------------------------------------------------------------------------------------------------
 DEBUG = read_bool("FIELDFLAME_DEBUG", False)
 SECRET_KEY = read_str("FIELDFLAME_SECRET_KEY", "")
+IS_SECRET_KEPT = True
 if not SECRET_KEY:
     secret_file = DATA_DIR / "secret_key"
     if secret_file.exists():
@@ -24,8 +27,9 @@ if not SECRET_KEY:
     elif os.environ.get("FIELDFLAME_REQUIRE_SECRET"):
         raise ImproperlyConfigured("FIELDFLAME_SECRET_KEY is not set, and no secret_key file is in the data folder.")
     else:
-        # `up` writes a random key into the data folder before it starts anything that signs or serves.
-        SECRET_KEY = "unsafe-for-management-commands-only"  # noqa: S105
+        # For management commands: a key of this process alone. The web server does not start with it (config.wsgi).
+        SECRET_KEY = secrets.token_urlsafe(50)
+        IS_SECRET_KEPT = False
 ALLOWED_HOSTS = read_list("FIELDFLAME_ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", "testserver"])
 CSRF_TRUSTED_ORIGINS = read_list("FIELDFLAME_CSRF_TRUSTED_ORIGINS", [])
 ROOT_URLCONF = "config.urls"
@@ -42,12 +46,13 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "config",
+    "bench",
     "ingest",
     "aggregate",
     "dashboard",
 ]
 MIDDLEWARE = [
-    "ingest.middleware.DoorMiddleware",
+    "ingest.door.middleware.DoorMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -56,6 +61,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "dashboard.web.waiting.ReadingTimeMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 TEMPLATES = [
@@ -71,7 +77,7 @@ TEMPLATES = [
         },
     }
 ]
-PASSWORD_RESET_TIMEOUT = 3 * 86_400  # s, a link by which somebody opens an account: over a weekend
+PASSWORD_RESET_TIMEOUT = 3 * 86_400  # seconds for a link that opens an account: over a weekend
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000  # of a form: that of code rules has 2,700 at their limits
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "projects"
@@ -85,7 +91,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.static_files.StaticStorage"},
 }
-# Source maps are two thirds of the packages' static files and are hardly ever asked for: compressing them took 2 s.
+# Source maps are two thirds of the packages' static files and are hardly ever requested: compressing them took 2 s.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_PASSWORD_VALIDATORS = [
@@ -119,22 +125,25 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+METRICS_TOKEN = read_str("FIELDFLAME_METRICS_TOKEN", "")  # lets another machine read /metrics; empty lets none
+
 # --- Stores ---------------------------------------------------------------------------------------------------------
 DATABASES = {
     "default": {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "config.database",
         "CONN_MAX_AGE": 0,
-        # A pooled connection is asked whether it lives before it is used: a restart of the database fails nobody.
+        # A pooled connection is checked before it is used, so that a restart of the database breaks no request.
         "CONN_HEALTH_CHECKS": True,
         **read_database("DATABASE_URL", "postgresql://fieldflame@127.0.0.1:5432/fieldflame"),
     }
 }
-# One pool a process. Web processes have 64 threads, but the door holds a connection for some milliseconds only; a
-# thread waits at most `timeout` for one, then the door answers 503 and the browser may try again.
+# One pool per process. Web processes have 64 threads, but the door holds a connection only for some milliseconds. A
+# thread waits at most `timeout` for one. A post waits at most INGEST_DATABASE_WAIT_MS for connections and answers; then
+# the door answers 503, and the browser may try again.
 DB_POOL_MAX = read_int("FIELDFLAME_DB_POOL", 8, low=1)
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"]["OPTIONS"],  # type: ignore[dict-item]  # read_database types its values as objects
-    "pool": {"min_size": 1, "max_size": DB_POOL_MAX, "timeout": 10},
+    "pool": {"min_size": 1, "max_size": DB_POOL_MAX, "timeout": 10, "connection_class": PatientConnection},
     "application_name": "fieldflame",
     "server_side_binding": True,  # arrays and bodies go as binary parameters, not as text inside the statement
 }
@@ -143,7 +152,7 @@ REDIS_URL = read_str("REDIS_URL", "redis://127.0.0.1:6379/0")
 # --- Celery ---------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = make_broker_url(REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ACKS_LATE = False  # a wake-up carries no data: the sweep heals a lost one, redelivery would only add load
+CELERY_TASK_ACKS_LATE = False  # wake-ups have no data: the sweep replaces lost ones, and redelivery would only add load
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = read_int("FIELDFLAME_WORKER_PROCESSES", 2, low=1)
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 200_000  # KiB: half of what 2 processes may take under 300 MB each
@@ -175,7 +184,14 @@ INGEST_MAX_TIMESTAMP_MS = read_int("FIELDFLAME_MAX_TIMESTAMP_MS", 30 * 86_400_00
 INGEST_MAX_GROUPS = read_int(
     "FIELDFLAME_MAX_GROUPS", 20_000
 )  # release × page of a project: more is a broken route rule
-INGEST_MAX_PENDING = read_int("FIELDFLAME_MAX_PENDING", 2_000_000)  # traces waiting in one project before 429
+INGEST_MAX_PENDING = read_int("FIELDFLAME_MAX_PENDING", 2_000_000)  # pending traces of one project before 429
+# Of a project's pending traces, expanded: eleven hours of ten traces a second. Packed they take about a fifth of it.
+INGEST_MAX_PENDING_BYTES = read_int("FIELDFLAME_MAX_PENDING_BYTES", 20 * 2**30, low=1)
+INGEST_MAX_TOTAL_PENDING_BYTES = read_int("FIELDFLAME_MAX_TOTAL_PENDING_BYTES", 60 * 2**30, low=1)  # of all projects
+# A queue that is a day old will not be folded soon: what comes now would only fill the disk.
+INGEST_MAX_PENDING_AGE_S = read_int("FIELDFLAME_MAX_PENDING_AGE_S", 86_400, low=1)
+INGEST_MIN_FREE_BYTES = read_int("FIELDFLAME_MIN_FREE_BYTES", 2**30, low=0)  # PostgreSQL stops when its disk is full
+INGEST_DATABASE_WAIT_MS = read_int("FIELDFLAME_DATABASE_WAIT_MS", 1_700, low=1)  # of a post, in all
 INGEST_RATE_PER_S = read_int(
     "FIELDFLAME_RATE_PER_S", 2_000, low=1
 )  # traces a second for a key, in one web process, before 429
@@ -184,16 +200,18 @@ INGEST_LARGE_BODY_BYTES = read_int(
 )  # expanded; larger ones decode one at a time
 VIEW_START_MAX_AGE_DAYS = read_int("FIELDFLAME_VIEW_START_MAX_AGE_DAYS", 7)  # older starts are clamped
 
-# --- Imports: what a person brings in by hand, within bounds -------------------------------------------------------------
-IMPORT_MAX_FILE_BYTES = read_int("FIELDFLAME_IMPORT_MAX_FILE_BYTES", 50 * 2**20)  # ten times a post: it is a person's
+# --- Imports: bounds for files that a person imports ---------------------------------------------------------------------
+IMPORT_MAX_FILE_BYTES = read_int(
+    "FIELDFLAME_IMPORT_MAX_FILE_BYTES", 50 * 2**20
+)  # ten times a post, since a person sends it
 # One profile, unpacked: DevTools' recordings of half a minute have 50 to 100 MB; reading 94 MB took 340 MB.
 IMPORT_MAX_INPUT_BYTES = read_int("FIELDFLAME_IMPORT_MAX_INPUT_BYTES", 100 * 2**20)
-# All that comes out of a file's containers; and, counted apart, all the envelopes made of it.
+# All bytes unpacked from a file's containers; and, counted separately, all envelopes made from it.
 IMPORT_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_IMPORT_MAX_EXPANDED_BYTES", 400 * 2**20)
 IMPORT_MAX_NESTING = read_int("FIELDFLAME_IMPORT_MAX_NESTING", 4)  # a zip of .json.gz with arrays of lines has three
 IMPORT_MAX_MEMBERS = read_int("FIELDFLAME_IMPORT_MAX_MEMBERS", 10_000)  # inputs of a file: all are one transaction
-IMPORT_MAX_TRACES = read_int("FIELDFLAME_IMPORT_MAX_TRACES", 10_000)  # and its traces, 5 kB each in memory, packed
-# Of all its traces: a profile of 142 bytes became 200,000 samples. Ten million take 7 s of a processor to make.
+IMPORT_MAX_TRACES = read_int("FIELDFLAME_IMPORT_MAX_TRACES", 10_000)  # traces of a file, 5 kB each in memory, packed
+# Of all traces of a file: a profile of 142 bytes became 200,000 samples. Ten million take 7 s of processor time.
 IMPORT_MAX_SAMPLES = read_int("FIELDFLAME_IMPORT_MAX_SAMPLES", 10_000_000)
 # JSON values of one profile, by its commas and brackets; up to 100 bytes each.
 IMPORT_MAX_VALUES = read_int("FIELDFLAME_IMPORT_MAX_VALUES", 4_000_000)
@@ -201,53 +219,48 @@ IMPORT_MAX_VALUES = read_int("FIELDFLAME_IMPORT_MAX_VALUES", 4_000_000)
 # --- The fold ---------------------------------------------------------------------------------------------------------
 FOLD_BATCH_TRACES = read_int("FIELDFLAME_FOLD_BATCH_TRACES", 200, low=1)
 FOLD_BATCH_BYTES = read_int("FIELDFLAME_FOLD_BATCH_BYTES", 8 * 2**20, low=1)  # expanded; keeps a worker under 300 MB
+FOLD_BATCH_CPU_S = read_int("FIELDFLAME_FOLD_BATCH_CPU_S", 2)  # then its rest waits: 200 recorded traces take 0.2 s
 FOLD_LEASE_S = read_int(
     "FIELDFLAME_FOLD_LEASE_S", 120, low=1
-)  # a claim whose database session lives is trusted so long
+)  # so long a claim is trusted while its database session lives
+FOLD_TURN_S = read_int("FIELDFLAME_FOLD_TURN_S", 5)  # then other tasks have their turn, and a stop is looked for
 FOLD_SWEEP_S = read_int("FIELDFLAME_FOLD_SWEEP_S", 5, low=1)
-FOLD_BATCH_ATTEMPTS = 2  # failed batches before a trace is folded alone
-FOLD_ALONE_CRASHES = 3  # crashes alone before a trace is set aside
+FOLD_ALONE_CRASHES = 3  # crashes alone before a trace is rejected
 FOLD_ALONE_TIMEOUT_S = read_int("FIELDFLAME_FOLD_ALONE_TIMEOUT_S", 60, low=1)
 FOLD_ALONE_MEMORY_BYTES = read_int("FIELDFLAME_FOLD_ALONE_MEMORY_BYTES", 2 * 2**30)
 CALLTREE_MAX_PIECES = 8  # blobs of one cell's call tree before the newest are merged
-TRACE_PARTITION_DAYS_AHEAD = 7
 
 # --- After the fold: merge, retention, quotas -------------------------------------------------------------------------
 MERGE_AFTER_HOURS = read_int(
     "FIELDFLAME_MERGE_AFTER_HOURS", 48, low=1
 )  # two days by the hour; then a 24th of the cells
-MERGE_BATCH_DAYS = 500  # group-days of one run of the task: some seconds; the next run goes on
-# Hours after an hour's start: nearly all of its traces have come, and later ones are written to the roll-up too.
+# Hours after an hour's start: nearly all of its traces have arrived, and later ones are also written to the roll-up.
 ROLL_UP_AFTER_HOURS = read_int("FIELDFLAME_ROLL_UP_AFTER_HOURS", 2, low=1)
-ROLL_UP_BATCH_DAYS = 500  # group-days of one run of the task, as above
-ROLL_UP_TURN_S = 60.0  # after which a run ends, and leaves its process to folds
 KEEP_RAW_DAYS = read_int("FIELDFLAME_KEEP_RAW_DAYS", 30, low=1)  # the bulk of the disk; refold and drill-down need it
-KEEP_VIEWS_DAYS = read_int("FIELDFLAME_KEEP_VIEWS_DAYS", 90, low=1)  # statistics need them: some 500 bytes a view
+KEEP_VIEWS_DAYS = read_int("FIELDFLAME_KEEP_VIEWS_DAYS", 90, low=1)  # statistics need them: about 500 bytes per view
 KEEP_CELLS_DAYS = read_int("FIELDFLAME_KEEP_CELLS_DAYS", 400, low=1)  # a year and a month, to compare with last year
 KEEP_RECEIPTS_DAYS = read_int("FIELDFLAME_KEEP_RECEIPTS_DAYS", 400, low=1)  # a re-post after it counts again
 KEEP_REFOLD_RUNS_DAYS = read_int(
     "FIELDFLAME_KEEP_REFOLD_RUNS_DAYS", 30, low=1
-)  # the list of refolds; a killed one goes on for so long, and holds back merges as long
-EXPIRE_BATCH_ROWS = 5_000  # rows of one transaction of retention: some 100 ms
+)  # the list of refolds; so long a killed one may continue, and delays merges
 INGEST_MAX_TRACES_PER_DAY = read_int("FIELDFLAME_MAX_TRACES_PER_DAY", 0)  # of a project, by UTC day; 0 is no quota
 
-# --- Jobs: what is too large for an answer, prepared in the background ------------------------------------------------
-# Raw traces between two looks at progress and cancellation: some 100 ms of recorded ones. Also how many are loaded at
+# --- Jobs: answers that are too large for a request, prepared in the background ---------------------------------------
+# Raw traces between two checks of progress and cancellation: about 100 ms for recorded ones. Also the number loaded at
 # once, with FOLD_BATCH_BYTES.
 JOB_BATCH_TRACES = read_int("FIELDFLAME_JOB_BATCH_TRACES", 200, low=1)
-JOB_PAGE_VIEWS = 2_000  # views looked up at once: some 20 MB with their contributions decoded
-# Call nodes of a tree merged from raw traces or cells, some 300 bytes each and as much again to write it in a format: 300 MB.
+JOB_PAGE_VIEWS = 2_000  # views loaded at once: about 20 MB with their contributions decoded
+# Call nodes of a tree merged from raw traces or cells: about 300 bytes each, and as much again to write a format: 300 MB.
 JOB_MAX_NODES = read_int("FIELDFLAME_JOB_MAX_NODES", 300_000, low=1)
-JOB_ATTEMPTS = 5  # times a job is begun; restarts of workers are innocent, but one that kills them must end
+JOB_ATTEMPTS = 5  # starts of a job: workers may be restarted, but a job that kills them must end
 JOB_LEASE_S = read_int("FIELDFLAME_JOB_LEASE_S", 300, low=1)  # renewed after each batch and each piece of the result
 JOB_SWEEP_S = read_int("FIELDFLAME_JOB_SWEEP_S", 5, low=1)
-JOBS_AT_ONCE = read_int("FIELDFLAME_JOBS_AT_ONCE", 1, low=1)  # of all workers together: the others go on folding
+JOBS_AT_ONCE = read_int("FIELDFLAME_JOBS_AT_ONCE", 1, low=1)  # of all workers together; the others continue to fold
 JOBS_MAX_UNFINISHED = read_int("FIELDFLAME_JOBS_MAX_UNFINISHED", 10, low=1)  # of a project, before 429
-JOB_PIECE_BYTES = 2**20  # of a stored result, packed: what one row holds, and a web thread at a time
+JOB_PIECE_BYTES = 2**20  # of a stored result, packed: the size of a row, and of what a web thread holds
 JOB_MAX_RESULT_BYTES = read_int("FIELDFLAME_JOB_MAX_RESULT_BYTES", 256 * 2**20)  # packed; beyond it the job fails
 JOBS_MAX_KEPT_BYTES = read_int("FIELDFLAME_JOBS_MAX_KEPT_BYTES", 2**30)  # results a project keeps, before 429
-JOB_KEEP_HOURS = read_int("FIELDFLAME_JOB_KEEP_HOURS", 24, low=1)  # a result; it is as easily made again
-JOB_FORGET_DAYS = 7  # after its result, the job itself: until then its address answers 410, then 404
+JOB_KEEP_HOURS = read_int("FIELDFLAME_JOB_KEEP_HOURS", 24, low=1)  # for a result, which can be prepared again
 
 # --- Source maps: uploads, and the labels they give ------------------------------------------------------------------
 # A bundle or map; maps of 14 MB are common, of 50 MB rare. The worst of 100 MB takes 2.6 GB, in a process of its own.
@@ -259,14 +272,14 @@ SOURCE_MAPS_MAX_KEPT_BYTES = read_int("FIELDFLAME_SOURCE_MAPS_MAX_KEPT_BYTES", 1
 SOURCE_MAP_CHECK_HERE_BYTES = 4 * 2**20  # larger maps are checked in a process of their own: ten times that in memory
 KEEP_SOURCE_MAPS_DAYS = read_int(
     "FIELDFLAME_KEEP_SOURCE_MAPS_DAYS", 30, low=1
-)  # after the upload, where a release has no data (any more)
-# One map in its own process. 20,000 funcs of a 14 MB map take some 10 s; the memory is that of the largest map.
+)  # after the upload, if a release has no data (any more)
+# One map in its own process. 20,000 funcs of a 14 MB map take about 10 s; the memory is that of the largest map.
 SYMBOLICATE_TIMEOUT_S = read_int("FIELDFLAME_SYMBOLICATE_TIMEOUT_S", 120, low=1)
 SYMBOLICATE_MEMORY_BYTES = read_int("FIELDFLAME_SYMBOLICATE_MEMORY_BYTES", 3 * 2**30)
-SYMBOLICATE_BATCH_FUNCS = 20_000  # labels of one transaction: some 2 s, and 10 MB in a worker
-SYMBOLICATE_ATTEMPTS = 3  # times a map may take its process with it before it is set aside
-SYMBOLICATE_TURN_S = 5  # of labelling before the folds that were announced meanwhile get their turn
-SYMBOLICATE_AT_ONCE = read_int("FIELDFLAME_SYMBOLICATE_AT_ONCE", 1, low=1)  # maps, of all workers: others go on folding
+SYMBOLICATE_BATCH_FUNCS = 20_000  # labels of one transaction: about 2 s, and 10 MB in a worker
+SYMBOLICATE_ATTEMPTS = 3  # crashes of its process before a map is marked failed
+SYMBOLICATE_TURN_S = 5  # seconds of labelling before waiting folds get their turn
+SYMBOLICATE_AT_ONCE = read_int("FIELDFLAME_SYMBOLICATE_AT_ONCE", 1, low=1)  # maps of all workers: others go on folding
 SYMBOLICATE_SWEEP_S = read_int("FIELDFLAME_SYMBOLICATE_SWEEP_S", 10, low=1)
 
 CELERY_BEAT_SCHEDULE = {
@@ -285,65 +298,58 @@ CELERY_BEAT_SCHEDULE = {
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
 # Views whose contributions statistics look at: all of a slice up to so many, else a uniform sample. A comparison of
-# twice as many is meant to take less than half a second; intervals narrow with the root of it.
+# twice as many should take less than half a second. Intervals narrow with the square root of the number.
 STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 2_000, low=1)
-# The same for the intervals and percentiles in a table of functions. Means are of all views anyway; the sample tells how
-# much views differ, and a thousand are read in the time that the table itself takes. Of fewer than 400, intervals around
-# exact means of skewed times hold less than 93 % (docs/statistics.md).
+# The same for intervals and percentiles in a table of functions. Means are of all views anyway. The sample shows how much
+# views differ, and a thousand are read in the time that the table itself takes. With fewer than 400, intervals around
+# exact means of skewed times cover less than 93 % (docs/statistics.md).
 TABLE_STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_TABLE_STATISTICS_MAX_VIEWS", 1_000, low=400)
-# Views whose own times (no contributions) a trend looks at for its intervals, of all its points together, and a sentence on
-# the last release on each side: 24,000 take some 0.1 s, 2,000 a side 0.03 (2026-11-21). A trend's points want 400 each, and get 200 at least.
+# Views whose own times (no contributions) are read: for the intervals of all points of a trend, and per side for the
+# sentence on the last release. 24,000 take about 0.1 s, 2,000 per side 0.03 s (2026-11-21). A point of a trend uses 400
+# views, and at least 200.
 TREND_MAX_VIEWS = read_int("FIELDFLAME_TREND_MAX_VIEWS", 24_000, low=1)
 CHANGE_MAX_VIEWS = read_int("FIELDFLAME_CHANGE_MAX_VIEWS", 2_000, low=1)
-# Samples that a process keeps decoded: a page's table is asked again and again, sorted and grouped. Those of more packed
-# bytes are not kept: they take some nine times as many unpacked, 5 MB each.
-DECODED_SAMPLES_KEPT = 6
-DECODED_SAMPLE_MAX_BYTES = 600_000
 VIEWER_ORIGIN = read_str("FIELDFLAME_VIEWER_ORIGIN", "https://profiler.firefox.com")
 # Links to exports need no credentials: an hour is enough to open one, a month to answer a ticket with one.
 EXPORT_LINK_DEFAULT_S = read_int("FIELDFLAME_EXPORT_LINK_DEFAULT_S", 3_600, low=60)
 EXPORT_LINK_MAX_S = read_int("FIELDFLAME_EXPORT_LINK_MAX_S", 30 * 86_400, low=60)
-# Views one answer decodes the contributions of: some 30 µs and 400 bytes each.
+# All statements of a page or an answer together: a reader has gone by then, and its connection is free for others.
+READ_WAIT_S = read_int("FIELDFLAME_READ_WAIT_S", 30, low=1)
+# Views whose contributions one answer decodes: about 30 µs and 400 bytes each.
 READ_MAX_VIEWS = read_int("FIELDFLAME_READ_MAX_VIEWS", 20_000, low=1)
-# Views that a list puts in order, by the parts of time in their rows: 60 ms for 100,000 (2 shared cores, 2026-11). Of a
-# slice with more, VIEW_LIST_SAMPLE chosen evenly: 150 ms, while an index finds them; of many more it does not.
+# Views that a list sorts by the parts of time in their rows: 60 ms for 100,000 (2 shared cores, 2026-11). For a slice with
+# more, VIEW_LIST_SAMPLE views are sampled evenly: 150 ms as long as an index finds them, which it does not for many more.
 VIEW_LIST_MAX_VIEWS = read_int("FIELDFLAME_VIEW_LIST_MAX_VIEWS", 200_000, low=1)
 VIEW_LIST_SAMPLE = 5_000
 # Samples of one view that its timeline sends: half an hour at 10 ms, 5 MB before it is packed.
 TIMELINE_MAX_SAMPLES = read_int("FIELDFLAME_TIMELINE_MAX_SAMPLES", 200_000, low=1)
-# Raw traces in which a page looks for vitals, tags and browsers of the views it shows: expanded bytes of them all, 40 ms.
-FACTS_MAX_BYTES = 16 * 2**20
-# Raw traces one answer folds while a web thread waits: 0.5 ms each for recorded ones, 7 ms for heavy ones (bench core).
+# Raw traces that one answer folds while a web thread waits: 0.5 ms for a recorded one, 7 ms for a heavy one (bench core).
 READ_MAX_RAW_TRACES = read_int("FIELDFLAME_READ_MAX_RAW_TRACES", 500, low=1)
 READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # and their expanded bytes
-# Labels of source maps that a process remembers, by (release, func), of one project: some 400 bytes each, 80 MB.
+# Labels of source maps that a process remembers per project, by (release, func): about 400 bytes each, 80 MB.
 LABELS_CACHE_ROWS = read_int("FIELDFLAME_LABELS_CACHE_ROWS", 200_000, low=1)
-LABELS_CACHE_PROJECTS = 20  # and of so many projects; a label that is forgotten is read again
-# Views of a slice in which samples of a function that a release has twice (one module in two bundles) are counted once: up to
-# 0.2 s for their contributions, and as much for call trees. A job counts all.
+# Views of a slice up to which samples of a function that a release has twice (one module in two bundles) count once: up to
+# 0.2 s for contributions, and as much for call trees. A job counts all of them once.
 COPIES_MAX_VIEWS = read_int("FIELDFLAME_COPIES_MAX_VIEWS", 2_000, low=0)
-# Lines around a definition that the source view shows: two screens. Minified originals have lines of 100 kB.
-SOURCE_VIEW_LINES = 60
-SOURCE_VIEW_LINE_CHARS = 400
-# Texts of original sources in one export: all of a large app's own code; the viewer holds the file in memory.
+# Texts of original sources in one export: enough for the own code of a large app; the viewer holds the file in memory.
 SOURCE_TEXTS_MAX_BYTES = read_int("FIELDFLAME_SOURCE_TEXTS_MAX_BYTES", 20 * 2**20, low=1)
 # --- Exports ----------------------------------------------------------------------------------------------------------
-# Call nodes of an export; lighter ones are pruned. Of 500,000 the Firefox Profiler's stack chart took 9 s and 2.1 GB, of
-# 50,000 it took 1.2 s (2 shared cores, 2026-08); some 300 bytes each while a file is built here.
+# Call nodes of an export; lighter ones are pruned. For 500,000 the Firefox Profiler's stack chart took 9 s and 2.1 GB, for
+# 50,000 it took 1.2 s (2 shared cores, 2026-08). About 300 bytes each while a file is built here.
 EXPORT_MAX_CALL_NODES = read_int("FIELDFLAME_EXPORT_MAX_CALL_NODES", 200_000, low=1_000)
-# Call nodes of cells' trees that are summed up together: their columns fit a processor's cache. Of 3.2 million, four times
-# as many at once took a quarter longer, half as many as long.
+# Call nodes of cells' trees that are summed up together: their columns fit into a processor's cache. For 3.2 million, four
+# times as many at once took a quarter longer, and half as many took as long.
 TREE_BATCH_NODES = 2**16
 EXPORT_MAX_SEGMENTS = read_int(
     "FIELDFLAME_EXPORT_MAX_SEGMENTS", 14, low=1
-)  # tracks; with the whole, what a viewer shows
+)  # tracks; with the whole slice, as many as a viewer shows
 EXPORT_MAX_VIEWS = read_int("FIELDFLAME_EXPORT_MAX_VIEWS", 20, low=1)  # on their clocks in one file, sample by sample
 REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "dashboard.authentication.TokenAuthentication",
+        "dashboard.api.core.auth.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],

@@ -1,4 +1,4 @@
-"""All addresses: the door and the snippet, the pages and the read API, and what monitors ask."""
+"""All addresses: the door and the snippet, the pages and the read API, and those for monitors."""
 
 from django.urls import include, path
 

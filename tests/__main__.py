@@ -1,11 +1,13 @@
 """`./test`: checks and tests, against servers of their own.
 
-No words: ruff, mypy and the whole suite. `core`: the pure core but its slow tests, without servers. `e2e`: what needs
-a browser. Other words go to pytest. FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
+No words: ruff, mypy and the whole suite. `core`: the pure core except its slow tests, without servers. `quick`: all
+except what needs a browser, starts a whole Fieldflame, kills processes, or is slow by itself. `e2e`: the tests of
+tests/e2e. Other words go to pytest. FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
 """
 
 import hashlib
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -17,9 +19,11 @@ from pathlib import Path
 from types import FrameType
 
 from config.up.messages import StartError, complain, say
-from tests.servers import STORE_NAMES, Stores, run_stores
+from config.up.proc import Process, end_processes, has_mark, list_processes
+from tests.runner.servers import STORE_NAMES, Stores, run_stores
 
 ROOT = Path(__file__).resolve().parent.parent
+RUN_NAME = "FIELDFLAME_TEST_RUN"  # in the environment of all processes that one run starts
 NODE_FOLDERS = ("tests/node", "ingest/snippet")
 EXTERNAL_NAME = "FIELDFLAME_TEST_EXTERNAL"
 NPM_LIMIT_S = 600
@@ -28,11 +32,16 @@ NPM_LIMIT_S = 600
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 THREE_AT_A_TIME = ("--numprocesses", "3", *BY_FILE)
 CORE = ("pytest", "tests/profcore", "-m", "not slow", "--numprocesses", "auto", *BY_FILE)
+QUICK = ("-m", "not e2e and not stack and not kills and not slow", *THREE_AT_A_TIME)
 # Where it is set, as in many a container, each of the suite's hundred Python processes compiles all packages anew: half
 # of the 4.4 s of a processor that a worker's imports took.
 NO_BYTECODE_NAME = "PYTHONDONTWRITEBYTECODE"
+# Where no data folder has one; the web server's module is not imported without.
+SECRET = {"FIELDFLAME_SECRET_KEY": "of tests"}
 CHECKS = (("ruff", "check", "."), ("ruff", "format", "--check", "."))
 TYPE_CHECK = ("mypy", ".")
+# Compiles the tests. The processes that run them begin together, and each would compile them all: 9 s of a processor.
+COMPILE = ("pytest", "--collect-only", "--quiet", "--quiet", "--quiet")
 
 
 class Interrupted(Exception):
@@ -59,15 +68,19 @@ def run_python(words: Sequence[str], environment: Mapping[str, str], stores: Sto
 
 
 @contextmanager
-def run_aside(words: Sequence[str]) -> Iterator[Callable[[], int]]:
-    """Runs `python -m WORDS` meanwhile; gives what waits for its end, then shows what it said and returns its code."""
+def run_aside(words: Sequence[str], *, is_shown: bool = True) -> Iterator[Callable[[], int]]:
+    """Runs `python -m WORDS` meanwhile; gives what waits for its end, shows what it said and returns its code."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
-        process = subprocess.Popen([sys.executable, "-m", *words], cwd=ROOT, stdout=output, stderr=output)
+        environment = {**os.environ, **SECRET}
+        process = subprocess.Popen(
+            [sys.executable, "-m", *words], cwd=ROOT, env=environment, stdout=output, stderr=output
+        )
 
         def finish() -> int:
             code = process.wait()
             output.seek(0)
-            say(output.read().rstrip())
+            if is_shown:
+                say(output.read().rstrip())
             return code
 
         try:
@@ -100,10 +113,24 @@ def run_suite(words: list[str]) -> int:
     """Runs pytest with servers; returns its exit code."""
     install_node_packages()
     pytest = ["pytest", *words]
-    if os.environ.get(EXTERNAL_NAME):
-        return run_python(pytest, os.environ)
-    with run_stores() as stores:
-        return run_python(pytest, stores.environment, stores)
+    run = secrets.token_hex(8)
+    try:
+        if os.environ.get(EXTERNAL_NAME):
+            return run_python(pytest, {**SECRET, **os.environ, RUN_NAME: run})
+        with run_stores() as stores:
+            return run_python(pytest, {**stores.environment, RUN_NAME: run}, stores)
+    finally:
+        end_leftovers(f"{RUN_NAME}={run}")
+
+
+def end_leftovers(mark: str) -> None:
+    """Ends what the tests of a run have started and left: one that was interrupted ends without its fixtures' ends."""
+
+    def find() -> Iterator[Process]:
+        return (process for process in list_processes() if has_mark(process.pid, mark))
+
+    if any(find()):
+        end_processes(find, gentle=signal.SIGTERM, gentle_limit_s=5.0)
 
 
 def run(words: list[str]) -> int:
@@ -111,14 +138,19 @@ def run(words: list[str]) -> int:
     if words[:1] == ["core"]:
         bare = {name: value for name, value in os.environ.items() if name not in STORE_NAMES}
         return run_python([*CORE, *words[1:]], bare)
+    if words[:1] == ["quick"]:
+        return run_suite([*QUICK, *words[1:]])
     if words[:1] == ["e2e"]:
         return run_suite(["tests/e2e", *words[1:]])
     if words:
         return run_suite(words)
-    codes = {" ".join(check): run_python(check, os.environ) for check in CHECKS}
-    with run_aside(TYPE_CHECK) as finish:
-        codes["pytest"] = run_suite([*THREE_AT_A_TIME])
+    # Half a minute of one core, and a second when .mypy_cache has it: over before the tests begin, which need both.
+    with run_aside(TYPE_CHECK) as finish, run_aside(COMPILE, is_shown=False) as finish_compiling:
+        codes = {" ".join(check): run_python(check, os.environ) for check in CHECKS}
+        install_node_packages()
+        finish_compiling()
         codes[" ".join(TYPE_CHECK)] = finish()
+    codes["pytest"] = run_suite([*THREE_AT_A_TIME])
     for name, code in codes.items():
         say(f"{'ok    ' if code == 0 else 'FAILED'}  {name}")
     return next((code for code in codes.values() if code), 0)

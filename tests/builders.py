@@ -10,15 +10,15 @@ from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
 from django.db import connection
 from django.db.models import F
 
+from aggregate.folding.settled import count_settled
 from aggregate.label_models import Label, ReleaseScript, Source
 from aggregate.models import CallTreePiece, Cell, Func, Hotspot, PageDay, View
 from ingest.models import Group, Project, RawTrace, Receipt
-from ingest.receipt_counts import count_settled
-from ingest.services import create_project
-from profcore.blobs import Contribution, encode_call_tree, encode_contribution
-from profcore.calltree import CallTree
-from profcore.dimensions import BROWSERS, DEVICE_CLASSES
-from profcore.weights import TimeParts
+from ingest.projects.creation import create_project
+from profcore.sums.blobs import Contribution, encode_call_tree, encode_contribution
+from profcore.sums.calltree import CallTree
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.weights import TimeParts
 
 MONDAY = datetime(2026, 11, 16, 9, tzinfo=UTC)
 
@@ -233,14 +233,18 @@ def make_view(cell: Cell, receipt: Receipt) -> View:
 def make_timed_views(
     project: Project, js_us: Sequence[int], *, hidden_us: int = 0, sample_rate: float | None = None, **cell: Any
 ) -> Cell:
-    """Makes a cell with a view for each of some times, each with as much hidden time; their ids are always the same."""
+    """Makes a cell with a view for each of some times, each with as much hidden time.
+
+    Their ids are the same in every run, and with them which of them a sample takes.
+    """
     count = len(js_us)
+    ordinal = Cell.objects.filter(project=project).count()
     made = make_cell(project, views=count, traces=count, js_us=sum(js_us), hidden_us=hidden_us * count, **cell)
     nothing = dict.fromkeys(TimeParts.__slots__, 0)
     View.objects.bulk_create(
         View(
             project_id=project.pk,
-            view_id=uuid5(NAMESPACE_OID, f"{project.pk} {made.id} {number}"),
+            view_id=uuid5(NAMESPACE_OID, f"{project.slug} {ordinal} {number}"),
             group_id=made.group_id,
             cell_id=made.id,
             traces=1,

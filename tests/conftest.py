@@ -1,6 +1,7 @@
-"""Fixtures for every test: process-wide memories emptied, the raw traces' partitions made."""
+"""Fixtures for every test: process-wide memories and tables emptied, the raw traces' partitions made."""
 
 import os
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,11 +11,23 @@ import pytest
 from pytest_django import Settings
 
 import tests.properties  # noqa: F401  # loads Hypothesis' profile before any property is made
-from tests.shares import share_out_valkey
+from tests.runner.emptying import empty_filled_tables_only
+from tests.runner.lending import close_all
+from tests.runner.memories import forget_everything
+from tests.runner.shares import share_out_valkey
+from tests.runner.timings import Timings
 
 if TYPE_CHECKING:
     from execnet import XSpec
     from playwright.sync_api import Browser
+
+    from config.up.running import RunningStack
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Reports at the end where the time went; of several processes, the first one does."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Timings())
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -22,6 +35,16 @@ def pytest_xdist_setupnodes(specs: list["XSpec"]) -> None:
     """Gives each process what it must not share, before it starts."""
     if url := os.environ.get("REDIS_URL"):  # the pure core's tests have none
         share_out_valkey(specs, url)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | None:
+    """Keeps files in one process that share a running Fieldflame."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from tests.runner.scheduling import TogetherScheduling
+
+    return TogetherScheduling(config, log)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -32,33 +55,12 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 @pytest.fixture(autouse=True)
 def _forget_everything() -> None:
     """Empties what processes remember of the database: every test has its own."""
-    from aggregate.interning import forget_interned
-    from aggregate.selectors.categories import forget_sites
-    from aggregate.selectors.code import forget_labels
-    from ingest.admission import forget_admission
-    from ingest.groups import forget_groups
-    from ingest.keys import forget_keys
-
-    for forget in (forget_admission, forget_groups, forget_interned, forget_keys, forget_labels, forget_sites):
-        forget()
-
-
-@pytest.fixture(autouse=True)
-def _empty_raw_traces(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Empties the raw traces behind a test that commits: the flush between such tests knows managed tables alone."""
-    yield
-    marker = request.node.get_closest_marker("django_db")
-    commits = "transactional_db" in request.fixturenames or (marker is not None and marker.kwargs.get("transaction"))
-    if commits:
-        from django.db import connection
-
-        with request.getfixturevalue("django_db_blocker").unblock(), connection.cursor() as cursor:
-            cursor.execute("TRUNCATE ingest_rawtrace")
+    forget_everything()
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
-    """Adds the partitions that a deployment's beat makes.
+    """Adds the partitions that a deployment's beat makes, and makes commits and passwords cheap.
 
     From a test with Playwright's event loop on, Django's connection is another than the one that ends with the
     database: it would keep it from being dropped.
@@ -69,9 +71,21 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
         create_coming_partitions(datetime.now(UTC).date(), 2)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        empty_filled_tables_only(patch)
+        hash_passwords_quickly(patch)
+        yield
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # as above
         connections.close_all()
+
+
+def hash_passwords_quickly(patch: pytest.MonkeyPatch) -> None:
+    """Replaces the hash that is slow on purpose: 0.4 s of a processor for each user with a password."""
+    from django.conf import settings
+    from django.contrib.auth.hashers import reset_hashers
+
+    patch.setattr(settings, "PASSWORD_HASHERS", ["django.contrib.auth.hashers.MD5PasswordHasher"])
+    reset_hashers(setting="PASSWORD_HASHERS")
 
 
 @pytest.fixture
@@ -83,16 +97,37 @@ def plain_static_files(settings: Settings) -> None:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator["Browser"]:
-    """One Chromium for each module that asks for it."""
-    from tests.e2e.browser import open_chromium
+def whole_stack(request: pytest.FixtureRequest) -> Iterator["RunningStack"]:
+    """A whole Fieldflame with its demo, which several files share: a first start takes 15 s of a processor."""
+    from tests.runner.stacks import WHOLE_STACK
 
-    with open_chromium() as browser:
+    yield from WHOLE_STACK.lend(request)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator["Browser"]:
+    """The Chromium of this process."""
+    from tests.e2e.browser import lend_chromium
+
+    with lend_chromium() as browser:
         yield browser
 
 
+def pytest_sessionfinish() -> None:
+    """Closes what is still lent, and the Chromium of this process, if a test has started it."""
+    close_all()
+    if module := sys.modules.get("tests.e2e.browser"):
+        module.SHARED.close()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the files that take longest first: one that begins last would keep the other processes waiting for it."""
+    """Marks what borrows the browser, and puts the files that take longest first.
+
+    A long file that begins last would keep the other processes waiting for it.
+    """
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.e2e)
     seconds: dict[Path, float] = {}
     for item in items:
         for mark in item.iter_markers("slow"):

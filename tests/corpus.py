@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from aggregate.bench.corpus import read_corpus
+from bench.corpus import read_corpus
 
 DATA: Final = Path(__file__).parent / "data"
 # JSON as recorded: its values are whatever the recorder wrote.

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from ingest.models import Project, Receipt
-from ingest.sending import SendError, batches, post_lines, read_lines
-from ingest.services import create_project
+from ingest.projects.creation import create_project
+from ingest.sending import SendError, group_lines, post_lines, read_lines
 
 SLUG: Final = "demo"
 KEY: Final = "demo"
 SAMPLES: Final = Path(__file__).parent / "shopboard.ndjson.gz"
-# Each release's views, spread evenly: (begins, ends) in hours before now; the older ends where the newer begins. Over
-# four days there is a trend, and a day has views enough for an interval.
+# Each release's views, spread evenly: (begins, ends) in hours before now; the older ends where the newer begins. Four
+# days show a trend, and each day has enough views for an interval.
 HOURS_BEFORE_NOW: Final = {"1.0.0": (96.0, 48.0), "1.1.0": (48.0, 0.1)}
 POST_ENVELOPES: Final = 10
 POST_BYTES: Final = 2 * 2**20
@@ -32,7 +32,7 @@ class DemoError(Exception):
 
 
 def ensure_demo_project() -> Project:
-    """Returns the demo project, made where it is missing. Any origin may post to it: it holds nothing of anybody's."""
+    """Returns the demo project, and creates it if it is missing. Any origin may post to it: it has no private data."""
     project = Project.objects.filter(slug=SLUG).first()
     if project is None:
         project, _ = create_project(slug=SLUG, key=KEY, origins=["*"], name="Demo shop")
@@ -40,9 +40,9 @@ def ensure_demo_project() -> Project:
 
 
 def read_samples(now: datetime) -> list[bytes]:
-    """Returns the recorded envelopes with their dates moved to before `now` (aware), each release's in recorded order.
+    """Returns the recorded envelopes with their dates moved to before `now` (aware), in recorded order per release.
 
-    Their ids stay, so that a load taken up again adds nothing twice.
+    Their ids stay the same, so that loading again adds nothing twice.
     """
     by_release: dict[str, list[dict[str, Any]]] = defaultdict(list)  # a JSON object's values are of any type
     for line in read_lines(SAMPLES):
@@ -61,8 +61,8 @@ def read_samples(now: datetime) -> list[bytes]:
 
 
 def send_samples(url: str, samples: list[bytes]) -> Iterator[int]:
-    """Posts the samples to the door and yields how many each post brought. Raises DemoError."""
-    for batch in batches(iter(samples), POST_ENVELOPES, POST_BYTES):
+    """Posts the samples to the door and yields the number of each post. Raises DemoError."""
+    for batch in group_lines(iter(samples), POST_ENVELOPES, POST_BYTES):
         try:
             report = post_lines(f"{url}/ingest/v1/traces?key={KEY}", batch)
         except SendError as error:
@@ -74,13 +74,13 @@ def send_samples(url: str, samples: list[bytes]) -> Iterator[int]:
 
 
 def wait_until_folded(project: Project, show: Callable[[int], None]) -> None:
-    """Waits until nothing of the project is pending, showing how much still is. Raises DemoError when nothing moves."""
+    """Waits until no trace of the project is pending; shows how many are. Raises DemoError if there is no progress."""
     least, moved_at = None, time.monotonic()
     while pending := Receipt.objects.filter(project=project, state=Receipt.State.PENDING).count():
         show(pending)
         if least is None or pending < least:
             least, moved_at = pending, time.monotonic()
         elif time.monotonic() - moved_at > STALL_LIMIT_S:
-            raise DemoError(f"{pending} samples wait, and none was folded in {STALL_LIMIT_S:.0f} s; see worker.log.")
+            raise DemoError(f"{pending} samples are pending, none was folded in {STALL_LIMIT_S:.0f} s; see worker.log.")
         time.sleep(0.1)
     show(0)

@@ -1,7 +1,7 @@
-"""A child process of the supervisor: started in a session of its own, watched, cleared away, stopped.
+"""A child process of the supervisor: started in a session of its own, watched, cleaned up, stopped.
 
-If the supervisor is killed outright, the kernel sends each child its stop signal; whatever outlives even that is found
-by the next start through the recorded processes (`config.up.leftovers`).
+If the supervisor is killed, the kernel sends each child its stop signal. The next start finds processes that survive
+even this by their records (`config.up.leftovers`).
 """
 
 import ctypes
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from config.up.folder import open_log
 from config.up.messages import StartError
 from config.up.proc import Process, end_processes, list_processes, read_process
 
@@ -22,11 +23,11 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 BACK_OFF_FIRST_S = 0.1
 BACK_OFF_MAX_S = 2.0
-STEADY_AFTER_S = 10.0  # a child that lived so long starts again without delay
+STEADY_AFTER_S = 10.0  # a child that ran so long starts again without delay
 
 
 def die_with(parent: int, signal_number: int) -> None:
-    """Between fork and exec: asks the kernel for a signal when the parent dies. Leaves if it is dead already."""
+    """Asks the kernel for a signal when the parent dies, between fork and exec. Exits if it is dead already."""
     if sys.platform == "linux":
         LIBC.prctl(PR_SET_PDEATHSIG, int(signal_number), 0, 0, 0)
         if os.getppid() != parent:
@@ -49,9 +50,9 @@ def describe_end(code: int) -> str:
         return f"was ended by signal {-code}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Child:
-    """One server or program. `enter` runs in the child between fork and exec (a change of user, say)."""
+    """One server or program. `enter` runs in the child between fork and exec, for example to change the user."""
 
     name: str
     title: str
@@ -63,7 +64,7 @@ class Child:
     stop_limit_s: float = 10.0
     enter: Callable[[], None] | None = None
     before_start: Callable[[], None] | None = None
-    clear_others: Callable[[], None] | None = None  # ends what a dead leader left outside its session
+    clear_others: Callable[[], None] | None = None  # ends processes that a dead leader left outside its session
     foreground: bool = False  # shares the console instead of a log
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
     identity: Process | None = field(default=None, init=False)
@@ -81,7 +82,7 @@ class Child:
                 enter()
             die_with(parent, death_signal)  # after `enter`: a change of user clears it
 
-        with self.log.open("ab") as log:
+        with open_log(self.log) as log:
             self.process = subprocess.Popen(
                 self.command,
                 env=dict(self.environment),
@@ -103,19 +104,19 @@ class Child:
         return self.process is not None and self.process.poll() is None
 
     def find_session(self) -> Iterator[Process]:
-        """Yields the processes of this child's session; they keep its id from being used again."""
+        """Yields the processes of this child's session. While they exist, the session's id is not used again."""
         if self.process is not None:
             pid = self.process.pid
             yield from (process for process in list_processes() if process.session == pid)
 
     def clear_session(self) -> None:
-        """Ends what a dead leader left behind, so that nothing holds its port or its work twice."""
+        """Ends the processes that a dead leader left, so that none holds its port or repeats its work."""
         end_processes(self.find_session, gentle=None, gentle_limit_s=0)
         if self.clear_others is not None:
             self.clear_others()
 
     def revive(self, now_s: float) -> str | None:
-        """Starts a dead child again when its back-off is over. Returns a line to say when the death is first seen."""
+        """Starts a dead child again after its back-off. Returns a message when the death is first seen, else None."""
         code = self.poll()
         if self.process is None or code is None:
             return None
@@ -133,7 +134,7 @@ class Child:
         return None
 
     def stop(self, is_hurried: Callable[[], bool]) -> bool:
-        """Stops the child: its own signal; after its limit, or when hurried, SIGKILL. Returns whether it obeyed."""
+        """Stops the child by its own signal, or by SIGKILL after its limit or if hurried. Returns if it obeyed."""
         if self.process is None:
             return True
         obeyed = True

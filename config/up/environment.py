@@ -1,4 +1,4 @@
-"""The environment file: how commands find the servers that `./run` has running."""
+"""The environment file, by which commands find the servers of a running `./run`."""
 
 import os
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ SHARED_NAMES = ("DATABASE_URL", "REDIS_URL", "FIELDFLAME_URL")
 
 
 def write_environment(folder: DataFolder, values: Mapping[str, str]) -> None:
-    """Writes `NAME=value` lines, readable by the owner alone: a given DATABASE_URL may carry a password."""
+    """Writes `NAME=value` lines, readable only by the owner: a given DATABASE_URL may have a password."""
     lines = [f"{name}={values[name]}\n" for name in SHARED_NAMES if name in values]
     write_private(folder.environment, "".join(lines))
 
 
 def read_environment(folder: DataFolder) -> dict[str, str]:
-    """Returns what `write_environment` wrote; an empty dict where there is no file or it is not ours."""
+    """Returns the values that `write_environment` wrote, none if there is no file or it is not ours."""
     try:
         text = folder.environment.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -29,6 +29,6 @@ def remove_environment(folder: DataFolder) -> None:
 
 
 def apply_environment(values: Mapping[str, str]) -> None:
-    """Puts the values into this process's environment; what the caller has set goes first."""
+    """Puts the values into this process's environment; values that the caller has set are kept."""
     for name, value in values.items():
         os.environ.setdefault(name, value)

@@ -1,4 +1,4 @@
-"""The data folder: what lies where in it, and the lock that keeps a second start out."""
+"""The data folder: the places of its files, and the lock that prevents a second start."""
 
 import fcntl
 import hashlib
@@ -23,7 +23,7 @@ SOCKET_FOLDER_NAMES = ("postgres", "valkey")
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:
-    """Everything that `./run` keeps. Deleting the folder while nothing runs starts from nothing."""
+    """Everything that `./run` keeps. To start from nothing, delete the folder while nothing runs."""
 
     path: Path
 
@@ -72,9 +72,9 @@ class DataFolder:
         return hashlib.blake2s(os.fsencode(self.path), digest_size=6).hexdigest()
 
     def create(self) -> None:
-        """Makes the folder, its logs folder and its secret key.
+        """Creates the folder, its logs folder and its secret key.
 
-        Others may pass through (PostgreSQL runs as another user where it can) but not look in.
+        Others may pass through it (PostgreSQL runs as another user if it can), but not list it.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -86,6 +86,7 @@ class DataFolder:
                 )
             self.path.chmod(0o711)
             self.logs.mkdir(exist_ok=True)
+            self.logs.chmod(0o700)
             if not self.secret_key.exists():
                 write_private(self.secret_key, secrets.token_urlsafe(50) + "\n")
         except FileExistsError:
@@ -94,14 +95,14 @@ class DataFolder:
             raise StartError(f"The data folder {self.path} cannot be written: {error.strerror}.") from None
 
     def socket_folder(self, name: str) -> Path:
-        """Returns where a server's socket goes: below the data folder, or, where that path is too long, below /tmp."""
+        """Returns the folder for a server's socket: below the data folder, or below /tmp if that path is too long."""
         inside = self.path / "sockets" / name
         if len(os.fsencode(inside)) + LONGEST_SOCKET_NAME_BYTES <= SOCKET_PATH_MAX_BYTES:
             return inside
         return Path(tempfile.gettempdir()) / f"fieldflame-{self.digest}-{name}"
 
     def remove_outside_sockets(self) -> None:
-        """Removes the socket folders that had to go below /tmp; the servers have stopped."""
+        """Removes the socket folders below /tmp. The servers must have stopped."""
         for name in SOCKET_FOLDER_NAMES:
             path = self.socket_folder(name)
             if not path.is_relative_to(self.path):
@@ -126,8 +127,15 @@ def write_private(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
+def open_log(path: Path) -> IO[bytes]:
+    """Opens a log to append to, which only its owner may read: it names pages, addresses and users."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.fchmod(descriptor, 0o600)  # one that an older version wrote may be open to all
+    return os.fdopen(descriptor, "ab")
+
+
 def make_private_folder(path: Path, uid: int, gid: int) -> None:
-    """Makes a folder that only `uid` (and root) may enter. Raises StartError where somebody else's is in its place."""
+    """Creates a folder that only `uid` (and root) may enter. Raises StartError if there is one of somebody else."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         path.mkdir(mode=0o700)
@@ -141,7 +149,7 @@ def make_private_folder(path: Path, uid: int, gid: int) -> None:
 
 
 class FolderLock:
-    """Held by the one process that runs servers in a data folder; the kernel lets go of it when that process dies."""
+    """The lock of the one process that runs servers in a data folder. The kernel releases it when the process dies."""
 
     def __init__(self, folder: DataFolder, holder: str) -> None:
         self.folder = folder
@@ -149,7 +157,7 @@ class FolderLock:
         self.file: IO[str] | None = None
 
     def try_acquire(self) -> bool:
-        """Takes the lock and signs it `holder pid`; returns False where another process holds it."""
+        """Takes the lock and writes `holder pid` into it; returns False if another process holds it."""
         file = self.folder.lock.open("a+", encoding="utf-8")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -169,7 +177,7 @@ class FolderLock:
 
 
 def read_lock_holder(folder: DataFolder) -> tuple[str, str]:
-    """Returns (holder, pid) as the lock's owner signed it; empty texts where nobody did."""
+    """Returns (holder, pid) as the lock's owner wrote them, empty texts if nobody did."""
     try:
         holder, _, pid = folder.lock.read_text(encoding="utf-8").strip().partition(" ")
     except OSError:

@@ -1,7 +1,7 @@
-"""What a former run left when all of it was killed: found by its records, ended only if it is verifiably ours.
+"""Processes of a former run that was killed: found by its records, and ended only if they are verifiably ours.
 
-A process id alone proves nothing, since ids are used again. A process is ours if it is the very one that was recorded
-(same boot, id and start time), or belongs to a recorded session and carries that run's mark in its environment.
+A process id alone proves nothing, since ids are used again. A process is ours if it is exactly the recorded one (same
+boot, id and start time), or belongs to a recorded session and has that run's mark in its environment.
 """
 
 import json
@@ -14,7 +14,7 @@ from config.up.folder import DataFolder, write_private
 from config.up.proc import Process, end_processes, has_mark, list_processes, read_boot_id
 
 MARK_NAME = "FIELDFLAME_UP_MARK"
-GENTLE_LIMIT_S = 5.0  # SIGINT means an orderly stop to each of them; SIGTERM would let PostgreSQL wait for its clients
+GENTLE_LIMIT_S = 5.0  # SIGINT is an orderly stop for each of them; with SIGTERM, PostgreSQL would wait for its clients
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def write_record(folder: DataFolder, mark: str, children: Iterable[Child]) -> No
 
 
 def read_record(folder: DataFolder) -> Record | None:
-    """Returns the former run's record, or None where there is none that can be read."""
+    """Returns the former run's record, or None if there is no readable one."""
     try:
         document = json.loads(folder.processes.read_text(encoding="utf-8"))
         children = frozenset((int(pid), int(ticks)) for pid, ticks in document["children"])
@@ -53,7 +53,7 @@ def find_leftovers(record: Record) -> Iterator[Process]:
 
 
 def clear_leftovers(folder: DataFolder) -> int:
-    """Ends what is left of the former run in this folder; returns how many processes that were."""
+    """Ends the processes that are left of the former run in this folder; returns their number."""
     record = read_record(folder)
     if record is None:
         return 0

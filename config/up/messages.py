@@ -1,11 +1,11 @@
-"""What is said to the person at the console: short lines, and one sentence where something is in the way."""
+"""Messages to the person at the console: short lines, and one sentence if something prevents the start."""
 
 import sys
 from pathlib import Path
 
 
 class StartError(Exception):
-    """Something is in the way of starting; its text is one clear sentence, shown instead of a traceback."""
+    """Fieldflame cannot start; the text is one clear sentence, shown instead of a traceback."""
 
 
 def say(text: str) -> None:
@@ -17,7 +17,7 @@ def complain(text: str) -> None:
 
 
 def read_log_end(log: Path, line_count: int = 12) -> str:
-    """Returns the last lines of a log, indented, for a message; an empty text where there is no log."""
+    """Returns the last lines of a log, indented, for a message; an empty text if there is no log."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 16_384))

@@ -1,4 +1,4 @@
-"""Fieldflame's own processes: the web server, the worker, beat, and how to ask whether they are ready."""
+"""Fieldflame's own processes: the web server, the worker and beat, and the checks whether they are ready."""
 
 import http.client
 import json
@@ -28,7 +28,7 @@ def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: 
     command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", host, "--port", str(port)]
     command += ["--workers", processes, "--blocking-threads", threads, "--no-ws", "--respawn-failed-workers"]
     command += ["--workers-kill-timeout", "5", "config.wsgi:application"]
-    counts = folder.path / "metrics"  # the web processes sum their counts there (config.metrics)
+    counts = folder.path / "metrics"  # the web processes sum up their counts there (config.metrics)
     shutil.rmtree(counts, ignore_errors=True)
     counts.mkdir()
     environment = {"PROMETHEUS_MULTIPROC_DIR": str(counts), **environment}
@@ -44,8 +44,8 @@ def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: 
 
 
 def make_worker_child(folder: DataFolder, environment: Mapping[str, str]) -> Child:
-    command = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO"]
-    command += ["--without-gossip", "--without-mingle"]  # one host: nobody to hear from, and a second sooner ready
+    command = [sys.executable, "-m", "celery", "--skip-checks", "--app", "config", "worker", "--loglevel", "INFO"]
+    command += ["--without-gossip", "--without-mingle"]  # there are no other hosts, and it starts sooner
     return Child(
         name="worker",
         title="The worker",
@@ -53,13 +53,13 @@ def make_worker_child(folder: DataFolder, environment: Mapping[str, str]) -> Chi
         environment=environment,
         log=folder.logs / "worker.log",
         cwd=BASE_DIR,
-        stop_signal=signal.SIGTERM,  # Celery's warm stop: what is being folded is finished
+        stop_signal=signal.SIGTERM,  # Celery's warm stop: the current fold is finished
         stop_limit_s=30.0,
     )
 
 
 def make_beat_child(folder: DataFolder, environment: Mapping[str, str]) -> Child:
-    command = [sys.executable, "-m", "celery", "--app", "config", "beat", "--loglevel", "INFO"]
+    command = [sys.executable, "-m", "celery", "--skip-checks", "--app", "config", "beat", "--loglevel", "INFO"]
     command += ["--schedule", str(folder.beat_schedule), "--pidfile", ""]  # the folder's lock already keeps it single
     return Child(
         name="beat",
@@ -95,7 +95,7 @@ def make_prepare_child(folder: DataFolder, environment: Mapping[str, str], *, re
 
 
 def read_endpoint(url: str, limit_s: float = 5.0) -> tuple[int, dict[str, object]]:
-    """Returns (status, JSON body) of a GET; status 0 where nobody answers."""
+    """Returns (status, JSON body) of a GET; status 0 if nobody answers."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=limit_s) as response:
@@ -115,12 +115,12 @@ def parse_object(body: bytes) -> dict[str, object]:
 
 
 def make_environment(folder: DataFolder, *, host: str, port: int, extra: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment of every child: the caller's own, and what `up` decides."""
+    """Returns the environment of every child: the caller's own, with the values of `up`."""
     environment = dict(os.environ)
     environment.update(extra)
     environment["FIELDFLAME_DATA"] = str(folder.path)
     environment["DJANGO_SETTINGS_MODULE"] = environment.get("DJANGO_SETTINGS_MODULE", "config.settings")
-    environment["PYTHONUNBUFFERED"] = "1"  # a log should show what happened just before a death
+    environment["PYTHONUNBUFFERED"] = "1"  # a log should show the last lines before a death
     if "FIELDFLAME_ALLOWED_HOSTS" not in environment:
         environment["FIELDFLAME_ALLOWED_HOSTS"] = ",".join(name_hosts(host))
     return environment
@@ -129,7 +129,7 @@ def make_environment(folder: DataFolder, *, host: str, port: int, extra: Mapping
 def name_hosts(host: str) -> list[str]:
     """Returns the host names under which a browser may call a server that listens on `host`.
 
-    Who listens on every address has decided to be called by any of them, and by names only their network knows.
+    A server that listens on every address may be called by any of them, and by names that only its network knows.
     """
     if host in ("0.0.0.0", "::", ""):  # noqa: S104  # compared with, not listened on
         return ["*"]

@@ -1,4 +1,4 @@
-"""The web server's address: whether it is free, and how to call it."""
+"""The web server's address: the check whether it is free, and the URL to call it."""
 
 import errno
 import socket
@@ -9,7 +9,7 @@ PORT_MAX = 65_535
 
 
 def check_port_is_free(host: str, port: int) -> None:
-    """Raises StartError with one sentence where nobody could listen on host:port."""
+    """Raises StartError with one sentence if nobody could listen on host:port."""
     if not 1 <= port <= PORT_MAX:
         raise StartError(f"{port} is not a port; give one from 1 to {PORT_MAX} by --port.")
     try:
@@ -18,7 +18,7 @@ def check_port_is_free(host: str, port: int) -> None:
         raise StartError(f"The host {host} is not an address of this machine; give another by --host.") from None
     family, kind, protocol, _, address = addresses[0]
     with socket.socket(family, kind, protocol) as probe:
-        # As servers do: a connection of a former run that is still closing is not in the way.
+        # As servers do: a connection of a former run that is still closing does not matter.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(address)

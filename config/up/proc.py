@@ -1,4 +1,4 @@
-"""What `/proc` tells of running processes. Where there is no `/proc` (not Linux), nothing is found."""
+"""Running processes, as `/proc` shows them. Without `/proc` (not Linux), none are found."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ KILL_LIMIT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A running process; `pid` and `started_ticks` (since boot) together name it once and for all."""
+    """A running process; `pid` and `started_ticks` (since boot) together identify it uniquely."""
 
     pid: int
     group: int
@@ -23,12 +23,12 @@ class Process:
 
 
 def read_process(pid: int) -> Process | None:
-    """Returns the process, or None where it has ended (a zombie has ended)."""
+    """Returns the process, or None if it has ended (a zombie has ended)."""
     try:
         text = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    # The name, in parentheses, may hold anything: count the fields after the last one.
+    # The name, in parentheses, may contain anything, so the fields are counted after the last parenthesis.
     fields = text.rpartition(")")[2].split()
     if fields[0] in "ZX":
         return None
@@ -55,7 +55,7 @@ def read_boot_id() -> str:
 
 
 def has_mark(pid: int, mark: str) -> bool:
-    """Whether the process was started with `mark` (a `NAME=value` text) in its environment."""
+    """Tells whether the process was started with `mark` (a `NAME=value` text) in its environment."""
     try:
         return os.fsencode(mark) in (PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
@@ -63,7 +63,7 @@ def has_mark(pid: int, mark: str) -> bool:
 
 
 def works_in(pid: int, folder: Path) -> bool:
-    """Whether the process has `folder` as its working folder, as all of a PostgreSQL server's have its data folder."""
+    """Tells whether a process has `folder` as its working folder, as PostgreSQL's processes have the data folder."""
     try:
         return os.readlink(PROC / str(pid) / "cwd") == str(folder.resolve())
     except OSError:
@@ -76,14 +76,14 @@ def is_running(process: Process) -> bool:
 
 
 def send_signal(process: Process, signal_number: int) -> None:
-    """Signals the process if it is still the same one."""
+    """Sends a signal to the process if it is still the same one."""
     if is_running(process):
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal_number)
 
 
 def end_processes(find: Callable[[], Iterable[Process]], gentle: int | None, gentle_limit_s: float) -> bool:
-    """Ends what `find` finds: by `gentle`, if given, and after its limit by SIGKILL. Returns whether all are gone."""
+    """Ends the processes that `find` yields: by `gentle`, if given, and then by SIGKILL. Returns whether all ended."""
     seen = set(find())
     if gentle is not None:
         for process in seen:
@@ -96,10 +96,10 @@ def end_processes(find: Callable[[], Iterable[Process]], gentle: int | None, gen
 
 
 def wait_until_gone(find: Callable[[], Iterable[Process]], seen: set[Process], limit_s: float) -> bool:
-    """Waits until all of `seen`, and what `find` adds to it, have ended; returns False after `limit_s` seconds.
+    """Waits until all of `seen`, and those that `find` adds, have ended; returns False after `limit_s` seconds.
 
-    What was once seen is waited for by its identity: a process that is ending has lost its environment and its working
-    folder, so that `find` misses it, and may still hold a port.
+    It waits by identity for processes that were seen once. A process that is ending has lost its environment and its
+    working folder, so that `find` misses it, and may still hold a port.
     """
     deadline = time.monotonic() + limit_s
     while True:

@@ -1,4 +1,4 @@
-"""A whole Fieldflame of one's own, started as a user starts it, for benchmarks and for tests that kill its parts."""
+"""A complete Fieldflame, started as a user starts it, for benchmarks and for tests that kill its parts."""
 
 import json
 import os
@@ -19,8 +19,8 @@ from config.up.folder import DataFolder
 from config.up.parts import BASE_DIR, make_manage_command, read_endpoint
 
 START_LIMIT_S: Final = 300.0
-STOP_LIMIT_S: Final = 150.0  # more than all parts together are given to stop
-# What would point the stack at servers, folders and addresses of somebody else.
+STOP_LIMIT_S: Final = 150.0  # more than the limits of all parts together
+# Variables that would point the stack at servers, folders and addresses of somebody else.
 FOREIGN_NAMES: Final = (
     *("DATABASE_URL", "REDIS_URL", "PROMETHEUS_MULTIPROC_DIR"),
     *("FIELDFLAME_DATA", "FIELDFLAME_URL", "FIELDFLAME_PORT", "FIELDFLAME_HOST"),
@@ -53,7 +53,7 @@ class RunningStack:
             time.sleep(0.1)
 
     def read_output(self) -> str:
-        """Returns what the last start has said so far."""
+        """Returns the output of the last start so far."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def is_running(self) -> bool:
@@ -75,11 +75,11 @@ class RunningStack:
 
     @property
     def store_environment(self) -> dict[str, str]:
-        """The running stores' addresses with the environment, as commands get them."""
+        """The environment of commands, with the addresses of the running stores."""
         return {**self.environment, **read_environment(self.folder), "FIELDFLAME_DATA": str(self.folder.path)}
 
     def manage(self, *words: str) -> str:
-        """Runs a management command against this stack; returns what it printed."""
+        """Runs a management command against this stack; returns its output."""
         done = subprocess.run(
             make_manage_command(*words), env=self.store_environment, cwd=BASE_DIR, capture_output=True, check=False
         )
@@ -119,17 +119,17 @@ class RunningStack:
             time.sleep(0.1)
 
     def is_ready(self) -> bool:
-        """Tells whether `/readyz` says so."""
+        """Tells whether `/readyz` answers that all parts are ready."""
         return read_endpoint(f"{self.url}/readyz")[0] == 200
 
 
 def own_environment(more: Mapping[str, str]) -> dict[str, str]:
-    """Returns this process's environment without what is foreign to a stack, and with `more`."""
+    """Returns this process's environment with `more`, and without variables that name other servers."""
     return {**{name: value for name, value in os.environ.items() if name not in FOREIGN_NAMES}, **more}
 
 
 def find_free_port() -> int:
-    """Returns a port nobody listens on now."""
+    """Returns a port on which nobody listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

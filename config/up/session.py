@@ -1,4 +1,4 @@
-"""Commands beside `up`: they use the servers that run, or start those for as long as the command takes."""
+"""Commands other than `up`: they use the running servers, or start them for as long as the command takes."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from config.up.messages import StartError, complain
 from config.up.parts import BASE_DIR, make_environment, make_manage_command
 from config.up.supervisor import StopRequested, Supervisor
 
-# These commands need no database, or bring what they need.
+# These commands need no database, or start it themselves.
 COMMANDS_WITHOUT_STORES = frozenset(
     {
         "",
@@ -51,8 +51,8 @@ def needs_stores(arguments: Sequence[str]) -> bool:
 def run_with_stores(arguments: Sequence[str]) -> int | None:
     """Lets a command find its database before Django reads its settings.
 
-    Returns None where the caller goes on with the command: the servers are named in the environment, or it needs none.
-    Where none run, starts them, runs the command in a process of its own, stops them, and returns its exit code.
+    Returns None if the caller should run the command: it needs no servers, or the environment names them. If no servers
+    run, starts them, runs the command in a process of its own, stops them, and returns its exit code.
     """
     folder = read_data_folder(os.environ)
     if os.environ.get("DATABASE_URL") or not needs_stores(arguments):
@@ -69,7 +69,7 @@ def run_with_stores(arguments: Sequence[str]) -> int | None:
                 apply_environment(found)
                 return None
             if time.monotonic() > deadline:
-                raise StartError(f"Another process holds {folder.path}, and has no database to offer yet.")
+                raise StartError(f"Another process holds {folder.path}, and has no database ready yet.")
             time.sleep(0.1)
         supervisor.catch_signals()
         return run_with_own_stores(supervisor, arguments)

@@ -1,4 +1,4 @@
-"""What `./run` does, step by step: stores, database, web, worker, beat, samples, and where to look."""
+"""The steps of `./run`: stores, database, web, worker, beat, samples, and the addresses to open."""
 
 import json
 import time
@@ -27,7 +27,7 @@ BEAT_SETTLES_S = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line and the environment ask of `up`."""
+    """The options of `up`, from the command line and the environment."""
 
     host: str
     port: int
@@ -75,7 +75,7 @@ def start_all(supervisor: Supervisor, options: Options) -> None:
 
 
 def prepare(supervisor: Supervisor, environment: dict[str, str]) -> dict[str, str]:
-    """Migrates, collects static files and makes the first user; returns what to say about the login."""
+    """Migrates, collects static files and creates the first user; returns the login to show."""
     result = supervisor.folder.path / "prepare.json"
     child = make_prepare_child(supervisor.folder, environment, result=result)
     code = supervisor.run_to_end(child, PREPARE_LIMIT_S)
@@ -113,7 +113,7 @@ def is_ready(url: str) -> bool:
 
 
 def load_demo(supervisor: Supervisor, child: Child) -> None:
-    """Makes the demo project and loads its samples; a failure is said and keeps nothing from running."""
+    """Creates the demo project and loads its samples. A failure is reported and stops nothing else."""
     code = supervisor.run_to_end(child, DEMO_LIMIT_S)
     if code != 0:
         complain("The samples of the demo project could not be loaded; the next start tries again.")

@@ -1,4 +1,4 @@
-"""Starts children, each when the one before is ready, keeps them running, and stops them in reverse."""
+"""The supervisor: starts children, each when the one before is ready, keeps them running, stops them in reverse."""
 
 import os
 import secrets
@@ -12,8 +12,8 @@ from config.up.environment import remove_environment, write_environment
 from config.up.folder import DataFolder, FolderLock, read_lock_holder
 from config.up.leftovers import MARK_NAME, clear_leftovers, remove_record, write_record
 from config.up.messages import StartError, complain, read_log_end, say
-from config.up.postgres import check_given_postgres, make_postgres_child, set_up_postgres, wait_for_postgres
-from config.up.valkey import check_given_valkey, make_valkey_child, set_up_valkey, wait_for_valkey
+from config.up.stores.postgres import check_given_postgres, make_postgres_child, set_up_postgres, wait_for_postgres
+from config.up.stores.valkey import check_given_valkey, make_valkey_child, set_up_valkey, wait_for_valkey
 
 TICK_S = 0.1
 COMMAND_LOCK_LIMIT_S = 60.0  # how long `up` waits for a command that has servers of its own in the folder
@@ -22,7 +22,7 @@ LOGS_KEPT_BYTES = 5 * 2**20
 
 
 class StopRequested(BaseException):
-    """Raised where something is waited for when a signal asks to stop; no error handler should swallow it."""
+    """Raised during a wait when a signal asks to stop. No error handler should catch it."""
 
 
 class Supervisor:
@@ -34,7 +34,7 @@ class Supervisor:
         self.mark = secrets.token_hex(16)
         self.children: list[Child] = []
         self.stop_signals = 0
-        self.is_quiet = False  # a command's output is its own
+        self.is_quiet = False  # for commands, whose own output comes alone
 
     def say(self, text: str) -> None:
         if not self.is_quiet:
@@ -50,7 +50,7 @@ class Supervisor:
         self.stop_signals += 1
 
     def tick(self) -> None:
-        """One turn of supervision, made wherever something is waited for. Raises StopRequested."""
+        """Does one turn of supervision; every wait calls it. Raises StopRequested."""
         if self.stop_signals:
             raise StopRequested
         for child in self.children:
@@ -64,7 +64,7 @@ class Supervisor:
     # --- the folder ---
 
     def take_folder(self) -> None:
-        """Takes the folder for this process, and clears it. Raises StartError where another one has it."""
+        """Locks the folder for this process, and cleans it up. Raises StartError if another process has it."""
         deadline = time.monotonic() + COMMAND_LOCK_LIMIT_S
         while not self.lock.try_acquire():
             holder, pid = read_lock_holder(self.folder)
@@ -75,7 +75,7 @@ class Supervisor:
         self.clear_folder()
 
     def clear_folder(self) -> None:
-        """Ends what a killed run left in the folder, and sets large logs aside. The lock is held."""
+        """Ends the processes of a killed run, and moves large logs away. The lock must be held."""
         remove_environment(self.folder)
         count = clear_leftovers(self.folder)
         if count:
@@ -153,7 +153,7 @@ class Supervisor:
         return {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
 
     def publish(self, values: dict[str, str]) -> None:
-        """Lets commands find the servers."""
+        """Publishes the servers' addresses for commands."""
         write_environment(self.folder, values)
 
     # --- running and stopping ---
@@ -168,12 +168,12 @@ class Supervisor:
             return
 
     def stop_child(self, child: Child) -> None:
-        # A first signal asks for an orderly stop; whoever sends another one does not want to wait.
+        # A first signal asks for an orderly stop; another one means that nobody wants to wait.
         if not child.stop(is_hurried=lambda: self.stop_signals > 1):
             complain(f"{child.title} did not stop in time and was ended.")
 
     def stop(self) -> None:
-        """Stops everything, the last started first, and lets go of the folder."""
+        """Stops everything, the last started first, and releases the folder."""
         while self.children:
             self.stop_child(self.children.pop())
         if self.lock.file is not None:

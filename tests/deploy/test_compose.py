@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from config.up.folder import DataFolder
-from config.up.postgres import SERVER_SETTINGS
-from config.up.valkey import make_valkey_child, set_up_valkey
+from config.up.stores.postgres import SERVER_SETTINGS
+from config.up.stores.valkey import make_valkey_child, set_up_valkey
 from tests.deploy.files import COMPOSE, COMPOSE_TLS, DEPLOY, ROOT, read_services
 
 PARTS = ("web", "worker", "beat", "migrate")

@@ -20,10 +20,10 @@ from django.conf import settings
 from django.urls import reverse
 
 from config.up.running import find_free_port
-from dashboard.importing import FORM_BYTES
-from ingest.answers import STATUS_OF_REASON
-from ingest.bodies import BodyTooLarge
-from ingest.middleware import DOOR_PATH
+from dashboard.pages.imports import FORM_BYTES
+from ingest.door.answers import STATUS_OF_REASON
+from ingest.door.bodies import BodyTooLarge
+from ingest.door.middleware import DOOR_PATH
 from profcore.errors import Reason
 from tests.deploy.files import NGINX
 from tests.deploy.proxy import Proxy, lay_out_proxy, run_proxy

@@ -1,20 +1,22 @@
-"""Fixtures of the tests with a browser: one running Fieldflame with the demo for each module, and a page."""
+"""Fixtures of the tests with a browser: a running Fieldflame with the demo, and a page."""
 
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from config.up.running import RunningStack, run_stack
+from config.up.running import RunningStack
 from tests.e2e.browser import find_chromium, open_page
 
 
 @pytest.fixture(scope="module")
-def stack() -> Iterator[RunningStack]:
+def _has_chromium() -> None:
     find_chromium()  # skips here, before a minute is spent on starting everything
-    with run_stack(with_demo=True) as stack:
-        yield stack
-        assert stack.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def stack(_has_chromium: None, whole_stack: RunningStack) -> RunningStack:
+    return whole_stack
 
 
 @pytest.fixture

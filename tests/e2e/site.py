@@ -1,6 +1,5 @@
 """A site with recorded traces behind a server of this process, and who looks at it: quicker than a whole stack."""
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,15 +14,14 @@ from aggregate.label_models import ReleaseScript
 from aggregate.models import Hotspot, View
 from dashboard.urls import urlpatterns
 from ingest.models import ApiToken, IngestKey, Membership
-from ingest.services import create_project, create_token
+from ingest.projects.creation import create_project
+from ingest.projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
 from tests.corpus import corpus_envelopes
 from tests.e2e.browser import open_page
 
 SLUG = "shopboard"
 RELEASE = "1.0.0"
-# Playwright keeps an event loop in the tests' thread, and Django would refuse its database there.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from config.up.running import RunningStack
 from tests.e2e.browser import save_screenshot
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow(50)]
+pytestmark = [pytest.mark.e2e, pytest.mark.stack, pytest.mark.slow(50)]
 
 HOT = "findDuplicateOrders"
 SENT_LIMIT_MS = 120_000
@@ -54,8 +54,8 @@ def log_in(stack: RunningStack, page: Page) -> None:
 def copy_link_and_fetch_it(page: Page) -> None:
     """Copies the link to the viewer, and fetches what is in it as the viewer would: without a cookie."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="Copy link").click()
-    expect(page.locator("#open-status")).to_contain_text("Copied.")
+    page.get_by_role("button", name="Copy profile link").click()
+    expect(page.locator("#open-status")).to_contain_text("Link copied.")
     address: str = page.evaluate("navigator.clipboard.readText()")
     kind, url, _ = urlsplit(address).path.strip("/").split("/")
     assert kind == "from-url"

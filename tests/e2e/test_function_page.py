@@ -56,7 +56,7 @@ def test_a_function_from_the_table_to_its_views(chromium: Browser, live_server: 
         see_all(page)
         expect(page.get_by_role("button", name=re.compile("^Open in Firefox Profiler"))).to_have_count(11)
         there = page.url.partition("?")[0]  # in another bundle the same function has another id
-        page.get_by_role("link", name="All callers and callees in the flame graph").click()
+        page.get_by_role("link", name="Show all callers and callees").click()
         expect(page.locator(".halves h3")).to_contain_text(COSTLY)
         # And from the flame graph back to the function, in the same slice.
         page.locator(".halves h3 a").click()
@@ -72,7 +72,7 @@ def test_a_part_that_fails_says_so_and_can_be_asked_again(chromium: Browser, liv
     with open_as(chromium, live_server.url, user, LOOKS[0]) as (page, _):
         page.route("**/parts/trend/**", lambda route: route.abort(), times=1)
         page.goto(f"{live_server.url}/projects/{SLUG}/functions/{func.id}/")
-        expect(page.get_by_text("This part did not come. The server did not answer.")).to_be_visible()
+        expect(page.get_by_text("This part could not be loaded. The server did not answer.")).to_be_visible()
         page.get_by_role("button", name="Try again").click()
         expect(page.locator("table.trend")).to_be_visible()
 
@@ -82,8 +82,8 @@ def test_without_scripts_all_of_it_is_one_link_away(chromium: Browser, live_serv
     func = Func.objects.latest("id")
     with open_as(chromium, live_server.url, user, LOOKS[0], java_script_enabled=False) as (page, _):
         page.goto(f"{live_server.url}/projects/{SLUG}/functions/{func.id}/")
-        page.get_by_role("link", name="Show all of it at once").click()
-        for heading in ("What it costs", "Over releases", "Who called it", "Page views that ran it"):
+        page.get_by_role("link", name="Show the whole page").click()
+        for heading in ("Cost", "Trend by release", "Callers and callees", "Page views that ran it"):
             expect(page.get_by_role("heading", name=heading)).to_be_visible()
         expect(page.locator("table.trend")).to_be_visible()
         page.emulate_media(media="print")

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from tests.builders import make_project
-from tests.e2e.browser import open_chromium
+from tests.e2e.browser import lend_chromium
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -30,7 +30,7 @@ def _as_in_tests(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.STORAGES = settings.STORAGES | {
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     }
-    monkeypatch.setattr("ingest.importing.wake_worker", lambda: False)
+    monkeypatch.setattr("ingest.imports.wake_worker", lambda: False)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def open_import(live_server: LiveServer, session: str, page: Page) -> list[str]:
 
 
 def test_dropped_files_come_in(live_server: LiveServer, session: str) -> None:
-    with open_chromium() as browser:
+    with lend_chromium() as browser:
         page = browser.new_page()
         complaints = open_import(live_server, session, page)
         names = ("lab.cpuprofile", "trace.json")
@@ -61,10 +61,10 @@ def test_dropped_files_come_in(live_server: LiveServer, session: str) -> None:
         expect(page.locator("#files-hint")).to_have_text("lab.cpuprofile (2 kB), trace.json (1 kB)")
         page.get_by_label("Release").fill("1.0.0")
         page.get_by_label("Page").fill("/cart")
-        page.get_by_role("button", name="Import").click()
-        expect(page.get_by_role("heading", name="What came of it")).to_be_focused()
-        expect(page.get_by_text("lab.cpuprofile: 1 trace came in.")).to_be_visible()
-        expect(page.get_by_text("trace.json: 1 trace came in.")).to_be_visible()
+        page.get_by_role("button", name="Import files").click()
+        expect(page.get_by_role("heading", name="Import result")).to_be_focused()
+        expect(page.get_by_text("lab.cpuprofile: 1 trace imported.")).to_be_visible()
+        expect(page.get_by_text("trace.json: 1 trace imported.")).to_be_visible()
         assert complaints == []
 
 
@@ -72,19 +72,23 @@ def test_files_that_are_too_large_are_told_before_they_are_sent(
     live_server: LiveServer, session: str, settings: Settings
 ) -> None:
     settings.IMPORT_MAX_FILE_BYTES = 1_000
-    with open_chromium() as browser:
+    with lend_chromium() as browser:
         page = browser.new_page()
         open_import(live_server, session, page)
         page.get_by_label("Profiles").set_input_files({"name": "a", "mimeType": "", "buffer": b" " * 1_001})
-        page.get_by_role("button", name="Import").click()
-        assert page.locator("#files").evaluate("input => input.validationMessage").startswith("These files have more")
+        page.get_by_role("button", name="Import files").click()
+        assert (
+            page.locator("#files")
+            .evaluate("input => input.validationMessage")
+            .startswith("These files are larger than 1 kB")
+        )
         expect(page.locator("#import-status")).to_be_empty()
 
 
 def test_without_scripts_the_form_works(live_server: LiveServer, session: str) -> None:
-    with open_chromium() as browser:
+    with lend_chromium() as browser:
         page = browser.new_context(java_script_enabled=False).new_page()
         open_import(live_server, session, page)
         page.get_by_label("Profiles").set_input_files(SAMPLES / "envelope.json")
-        page.get_by_role("button", name="Import").click()
-        expect(page.get_by_text("envelope.json: 1 trace came in.")).to_be_visible()
+        page.get_by_role("button", name="Import files").click()
+        expect(page.get_by_text("envelope.json: 1 trace imported.")).to_be_visible()

@@ -14,9 +14,9 @@ from django.test import RequestFactory
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from ingest.door.views import receive_traces
 from ingest.models import Project
-from ingest.services import create_project
-from ingest.views import receive_traces
+from ingest.projects.creation import create_project
 from tests.aggregate.posting import fold_all, post
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import save_screenshot
@@ -73,10 +73,12 @@ def test_the_overview_is_whole_in_every_look(
 ) -> None:
     with open_as(chromium, live_server.url, admin, look) as (page, watch):
         page.goto(f"{live_server.url}/projects/")
-        expect(page.get_by_role("row", name="The shop")).to_contain_text("1.1.0: +40.0 ms a view, more JS")
+        expect(page.get_by_role("row", name="The shop")).to_contain_text("1.1.0: +40 ms script time per view")
         assert find_violations(page) == []
         page.get_by_role("link", name="The shop").click()
-        expect(page.locator(".verdict")).to_contain_text("1.1.0 takes more JS than 1.0.0: +40.0\u202fms a page view")
+        expect(page.locator(".verdict")).to_contain_text(
+            "1.1.0 takes more script time than 1.0.0: +40\u202fms per view"
+        )
         expect(page.locator(".chart canvas")).to_be_visible()
         expect(page.get_by_role("table", name="Functions that changed")).to_contain_text("slow")
         assert find_violations(page) == []
@@ -96,7 +98,7 @@ def test_a_person_reads_the_chart_by_keys_mouse_and_table(
         expect(readout).to_contain_text("interval none: too few page views, n = 3 page views")
         page.keyboard.press("ArrowLeft")
         expect(readout).to_contain_text("1.1.0")
-        expect(readout).to_contain_text(re.compile(r"ms JS a page view, 95 % interval .* n = 26 page views"))
+        expect(readout).to_contain_text(re.compile(r"ms script time per view, 95 % interval .* n = 26 page views"))
         page.keyboard.press("ArrowDown")
         expect(readout).to_contain_text("1.0.0")
         page.keyboard.press("Escape")
@@ -104,7 +106,7 @@ def test_a_person_reads_the_chart_by_keys_mouse_and_table(
         box = chart.bounding_box()
         assert box is not None
         page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.3 * box["height"])
-        expect(readout).to_contain_text("JS a page view")
+        expect(readout).to_contain_text("script time per view")
 
         legend = page.get_by_role("list", name="Lines shown")
         legend.get_by_role("button", name="1.1.0").click()
@@ -114,12 +116,12 @@ def test_a_person_reads_the_chart_by_keys_mouse_and_table(
         expect(readout).to_contain_text("1.0.0")
 
         page.get_by_text("As a table", exact=True).first.click()
-        table = page.get_by_role("table", name="The chart’s figures")
+        table = page.get_by_role("table", name="The chart’s numbers")
         expect(table.locator("tbody tr")).to_have_count(4)
         expect(table.locator("tbody tr.too-few")).to_have_count(1)
         assert find_violations(page) == []
 
-        page.get_by_role("link", name="All together").click()
+        page.get_by_role("link", name="All releases", exact=True).click()
         expect(page.get_by_text("All releases together")).to_be_visible()
         expect(page.locator(".chart canvas")).to_be_visible()
         assert "lines=none" in page.url
@@ -137,7 +139,7 @@ def test_a_chart_that_cannot_be_fetched_says_so_and_tries_again(
     with open_as(chromium, live_server.url, admin, LOOKS[0]) as (page, _):
         page.route("**/api/v1/projects/shop/trend*", lambda route: route.fulfill(status=503, body="{}"))
         page.goto(f"{live_server.url}/projects/shop/")
-        expect(page.locator(".chart-status").first).to_contain_text("This server could not answer (status 503).")
+        expect(page.locator(".chart-status").first).to_contain_text("The server failed (status 503).")
         page.unroute("**/api/v1/projects/shop/trend*")
         page.locator(".chart").get_by_role("button", name="Try again").click()
         expect(page.locator(".chart canvas")).to_be_visible()
@@ -152,7 +154,7 @@ def test_without_script_the_overview_has_its_figures(
         context.add_cookies(cookies)  # type: ignore[arg-type]  # the same shape, typed twice
         plain = context.new_page()
         plain.goto(f"{live_server.url}/projects/shop/")
-        expect(plain.locator(".verdict")).to_contain_text("1.1.0 takes more JS than 1.0.0")
+        expect(plain.locator(".verdict")).to_contain_text("1.1.0 takes more script time than 1.0.0")
         expect(plain.get_by_role("link", name="The same figures as JSON")).to_be_visible()
         expect(plain.get_by_role("link", name="Compare the functions of both releases")).to_be_visible()
         expect(plain.get_by_role("heading", name="Days")).to_be_visible()
@@ -188,12 +190,12 @@ def test_a_first_trace_shows_up_by_itself(chromium: Browser, live_server: LiveSe
         expect(steps).to_contain_text("1 × origin_not_allowed")
         expect(steps).to_contain_text("add its origin to the key")
         post("fresh", view("first", 2))
-        expect(steps.locator("li.is-now")).to_contain_text("Traces are waiting to be folded.")
+        expect(steps.locator("li.is-now")).to_contain_text("Traces are pending.")
         save_screenshot(page, f"overview/first-visit-{look.name}")
         fold_all()
         expect(steps).to_contain_text("Your first page view is here.")
-        expect(page.locator("#parts-said")).to_contain_text("There is something to see.")
+        expect(page.locator("#parts-said")).to_contain_text("The project has numbers to show.")
         assert find_violations(page) == []
         page.get_by_role("link", name="Show the overview").click()
-        expect(page.locator(".verdict")).to_contain_text("There is one release here")
+        expect(page.locator(".verdict")).to_contain_text("Only one release so far.")
         assert watch.complaints == []

@@ -14,7 +14,7 @@ from ingest.models import Refusal
 from tests.aggregate.posting import fold_all, post
 from tests.builders import MONDAY, make_project
 from tests.e2e.axe import find_violations
-from tests.e2e.browser import open_chromium, open_page, save_screenshot
+from tests.e2e.browser import lend_chromium, open_page, save_screenshot
 from tests.envelopes import make_envelope
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(30), pytest.mark.django_db(transaction=True)]
@@ -50,7 +50,7 @@ def visit(browser: Browser, server: LiveServer, session: str, path: str, **optio
 
 
 def test_both_pages_are_accessible(live_server: LiveServer, session: str) -> None:
-    with open_chromium() as browser:
+    with lend_chromium() as browser:
         for scheme, viewport in LOOKS:
             for path, shown in (("quality/", "Wrong intervals"), ("page/?group_by=file", "app.js")):
                 with visit(browser, live_server, session, path, color_scheme=scheme, viewport=viewport) as page:
@@ -62,7 +62,7 @@ def test_both_pages_are_accessible(live_server: LiveServer, session: str) -> Non
 
 
 def test_what_a_figure_is_of_opens_and_closes_by_keys(live_server: LiveServer, session: str) -> None:
-    with open_chromium() as browser, visit(browser, live_server, session, "page/", viewport=DESK) as page:
+    with lend_chromium() as browser, visit(browser, live_server, session, "page/", viewport=DESK) as page:
         summary = page.locator("#row-2 .explain summary")
         summary.focus()
         page.keyboard.press("Enter")
@@ -81,7 +81,7 @@ def test_on_a_phone_rows_are_a_name_and_a_line_and_the_rest_is_a_tap_away(
     live_server: LiveServer, session: str
 ) -> None:
     with (
-        open_chromium() as browser,
+        lend_chromium() as browser,
         visit(browser, live_server, session, "page/", viewport=PHONE, has_touch=True, is_mobile=True) as page,
     ):
         assert page.evaluate("document.documentElement.scrollHeight") < 4_500  # 25 rows; a hundred were 21,800
@@ -91,14 +91,14 @@ def test_on_a_phone_rows_are_a_name_and_a_line_and_the_rest_is_a_tap_away(
         expect(row.locator("dl")).to_contain_text("95 % interval")
         page.locator("#row-5 .explain summary").tap()
         expect(row.locator("dl")).to_be_visible()  # it lies in the page, and stays
-        page.get_by_role("link", name="Show more").tap()
+        page.get_by_role("link", name="Show more rows").tap()
         page.wait_for_url("**limit=100#row-25")
         expect(page.locator(".functions tbody tr")).to_have_count(41)
 
 
 def test_on_paper_a_page_is_light_and_says_what_it_shows(live_server: LiveServer, session: str) -> None:
     with (
-        open_chromium() as browser,
+        lend_chromium() as browser,
         visit(browser, live_server, session, "page/?device=unknown&q=f1", color_scheme="dark", viewport=DESK) as page,
     ):
         expect(page.locator(".on-paper")).to_be_hidden()
@@ -118,8 +118,8 @@ def test_on_paper_a_page_is_light_and_says_what_it_shows(live_server: LiveServer
 
 
 def test_without_script_the_parts_are_a_link_away(live_server: LiveServer, session: str) -> None:
-    with open_chromium() as browser:
+    with lend_chromium() as browser:
         for path, shown in (("quality/", "Wrong intervals"), ("page/?group_by=file", "app.js")):
             with visit(browser, live_server, session, path, java_script_enabled=False) as page:
-                page.get_by_role("link", name="Show it without script").click()
+                page.get_by_role("link", name="Show without JavaScript").click()
                 expect(page.get_by_text(re.compile(shown)).first).to_be_visible()

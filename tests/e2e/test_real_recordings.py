@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from profcore.fold import fold_trace
-from profcore.funcs import FuncTable
-from profcore.wire import Envelope
+from profcore.sums.fold import fold_trace
+from profcore.trace.funcs import FuncTable
+from profcore.trace.wire import Envelope
 from tests.e2e.browser import open_page
 from tests.profcore.formats.importers.reading import read
 

@@ -15,12 +15,12 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from aggregate.sourcemaps.labelling import label_all
-from dashboard.settings.frame import SECTIONS
+from dashboard.pages.settings.frame import SECTIONS
 from ingest.models import IngestKey, Membership, Project
 from tests.aggregate.sourcemaps.shop import BUNDLE, intern, write_shop_map
 from tests.builders import make_cell, make_project
 from tests.e2e.axe import find_violations
-from tests.e2e.browser import open_chromium, save_screenshot
+from tests.e2e.browser import lend_chromium, save_screenshot
 
 T = TypeVar("T")
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True), pytest.mark.slow(25)]
@@ -65,7 +65,7 @@ def session(client: Client, transactional_db: None) -> str:
 
 @pytest.fixture
 def browser(session: str) -> Iterator[Browser]:
-    with open_chromium() as browser:
+    with lend_chromium() as browser:
         yield browser
 
 
@@ -108,15 +108,15 @@ def test_a_key_is_made_copied_and_revoked_by_keyboard(browser: Browser, live_ser
     page = visit.page
     visit.open("keys/")
     page.get_by_label("Allowed origins").fill("shop.example")
-    page.get_by_role("button", name="Make a key").focus()
+    page.get_by_role("button", name="Create key").focus()
     page.keyboard.press("Enter")
     field = page.get_by_label("Allowed origins")
     expect(field).to_be_focused()
     expect(field).to_have_accessible_description(re.compile("Did you mean https://shop.example"))
     visit.check()
     field.fill("https://shop.example")
-    page.get_by_role("button", name="Make a key").click()
-    expect(page.get_by_role("status").first).to_contain_text("The key is made.")
+    page.get_by_role("button", name="Create key").click()
+    expect(page.get_by_role("status").first).to_contain_text("The key is created.")
     key = aside(lambda: IngestKey.objects.latest("pk"))
     card = page.get_by_role("region", name=key.public_key)
     card.get_by_role("button", name="Copy").focus()
@@ -127,7 +127,7 @@ def test_a_key_is_made_copied_and_revoked_by_keyboard(browser: Browser, live_ser
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Revoke")
     visit.check()
-    page.get_by_role("button", name="Revoke the key").focus()
+    page.get_by_role("button", name="Revoke key").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("The key is revoked.")).to_be_visible()
     assert aside(lambda: IngestKey.objects.get(pk=key.pk)).revoked_at is not None
@@ -150,17 +150,17 @@ def test_a_build_folder_becomes_a_tar_and_its_labels_show_up_live(
     page.get_by_label("Where the files are served").fill("https://shop.example/")
     page.get_by_label("Or a build folder").set_input_files(folder)
     expect(page.locator("#upload-status")).to_contain_text("3 scripts and maps")
-    page.get_by_role("button", name="Upload").click()
-    expect(page.get_by_role("heading", name="What came of it")).to_be_focused()
+    page.get_by_role("button", name="Upload files").click()
+    expect(page.get_by_role("heading", name="Upload result")).to_be_focused()
     expect(page.get_by_text(f"{deep}/deep.js", exact=True)).to_be_visible()
     expect(page.get_by_role("row").filter(has_text="assets/main.js.map")).to_contain_text("sourceMappingURL")
-    expect(page.get_by_text("1 script waits for a worker")).to_be_visible()
+    expect(page.get_by_text("1 script pending: a worker will label its functions.")).to_be_visible()
     visit.check()
     shop_id = aside(lambda: Project.objects.get().pk)
     aside(lambda: intern(shop_id))
     aside(lambda: label_all(shop_id))
     expect(page.locator("#releases-of-maps").get_by_text("1 of 2")).to_be_visible()
-    expect(page.locator("#releases-of-maps")).not_to_contain_text("waits")
+    expect(page.locator("#releases-of-maps")).not_to_contain_text("pending")
     page.get_by_role("link", name="1.0.0", exact=True).click()
     expect(page.get_by_role("row").filter(has_text="main.js")).to_contain_text("labelled")
     visit.check()
@@ -173,17 +173,17 @@ def test_previews_have_the_focus_and_a_token_is_shown_once(
     page = visit.page
     visit.open("routes/")
     page.get_by_label("Rules").fill("/product/:sku")
-    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Preview changes").click()
     expect(page.get_by_role("heading", name="What would change")).to_be_focused()
     expect(page.get_by_role("row").filter(has_text="/product/:sku")).to_contain_text("/product/red")
     visit.check()
     visit.open("code/")
     packages = page.get_by_role("region", name="Own packages")
-    packages.get_by_role("button", name="Add a rule").click()
+    packages.get_by_role("button", name="Add rule").click()
     expect(packages.get_by_label("Folders").nth(2)).to_be_focused()
     for number in range(3):
         packages.get_by_label("Folders").nth(number).fill(f"folder{number}/*")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save rules").click()
     expect(page.get_by_text("The rules are saved.")).to_be_visible()
     expect(packages.get_by_label("Folders").nth(2)).to_have_value("folder2/*")
     visit.check()
@@ -191,11 +191,11 @@ def test_previews_have_the_focus_and_a_token_is_shown_once(
     page.get_by_label("Link to a source").fill("https://git.example/{path}#L{line}")
     expect(page.get_by_role("link", name="https://git.example/src/cart/total.ts#L12")).to_be_visible()
     visit.open("tokens/")
-    page.get_by_label("What it is for").fill("CI")
-    page.get_by_role("button", name="Make a token").click()
+    page.get_by_label("Purpose").fill("CI")
+    page.get_by_role("button", name="Create token").click()
     expect(page.get_by_role("heading", name="Copy the token now")).to_be_focused()
     visit.check()
-    token = page.get_by_label("The token", exact=True).inner_text()
+    token = page.get_by_label("Token", exact=True).inner_text()
     visit.open("tokens/")
     expect(page.get_by_text(token[:12])).to_be_visible()
     expect(page.get_by_text(token)).to_have_count(0)
@@ -208,26 +208,26 @@ def test_without_scripts_settings_are_changed_all_the_same(
     page = visit.page
     visit.open("routes/")
     page.get_by_label("Rules").fill("help")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save rules").click()
     expect(page.get_by_text("Line 1: it must begin with /")).to_be_visible()
     page.get_by_label("Rules").fill("/help/*")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save rules").click()
     expect(page.get_by_text("The rules are saved.")).to_be_visible()
     visit.open("members/")
     page.get_by_label("User name").fill("bob")
-    page.get_by_label("Make an account").check()
-    page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.get_by_role("heading", name="Hand over this link")).to_be_visible()
+    page.get_by_label("Create an account").check()
+    page.get_by_role("button", name="Add member", exact=True).click()
+    expect(page.get_by_role("heading", name="Send this link to bob")).to_be_visible()
     page.get_by_role("link", name="Done").click()
     page.get_by_label("Role of bob").select_option("admin")
-    page.get_by_role("button", name="Set the role of bob").click()
-    expect(page.get_by_text("bob is an admin now.")).to_be_visible()
+    page.get_by_role("button", name="Save role of bob").click()
+    expect(page.get_by_text("bob is now an admin.")).to_be_visible()
     page.get_by_role("link", name="Remove bob").click()
-    page.get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("bob is no member any more.")).to_be_visible()
+    page.get_by_role("button", name="Remove member").click()
+    expect(page.get_by_text("bob is no longer a member.")).to_be_visible()
     visit.open("retention/")
     page.get_by_label("Days to keep raw traces").fill("60")
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Saved.")).to_be_visible()
+    page.get_by_role("button", name="Save limits").click()
+    expect(page.get_by_text("The limits are saved.")).to_be_visible()
     shop = aside(Project.objects.get)
     assert (shop.keep_raw_days, shop.route_rules) == (60, ["/help/*"])

@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from tests.builders import make_call_tree, make_cell, make_func, make_hotspot, make_project, make_receipt
 from tests.e2e.axe import find_violations
-from tests.e2e.browser import open_chromium, open_page, save_screenshot
+from tests.e2e.browser import lend_chromium, open_page, save_screenshot
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(25), pytest.mark.django_db(transaction=True)]
 pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
@@ -55,7 +55,7 @@ def go(page: Page, steps: int) -> None:
 def test_category_and_search_live_in_the_address_and_back_and_forward_restore_them(
     live_server: LiveServer, session: str
 ) -> None:
-    with open_chromium() as browser, visit(browser, live_server, session, "page/") as page:
+    with lend_chromium() as browser, visit(browser, live_server, session, "page/") as page:
         page.locator(".slice-bar summary", has_text="Category").focus()
         page.keyboard.press("Enter")
         for key in ("Tab", "Tab", "Tab", "Tab", "Space"):  # the list, then its third box
@@ -68,7 +68,7 @@ def test_category_and_search_live_in_the_address_and_back_and_forward_restore_th
         page.wait_for_url("**/page/?category=library&q=ren")
         page.get_by_role("link", name="Flame graph").click()
         expect(page.get_by_label("Search functions")).to_have_value("ren")
-        expect(page.locator("#flame-found")).to_have_text("1 function, 100.0 % of the time")
+        expect(page.locator("#flame-found")).to_have_text("1 function, 100 % of script time")
         page.get_by_label("Search functions").fill("rend")
         page.wait_for_url("**/tree/?category=library&q=rend")  # by history.replaceState
         page.get_by_role("link", name="Functions").click()
@@ -87,18 +87,18 @@ def test_category_and_search_live_in_the_address_and_back_and_forward_restore_th
 
 def test_a_chip_takes_its_value_away(live_server: LiveServer, session: str) -> None:
     with (
-        open_chromium() as browser,
+        lend_chromium() as browser,
         visit(browser, live_server, session, "page/?category=first-party&category=library&q=e") as page,
     ):
-        page.get_by_role("link", name="Take away Category Library").click()
+        page.get_by_role("link", name="Remove Category Library").click()
         page.wait_for_url("**/page/?category=first-party&q=e")
-        page.get_by_role("link", name="Show everything").click()
+        page.get_by_role("link", name="Clear filters").click()
         page.wait_for_url("**/page/")
         expect(page.locator(".chips")).to_have_count(0)
 
 
 def test_on_a_phone_the_bar_is_one_button_that_says_what_is_chosen(live_server: LiveServer, session: str) -> None:
-    with open_chromium() as browser:
+    with lend_chromium() as browser:
         for scheme in ("light", "dark"):
             with visit(
                 browser, live_server, session, "page/?category=first-party&q=r", viewport=PHONE, color_scheme=scheme
@@ -109,7 +109,7 @@ def test_on_a_phone_the_bar_is_one_button_that_says_what_is_chosen(live_server: 
                 assert find_violations(page) == []
                 button.press("Enter")
                 expect(button).to_have_attribute("aria-expanded", "true")
-                expect(page.get_by_role("link", name="Take away Search r")).to_be_visible()
+                expect(page.get_by_role("link", name="Remove Search r")).to_be_visible()
                 assert find_violations(page) == []
                 save_screenshot(page, f"slice-bar-phone-{scheme}")
                 assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -117,7 +117,7 @@ def test_on_a_phone_the_bar_is_one_button_that_says_what_is_chosen(live_server: 
 
 def test_times_are_the_readers_and_go_into_the_address_as_utc(live_server: LiveServer, session: str) -> None:
     with (
-        open_chromium() as browser,
+        lend_chromium() as browser,
         visit(browser, live_server, session, "page/?from=2026-11-16T09:00Z") as page,
     ):
         expect(page.locator(".chip time")).to_have_text("Nov 16, 2026, 4:00 AM")
@@ -127,14 +127,14 @@ def test_times_are_the_readers_and_go_into_the_address_as_utc(live_server: LiveS
         page.locator(".slice-bar summary", has_text="Time").click()
         expect(page.get_by_label("From")).to_have_value("2026-11-16T04:00")
         page.get_by_label("From").fill("2026-11-15T22:00")
-        page.locator(".choice[open]").get_by_role("button", name="Show").click()
+        page.locator(".choice[open]").get_by_role("button", name="Apply filters").click()
         page.wait_for_url("**/page/?from=2026-11-16T03%3A00Z")
         assert find_violations(page) == []
 
 
 def test_without_script_times_are_utc_and_the_bar_is_a_form(live_server: LiveServer, session: str) -> None:
     with (
-        open_chromium() as browser,
+        lend_chromium() as browser,
         visit(browser, live_server, session, "page/?from=2026-11-16T09:00Z", java_script_enabled=False) as page,
     ):
         expect(page.locator(".chip time")).to_have_text("2026-11-16 09:00 UTC")

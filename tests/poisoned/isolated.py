@@ -1,15 +1,15 @@
-"""`aggregate.isolated`, but a trace of release `poison` kills its process, and one of release `hang` never ends."""
+"""`aggregate.folding.lone_trace`, but release `poison` kills its process, and release `hang` never ends."""
 
 import os
 import signal
 import time
 
-from aggregate import isolated
-from aggregate.isolated import AloneResult, AloneTask
+from aggregate.folding import lone_trace
+from aggregate.folding.lone_trace import AloneResult, AloneTask
 
 POISON = b'"release": "poison"'
 HANG = b'"release": "hang"'
-original = isolated.fold_alone
+original = lone_trace.fold_alone
 
 
 def fold_alone(task: AloneTask) -> AloneResult:
@@ -21,5 +21,5 @@ def fold_alone(task: AloneTask) -> AloneResult:
 
 
 if __name__ == "__main__":
-    isolated.fold_alone = fold_alone
-    isolated.main()
+    lone_trace.fold_alone = fold_alone
+    lone_trace.main()

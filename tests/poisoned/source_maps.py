@@ -1,14 +1,14 @@
-"""`aggregate.sourcemaps.isolated`, but a map of the file `poison` kills its process, and one of `hang` never ends."""
+"""`aggregate.sourcemaps.map_reader`, but a map of the file `poison` kills its process, and one of `hang` never ends."""
 
 import gzip
 import os
 import signal
 import time
 
-from aggregate.sourcemaps import isolated
-from aggregate.sourcemaps.isolated import MapResult, MapTask
+from aggregate.sourcemaps import map_reader
+from aggregate.sourcemaps.map_reader import MapResult, MapTask
 
-original = isolated.read_alone
+original = map_reader.read_alone
 
 
 def read_alone(task: MapTask) -> MapResult:
@@ -20,5 +20,5 @@ def read_alone(task: MapTask) -> MapResult:
 
 
 if __name__ == "__main__":
-    isolated.read_alone = read_alone
-    isolated.main()
+    map_reader.read_alone = read_alone
+    map_reader.main()

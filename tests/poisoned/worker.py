@@ -7,11 +7,11 @@ import django
 
 django.setup()
 
-from aggregate import batch  # noqa: E402
-from aggregate.services import BatchOutcome, fold_pending_batch  # noqa: E402
-from profcore.fold import TraceFold, fold_trace  # noqa: E402
-from profcore.funcs import FuncTable  # noqa: E402
-from profcore.wire import Envelope  # noqa: E402
+from aggregate.folding import batch  # noqa: E402
+from aggregate.folding.fold import BatchOutcome, fold_pending_batch  # noqa: E402
+from profcore.sums.fold import TraceFold, fold_trace  # noqa: E402
+from profcore.trace.funcs import FuncTable  # noqa: E402
+from profcore.trace.wire import Envelope  # noqa: E402
 
 
 def fold_or_die(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:

@@ -1,4 +1,4 @@
-"""The recorded corpus as samples of views, by app, page and release, over the names its source maps give."""
+"""The recorded corpus as samples of views, by app, page and release, with names from its source maps."""
 
 import gzip
 import json
@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from profcore.blobs import Contribution
-from profcore.dimensions import classify_device
-from profcore.fold import ViewFold, contribution_of, fold_trace
-from profcore.funcs import FuncKey, FuncTable
 from profcore.stats.views import ViewFacts, ViewSample, group_funcs, sample_of
-from profcore.weights import TimeParts
-from profcore.wire import Envelope
+from profcore.sums.blobs import Contribution
+from profcore.sums.fold import ViewFold, contribution_of, fold_trace
+from profcore.trace.dimensions import classify_device
+from profcore.trace.funcs import FuncKey, FuncTable
+from profcore.trace.weights import TimeParts
+from profcore.trace.wire import Envelope
 from tests.proof.recorded import recorded_traces
 
 DATA: Final = Path(__file__).parents[1] / "data"
@@ -34,7 +34,7 @@ class Views:
 
 @cache
 def regressions() -> list[dict[str, Any]]:
-    """Returns what was injected into each app; JSON as it was written."""
+    """Returns the changes injected into each app, as stored in the JSON."""
     found: list[dict[str, Any]] = json.loads((DATA / "corpus-regressions.json").read_text())
     return found
 

@@ -6,13 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from aggregate.bench.corpus import read_corpus
-from profcore.calltree import CallTreeBuilder
-from profcore.fold import fold_trace
+from bench.corpus import read_corpus
 from profcore.formats.slice import ExportFunc, SliceExport
-from profcore.funcs import FuncTable
-from profcore.weights import TimeParts
-from profcore.wire import Envelope, Limits, decode_envelope
+from profcore.sums.calltree import CallTreeBuilder
+from profcore.sums.fold import fold_trace
+from profcore.trace.funcs import FuncTable
+from profcore.trace.weights import TimeParts
+from profcore.trace.wire import Envelope, Limits, decode_envelope
 
 DATA: Final = Path(__file__).parents[1] / "data"
 Group = tuple[str, str, str]
@@ -30,13 +30,13 @@ def recorded_traces() -> dict[Group, list[Envelope]]:
 
 @cache
 def expected_groups() -> dict[Group, dict[str, Any]]:
-    """Returns what the independent oracle found for each group, as its JSON says."""
+    """Returns the independent oracle's result for each group, from its JSON."""
     with gzip.open(DATA / "expected.json.gz") as file:
         return {(group["app"], group["release"], group["page"]): group for group in json.load(file)}
 
 
 def export_group(group: Group) -> SliceExport:
-    """Folds one group of the corpus into a slice; labels are the wire's names."""
+    """Returns one group of the corpus folded into a slice; labels are the wire's names."""
     app, release, page = group
     envelopes = recorded_traces()[group]
     funcs, tree, parts, samples = FuncTable(), CallTreeBuilder(), TimeParts(), 0
@@ -48,7 +48,10 @@ def export_group(group: Group) -> SliceExport:
     return SliceExport(
         project=app,
         query=f"release={release}&page={page}",
-        funcs=[ExportFunc(key.name, key.name, key.uri, key.line, key.column) for key in funcs.keys],
+        funcs=[
+            ExportFunc(label=key.name, name=key.name, uri=key.uri, line=key.line, column=key.column)
+            for key in funcs.keys
+        ],
         tree=tree.tree,
         time=parts,
         views=len(envelopes),

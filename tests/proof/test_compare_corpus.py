@@ -1,4 +1,4 @@
-"""The comparison finds what was really made slower in the recorded apps, and nothing where nothing was."""
+"""The comparison finds the real slow-downs in the recorded apps, and nothing else."""
 
 import pytest
 

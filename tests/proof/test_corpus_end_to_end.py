@@ -1,35 +1,18 @@
 """The proof on real traces: the corpus through HTTP, Celery and Postgres equals the independent oracle."""
 
-import http.client
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 
-from config.up.running import RunningStack, run_stack
+from config.up.running import RunningStack
 from tests.corpus import expected
 from tests.profile_reader import read_functions
-from tests.proof.corpus_stack import APPS, compare_with_oracle, corpus, create_projects, database, post_until_accepted
+from tests.proof.corpus_stack import compare_with_oracle, corpus, database, post_until_accepted
 
-pytestmark = pytest.mark.slow(90)
-
-
-@pytest.fixture(scope="module")
-def folded() -> Iterator[tuple[RunningStack, dict[str, str]]]:
-    """A running stack in which the whole corpus was posted and folded; with a token for each project."""
-    with run_stack() as stack:
-        tokens = create_projects(stack, APPS)
-        with closing(http.client.HTTPConnection("127.0.0.1", stack.port, timeout=120)) as connection:
-            for app, body in corpus():
-                connection.request("POST", f"/ingest/v1/traces?key={app}", body)
-                answer = connection.getresponse()
-                assert (answer.status, answer.read()) == (202, b'{"accepted":1,"rejected":[]}')
-        stack.wait_until_folded(tokens)
-        yield stack, tokens
+pytestmark = [pytest.mark.stack, pytest.mark.slow(90)]
 
 
 def test_every_func_and_every_part_of_time_equals_the_oracle(folded: tuple[RunningStack, dict[str, str]]) -> None:

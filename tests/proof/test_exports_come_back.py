@@ -1,15 +1,15 @@
-"""What we export comes back by the importers: the same self time of every func as an independent oracle found."""
+"""Our exports can be imported again: the self time of every func equals an independent oracle's."""
 
 import gzip
 from typing import Final
 
 import pytest
 
-from profcore.fold import fold_trace
 from profcore.formats.importers.registry import find_importer
 from profcore.formats.importers.shapes import ImportLimits, Source
 from profcore.formats.registry import EXPORTERS
-from profcore.funcs import FuncTable
+from profcore.sums.fold import fold_trace
+from profcore.trace.funcs import FuncTable
 from tests.profcore.formats.importers.reading import oracle_self_us, read, self_us_by_func
 from tests.proof.recorded import Group, expected_groups, export_group, groups
 

@@ -1,4 +1,4 @@
-"""With labels from the apps' own source maps, functions of two hashed bundles are one: nothing needs a list of names.
+"""With labels from the apps' own source maps, functions of two hashed bundles match without a list of names.
 
 The same is found as by names that a side file gives (`test_compare_corpus.py`), and the time that the oracle found.
 """
@@ -8,14 +8,14 @@ from functools import partial
 
 import pytest
 
-from aggregate.selectors import select_groups
-from aggregate.selectors.slices import Slice
-from aggregate.selectors.statistics import compare_slices
+from aggregate.selectors.functions.groups import select_function_table
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.statistics.comparisons import compare_slices
 from aggregate.sourcemaps.archives import BuildFile
 from aggregate.sourcemaps.labelling import label_all
 from aggregate.sourcemaps.uploading import store_build
 from ingest.models import Project
-from profcore.packages import canonical_source
+from profcore.code.packages import canonical_source
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.builds import build_files, manifest, needs_builds, symbols
@@ -52,7 +52,7 @@ def name_of_source(source: str, name: str | None) -> str:
 
 
 def oracle_self_us(app: str) -> Counter[str]:
-    """Returns self µs of both releases, by original source and name as an independent library has them."""
+    """Returns self µs of both releases, by original source and name from an independent library."""
     names = {
         (each["uri"], each["line"], each["column"], each["name"]): f"{each['sourcePath']}:{each['functionName']}"
         for each in symbols()
@@ -73,7 +73,7 @@ def test_labels_alone_find_what_was_injected_and_sum_up_to_what_the_oracle_found
     project = fold_app(app)
     facts = next(each for each in regressions() if each["app"] == app)
     for page in facts["pages"]:
-        sides = [Slice(project.pk, (release,), (page,)) for release in RELEASES]
+        sides = [Slice(project_id=project.pk, releases=(release,), pages=(page,)) for release in RELEASES]
         for measure in ("self+hidden", "self"):
             answer = compare_slices(sides[0], sides[1], measure=measure)
             found = answer.comparison.functions
@@ -84,7 +84,7 @@ def test_labels_alone_find_what_was_injected_and_sum_up_to_what_the_oracle_found
                 assert found[0].status == "changed"
             else:
                 assert [(answer.funcs[each.func_id].label, each.q) for each in found if each.q < 0.05] == []
-    table = select_groups(Slice(project.pk))
+    table = select_function_table(Slice(project_id=project.pk))
     ours: Counter[str] = Counter()
     for row in table.functions:
         if row.mapped is not None and row.mapped.original.name:
@@ -98,6 +98,6 @@ def test_labels_alone_find_what_was_injected_and_sum_up_to_what_the_oracle_found
 
 
 def releases_of(project: Project, row_id: int | str) -> set[str]:
-    from aggregate.selectors.refs import find_ref
+    from aggregate.selectors.code.refs import find_ref
 
     return {release for release, _ in find_ref(project.pk, row_id).pairs or ()}

@@ -1,44 +1,31 @@
-"""The proof that a job survives its worker: killed outright in its middle, its bytes are the same."""
+"""The proof that a job survives its worker: killed in the middle of the job, the bytes are the same."""
 
 import json
 import time
 import urllib.request
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
-from config.up.running import RunningStack, run_stack
-from tests.proof.corpus_stack import corpus, database, post_until_accepted
-from tests.proof.test_kills import find_processes, kill, parent_of
+from config.up.running import RunningStack
+from tests.proof.corpus_stack import database
+from tests.proof.processes import find_processes, kill, parent_of
 
-pytestmark = pytest.mark.slow(50)
+pytestmark = [pytest.mark.stack, pytest.mark.kills, pytest.mark.slow(50)]
 
 LIMIT_S = 300.0
 LOOK = "SELECT state, attempts, done_traces, COALESCE(total_traces, 0) FROM aggregate_job WHERE id = %s"
 LOCKED = " FOR UPDATE"
 KILLS = 2  # of each job: fewer than the attempts it has
 RUNNING, DONE = 1, 2
-# One trace a batch makes a job long enough to be met, and lets it be met anywhere; a request may fold them all.
-SETTINGS = {
-    "FIELDFLAME_JOB_BATCH_TRACES": "1",
-    "FIELDFLAME_JOB_SWEEP_S": "1",
-    "FIELDFLAME_READ_MAX_RAW_TRACES": "10000",
-    "FIELDFLAME_READ_MAX_RAW_BYTES": str(2**30),
-}
 
 
-@pytest.fixture(scope="module")
-def site() -> Iterator[tuple[RunningStack, str]]:
-    """The whole corpus in one project, with a token."""
-    with run_stack(SETTINGS) as stack:
-        token = stack.create_project("all")
-        bodies = [body for _, body in corpus()]
-        for start in range(0, len(bodies), 50):
-            post_until_accepted(stack.port, "all", b"\n".join(bodies[start : start + 50]))
-        stack.wait_until_folded({"all": token})
-        yield stack, token
+@pytest.fixture
+def site(folded: tuple[RunningStack, dict[str, str]]) -> tuple[RunningStack, str]:
+    """The traces of one app, with a token: as many of a tag as a job needs to be met twice."""
+    stack, tokens = folded
+    return stack, tokens["crunch"]
 
 
 def ask(stack: RunningStack, token: str, path: str, body: dict[str, Any] | None = None) -> bytes:
@@ -53,7 +40,7 @@ def ask(stack: RunningStack, token: str, path: str, body: dict[str, Any] | None 
 
 
 def kill_in_mid_job(stack: RunningStack, job_id: str, attempt: int) -> tuple[int, int]:
-    """Kills every worker process while the job's `attempt` is in its middle; returns how far it was, of how many."""
+    """Kills every worker process in the middle of the job's `attempt`; returns its progress and total."""
     deadline = time.monotonic() + LIMIT_S
     is_running = False
     with database(stack) as connection:
@@ -88,7 +75,7 @@ def test_a_job_whose_worker_is_killed_ends_with_the_same_bytes(
     site: tuple[RunningStack, str], kind: str, params: dict[str, str]
 ) -> None:
     stack, token = site
-    api = "/api/v1/projects/all/"
+    api = "/api/v1/projects/crunch/"
     expected = ask(stack, token, f"{api}{kind}?{urlencode(params)}")
     job = json.loads(ask(stack, token, f"{api}jobs", {"kind": kind, "params": params}))
     met = [kill_in_mid_job(stack, job["id"], attempt) for attempt in range(1, KILLS + 1)]

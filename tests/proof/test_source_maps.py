@@ -1,21 +1,20 @@
-"""The proof that CI's one command is enough: a running Fieldflame labels what came before and after, by itself."""
+"""The proof that CI needs one command: a running Fieldflame labels earlier and later traces by itself."""
 
 import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from config.up.running import RunningStack, run_stack
+from config.up.running import RunningStack
 from tests.aggregate.sourcemaps.shop import BUNDLE, write_shop_map
 from tests.envelopes import make_envelope
 from tests.proof.corpus_stack import database, post_until_accepted
 
-pytestmark = pytest.mark.slow(20)
+pytestmark = [pytest.mark.stack, pytest.mark.slow(20)]
 
 LIMIT_S = 60.0
 # As docs/source-maps.md has it.
@@ -26,11 +25,10 @@ tar -czf - -C dist . | curl --fail-with-body --silent --show-error --retry 3 \\
 """
 
 
-@pytest.fixture(scope="module")
-def stack() -> Iterator[RunningStack]:
-    # A sweep would hide that a wake-up is missing.
-    with run_stack({"FIELDFLAME_SYMBOLICATE_SWEEP_S": "3600"}) as running:
-        yield running
+@pytest.fixture
+def stack(whole_stack: RunningStack) -> RunningStack:
+    """A stack without a sweep, which would hide that a wake-up is missing."""
+    return whole_stack
 
 
 def post(stack: RunningStack, view: str, columns: list[int]) -> None:
@@ -45,7 +43,7 @@ def post(stack: RunningStack, view: str, columns: list[int]) -> None:
 
 
 def wait_for(stack: RunningStack, token: str, functions: int) -> dict[str, Any]:
-    """Waits until so many functions have a label; returns the listed script."""
+    """Waits until that many functions have a label; returns the listed script."""
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
         listed = stack.read("shop", token, "sourcemaps")["source_maps"]

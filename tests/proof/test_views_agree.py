@@ -1,4 +1,4 @@
-"""A view's files: on its own clock, and with the times that the fold counts, in every format that can write a view."""
+"""A view's files on its own clock, with the times of the fold, in every format that can write a view."""
 
 import gzip
 import json
@@ -7,47 +7,20 @@ from typing import Any
 
 import pytest
 
-from profcore.fold import fold_trace
 from profcore.formats.registry import EXPORTERS
-from profcore.formats.slice import ExportFunc, TimelineExport
-from profcore.formats.timeline import ViewTrace, build_timeline
-from profcore.funcs import FuncKey, FuncTable
-from profcore.wire import Envelope, Limits, decode_envelope
+from profcore.formats.slice import TimelineExport
+from profcore.sums.fold import fold_trace
+from profcore.trace.funcs import FuncTable
+from profcore.trace.wire import Envelope, Limits, decode_envelope
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope
 from tests.format_judges import read_by_devtools, run_go_pprof
-from tests.profcore.formats.readers import READERS, Key, Sums, Told, decode_message, decode_packed
+from tests.profcore.formats.readers import READERS, Key, decode_message, decode_packed
+from tests.proof.exports import export_view, fold_sums
 from tests.proof.recorded import Group, groups, recorded_traces
 
 WRITES_VIEWS = {
     name: told for name, told in READERS.items() if told.views and "timeline" in EXPORTERS[told.exporter].kinds
 }
-
-
-def export_view(*views: list[Envelope], page: str = "/cart") -> TimelineExport:
-    """Returns views of the given traces, as the selectors would."""
-    funcs = FuncTable()
-    built = [build_timeline([ViewTrace(e) for e in traces], page=page, funcs=funcs) for traces in views]
-    exported = [ExportFunc(key.name, key.name, key.uri, key.line, key.column) for key in funcs.keys]
-    return TimelineExport("shop", f"view={built[0].view_id}", exported, built, "https://flame.example/v")
-
-
-def fold_sums(traces: list[Envelope], told: Told, page: str = "/cart") -> Sums:
-    """Returns what the fold counts of traces, as a format tells it."""
-
-    def key_of(key: FuncKey) -> Key:
-        return told.key(Key(key.name or "(anonymous)", key.uri, key.line or None, key.column or None))
-
-    funcs, sums = FuncTable(), Sums()
-    for envelope in traces:
-        fold = fold_trace(envelope, page=page, funcs=funcs)
-        for into, of in ((sums.self_us, fold.sums.self_us), (sums.total_us, fold.sums.total_us)):
-            for index, us in of.items():
-                if us:
-                    key = key_of(funcs.keys[index])
-                    into[key] = into.get(key, 0) + us
-        sums.add([told.key(Key("(hidden)"))], fold.parts.hidden_us)
-        sums.idle_us += fold.parts.idle_us if told.idle else 0
-    return sums
 
 
 def write(name: str, export: TimelineExport) -> bytes:

@@ -3,11 +3,14 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from config.up.folder import DataFolder
+from tests.runner.lending import Lender
 from tests.up.running import Running, run_manage
 
 
@@ -19,9 +22,18 @@ def _remove_outside_sockets(tmp_path: Path) -> Iterator[None]:
         DataFolder(path).remove_outside_sockets()
 
 
-@pytest.fixture(scope="module")
-def fieldflame() -> Iterator[Running]:
-    """One Fieldflame for the tests of a file, which leave its data folder whole: a first start is the slow part."""
+@pytest.fixture
+def passable() -> Iterator[Path]:
+    """A folder that everybody may enter. Every pytest that starts closes the folders of all others of the same user."""
+    path = Path(tempfile.mkdtemp(prefix="fieldflame-up-"))
+    path.chmod(0o711)
+    yield path
+    DataFolder(path / "var").remove_outside_sockets()
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def open_folder() -> Iterator[Running]:
     parent = Path(tempfile.mkdtemp(prefix="fieldflame-up-"))
     one = Running(parent / "var")
     yield one
@@ -29,9 +41,18 @@ def fieldflame() -> Iterator[Running]:
     shutil.rmtree(parent, ignore_errors=True)
 
 
+FIELDFLAME: Final = Lender(open_folder)
+
+
+@pytest.fixture(scope="module")
+def fieldflame(request: pytest.FixtureRequest) -> Iterator[Running]:
+    """One Fieldflame for all these tests, which leave its data folder whole: a first start is the slow part."""
+    yield from FIELDFLAME.lend(request)
+
+
 @pytest.fixture
 def running(fieldflame: Running) -> Running:
-    """It, running, with a project `shop` whose key is `shop`; as the test before left it, if it left it running."""
+    """The running Fieldflame with a project `shop` whose key is `shop`, in the state that the test before left."""
     if not fieldflame.is_running():
         fieldflame.start()
     has_shop = fieldflame.folder.path / "has_shop"
@@ -45,7 +66,7 @@ def running(fieldflame: Running) -> Running:
 
 @pytest.fixture
 def stopped(fieldflame: Running) -> Path:
-    """The data folder that it has run in, with nothing running there."""
+    """The data folder of a Fieldflame that has run and is stopped."""
     if not fieldflame.log.exists():
         fieldflame.start()
     fieldflame.stop()

@@ -1,4 +1,4 @@
-"""A Fieldflame of a test's own with little in it, looked at from outside: its processes, its receipts."""
+"""A small Fieldflame of a test's own, seen from outside: its processes and its receipts."""
 
 import json
 import os
@@ -24,7 +24,7 @@ SMALL = {"FIELDFLAME_WORKER_PROCESSES": "1", "FIELDFLAME_WEB_PROCESSES": "1"}
 
 
 def run_manage(*words: str, data: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """Runs a management command in a data folder, whatever comes of it."""
+    """Runs a management command in a data folder, and returns its result even if it fails."""
     return subprocess.run(
         make_manage_command(*words),
         env=own_environment({**SMALL, "FIELDFLAME_DATA": str(data), **more}),
@@ -36,7 +36,7 @@ def run_manage(*words: str, data: Path, **more: str) -> subprocess.CompletedProc
 
 
 class Running(RunningStack):
-    """Fieldflame with one process a part, in a data folder that outlives it."""
+    """Fieldflame with one process per part, in a data folder that is kept after it."""
 
     def __init__(self, data: Path) -> None:
         super().__init__(data, SMALL)
@@ -55,13 +55,13 @@ class Running(RunningStack):
             time.sleep(0.1)
 
     def kill(self) -> None:
-        """Kills the supervisor outright."""
+        """Kills the supervisor with SIGKILL."""
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
     def find_child(self, word: str) -> Process:
-        """Returns the recorded child whose command line holds `word`."""
+        """Returns the recorded child whose command line contains `word`."""
         recorded = json.loads(self.folder.processes.read_text(encoding="utf-8"))["children"]
         for process in list_processes():
             if [process.pid, process.started_ticks] in recorded and word in read_command(process.pid):
@@ -69,12 +69,12 @@ class Running(RunningStack):
         raise AssertionError(f"no child's command line holds {word!r}")
 
     def find_all(self) -> list[Process]:
-        """Returns every process that has to do with this data folder: by its command line or its working folder."""
+        """Returns every process of this data folder, by its command line or its working folder."""
         text = str(self.folder.path)
         return [one for one in list_processes() if text in read_command(one.pid) or text in read_cwd(one.pid)]
 
     def post_trace(self, key: str) -> UUID:
-        """Posts one small trace, again while the door asks to come again, and returns its view's id."""
+        """Posts one small trace, again as long as the door asks for it, and returns its view's id."""
         view_id = uuid4()
         post_until_accepted(self.port, key, json.dumps(make_envelope(view_id)).encode())
         return view_id

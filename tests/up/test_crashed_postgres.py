@@ -13,9 +13,9 @@ import pytest
 
 from config.up.children import Child
 from config.up.folder import DataFolder
-from config.up.postgres import Postgres, make_postgres_child, set_up_postgres, wait_for_postgres
+from config.up.stores.postgres import Postgres, make_postgres_child, set_up_postgres, wait_for_postgres
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"), pytest.mark.kills]
 
 
 @pytest.fixture

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from config.up.environment import apply_environment, read_environment, remove_environment, write_environment
-from config.up.folder import SOCKET_PATH_MAX_BYTES, DataFolder, FolderLock, make_private_folder, read_lock_holder
+from config.up.folder import (
+    SOCKET_PATH_MAX_BYTES,
+    DataFolder,
+    FolderLock,
+    make_private_folder,
+    open_log,
+    read_lock_holder,
+)
 from config.up.messages import StartError
 
 
@@ -105,3 +112,17 @@ def test_a_folder_of_somebody_else_is_not_used_for_sockets(tmp_path: Path) -> No
     (tmp_path / "sockets").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StartError, match="belongs to somebody else"):
         make_private_folder(tmp_path / "sockets", 0, 0)
+
+
+def test_logs_are_for_their_owner_only_also_those_of_an_older_version(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "var")
+    folder.create()
+    old = folder.logs / "web.log"
+    old.write_text("a page\n")
+    old.chmod(0o644)
+    for path in (old, folder.logs / "worker.log"):
+        with open_log(path) as log:
+            log.write(b"another\n")
+        assert mode_of(path) == 0o600
+    assert mode_of(folder.logs) == 0o700
+    assert old.read_text() == "a page\nanother\n"

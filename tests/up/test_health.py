@@ -8,7 +8,7 @@ import psycopg
 import pytest
 import redis
 from django.test import Client
-from pytest_django import DjangoDbBlocker
+from pytest_django import DjangoDbBlocker, Settings
 
 from config import health
 from config.health import KEPT_ANSWER
@@ -95,6 +95,38 @@ def answer_nothing(gauge: object) -> None:
     from django.db import OperationalError
 
     raise OperationalError(f"gone {uuid4()}")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("address", "headers", "status"),
+    [
+        ("127.0.0.1", {}, 200),
+        ("::1", {}, 200),
+        ("192.0.2.7", {}, 403),
+        ("", {}, 403),
+        ("127.0.0.1", {"X-Forwarded-For": "127.0.0.1"}, 403),  # through a proxy on this machine
+        ("127.0.0.1", {"Via": "1.1 proxy"}, 403),
+        ("192.0.2.7", {"Authorization": "Bearer a-token"}, 200),
+        ("127.0.0.1", {"X-Forwarded-For": "192.0.2.7", "Authorization": "Bearer a-token"}, 200),
+        ("192.0.2.7", {"Authorization": "Bearer another"}, 403),
+        ("192.0.2.7", {"Authorization": "Bearer "}, 403),
+    ],
+)
+def test_metrics_are_for_this_machine_or_the_token(
+    client: Client, settings: Settings, address: str, headers: dict[str, str], status: int
+) -> None:
+    settings.METRICS_TOKEN = "a-token"
+    answer = client.get("/metrics", headers=headers, REMOTE_ADDR=address)
+    assert answer.status_code == status
+    assert (b"fieldflame_projects" in answer.content) == (status == 200)
+
+
+def test_without_a_token_none_is_right(client: Client, settings: Settings) -> None:
+    settings.METRICS_TOKEN = ""
+    for sent in ("Bearer ", "Bearer", ""):
+        answer = client.get("/metrics", headers={"Authorization": sent}, REMOTE_ADDR="192.0.2.7")
+        assert answer.status_code == 403
 
 
 def test_a_post_is_no_way_to_ask(client: Client) -> None:

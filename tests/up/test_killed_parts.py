@@ -9,7 +9,7 @@ from config.health import ANSWER_KEPT_S
 from config.up.proc import Process, is_running, send_signal
 from tests.up.running import Running
 
-pytestmark = pytest.mark.slow(70)
+pytestmark = [pytest.mark.stack, pytest.mark.kills, pytest.mark.slow(70)]
 PARTS = ("granian", "--app config worker", "--app config beat", "valkey-server", "/bin/postgres")
 
 

@@ -13,7 +13,7 @@ from config.up.folder import DataFolder
 from config.up.leftovers import MARK_NAME, clear_leftovers
 from config.up.proc import Process, read_boot_id, read_process
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"), pytest.mark.slow(4)]
 Start = Callable[..., Process]
 
 

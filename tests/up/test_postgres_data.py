@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from config.up.access import run_as_self
-from config.up.binaries import PostgresBinaries, choose_postgres, find_postgres, read_data_major
 from config.up.folder import DataFolder
 from config.up.messages import StartError
-from config.up.postgres import set_up_postgres
+from config.up.stores.access import run_as_self
+from config.up.stores.binaries import PostgresBinaries, choose_postgres, find_postgres, read_data_major
+from config.up.stores.postgres import set_up_postgres
 
 FOUND = [PostgresBinaries(18, Path("/a/bin")), PostgresBinaries(16, Path("/b/bin"))]
 
@@ -31,7 +31,7 @@ def test_old_data_is_opened_by_a_server_of_its_own_version(tmp_path: Path) -> No
 
 def test_data_of_a_version_that_is_not_here_is_refused_with_both_versions_named(tmp_path: Path) -> None:
     data = make_data(tmp_path / "postgres", "14\n")
-    with pytest.raises(StartError, match="is of PostgreSQL 14, and only PostgreSQL 18, 16 is here"):
+    with pytest.raises(StartError, match="is of PostgreSQL 14, but only PostgreSQL 18, 16 is installed"):
         choose_postgres(data, FOUND)
 
 
@@ -39,13 +39,13 @@ def test_data_of_a_version_that_is_not_here_is_refused_with_both_versions_named(
 def test_a_half_written_folder_is_refused_and_left_alone(tmp_path: Path, missing: str) -> None:
     data = make_data(tmp_path / "postgres", "18\n")
     (data / missing).unlink()
-    with pytest.raises(StartError, match="is not a whole PostgreSQL data folder"):
+    with pytest.raises(StartError, match="is not a complete PostgreSQL data folder"):
         read_data_major(data)
     assert data.exists()
 
 
 def test_no_server_anywhere_is_said_in_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(StartError, match="No PostgreSQL is here"):
+    with pytest.raises(StartError, match="No PostgreSQL is installed"):
         choose_postgres(tmp_path / "postgres", [])
 
 
@@ -55,9 +55,8 @@ def test_the_wheels_eighteen_is_preferred_to_its_other_version() -> None:
     assert first.bin_folder.parent.name == "pginstall18"
 
 
-def test_what_an_interrupted_initdb_left_is_replaced_by_whole_data(tmp_path: Path) -> None:
-    tmp_path.chmod(0o711)
-    folder = DataFolder(tmp_path / "var")
+def test_what_an_interrupted_initdb_left_is_replaced_by_whole_data(passable: Path) -> None:
+    folder = DataFolder(passable / "var")
     folder.create()
     half = folder.path / "postgres.new"
     half.mkdir()

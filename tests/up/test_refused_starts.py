@@ -9,6 +9,8 @@ from config.up.folder import DataFolder
 from config.up.running import find_free_port
 from tests.up.running import run_manage
 
+pytestmark = pytest.mark.slow(8)
+
 NOT_HERE_URL = "postgresql://someone:secret@127.0.0.1:1/nothing"
 
 
@@ -39,5 +41,5 @@ def test_data_of_another_version_is_told_in_one_sentence(tmp_path: Path) -> None
     (folder.postgres / "PG_VERSION").write_text("9\n")
     refused = run_manage("up", "--port", str(find_free_port()), data=folder.path)
     assert refused.returncode == 1
-    assert "is of PostgreSQL 9, and only PostgreSQL" in refused.stderr
+    assert "is of PostgreSQL 9, but only PostgreSQL" in refused.stderr
     assert refused.stderr.count("\n") == 1

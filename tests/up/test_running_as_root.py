@@ -9,11 +9,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from config.up import access
-from config.up.access import appear_as, can_reach, choose_place, demote_to
-from config.up.binaries import find_postgres
 from config.up.folder import DataFolder
-from config.up.postgres import Postgres, make_postgres_child, set_up_postgres, wait_for_postgres
+from config.up.stores import access
+from config.up.stores.access import appear_as, can_reach, choose_place, demote_to
+from config.up.stores.binaries import find_postgres
+from config.up.stores.postgres import Postgres, make_postgres_child, set_up_postgres, wait_for_postgres
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes user")
 
@@ -44,19 +44,11 @@ def closed(tmp_path: Path) -> Path:
     return path
 
 
-def open_way_to(path: Path) -> None:
-    """pytest's own folders are closed to others; these tests need to say which are."""
-    for parent in [path, *path.parents]:
-        if parent.stat().st_mode & 0o001 == 0:
-            parent.chmod(0o711)
-
-
-def test_where_others_may_pass_the_server_runs_as_nobody(tmp_path: Path) -> None:
-    open_way_to(tmp_path)
-    folder = DataFolder(tmp_path / "var")
+def test_where_others_may_pass_the_server_runs_as_nobody(passable: Path) -> None:
+    folder = DataFolder(passable / "var")
     folder.create()
     nobody = pwd.getpwnam("nobody")
-    programs = tmp_path / "bin"
+    programs = passable / "bin"
     programs.mkdir()
     for name in ("postgres", "initdb"):
         shutil.copy("/bin/true", programs / name)
@@ -77,20 +69,18 @@ def test_below_a_closed_folder_the_server_keeps_the_data_where_it_is(closed: Pat
 
 @pytest.mark.slow(8)
 def test_without_namespaces_data_and_programs_go_where_nobody_can_reach_them(
-    closed: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    closed: Path, passable: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outside = tmp_path_factory.mktemp("outside")
-    open_way_to(outside)
-    monkeypatch.setattr(access, "OUTSIDE_PARENT", outside)
+    monkeypatch.setattr(access, "OUTSIDE_PARENT", passable)
     monkeypatch.setattr(access, "appear_as", refuse)
     folder = DataFolder(closed / "var")
     folder.create()
     postgres = set_up_postgres(folder, is_root=True, is_throw_away=True)
     assert answer_of(folder, postgres) == os.readlink(folder.postgres)
-    assert str(postgres.place.data).startswith(str(outside))
+    assert str(postgres.place.data).startswith(str(passable))
     # The next start finds the same data, although a namespace would work by then.
     monkeypatch.undo()
-    monkeypatch.setattr(access, "OUTSIDE_PARENT", outside)
+    monkeypatch.setattr(access, "OUTSIDE_PARENT", passable)
     again = set_up_postgres(folder, is_root=True, is_throw_away=True)
     assert answer_of(folder, again) == str(postgres.place.data)
 

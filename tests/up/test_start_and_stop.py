@@ -9,7 +9,7 @@ from config.up.folder import DataFolder
 from config.up.running import find_free_port
 from tests.up.running import Running, run_manage
 
-pytestmark = pytest.mark.slow(60)
+pytestmark = [pytest.mark.stack, pytest.mark.slow(60)]
 
 
 def test_it_says_where_to_look_and_stops_in_order_leaving_nothing(running: Running) -> None:

@@ -1,4 +1,4 @@
-"""Makes the demo project and loads its samples through the door, as a browser would."""
+"""Creates the demo project and loads its samples through the door, as a browser would."""
 
 import sys
 from datetime import UTC, datetime
@@ -16,8 +16,9 @@ BAR_FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
 
 class Command(BaseCommand):
     help = (
-        "Makes the project `demo` and loads recorded traces into it through the door, their dates moved to these days."
+        "Create the project `demo` and load recorded traces into it through the door, with dates moved to these days."
     )
+    requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -28,7 +29,7 @@ class Command(BaseCommand):
         project = ensure_demo_project()
         samples = read_samples(datetime.now(UTC))
         try:
-            # Half the bar is sending, half is folding: both take their time.
+            # Half of the bar is for sending and half for folding, since both take time.
             with tqdm(total=2 * len(samples), desc="Sample traces", file=sys.stderr, bar_format=BAR_FORMAT) as bar:
                 for count in send_samples(str(options["url"]), samples):
                     bar.update(count)

@@ -1,23 +1,23 @@
-"""Renews the list of known third parties from an npm archive that was fetched by hand."""
+"""Updates the list of known third parties from an npm archive that was fetched by hand."""
 
 from pathlib import Path
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from profcore.parties import LIST_NAME, pack_list
+from profcore.code.parties import LIST_NAME, pack_list
 
 
 class Command(BaseCommand):
     help = (
-        "Makes profcore/data/third_parties.json from the archive of the npm package third-party-web: "
+        "Write profcore/data/third_parties.json from the archive of the npm package third-party-web: "
         "`npm pack third-party-web`, and for --integrity `npm view third-party-web dist.integrity`."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("archive", type=Path, help="the .tgz that npm packed")
-        parser.add_argument("--integrity", required=True, help="what the registry says of it: sha512-…")
+        parser.add_argument("--integrity", required=True, help="its digest in the registry: sha512-…")
 
     def handle(self, *args: object, **options: object) -> None:
         archive, integrity = options["archive"], options["integrity"]

@@ -10,8 +10,8 @@ from config.up.folder import write_private
 
 
 class Command(BaseCommand):
-    help = "Migrates the database, collects static files, and makes the user `admin` where there is no superuser."
-    requires_system_checks = []  # `migrate` makes those of the database
+    help = "Migrate the database, collect static files, and create the user `admin` if there is no superuser."
+    requires_system_checks = []  # `migrate` runs those of the database
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--result", type=Path, help="write the login to this file, as JSON")

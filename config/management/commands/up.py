@@ -12,10 +12,10 @@ from config.up.start import Options, run_up
 
 class Command(BaseCommand):
     help = (
-        "Starts all of Fieldflame on this machine and keeps it running until Ctrl-C: PostgreSQL and Valkey (or those "
+        "Start all of Fieldflame on this machine and keep it running until Ctrl-C: PostgreSQL and Valkey (or the ones "
         "that DATABASE_URL and REDIS_URL name), the web server, a worker and beat."
     )
-    requires_system_checks = []  # the checks are made with the database, once it runs
+    requires_system_checks = []  # the checks run with the database, once it is up
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=read_str("FIELDFLAME_HOST", "127.0.0.1"), help="listen here (127.0.0.1)")

@@ -1,6 +1,6 @@
-"""PostgreSQL as a child: its data folder is made once and whole, its server runs in the foreground.
+"""PostgreSQL as a child: its data folder is created once and completely, its server runs in the foreground.
 
-The server listens on a Unix socket alone, in a folder that only its user (and root) may enter; so it needs no password.
+The server listens only on a Unix socket, in a folder that only its user (and root) may enter, so it needs no password.
 """
 
 import shutil
@@ -16,38 +16,39 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
-from config.up.access import Place, choose_place, own_tree
-from config.up.binaries import choose_postgres, find_postgres
 from config.up.children import Child
 from config.up.folder import DataFolder, make_private_folder
 from config.up.messages import StartError, read_log_end
 from config.up.proc import Process, end_processes, list_processes, works_in
+from config.up.stores.access import ServerPlace, choose_place, own_tree
+from config.up.stores.binaries import choose_postgres, find_postgres
 
 USER = "fieldflame"
 DATABASE = "fieldflame"
-PORT = 5432  # only names the socket
+PORT = 5432  # only a part of the socket's name
 INITDB_LIMIT_S = 120
-RECOVERY_LIMIT_S = 600  # after a kill -9 the server replays its log first; it says that it is starting up
+RECOVERY_LIMIT_S = 600  # after a kill -9 the server first replays its log, and answers that it starts up
 SERVER_SETTINGS = {
     "listen_addresses": "",
     "max_connections": "200",
-    "max_wal_size": "2GB",  # a bulk of traces should not force checkpoints every few seconds
+    "max_wal_size": "2GB",  # many traces should not force checkpoints every few seconds
     "checkpoint_timeout": "10min",
     "log_checkpoints": "off",
+    "client_connection_check_interval": "10s",  # a statement whose client is gone ends, even one that waits for a lock
     "jit": "off",  # queries here are short; compiling them costs more than it saves
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
-# What a throw-away server for tests may do without: its data need not outlive the machine. It outlives a killed server,
-# as the tests of crashes need: a commit has reached the kernel, so `synchronous_commit` stays on.
+# A throw-away server for tests can do without these: its data need not survive a crash of the machine. It must survive
+# a killed server, as the tests of crashes need: a commit has reached the kernel, so `synchronous_commit` stays on.
 THROW_AWAY_SETTINGS = {"fsync": "off", "full_page_writes": "off"}
 
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A server that this program runs: where it lies, how to start it, how to reach it."""
+    """A server that this program runs: its places, its start and its address."""
 
-    place: Place
+    place: ServerPlace
     major: int
     sockets: Path
     log: Path
@@ -69,7 +70,7 @@ def quote_value(text: str) -> str:
 
 
 def set_up_postgres(folder: DataFolder, *, is_root: bool, is_throw_away: bool = False) -> Postgres:
-    """Chooses programs and a way to run them, and makes the data folder where there is none. Raises StartError."""
+    """Chooses programs and a way to run them, and creates the data folder if there is none. Raises StartError."""
     binaries = choose_postgres(folder.postgres, find_postgres())
     place = choose_place(bin_folder=binaries.bin_folder, data=folder.postgres, digest=folder.digest, is_root=is_root)
     sockets = folder.socket_folder("postgres")
@@ -88,7 +89,7 @@ def set_up_postgres(folder: DataFolder, *, is_root: bool, is_throw_away: bool = 
 
 
 def make_data_folder(postgres: Postgres, *, is_throw_away: bool) -> None:
-    """Runs initdb in a folder beside, which takes its place when whole: an interrupted one leaves no half."""
+    """Runs initdb in another folder and renames it when complete, so that an interruption leaves no half folder."""
     data, run_as = postgres.place.data, postgres.place.run_as
     for half in data.parent.glob(f"{data.name}.new*"):
         shutil.rmtree(half)
@@ -140,16 +141,16 @@ def make_postgres_child(postgres: Postgres, environment: Mapping[str, str], *, i
 
 
 def clear_server(postgres: Postgres) -> None:
-    """Waits for what a dead postmaster left (its processes notice and leave), then ends it."""
+    """Waits for the processes of a dead postmaster (they notice and exit), then ends those that are left."""
     end_processes(postgres.find_processes, gentle=None, gentle_limit_s=5.0)
 
 
 def clear_stale_server(postgres: Postgres) -> None:
-    """Ends a server that still runs in this data folder, and removes what it left: its pid file.
+    """Ends a server that still runs in this data folder, and removes its pid file.
 
-    The caller holds the folder's lock, so such a server is an orphan. Its pid file has to go because PostgreSQL refuses
-    to start while *any* process has that id, and in a container a small id is soon used again. On Linux only, where
-    `/proc` says whether a server works in the folder; elsewhere PostgreSQL's own check stands.
+    The caller holds the folder's lock, so such a server is an orphan. The pid file must be removed, because PostgreSQL
+    refuses to start while *any* process has that id, and in a container a small id is soon used again. This is done
+    only on Linux, where `/proc` says whether a server works in the folder; elsewhere PostgreSQL's own check applies.
     """
     if sys.platform != "linux":
         return
@@ -161,7 +162,7 @@ def clear_stale_server(postgres: Postgres) -> None:
 
 
 def wait_for_postgres(postgres: Postgres, child: Child, tick: Callable[[], None]) -> None:
-    """Waits until the server answers, and makes the database. Raises StartError if it ends, or after the limit."""
+    """Waits until the server answers, and creates the database. Raises StartError if it ends, or after the limit."""
     deadline = time.monotonic() + RECOVERY_LIMIT_S
     while True:
         try:
@@ -184,7 +185,7 @@ def wait_for_postgres(postgres: Postgres, child: Child, tick: Callable[[], None]
 
 
 def make_database(connection: psycopg.Connection) -> None:
-    """Makes the database where it is missing; a start that was interrupted right after initdb has none."""
+    """Creates the database if it is missing, as after a start that was interrupted right after initdb."""
     if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone() is None:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
 

@@ -1,4 +1,4 @@
-"""Valkey as a child: on a Unix socket, its log of writes kept, nothing evicted."""
+"""Valkey as a child: on a Unix socket, with a log of writes, without eviction."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import redis
 
-from config.up.binaries import find_valkey
 from config.up.children import Child
 from config.up.folder import DataFolder, make_private_folder
 from config.up.messages import StartError, read_log_end
+from config.up.stores.binaries import find_valkey
 
 START_LIMIT_S = 120
 
@@ -28,7 +28,7 @@ class Valkey:
 
 
 def set_up_valkey(folder: DataFolder, uid: int, gid: int) -> Valkey:
-    """Finds the program and makes its folders. Raises StartError where there is no program."""
+    """Finds the program and creates its folders. Raises StartError if there is no program."""
     sockets = folder.socket_folder("valkey")
     make_private_folder(sockets, uid, gid)
     make_private_folder(folder.valkey, uid, gid)

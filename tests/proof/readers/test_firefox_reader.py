@@ -1,4 +1,4 @@
-"""Mozilla's own reader opens what we write and counts what we count."""
+"""Mozilla's own reader opens our profiles and gets the same counts."""
 
 import json
 from collections import Counter
@@ -11,9 +11,11 @@ from profcore.formats.firefox.writer import write_profile
 from profcore.formats.slice import ExportFunc, SliceExport
 from profcore.formats.streaming import gzip_stream
 from tests.profcore.formats.builders import export_of, export_tree
-from tests.profcore.formats.lint import load_good
+from tests.profcore.formats.firefox.lint import load_good
 from tests.profile_reader import ReaderError, open_profile, read_functions
 from tests.proof.recorded import Group, expected_groups, export_group, groups
+
+pytestmark = pytest.mark.slow(10)
 
 # name, URI, line, column → self and total in µs
 Sums = dict[tuple[str, str | None, int | None, int | None], tuple[int, int]]
@@ -26,7 +28,7 @@ def save(export: SliceExport, folder: Path) -> Path:
 
 
 def read_sums(export: SliceExport, folder: Path) -> Sums:
-    """Returns the reader's self and total by func; its rows are told apart by our own funcTable."""
+    """Returns the reader's self and total by func; our own funcTable identifies its rows."""
     shared = load_good(b"".join(write_profile(export)))["shared"]
     table, strings = shared["funcTable"], shared["stringArray"]
     sums: Sums = {}
@@ -85,8 +87,8 @@ def test_the_reader_opens_an_empty_slice(tmp_path: Path) -> None:
 
 def test_the_reader_opens_hostile_names(tmp_path: Path) -> None:
     labels = ["a\0b", "\ud800", "<script>alert(1)</script>", "(root)", "\x1b[2J", "naïve 😀", '"\\', "\u2028"]
-    funcs = [ExportFunc(label, label, label, 1, 1) for label in labels]
-    export = export_of({"main": 1}, funcs=[ExportFunc("main", "main"), *funcs])
+    funcs = [ExportFunc(label=label, name=label, uri=label, line=1, column=1) for label in labels]
+    export = export_of({"main": 1}, funcs=[ExportFunc(label="main", name="main"), *funcs])
     for func in range(1, len(funcs) + 1):
         export.tree.prefix.append(0)
         export.tree.func.append(func)

@@ -1,4 +1,4 @@
-"""Chrome DevTools' own code opens our CPU profiles and traces, and counts what we count."""
+"""Chrome DevTools' own code opens our CPU profiles and traces, and gets the same counts."""
 
 from pathlib import Path
 
@@ -9,8 +9,10 @@ from profcore.formats.slice import ExportFunc, SliceExport
 from tests.format_judges import read_by_devtools
 from tests.profcore.formats.builders import export_of, export_tree
 from tests.profcore.formats.readers import READERS, Key, Sums, told_sums
+from tests.proof.exports import hostile_export
 from tests.proof.recorded import Group, export_group, groups
-from tests.proof.test_formats_agree import hostile_export
+
+pytestmark = pytest.mark.slow(6)
 
 # A group of each app: the engine takes a second to start.
 GROUPS = groups()[:: max(len(groups()) // 5, 1)]
@@ -59,7 +61,7 @@ def test_devtools_keeps_hostile_names_apart_from_its_own(kind: str, tmp_path: Pa
 
 def test_devtools_is_not_ended_by_functions_called_as_its_events_are(tmp_path: Path) -> None:
     names = "Layout RunTask TracingStartedInBrowser CpuProfile Profile EventDispatch largestContentfulPaint::Candidate"
-    funcs = [ExportFunc(name, name) for name in names.split()]
+    funcs = [ExportFunc(label=name, name=name) for name in names.split()]
     export = export_of(dict.fromkeys(names.split(), 1000), funcs=funcs)
 
     threads = read_by_devtools("trace", save(export, "trace-event", tmp_path))

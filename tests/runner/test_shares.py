@@ -10,9 +10,9 @@ import redis
 from execnet import XSpec
 
 from config.env import make_broker_url
-from tests.shares import VALKEY_DATABASES, read_database_number, share_out_valkey, with_database
+from tests.runner.shares import VALKEY_DATABASES, read_database_number, share_out_valkey, with_database
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 CONFTEST = "from tests.conftest import pytest_xdist_setupnodes\n"
 NOTES_ITS_ADDRESS = """
 import os, pathlib
@@ -42,7 +42,18 @@ def test_each_process_has_the_database_of_its_number(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_it.py").write_text(NOTES_ITS_ADDRESS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    words = ["-p", "xdist", "-n", "2", "--dist", "each", "--rootdir", str(tmp_path)]
+    words = [
+        "-p",
+        "xdist",
+        "-n",
+        "2",
+        "--dist",
+        "each",
+        "--rootdir",
+        str(tmp_path),
+        "--basetemp",
+        str(tmp_path / "temp"),
+    ]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"REDIS_URL": "unix:///tmp/a.sock?db=4", "PYTHONPATH": str(ROOT)}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # xdist is enough, and begins in a second

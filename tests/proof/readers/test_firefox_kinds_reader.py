@@ -8,18 +8,20 @@ from typing import Any
 
 import pytest
 
-from profcore.fold import fold_trace
 from profcore.formats.pruning import prune_export
 from profcore.formats.registry import EXPORTERS
 from profcore.formats.slice import DifferenceExport, Export, ExportFunc, SegmentedExport, TimelineExport
 from profcore.formats.streaming import gzip_stream
 from profcore.formats.timeline import ViewTrace, build_timeline
-from profcore.funcs import FuncTable
+from profcore.sums.fold import fold_trace
+from profcore.trace.funcs import FuncTable
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope
 from tests.profcore.formats.builders import export_of, timeline
-from tests.profcore.formats.lint import load_good
+from tests.profcore.formats.firefox.lint import load_good
 from tests.profile_reader import Reader, open_profile
 from tests.proof.recorded import Group, export_group, groups, recorded_traces
+
+pytestmark = pytest.mark.slow(8)
 
 FIREFOX = EXPORTERS["firefox"]
 
@@ -38,7 +40,7 @@ def by_row(reader: Reader, thread: int = 0) -> dict[int, tuple[float, float]]:
 
 
 def totals(reader: Reader, thread: int = 0) -> dict[str, tuple[float, float]]:
-    """Returns self and total ms of a thread's funcs, by name; no two may have one name."""
+    """Returns self and total ms of a thread's funcs, by name; names must be distinct."""
     reader.ask("thread", "select", f"t-{thread}", "--json")
     functions = reader.read_functions()
     assert len({func.name for func in functions}) == len(functions)
@@ -131,7 +133,7 @@ def test_the_reader_opens_hostile_marks(tmp_path: Path) -> None:
 
 def a_difference() -> DifferenceExport:
     base, head = (replace(export_group(group), views=20) for group in two_releases())
-    return DifferenceExport("shop", "base_release=a&head_release=b", base, head)
+    return DifferenceExport(project="shop", query="base_release=a&head_release=b", base=base, head=head)
 
 
 def two_releases() -> Iterator[Group]:
@@ -178,7 +180,7 @@ def test_the_reader_counts_every_func_of_a_recorded_view_as_the_fold_does(group:
     envelope = recorded_traces()[group][0]
     funcs = FuncTable()
     view = build_timeline([ViewTrace(envelope)], page=group[2], funcs=funcs)
-    export = TimelineExport(group[0], "", [ExportFunc(key[0], *key) for key in label(funcs)], [view])
+    export = TimelineExport(project=group[0], query="", funcs=list(label(funcs)), views=[view])
     with open_profile(save(export, tmp_path)) as reader:
         found = {func.index: func for func in reader.read_functions()}
     own = FuncTable()
@@ -195,7 +197,8 @@ def test_the_reader_counts_every_func_of_a_recorded_view_as_the_fold_does(group:
             assert func.total_ms == pytest.approx(total_us / 1000)
 
 
-def label(funcs: FuncTable) -> Iterator[tuple[str, str | None, int | None, int | None]]:
-    """Yields what makes up each func, its name with its index, which is the fold's too."""
+def label(funcs: FuncTable) -> Iterator[ExportFunc]:
+    """Yields each func for an export. Its name has its index, as in the fold."""
     for index, key in enumerate(funcs.keys):
-        yield f"{key.name}#{index}", key.uri, key.line, key.column
+        name = f"{key.name}#{index}"
+        yield ExportFunc(label=name, name=name, uri=key.uri, line=key.line, column=key.column)

@@ -1,16 +1,16 @@
-"""Mozilla's own reader opens a profile with originals and texts, and has the functions by their original names."""
+"""Mozilla's own reader opens a profile with originals and texts, and shows functions by their original names."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aggregate.selectors import SliceQuery
+from aggregate.selectors.slice.slices import SliceQuery
 from ingest.models import Project
-from tests.aggregate.test_export_originals import make_shop, write
+from tests.aggregate.selectors.exports.labelled_shop import make_shop, write
 from tests.profile_reader import read_functions
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow(5)]
 QUERIES: dict[str, dict[str, Any]] = {  # Any: fields of an export's query
     "slice": {},
     "segments": {"segment": "release"},

@@ -1,4 +1,4 @@
-"""speedscope itself opens what we write for it and for others, and counts what we count."""
+"""speedscope itself opens our files for it and for other tools, and gets the same counts."""
 
 import json
 from collections import Counter
@@ -13,12 +13,10 @@ from profcore.formats.registry import EXPORTERS
 from profcore.formats.slice import Export, SliceExport, TimelineExport
 from tests.e2e.browser import open_page
 from tests.format_judges import read_by_speedscope, read_schema
-from tests.profcore.formats.builders import export_of
+from tests.profcore.formats.builders import BY_RELEASE, DIFFERENCE, export_of
 from tests.profcore.formats.readers import READERS, Key, Sums, told_sums
-from tests.profcore.formats.test_parts import BY_RELEASE, DIFFERENCE
+from tests.proof.exports import export_view, fold_sums, hostile_export
 from tests.proof.recorded import Group, export_group, groups, recorded_traces
-from tests.proof.test_formats_agree import hostile_export
-from tests.proof.test_views_agree import export_view, fold_sums
 
 GROUPS: Final = groups()[:: max(len(groups()) // 2, 1)][:2]  # an app each: a browser takes seconds
 FORMATS: Final = ("speedscope", "cpuprofile", "trace-event stacks", "collapsed", "pprof")

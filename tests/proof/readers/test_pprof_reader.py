@@ -1,4 +1,4 @@
-"""pprof's own command and a published package open our pprof profiles, and count what we count."""
+"""pprof's own command and a published package open our pprof profiles and get the same counts."""
 
 import re
 from pathlib import Path
@@ -8,11 +8,12 @@ import pytest
 from profcore.formats.pprof.writer import write_difference, write_segments, write_slice
 from profcore.formats.slice import SliceExport
 from tests.format_judges import read_by_pprof_format, run_go_pprof
-from tests.profcore.formats.builders import export_of, export_tree
+from tests.profcore.formats.builders import BY_RELEASE, DIFFERENCE, export_of, export_tree
 from tests.profcore.formats.readers import READERS, told_sums
-from tests.profcore.formats.test_parts import BY_RELEASE, DIFFERENCE
+from tests.proof.exports import hostile_export
 from tests.proof.recorded import Group, export_group, groups
-from tests.proof.test_formats_agree import hostile_export
+
+pytestmark = pytest.mark.slow(5)
 
 GROUPS = groups()[:: max(len(groups()) // 5, 1)]
 ALL = ("-nodefraction=0", "-edgefraction=0", "-nodecount=1000000", "-unit=us", "-lines", "-showcolumns")

