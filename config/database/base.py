@@ -1,0 +1,31 @@
+"""The backend that `DATABASES` names; Django looks for this module and this class."""
+
+from typing import Any
+
+from django.db.backends.postgresql import base
+from psycopg_pool import ConnectionPool
+
+from ingest.patience import wait_patiently
+
+
+class PatientPool:
+    """A pool that lets a request wait for a connection as long as its patience lasts, and others as the pool does."""
+
+    def __init__(self, pool: ConnectionPool) -> None:
+        self.pool = pool
+
+    def __getattr__(self, name: str) -> Any:  # Any: as the pool has it
+        return getattr(self.pool, name)
+
+    def getconn(self) -> Any:  # Any: a connection of the pool's class
+        """Returns a connection. Raises `OutOfPatience` or `psycopg_pool.PoolTimeout`."""
+        return wait_patiently(self.pool.getconn)
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Django's own, with a patient pool."""
+
+    @property
+    def pool(self) -> PatientPool | None:
+        pool = super().pool
+        return PatientPool(pool) if pool else None

@@ -1,0 +1,41 @@
+"""A page or an answer of the read API that the database takes too long for is given up, and says what to do."""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
+
+from ingest.patience import drop_silent_connection, with_patience
+
+API_PATH = "/api/"
+RETRY_AFTER_S = 30
+
+
+class ReadingTimeMiddleware:
+    """Bounds how long a read waits for the database: READ_WAIT_S for all its statements. They end there too."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.method not in ("GET", "HEAD"):
+            return self.get_response(request)
+        with with_patience(settings.READ_WAIT_S, cancels=True):
+            return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Answers a read that was given up; passes on all other errors."""
+        if not isinstance(error, OperationalError) or not drop_silent_connection(error):
+            return None
+        limit = f"The database did not answer within {settings.READ_WAIT_S} s."
+        if request.path_info.startswith(API_PATH):
+            detail = f"{limit} Ask for less: a shorter time, one release or one page; or start a job."
+            return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+        facts = {"error": {"detail": f"{limit} Choose less: a shorter time, one release or one page."}}
+        if "HX-Request" in request.headers:
+            return render(request, "dashboard/frame/_bad_part.html", facts)
+        answer = render(request, "dashboard/frame/slow.html", facts, status=503)
+        answer["Retry-After"] = str(RETRY_AFTER_S)
+        return answer

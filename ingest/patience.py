@@ -1,0 +1,97 @@
+"""How long a request waits for the database before it is given up: its thread is free then, and the client is told.
+
+psycopg itself waits for an answer for ever: behind a stopped server every request would wait until it runs again.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, TypeVar
+
+import psycopg
+from django.db import connection
+from psycopg import OperationalError
+from psycopg.abc import PQGen
+
+RV = TypeVar("RV")
+CANCEL_LIMIT_S: Final = 1.0
+LEAST_WAIT_S: Final = 0.01  # a pool takes no less
+
+
+class OutOfPatience(OperationalError):
+    """The database did not answer in time."""
+
+
+class Patience:
+    """The seconds that a request may still wait for the database. Reading its body does not count.
+
+    If it cancels, the statement that took too long is ended in the database too, which takes another connection.
+    """
+
+    def __init__(self, seconds: float, *, cancels: bool) -> None:
+        self.left_s = seconds
+        self.cancels = cancels
+
+
+_patience: ContextVar[Patience | None] = ContextVar("patience", default=None)
+
+
+@contextmanager
+def with_patience(seconds: float, *, cancels: bool = False) -> Iterator[None]:
+    """Bounds the waits for the database inside it, all together. Elsewhere they have no bound of this kind."""
+    token = _patience.set(Patience(seconds, cancels=cancels))
+    try:
+        yield
+    finally:
+        _patience.reset(token)
+
+
+def wait_patiently(get: Callable[..., RV]) -> RV:
+    """Returns what `get(timeout=…)` returns within the patience, or `get()` where there is none.
+
+    Raises `OutOfPatience`.
+    """
+    patience = _patience.get()
+    if patience is None:
+        return get()
+    started = time.monotonic()
+    try:
+        return get(timeout=max(patience.left_s, LEAST_WAIT_S))
+    except OperationalError:
+        raise OutOfPatience("no connection in time") from None
+    finally:
+        patience.left_s -= time.monotonic() - started
+
+
+def drop_silent_connection(error: Exception) -> bool:
+    """Tells whether Django's error is `OutOfPatience`. If so, the thread's next statement takes another connection."""
+    is_silent = isinstance(error.__cause__, OutOfPatience)
+    if is_silent and not connection.in_atomic_block:
+        connection.close()
+    return is_silent
+
+
+class PatientConnection(psycopg.Connection[Any]):  # Any: rows as the cursors type them
+    """A connection whose waits obey `with_patience`. One that was given up is closed: its answer may still come."""
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        """Waits for an answer as psycopg does. Raises `OutOfPatience`."""
+        patience = _patience.get()
+        if patience is None:
+            return super().wait(gen, interval, timeout)
+        started = time.monotonic()
+        bound = max(patience.left_s, 0.0)
+        try:
+            return super().wait(gen, interval, bound if timeout is None else min(bound, timeout))
+        except OperationalError:
+            if time.monotonic() - started < bound:
+                raise
+            if patience.cancels:
+                with contextlib.suppress(psycopg.Error):
+                    self.cancel_safe(timeout=CANCEL_LIMIT_S)
+            self.pgconn.finish()
+            raise OutOfPatience("the database did not answer in time") from None
+        finally:
+            patience.left_s -= time.monotonic() - started
