@@ -1,0 +1,213 @@
+"""Claiming pending traces: a few small groups of one project at a time, under a lease bound to the database session.
+
+Projects take turns, so that the backlog of one delays another by one batch of each project at most.
+
+A claim ends with its lease, or when the session that took it is gone. So the traces of a killed worker are free at
+once. Attempts are counted here, before the work and outside its transaction.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from ingest.models import PENDING
+
+FOLD_BATCH_ATTEMPTS: Final = 2  # failed batches before a trace is folded alone
+CANDIDATE_ROWS: Final = 2_000  # the part of the queue in which groups are searched
+MAX_WAIT_S: Final = 300
+MAX_ATTEMPTS_KEPT: Final = 10_000  # the counter is a smallint; values above two make no difference
+
+CLAIMABLE: Final = f"""r.state = {PENDING} AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
+    r.claim_pid IS NOT NULL AND NOT EXISTS (
+    SELECT FROM live WHERE live.pid = r.claim_pid AND live.backend_start = r.claim_backend_start)))"""
+LIVE: Final = (
+    "live AS MATERIALIZED (SELECT pid, backend_start FROM pg_stat_activity WHERE datname = current_database())"
+)
+
+# The next project in turn: the ids behind the last one first.
+NEXT_PROJECT: Final = f"""
+WITH {LIVE}
+SELECT p.id FROM ingest_project p
+WHERE EXISTS (SELECT FROM ingest_receipt r WHERE r.project_id = p.id AND {CLAIMABLE})
+ORDER BY p.id <= %(last)s, p.id LIMIT 1
+"""
+CANDIDATES: Final = f"""
+WITH {LIVE}, queue AS (
+    SELECT r.group_id, r.received_at, r.attempts >= %(batch_attempts)s AS is_alone
+    FROM ingest_receipt r WHERE r.project_id = %(project_id)s AND {CLAIMABLE}
+    ORDER BY r.received_at LIMIT {CANDIDATE_ROWS})
+SELECT group_id, is_alone FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1, 2
+"""
+# The columns of a `ClaimedTrace` of a receipt r; its attempts come last.
+CLAIMED_COLUMNS: Final = "r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts"
+PICK: Final = f"""
+WITH {LIVE}
+SELECT {CLAIMED_COLUMNS} + 1 FROM ingest_receipt r
+WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s
+  AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s AND {CLAIMABLE}
+ORDER BY r.received_at, r.view_id, r.seq LIMIT %(traces)s FOR UPDATE OF r SKIP LOCKED
+"""
+# `= ANY` on the key's second column limits the plan to the wanted rows, whatever the planner believes about a table
+# that was empty a minute ago. Joined with the picked rows instead, it has read all receipts of a project for each.
+TAKE: Final = f"""
+UPDATE ingest_receipt r
+SET attempts = least(r.attempts + 1, {MAX_ATTEMPTS_KEPT}), claim_pid = pg_backend_pid(),
+    claim_backend_start = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()),
+    claimed_until = now() + make_interval(secs => %(lease_s)s)
+WHERE r.project_id = %(project_id)s AND r.view_id = ANY(%(views)b::uuid[])
+  AND (r.view_id, r.seq) IN (SELECT * FROM unnest(%(views)b::uuid[], %(seqs)b::int[]))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedTrace:
+    """One claimed receipt."""
+
+    view_id: UUID
+    seq: int
+    group_id: int
+    received_at: datetime
+    end_reason: int
+    body_bytes: int
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A batch of one project's pending traces. If `is_alone`, it is one trace that must be folded by itself."""
+
+    project_id: int
+    is_alone: bool
+    traces: list[ClaimedTrace]
+
+
+def read_claimed(row: tuple[Any, ...]) -> ClaimedTrace:  # Any: a row as the driver types it
+    """Returns a row of `CLAIMED_COLUMNS` as a record."""
+    view_id, seq, group_id, received_at, end_reason, body_bytes, attempts = row
+    return ClaimedTrace(
+        view_id=view_id,
+        seq=seq,
+        group_id=group_id,
+        received_at=received_at,
+        end_reason=end_reason,
+        body_bytes=body_bytes,
+        attempts=attempts,
+    )
+
+
+@dataclass(slots=True)
+class Turns:
+    """The project that this process claimed for last."""
+
+    last_project: int = 0
+
+
+_turns: Final = Turns()
+
+
+def forget_turns() -> None:
+    """Begins with the first project again, between tests."""
+    _turns.last_project = 0
+
+
+def claim_batch() -> Claim | None:
+    """Claims the oldest pending traces of the next project, group by group up to the batch's bounds.
+
+    Returns None if no project has any.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(NEXT_PROJECT, {"last": _turns.last_project})
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        project_id = _turns.last_project = row[0]
+        cursor.execute(CANDIDATES, {"project_id": project_id, "batch_attempts": FOLD_BATCH_ATTEMPTS})
+        candidates = cursor.fetchall()
+        if not candidates:
+            return None
+        _, is_alone = candidates[0]
+        most = 1 if is_alone else settings.FOLD_BATCH_TRACES
+        claimed: list[ClaimedTrace] = []
+        claimed_bytes = 0
+        for group_id, candidate_alone in candidates:
+            if candidate_alone != is_alone:
+                continue
+            rows = _claim_group(
+                {
+                    "project_id": project_id,
+                    "group_id": group_id,
+                    "is_alone": is_alone,
+                    "batch_attempts": FOLD_BATCH_ATTEMPTS,
+                    "traces": most - len(claimed),
+                },
+                settings.FOLD_BATCH_BYTES - claimed_bytes,
+            )
+            claimed.extend(rows)
+            claimed_bytes += sum(row.body_bytes for row in rows)
+            if len(claimed) >= most or claimed_bytes >= settings.FOLD_BATCH_BYTES:
+                break
+    return Claim(project_id, is_alone, claimed) if claimed else None
+
+
+def _claim_group(where: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: one statement's parameters
+    """Claims a group's oldest traces: at least one, and only those that start within `most_bytes`."""
+    with connection.cursor() as cursor:
+        cursor.execute(PICK, where)
+        rows: list[ClaimedTrace] = []
+        size = 0
+        for row in cursor.fetchall():
+            if size >= most_bytes:
+                break
+            rows.append(read_claimed(row))
+            size += rows[-1].body_bytes
+        if rows:
+            cursor.execute(
+                TAKE,
+                {
+                    "project_id": where["project_id"],
+                    "lease_s": settings.FOLD_LEASE_S,
+                    "views": [row.view_id for row in rows],
+                    "seqs": [row.seq for row in rows],
+                },
+            )
+    return rows
+
+
+def release_claim(claim: Claim, *, is_attempt: bool = True) -> None:
+    """Releases the claimed traces that were not folded. The attempt stays counted, unless nobody had begun with them.
+
+    A trace that failed alone waits before its next turn, longer each time, so that it does not block others.
+    """
+    wait_s = min(2 ** min(claim.traces[0].attempts, 16), MAX_WAIT_S) if claim.is_alone else 0
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""UPDATE ingest_receipt r SET claim_pid = NULL, claim_backend_start = NULL,
+                   claimed_until = now() + make_interval(secs => %s), attempts = greatest(r.attempts - %s, 0)
+               FROM unnest(%b::uuid[], %b::int[]) AS c (view_id, seq)
+               WHERE r.project_id = %s AND r.view_id = c.view_id AND r.seq = c.seq AND r.state = {PENDING}
+                 AND r.claim_pid = pg_backend_pid()""",
+            [
+                wait_s,
+                0 if is_attempt else 1,
+                [t.view_id for t in claim.traces],
+                [t.seq for t in claim.traces],
+                claim.project_id,
+            ],
+        )
+
+
+def count_crash(claim: Claim) -> int:
+    """Counts a crash of the process that folded a trace alone, and returns how many there were."""
+    trace = claim.traces[0]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE ingest_receipt SET crashes = least(crashes + 1, %s)
+               WHERE project_id = %s AND view_id = %s AND seq = %s RETURNING crashes""",
+            [MAX_ATTEMPTS_KEPT, claim.project_id, trace.view_id, trace.seq],
+        )
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
