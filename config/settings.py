@@ -181,9 +181,13 @@ INGEST_MAX_TAGS = read_int("FIELDFLAME_MAX_TAGS", 20)  # contract
 # JSON values of one envelope, by its commas: all tables at their limits have 1.3 million. Each takes up to 100 bytes.
 INGEST_MAX_VALUES = read_int("FIELDFLAME_MAX_VALUES", 2_000_000)
 INGEST_MAX_TIMESTAMP_MS = read_int("FIELDFLAME_MAX_TIMESTAMP_MS", 30 * 86_400_000)  # a tab open for a month
-INGEST_MAX_GROUPS = read_int(
-    "FIELDFLAME_MAX_GROUPS", 20_000
-)  # release × page of a project: more is a broken route rule
+# Release × page of a project. More is a broken route rule, or made up: it counts as "(other)".
+INGEST_MAX_GROUPS = read_int("FIELDFLAME_MAX_GROUPS", 20_000)
+# In an hour: a new release meets some hundred pages in its first one. Made-up ones need ten hours to fill a project.
+INGEST_MAX_NEW_GROUPS = read_int("FIELDFLAME_MAX_NEW_GROUPS", 2_000)
+# Pages of an announced release that have room in a full project too: a site of a thousand routes is a large one.
+INGEST_ANNOUNCED_PAGES = read_int("FIELDFLAME_ANNOUNCED_PAGES", 1_000)
+MAX_ANNOUNCED_RELEASES = read_int("FIELDFLAME_MAX_ANNOUNCED_RELEASES", 10_000)  # of a project: 25 a day for 400 days
 INGEST_MAX_PENDING = read_int("FIELDFLAME_MAX_PENDING", 2_000_000)  # pending traces of one project before 429
 # Of a project's pending traces, expanded: eleven hours of ten traces a second. Packed they take about a fifth of it.
 INGEST_MAX_PENDING_BYTES = read_int("FIELDFLAME_MAX_PENDING_BYTES", 20 * 2**30, low=1)

@@ -158,7 +158,7 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
         raise _beyond_quota(name, key, len(arrivals))
     # Before the transaction: the process remembers ids of groups, and a rollback would remove these groups again.
     wanted = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
-    if not intern_groups(project.pk, wanted).keys() >= set(wanted):
+    if not intern_groups(project.pk, wanted, overflows=False).keys() >= set(wanted):
         detail = f"The project has {settings.INGEST_MAX_GROUPS} pages × releases; route rules keep them few."
         raise _refused(name, Reason.TOO_MANY_PAGES, detail)
     create_partitions(now.date(), 1)  # the door does it after a failed statement, which would end the transaction

@@ -103,7 +103,11 @@ class Counter(models.Model):
 
 
 class Group(models.Model):
-    """release × page of a project: the unit of claiming and locking. Never deleted while its project lives."""
+    """release × page of a project: the unit of claiming and locking.
+
+    Expiry closes a group without data, and deletes it later (`aggregate.upkeep.old_groups`). A closed one is opened
+    again when a trace of it arrives.
+    """
 
     pk = models.CompositePrimaryKey("project_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE)
@@ -111,9 +115,19 @@ class Group(models.Model):
     release = models.TextField()
     page = models.TextField()
     first_seen_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["project", "release", "page"], name="group_once")]
+
+
+class AnnouncedRelease(models.Model):
+    """A release that a holder of a token named, by an upload of source maps or alone: its pages always have room."""
+
+    pk = models.CompositePrimaryKey("project_id", "release")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+    release = models.TextField()
+    announced_at = models.DateTimeField()
 
 
 class Receipt(models.Model):

@@ -20,6 +20,7 @@ from aggregate.sourcemaps.map_reader import GZIP_LEVEL, MapTask, result_decoder
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.scripts import ScriptRow, StoredMeanwhileDeleted, write_scripts
 from ingest.door.groups import allocate_ids
+from ingest.projects.releases import ReleaseError, announce_release, check_release
 from ingest.wake import wake_worker
 from profcore.symbolicate.builds import (
     BundleFacts,
@@ -116,6 +117,10 @@ def store_build(
     wanted = [file for file in files if is_bundle(file.path) or is_map(file.path)]
     if not wanted:
         raise UploadError("body", "there is neither a script (.js, .mjs, .cjs) nor a map among the files.")
+    try:
+        announce_release(project_id, release, datetime.now(UTC))
+    except ReleaseError as error:
+        raise UploadError("release", str(error)) from None
     for attempt in range(TRIES):
         report = UploadReport()
         stored = _store_files(project_id, wanted, report, on_file if attempt == 0 else lambda _: None)
@@ -133,8 +138,10 @@ def store_build(
 
 def check_upload(project_id: int, release: str, url_prefixes: Sequence[str]) -> None:
     """Raises `UploadError` for errors that are known before any file is read."""
-    if not release or len(release) > settings.INGEST_MAX_TEXT_CHARS or not release.isprintable():
-        raise UploadError("release", f"1 to {settings.INGEST_MAX_TEXT_CHARS} printable characters.")
+    try:
+        check_release(release)
+    except ReleaseError as error:
+        raise UploadError("release", str(error)) from None
     if not url_prefixes:
         raise UploadError("url_prefix", "say where the files are served, such as https://shop.example/assets/.")
     for prefix in url_prefixes:

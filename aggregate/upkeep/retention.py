@@ -19,8 +19,10 @@ from aggregate.folding.settled import count_settled
 from aggregate.jobs.requests import expire_jobs
 from aggregate.models import RefoldRun
 from aggregate.sourcemaps.deleting import expire_source_maps
+from aggregate.upkeep.old_groups import expire_groups
 from ingest.models import PENDING, Project
 from ingest.projects.limits import limit_of
+from ingest.projects.releases import expire_announced
 from profcore.times import bounds_of_day, midnight_days_before
 
 EXPIRE_BATCH_ROWS: Final = 5_000  # rows of one transaction: about 100 ms
@@ -40,6 +42,8 @@ class Expired:
     jobs: int = 0
     refold_runs: int = 0
     source_maps: int = 0
+    groups: int = 0
+    releases: int = 0
 
 
 def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -> Expired:
@@ -69,6 +73,8 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         receipts_before = midnight_days_before(now, max(settings.KEEP_RECEIPTS_DAYS, views_days, cells_days))
         expired.receipts += _in_batches(partial(_delete_receipts, project.pk, receipts_before))
         expired.refusals += _delete_counts(project.pk, receipts_before)
+        expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
+        expired.releases += expire_announced(project.pk, midnight_days_before(now, cells_days))
     on_step("refolds")
     # An unfinished run of that age was given up. It keeps hours from being merged, and its cells must be done again.
     runs_before = midnight_days_before(now, settings.KEEP_REFOLD_RUNS_DAYS)

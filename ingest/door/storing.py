@@ -92,28 +92,23 @@ FROM once JOIN receipt USING (view_id, seq)
 """
 
 
-def store_arrivals(
-    *, key: KeyFacts, arrivals: Sequence[Arrival], header_agent: str, received_at: datetime
-) -> list[Arrival]:
-    """Stores envelopes with their receipts in one statement; returns those for whose pages there is no room.
+def store_arrivals(*, key: KeyFacts, arrivals: Sequence[Arrival], header_agent: str, received_at: datetime) -> None:
+    """Stores envelopes with their receipts in one statement.
 
     A re-post (same view and sequence number) changes nothing. When the function returns, the envelopes are durable.
     Raises `django.db.Error` if the database does not answer.
     """
     pairs = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     groups = intern_groups(key.project_id, pairs)
-    placed = [(arrival, groups[pair]) for arrival, pair in zip(arrivals, pairs, strict=True) if pair in groups]
-    if placed:
-        columns = _store_columns(key, [a for a, _ in placed], [g for _, g in placed], header_agent, received_at)
-        try:
-            _store(columns)
-        except IntegrityError as error:
-            if not isinstance(error.__cause__, CheckViolation):
-                raise
-            # The day's partition is missing (beat did not run for a week, or the clock is wrong): create it.
-            create_partitions(received_at.date(), 1)
-            _store(columns)
-    return [arrival for arrival, pair in zip(arrivals, pairs, strict=True) if pair not in groups]
+    columns = _store_columns(key, arrivals, [groups[pair] for pair in pairs], header_agent, received_at)
+    try:
+        _store(columns)
+    except IntegrityError as error:
+        if not isinstance(error.__cause__, CheckViolation):
+            raise
+        # The day's partition is missing (beat did not run for a week, or the clock is wrong): create it.
+        create_partitions(received_at.date(), 1)
+        _store(columns)
 
 
 def _store(columns: dict[str, Any]) -> None:  # Any: the parameters of one statement

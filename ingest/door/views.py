@@ -126,8 +126,7 @@ def take_post(request: HttpRequest, key: KeyFacts, received_at: datetime) -> Htt
         arrivals = make_arrivals(parsed, sent, body)
         if arrivals:
             agent = request.headers.get("User-Agent", "")[:MAX_AGENT_CHARS]
-            crowded = store_arrivals(key=key, arrivals=arrivals, header_agent=agent, received_at=received_at)
-            _refuse_crowded(parsed, crowded)
+            store_arrivals(key=key, arrivals=arrivals, header_agent=agent, received_at=received_at)
     return conclude(key, parsed, received_at)
 
 
@@ -172,22 +171,6 @@ def conclude(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> HttpRe
 
 def _coding_of(request: HttpRequest) -> str:
     return request.headers.get("Content-Encoding", "").strip().lower()
-
-
-def _refuse_crowded(parsed: ParsedBody, crowded: list[Arrival]) -> None:
-    """Moves envelopes without room for their page from the accepted to the refused ones; a single one raises."""
-    if not crowded:
-        return
-    detail = f"The project has {settings.INGEST_MAX_GROUPS} pages × releases; route rules keep them few."
-    error = TryLater(Reason.TOO_MANY_PAGES, "$.page", detail)
-    if not parsed.is_batch:
-        raise error
-    indexes = {arrival.index for arrival in crowded}
-    parsed.envelopes = [entry for entry in parsed.envelopes if entry[0] not in indexes]
-    parsed.refused += [
-        Refused(a.index, str(a.envelope.traceId) if a.envelope.traceId else None, error) for a in crowded
-    ]
-    parsed.refused.sort(key=lambda refused: refused.index)
 
 
 def _refuse_beyond_quota(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> None:

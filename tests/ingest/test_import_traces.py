@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from pytest_django import Settings
 
-from ingest.door.storing import Arrival, store_arrivals
+from ingest.door.storing import store_arrivals
 from ingest.models import Project
 from tests.aggregate.posting import fold_all
 from tests.corpus import corpus_envelopes
@@ -147,9 +147,9 @@ def test_the_days_quota_is_not_held_while_traces_are_stored(
     taken = "SELECT traces FROM ingest_daycount WHERE project_id = %(project)s"
     seen: list[list[tuple[Any, ...]]] = []  # Any: rows
 
-    def look_and_store(**words: Any) -> list[Arrival]:  # Any: what the real one takes
+    def look_and_store(**words: Any) -> None:  # Any: what the real one takes
         seen.append(door.rows(taken))
-        return store_arrivals(**words)
+        store_arrivals(**words)
 
     monkeypatch.setattr("ingest.imports.store_arrivals", look_and_store)
     file = write(tmp_path / "many.ndjson", ndjson(*(make_envelope("a", seq=seq) for seq in range(150))))
@@ -202,11 +202,11 @@ def test_a_database_that_fails_halfway_keeps_nothing(
 ) -> None:
     calls: list[int] = []
 
-    def store_and_fail(**words: Any) -> list[Arrival]:  # Any: what the real one takes
+    def store_and_fail(**words: Any) -> None:  # Any: what the real one takes
         calls.append(len(words["arrivals"]))
         if len(calls) == 2:
             raise OperationalError("the server closed the connection")
-        return store_arrivals(**words)
+        store_arrivals(**words)
 
     monkeypatch.setattr("ingest.imports.store_arrivals", store_and_fail)
     file = write(tmp_path / "many.ndjson", ndjson(*(make_envelope("a", seq=seq) for seq in range(150))))

@@ -12,6 +12,7 @@ from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.project.trends import POINT_VIEWS
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.views.view_times import Stratum, ViewTimes, select_view_times
+from ingest.door.groups import OTHER
 from profcore.stats.comparison import (
     MIN_COMPARED_VIEWS,
     Comparison,
@@ -52,8 +53,9 @@ def pick_last_releases(
     `in_slice` are the releases of the slice, and `known` those of the project, both the newest first. If the slice
     names no release, releases with too few views are skipped, provided that two others are left: a release that one
     person has tried must not hide what all others use. If the slice has one release, the base is the one before it.
+    "(other)" is no release.
     """
-    rows = [row for row in in_slice if row.release is not None and row.views]
+    rows = [row for row in in_slice if row.release not in (None, OTHER) and row.views]
     shown = [row.release or "" for row in rows]
     comparable = [row.release or "" for row in rows if row.views >= MIN_COMPARED_VIEWS]
     if len(comparable) >= 2 and not slice_.releases:
@@ -61,7 +63,7 @@ def pick_last_releases(
     if len(shown) >= 2:
         return shown[1], shown[0]
     if len(shown) == 1 and len(slice_.releases) == 1:
-        with_views = [row.release for row in known if row.views]
+        with_views = [row.release for row in known if row.views and row.release != OTHER]
         older = with_views[with_views.index(shown[0]) + 1 :] if shown[0] in with_views else []
         return (older[0], shown[0]) if older else None
     return None

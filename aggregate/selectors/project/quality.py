@@ -17,6 +17,7 @@ from django.db import connection
 from aggregate.records import select_records
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_arrived, where_slice
 from aggregate.selectors.views.samples import select_sampled_views
+from ingest.door.groups import OTHER
 from ingest.models import PENDING, REJECTED
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
@@ -52,6 +53,14 @@ class Rejections:
     @property
     def read(self) -> int:
         return sum(self.by_reason.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overflow:
+    """Page views of a slice that count as "(other)": under no release and page of their own, or under no page."""
+
+    views: int
+    without_release: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +158,19 @@ def select_rejections(slice_: Slice) -> Rejections:
             params,
         )
         return Rejections(dict(cursor.fetchall()))
+
+
+def select_overflow(slice_: Slice) -> Overflow:
+    """Returns the page views of a slice beyond the bounds on releases and pages. One statement."""
+    where, params = where_slice(slice_)
+    (row,) = select_records(
+        Overflow,
+        f"""SELECT COALESCE(sum(c.views), 0)::bigint AS views,
+                   COALESCE(sum(c.views) FILTER (WHERE g.release = %(other)s), 0)::bigint AS without_release
+            {FROM_CELLS} WHERE {where} AND %(other)s IN (g.release, g.page)""",
+        {**params, "other": OTHER},
+    )
+    return row
 
 
 def select_measured(slice_: Slice) -> tuple[MeasuredRow, Sequence[MeasuredRow]]:

@@ -6,6 +6,7 @@ from django.http import HttpRequest, JsonResponse
 from django.urls import reverse
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.authentication import SessionAuthentication
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -17,7 +18,7 @@ from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
 from dashboard.api.core import openapi as _registers_itself  # noqa: F401
 from dashboard.api.core.auth import TokenAuthentication
 from dashboard.api.core.permissions import HasCredentials
-from dashboard.web.access import get_visible_project, reader_of
+from dashboard.web.access import get_visible_project, may_administer, reader_of
 from dashboard.web.params import ParamError, check_known, read_slice_query
 from ingest.models import ApiToken, Project
 
@@ -78,6 +79,27 @@ class ProjectView(APIView):
     def resolve_slice(self) -> Slice:
         """Returns the requested slice."""
         return resolve_slice(self.project.pk, read_slice_query(self.request.query_params))
+
+
+class BuildView(ProjectView):
+    """The base of endpoints that a build calls with its own token, which changes `changed` and nothing else."""
+
+    token_scopes: tuple[str, ...] = (ApiToken.Scope.READ, ApiToken.Scope.SOURCEMAPS)
+    changed: str
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
+        """Refuses changes by readers."""
+        super().initial(request, *args, **kwargs)
+        if request.method in ("POST", "DELETE") and not self.may_change():
+            raise PermissionDenied(
+                f"Only administrators of the project and tokens made with --sourcemaps can change {self.changed}."
+            )
+
+    def may_change(self) -> bool:
+        """Tells whether the reader is an administrator, or a build with its token."""
+        if isinstance(self.request.auth, ApiToken):
+            return self.request.auth.scope == ApiToken.Scope.SOURCEMAPS
+        return may_administer(self.request.user, self.project)
 
 
 class SchemaView(SpectacularJSONAPIView):

@@ -1,6 +1,10 @@
-"""`status`, `releases` and `pages`: what a project has."""
+"""`status`, `releases` and `pages`: what a project has; and the announcement of a release."""
 
-from drf_spectacular.utils import extend_schema
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -8,6 +12,7 @@ from aggregate.selectors.project.pages import select_pages, select_releases
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import SLICE_FIELDS
 from dashboard.api.core.encoding import (
+    ErrorShape,
     PagesShape,
     ReleasesShape,
     StatusShape,
@@ -16,7 +21,16 @@ from dashboard.api.core.encoding import (
     encode_status,
 )
 from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS
-from dashboard.api.core.views import ProjectView
+from dashboard.api.core.views import BuildView, ProjectView
+from dashboard.web.params import ParamError, read_changes
+from dashboard.web.shapes import Shape
+from ingest.projects.releases import ReleaseError, announce_release
+
+NOT_ALLOWED: Final = OpenApiResponse(ErrorShape, "Only administrators and tokens made with --sourcemaps.")
+
+
+class AnnouncedShape(Shape):
+    release = serializers.CharField(help_text="The release, as the snippet sends it.")
 
 
 class StatusView(ProjectView):
@@ -26,11 +40,34 @@ class StatusView(ProjectView):
         return Response(encode_status(select_status(self.project.pk)))
 
 
-class ReleasesView(ProjectView):
+class ReleasesView(BuildView):
+    changed = "releases"
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
+        if request.method != "POST":
+            self.token_scopes = ProjectView.token_scopes  # a build announces, and reads nothing
+        super().initial(request, *args, **kwargs)
+
     @extend_schema(operation_id="releases", responses={200: ReleasesShape, **ERRORS})
     def get(self, request: Request, slug: str) -> Response:
         """Lists the project's releases, newest first."""
         return Response(encode_releases(select_releases(self.project.pk)))
+
+    @extend_schema(
+        operation_id="announce_release",
+        request={"application/json": AnnouncedShape},
+        responses={200: AnnouncedShape, **ERRORS, 403: NOT_ALLOWED},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Announces a release before its first trace: its pages have room even if the project is full."""
+        release = read_changes(request.data, ("release",)).get("release")
+        if not isinstance(release, str):
+            raise ParamError("release", "Say which release, as a text.")
+        try:
+            announce_release(self.project.pk, release, datetime.now(UTC))
+        except ReleaseError as error:
+            raise ParamError("release", str(error)) from None
+        return Response({"release": release})
 
 
 class PagesView(ProjectView):

@@ -13,6 +13,7 @@ from aggregate.selectors.project.quality import (
     SampledReceipts,
     select_intake_days,
     select_measured,
+    select_overflow,
     select_receipts,
     select_rejections,
 )
@@ -96,6 +97,13 @@ class SampledReceiptsShape(Shape):
     body_bytes = serializers.FloatField(allow_null=True, help_text="Median, expanded.")
 
 
+class OverflowShape(Shape):
+    """Page views beyond the bounds on releases and pages."""
+
+    views = serializers.IntegerField(help_text='Views that count as "(other)": of that release, that page, or both.')
+    without_release = serializers.IntegerField(help_text='The part whose release counts as "(other)" too.')
+
+
 QualityShape = define_shape(
     "QualityShape",
     "How reliable the other answers are.",
@@ -108,6 +116,7 @@ QualityShape = define_shape(
         "days": IntakeDayShape(many=True),
         "whole": MeasuredShape(),
         "by_browser": MeasuredShape(many=True, help_text="By browser family and device class; most views first."),
+        "overflow": OverflowShape(),
         "sampled": SampledReceiptsShape(),
     },
 )
@@ -121,6 +130,7 @@ class QualityView(ProjectView):
         """Reports traces by state, how they were measured, and in which browsers."""
         slice_ = self.resolve_slice()
         whole, rows = select_measured(slice_)
+        overflow = select_overflow(slice_)
         return Response(
             {
                 "slice": encode_slice(slice_),
@@ -129,6 +139,7 @@ class QualityView(ProjectView):
                 "days": [encode_day(day) for day in select_intake_days(slice_, limit=MAX_DAYS)],
                 "whole": encode_measured(whole),
                 "by_browser": [encode_measured(row) for row in rows],
+                "overflow": {"views": overflow.views, "without_release": overflow.without_release},
                 "sampled": encode_receipts(select_receipts(slice_, whole.views)),
             }
         )

@@ -10,7 +10,6 @@ from django.conf import settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -21,13 +20,11 @@ from aggregate.sourcemaps.listing import ListedScript, ScriptState, select_scrip
 from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
 from dashboard.api.core.encoding import ErrorShape
 from dashboard.api.core.parameters import ERRORS
-from dashboard.api.core.views import ProjectView
+from dashboard.api.core.views import BuildView
 from dashboard.api.jobs.endpoints import format_at
-from dashboard.web.access import may_administer
 from dashboard.web.params import ParamError, read_count, read_one
 from dashboard.web.shapes import Json, Shape
 from ingest.door.bodies import CHUNK_BYTES
-from ingest.models import ApiToken
 from profcore.symbolicate.builds import Match
 
 MAX_LISTED: Final = 1_000
@@ -92,22 +89,12 @@ class DeletedShape(Shape):
 NOT_ALLOWED: Final = OpenApiResponse(ErrorShape, "Only administrators and tokens made with --sourcemaps.")
 
 
-class SourceMapsView(ProjectView):
-    token_scopes: tuple[str, ...] = (ApiToken.Scope.READ, ApiToken.Scope.SOURCEMAPS)
+class SourceMapsView(BuildView):
+    changed = "source maps"
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
         self.known_params = KNOWN.get(request.method or "", ())
         super().initial(request, *args, **kwargs)
-        if request.method in ("POST", "DELETE") and not self.may_change():
-            raise PermissionDenied(
-                "Only administrators of the project and tokens made with --sourcemaps can change source maps."
-            )
-
-    def may_change(self) -> bool:
-        """Tells whether the reader may upload and delete."""
-        if isinstance(self.request.auth, ApiToken):
-            return self.request.auth.scope == ApiToken.Scope.SOURCEMAPS
-        return may_administer(self.request.user, self.project)
 
     @extend_schema(
         operation_id="source_maps",

@@ -61,8 +61,8 @@ REASON_WORDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "Check whether a worker runs (/readyz), or start more workers.",
         ),
         Reason.TOO_MANY_PAGES: (
-            "The project has too many pages × releases.",
-            "Addresses with ids may count as pages. Add route rules, or send data-page.",
+            "The project had too many pages × releases for an import.",
+            "Addresses with ids may count as pages. Add route rules, or raise FIELDFLAME_MAX_GROUPS.",
         ),
         Reason.QUOTA_EXCEEDED: (
             "The project’s quota of that UTC day was used up.",

@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Final
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -24,6 +25,7 @@ from aggregate.selectors.project.quality import (
     SampledReceipts,
     select_intake_days,
     select_measured,
+    select_overflow,
     select_receipts,
     select_rejections,
 )
@@ -103,6 +105,9 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
         "whole": whole,
         "rows": rows[:MAX_ROWS],
         "row_count": len(rows),
+        "overflow": select_overflow(slice_),
+        "max_groups": settings.INGEST_MAX_GROUPS,
+        "max_new_groups": settings.INGEST_MAX_NEW_GROUPS,
         "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
         "min_views": MIN_VIEWS,
         "snippet_bytes": measure_snippet(),

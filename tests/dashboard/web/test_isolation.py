@@ -235,6 +235,7 @@ def test_writing_is_refused_to_all_alike_and_never_with_403(people: People, who:
             (API + "settings", "patch"),
             (API + "code", "patch"),
             (API + "display", "put"),
+            (API + "releases", "post"),
         ):  # they write: test_api_settings, …
             assert getattr(client, method)(address).status_code == 405
 

@@ -1,12 +1,17 @@
-"""The page of a trace: the client's own route, else one made of its URL; and how many there may be."""
+"""The page of a trace: the client's own route, else one made of its URL; and what becomes of too many."""
+
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from pytest_django import Settings
 
+from ingest.door.groups import OTHER, forget_groups
 from ingest.door.keys import forget_keys
-from ingest.models import Project
+from ingest.models import Group, Project
+from ingest.projects.creation import create_project
+from ingest.projects.releases import ReleaseError, announce_release
 from profcore.trace.routes import MAX_ROUTE_CHARS
-from tests.envelopes import make_envelope, view_id_of
+from tests.envelopes import make_envelope
 from tests.ingest.door.posting import Door
 
 SHOP = "https://shop.example"
@@ -78,28 +83,88 @@ def test_release_and_page_of_the_longest_kind_fit_their_index(door: Door) -> Non
     assert len(door.pages()[0]) == 400
 
 
-def test_beyond_the_bound_new_pages_are_refused_and_known_ones_taken(door: Door, settings: Settings) -> None:
+def places(door: Door) -> list[tuple[str, str]]:
+    """Returns release and page of each stored trace, sorted."""
+    sql = """SELECT g.release, g.page FROM ingest_receipt r JOIN ingest_group g ON (g.project_id, g.id) =
+             (r.project_id, r.group_id) WHERE r.project_id = %(project)s ORDER BY 1, 2"""
+    return door.rows(sql)
+
+
+def announce(door: Door, release: str) -> None:
+    announce_release(door.project_id, release, datetime.now(UTC))
+
+
+def test_beyond_the_bound_new_pages_count_as_other_and_nothing_is_refused(door: Door, settings: Settings) -> None:
     settings.INGEST_MAX_GROUPS = 2
     assert door.post([make_envelope("a", page="/1"), make_envelope("b", page="/2")]).json["accepted"] == 2
-    answer = door.post(make_envelope("c", page="/3"))
-    assert (answer.status, answer.reason, answer.json["path"]) == (429, "too_many_pages", "$.page")
-    assert int(answer.headers["Retry-After"]) > 0
-    named = "0e5f7a54-2f0d-4c0b-8f0e-3b1f2a9d7c11"
-    answer = door.post(
-        [make_envelope("d", page="/1"), make_envelope("e", page="/3", traceId=named), 7, make_envelope("f", page="/2")]
-    )
-    assert (answer.status, answer.json["accepted"]) == (202, 2)
-    assert [(r["index"], r["traceId"], r["reason"]) for r in answer.json["rejected"]] == [
-        (1, named, "too_many_pages"),
-        (2, None, "wrong_type"),
-    ]
-    assert door.pages() == ["/1", "/2"]
-    assert {view for view, _ in door.receipts()} == {view_id_of(word) for word in "abdf"}
-    assert door.refusals() == {"too_many_pages": 2, "wrong_type": 1}
+    assert door.post(make_envelope("c", page="/3")).status == 202
+    answer = door.post([make_envelope("d", page="/1"), make_envelope("e", page="/4"), make_envelope("f", page="/5")])
+    assert (answer.status, answer.json["accepted"]) == (202, 3)
+    assert places(door) == [(OTHER, OTHER)] * 3 + [("1.0.0", "/1")] * 2 + [("1.0.0", "/2")]
+    assert door.refusals() == {}
 
 
 def test_new_pages_are_taken_up_to_the_bound_within_one_body(door: Door, settings: Settings) -> None:
     settings.INGEST_MAX_GROUPS = 3
-    answer = door.post([make_envelope(str(n), page=f"/{n}") for n in range(5)])
-    assert answer.json["accepted"] == 3
-    assert len(door.pages()) == 3
+    assert door.post([make_envelope(str(n), page=f"/{n}") for n in range(5)]).json["accepted"] == 5
+    assert [page for _, page in places(door)] == [OTHER, OTHER, "/0", "/1", "/2"]
+
+
+def test_made_up_releases_do_not_fill_a_project_within_an_hour(door: Door, settings: Settings) -> None:
+    settings.INGEST_MAX_NEW_GROUPS = 3
+    door.post([make_envelope(str(n), release=f"made-up-{n}") for n in range(10)])
+    assert door.post(make_envelope("real", release="2.0.0")).status == 202
+    assert (OTHER, OTHER) in places(door)
+    assert len(set(places(door))) == 4
+
+    Group.objects.update(first_seen_at=datetime.now(UTC) - timedelta(minutes=61))
+    forget_groups()  # as after some seconds
+    door.post(make_envelope("later", release="2.0.0", page="/cart"))
+    assert ("2.0.0", "/cart") in places(door)
+
+
+def test_an_announced_release_has_room_in_a_full_project(door: Door, settings: Settings) -> None:
+    settings.INGEST_MAX_GROUPS = 1
+    settings.INGEST_ANNOUNCED_PAGES = 2
+    door.post(make_envelope("a", release="made-up"))
+    announce(door, "2.0.0")
+    door.post([make_envelope(f"v{n}", release="2.0.0", page=f"/{n}") for n in range(3)])
+    door.post(make_envelope("b", release="3.0.0"))
+    assert [place for place in places(door) if place[0] != "made-up"] == [
+        (OTHER, OTHER),
+        ("2.0.0", OTHER),
+        ("2.0.0", "/0"),
+        ("2.0.0", "/1"),
+    ]
+
+
+def test_other_projects_announcements_make_no_room(door: Door, settings: Settings) -> None:
+    settings.INGEST_MAX_GROUPS = 1
+    project, _ = create_project(slug="elsewhere", key="KEY-elsewhere", origins=["*"])
+    announce_release(project.pk, "2.0.0", datetime.now(UTC))
+    door.post([make_envelope("a", page="/1"), make_envelope("b", release="2.0.0")])
+    assert (OTHER, OTHER) in places(door)
+
+
+def test_other_is_as_old_as_its_project_and_so_never_the_newest_release(door: Door, settings: Settings) -> None:
+    settings.INGEST_MAX_GROUPS = 1
+    door.post([make_envelope("a", page="/1"), make_envelope("b", page="/2")])
+    other = Group.objects.get(release=OTHER)
+    assert other.first_seen_at == Project.objects.get().created_at
+
+
+def test_a_closed_group_is_opened_by_its_next_trace(door: Door) -> None:
+    door.post(make_envelope("a"))
+    Group.objects.update(closed_at=datetime.now(UTC))
+    forget_groups()
+    assert door.post(make_envelope("b")).status == 202
+    assert Group.objects.get().closed_at is None
+    assert len(door.receipts()) == 2
+
+
+def test_a_project_has_a_bound_on_announced_releases(door: Door, settings: Settings) -> None:
+    settings.MAX_ANNOUNCED_RELEASES = 1
+    announce(door, "1.0.0")
+    announce(door, "1.0.0")
+    with pytest.raises(ReleaseError, match="1 announced releases"):
+        announce(door, "2.0.0")

@@ -14,6 +14,7 @@ from aggregate.selectors.project.quality import IntakeDay, select_intake_days
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.quality.reasons import REASON_WORDS, explain_reason
 from dashboard.pages.quality.view import draw_days
+from ingest.door.groups import forget_groups
 from ingest.models import Membership, Project, Receipt, Refusal
 from profcore.errors import Reason
 from tests.aggregate.posting import fold_all, post
@@ -211,11 +212,22 @@ def test_the_page_takes_a_fixed_number_of_statements(
     reader: Client, project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     reader.get("/projects/shop/quality/")  # sets the cookie without which there is no ETag
-    # session, user, releases, pages, measured, arrivals, set aside, days, status, overview by day, the project twice;
-    # and for its ETag its state and sites, which are remembered then
-    with django_assert_num_queries(14):
+    # session, user, releases, pages, measured, overflow, arrivals, set aside, days, status, overview by day,
+    # the project twice; and for its ETag its state and sites, which are remembered then
+    with django_assert_num_queries(15):
         reader.get("/projects/shop/quality/")
     with django_assert_num_queries(
         8
     ):  # session, user, project twice, its state, measured, sampled views, their receipts
         reader.get("/projects/shop/quality/sampled/")
+
+
+def test_what_counts_as_other_is_said_with_what_to_do(reader: Client, settings: Settings) -> None:
+    assert "Page views without a page of their own" not in reader.get("/projects/shop/quality/").content.decode()
+    settings.INGEST_MAX_GROUPS = 1
+    forget_groups()
+    post("KEY-shop", make_envelope("n1", page="/new"), make_envelope("n2", release="9.9.9"))
+    fold_all()
+    text = text_of(reader, "/projects/shop/quality/")
+    assert "2 page views of the slice count as (other) , without their release." in text
+    assert ask(reader)["overflow"] == {"views": 2, "without_release": 2}
