@@ -24,13 +24,36 @@ class Func(models.Model):
     uri = models.TextField(null=True)
     line = models.BigIntegerField(null=True)
     column = models.BigIntegerField(null=True, db_column="col")
+    unused_since = models.DateTimeField(null=True)  # set before it is deleted, cleared when it is used again
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["project", "digest"], name="func_once")]
         indexes = [
             # The funcs of a script from some id on, for symbolication. A URI is too long for a B-tree.
-            models.Index("project", MD5("uri"), "id", name="func_by_uri", condition=models.Q(uri__isnull=False))
+            models.Index("project", MD5("uri"), "id", name="func_by_uri", condition=models.Q(uri__isnull=False)),
+            models.Index(fields=["project"], name="func_unused", condition=models.Q(unused_since__isnull=False)),
         ]
+
+
+class InlineOrigin(models.Model):
+    """An origin of whose pages inline scripts were met: one of the project's own, if its keys take any origin."""
+
+    pk = models.CompositePrimaryKey("project_id", "origin")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    origin = models.TextField()
+
+
+class FuncDay(models.Model):
+    """The number of funcs that a project made on a UTC day, and how often one was beyond its room.
+
+    A func that is met again the same day counts in `beyond` again.
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "day_on")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    day_on = models.DateField()
+    made = models.IntegerField()
+    beyond = models.BigIntegerField()
 
 
 class TimePartColumns(models.Model):

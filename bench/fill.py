@@ -93,7 +93,8 @@ def make_template(envelopes: Sequence[dict[str, Any]], project_id: int) -> Templ
         tree = builder.tree
         columns_after.append((list(tree.self_us), list(tree.self_samples), list(tree.hidden_us)))
         folds.append(fold)
-    ids = intern_funcs(project_id, table.keys)
+    id_of = intern_funcs(project_id, table.keys, is_bounded=False)
+    ids = [id_of[key] for key in table.keys]
     contributions = [contribution_of(fold.sums, ids) for fold in folds]
     funcs = sorted({func for contribution in contributions for func in contribution.func})
     place = {func: column for column, func in enumerate(funcs)}

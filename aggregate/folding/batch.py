@@ -1,6 +1,7 @@
 """A claimed batch, decoded and folded to plain values for each view, cell and tree. No database lock is held."""
 
 import logging
+import math
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from profcore.errors import Reason, TraceError
 from profcore.sums.fold import CellFold, TraceFold, fold_trace
 from profcore.times import start_of_hour
 from profcore.trace.dimensions import is_truncating
-from profcore.trace.funcs import FuncTable
+from profcore.trace.funcs import FuncKey, FuncTable
 from profcore.trace.wire import decode_envelope
 
 logger = logging.getLogger(__name__)
@@ -44,7 +45,8 @@ class FoldedBatch:
 
     claim: Claim  # of the traces that it has
     unreached: list[ClaimedTrace] = field(default_factory=list)  # claimed too, when the batch's time was over
-    funcs: FuncTable = field(default_factory=FuncTable)
+    funcs: FuncTable
+    id_of: list[int] = field(default_factory=list)  # of each func index with JS or hidden time; 0 for one that has none
     cells: dict[CellKey, CellFold[CellKey]] = field(default_factory=dict)
     folded: list[tuple[ClaimedTrace, int | None]] = field(default_factory=list)  # with the measured interval, µs
     rejected: list[Rejection] = field(default_factory=list)
@@ -52,22 +54,33 @@ class FoldedBatch:
     sample_rates: dict[ViewKey, float | None] = field(default_factory=dict)
 
 
-def fold_claim(claim: Claim, *, expired: Collection[ViewKey] = ()) -> FoldedBatch:
-    """Returns a claim decoded and folded; traces of the views in `expired` are rejected.
+def fold_claim(claim: Claim, *, expired: Collection[ViewKey] = (), cpu_s: float = math.inf) -> FoldedBatch:
+    """Returns a claim decoded and folded, with ids for its funcs; traces of the views in `expired` are rejected.
 
-    A batch ends early when it has taken FOLD_BATCH_CPU_S of a processor: the traces behind wait for another batch, and
-    for other projects' turns. So whoever makes traces dear to fold delays others by one of them, not by 200.
-    Raises `CrashedAlone`, or `django.db.Error` if reading fails.
+    A batch ends early when it has taken `cpu_s` of a processor: the traces behind wait for another batch, and for other
+    projects' turns. So whoever makes traces dear to fold delays others by one of them, not by 200.
+    If the project has no room for some funcs, the batch is folded again with "(other)" in their place: a stack may have
+    two of them, and counts its time once for each func. Raises `CrashedAlone`, or `django.db.Error` if reading fails.
     """
+    batch = _fold_all(claim, expired, cpu_s, FuncTable())
+    beyond = _intern_used(batch)
+    if beyond and not claim.is_alone:  # a trace that is folded alone has its funcs; such traces are few
+        again = _fold_all(batch.claim, expired, math.inf, FuncTable(beyond))
+        again.claim, again.unreached, batch = batch.claim, batch.unreached, again
+        _intern_used(batch)
+    return batch
+
+
+def _fold_all(claim: Claim, expired: Collection[ViewKey], cpu_s: float, funcs: FuncTable) -> FoldedBatch:
     bodies = load_raw_bodies(
         claim.project_id, [(trace.view_id, trace.seq, trace.received_at) for trace in claim.traces]
     )
     pages = load_pages(claim)
     cell_keys, sample_rates = load_cell_keys(claim)
-    batch = FoldedBatch(claim=claim, sample_rates=sample_rates)
+    batch = FoldedBatch(claim=claim, sample_rates=sample_rates, funcs=funcs)
     started_s = time.thread_time()
     for count, trace in enumerate(claim.traces):
-        if count and time.thread_time() - started_s >= settings.FOLD_BATCH_CPU_S:
+        if count and time.thread_time() - started_s >= cpu_s:
             batch.claim = Claim(claim.project_id, claim.is_alone, claim.traces[:count])
             batch.unreached = claim.traces[count:]
             break
@@ -95,16 +108,17 @@ def fold_claim(claim: Claim, *, expired: Collection[ViewKey] = ()) -> FoldedBatc
     return batch
 
 
-def intern_batch_funcs(batch: FoldedBatch) -> list[int]:
-    """Returns the dense id of each func index of a batch that has JS or hidden time, 0 for one that has none."""
+def _intern_used(batch: FoldedBatch) -> frozenset[FuncKey]:
+    """Fills `id_of` of a batch; returns the keys that the project has no room for, if the batch may do without them."""
     used = sorted(
         {index for cell in batch.cells.values() for view in cell.views.values() for index in view.sums.funcs()}
     )
-    ids = intern_funcs(batch.claim.project_id, [batch.funcs.keys[index] for index in used])
-    id_of = [0] * len(batch.funcs.keys)
-    for index, func_id in zip(used, ids, strict=True):
-        id_of[index] = func_id
-    return id_of
+    keys = [batch.funcs.keys[index] for index in used]
+    ids = intern_funcs(batch.claim.project_id, keys, is_bounded=not batch.claim.is_alone)
+    batch.id_of = [0] * len(batch.funcs.keys)
+    for index, key in zip(used, keys, strict=True):
+        batch.id_of[index] = ids.get(key, 0)
+    return frozenset(key for key in keys if key not in ids)
 
 
 def _expanded(bodies: Mapping[TraceKey, StoredBody], trace: ClaimedTrace) -> bytes:

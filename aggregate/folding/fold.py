@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import Error, connection, transaction
 
 from aggregate.child_process import CrashedAlone
-from aggregate.folding.batch import FoldedBatch, Rejection, ViewKey, fold_claim, intern_batch_funcs
+from aggregate.folding.batch import FoldedBatch, Rejection, ViewKey, fold_claim
 from aggregate.folding.calltrees import append_call_trees
 from aggregate.folding.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
 from aggregate.folding.interning import CellKey, intern_cells, settle_cells
@@ -74,7 +74,7 @@ def _fold_and_write(claim: Claim) -> None:
     expired: set[ViewKey] = set()
     while True:  # views may expire between two tries: the next one rejects their traces too
         try:
-            batch = fold_claim(claim, expired=expired)
+            batch = fold_claim(claim, expired=expired, cpu_s=settings.FOLD_BATCH_CPU_S)
             write_batch(batch)
             if batch.unreached:
                 release_claim(Claim(claim.project_id, claim.is_alone, batch.unreached), is_attempt=False)
@@ -105,7 +105,7 @@ def _settle_crash(claim: Claim, what: str) -> None:
 def write_batch(batch: FoldedBatch) -> None:
     """Writes a folded batch in one transaction. Raises `ClaimLost` if the claim no longer holds."""
     claim = batch.claim
-    id_of = intern_batch_funcs(batch)
+    id_of = batch.id_of
     cell_ids = intern_cells(claim.project_id, list(batch.cells))
     with transaction.atomic():
         lock_groups(claim.project_id, sorted({trace.group_id for trace in claim.traces}))

@@ -1,10 +1,13 @@
 """Interning: dense ids for funcs and cells, in transactions of their own. They may be unused, but never missing."""
 
+import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.models import HOUR_GRAIN
@@ -12,10 +15,15 @@ from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from ingest.door.groups import allocate_ids
 from ingest.wake import wake_worker
 from profcore.sums.fold import FOLD_VERSION
-from profcore.trace.funcs import FuncKey, func_digest
+from profcore.trace.funcs import OTHER_FUNC, FuncKey, func_digest
 
 MAX_REMEMBERED: Final = 100_000  # about 20 MB in a worker; a project's hot funcs are a few thousand
+REMEMBER_S: Final = 3_600  # expiry deletes an unused func some hours after it was found unused
+MAX_INT4: Final = 2**31 - 1
+INLINE_URI: Final = re.compile(r"(https?://[^/]{1,253})(/.*)", re.DOTALL)  # longer hosts are none
+MAX_ORIGINS: Final = 1_000  # of a project; the first ones stay. All are read for each page
 _func_ids: dict[bytes, int] = {}
+_remembered_since = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,52 +41,119 @@ def forget_interned() -> None:
     _func_ids.clear()
 
 
-def intern_funcs(project_id: int, keys: Sequence[FuncKey]) -> list[int]:
-    """Returns the dense id of each func key, interning new ones."""
-    digests = [func_digest(project_id, key) for key in keys]
-    missing = {digest: key for digest, key in zip(digests, keys, strict=True) if digest not in _func_ids}
-    found: dict[bytes, int] = {}
+def intern_funcs(project_id: int, keys: Sequence[FuncKey], *, is_bounded: bool = True) -> dict[FuncKey, int]:
+    """Returns the dense id of each func key, interning new ones.
+
+    Keys are left out if the project has made all the funcs that it may make in a day, and `is_bounded`.
+    """
+    _forget_sometimes()
+    digests = {func_digest(project_id, key): key for key in keys}
+    found = {digest: _func_ids[digest] for digest in digests if digest in _func_ids}
+    missing = sorted(digest for digest in digests if digest not in found)
     if missing:
-        found = _select_funcs(project_id, sorted(missing))
-        fresh = sorted(digest for digest in missing if digest not in found)
+        ids = _select_funcs(project_id, missing)
+        fresh = {digest: digests[digest] for digest in missing if digest not in ids}
         if fresh:
-            _insert_funcs(project_id, fresh, missing)
-            found.update(_select_funcs(project_id, fresh))
-        if len(_func_ids) + len(found) > MAX_REMEMBERED:
-            found.update({digest: _func_ids[digest] for digest in digests if digest in _func_ids})
-            _func_ids.clear()
-        _func_ids.update(found)
-    return [_func_ids[digest] for digest in digests]
+            ids |= _make_funcs(project_id, fresh, is_bounded=is_bounded)
+        found |= ids
+        _func_ids.update(ids)
+    return {key: found[digest] for digest, key in digests.items() if digest in found}
+
+
+def select_other(project_id: int) -> int | None:
+    """Returns the id of the func "(other)", None if the project has always had room."""
+    return _select_funcs(project_id, [func_digest(project_id, OTHER_FUNC)]).get(func_digest(project_id, OTHER_FUNC))
+
+
+def _forget_sometimes() -> None:
+    global _remembered_since
+    now = time.monotonic()
+    if len(_func_ids) > MAX_REMEMBERED or now - _remembered_since > REMEMBER_S:
+        _func_ids.clear()
+        _remembered_since = now
 
 
 def _select_funcs(project_id: int, digests: list[bytes]) -> dict[bytes, int]:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT digest, id FROM aggregate_func WHERE project_id = %s AND digest = ANY(%b::bytea[])",
+            """SELECT digest, id FROM aggregate_func
+               WHERE project_id = %s AND digest = ANY(%b::bytea[]) AND unused_since IS NULL""",
             [project_id, digests],
         )
         return {bytes(digest): func_id for digest, func_id in cursor.fetchall()}
 
 
-def _insert_funcs(project_id: int, digests: list[bytes], keys: dict[bytes, FuncKey]) -> None:
-    ordered = [keys[digest] for digest in digests]
+def _make_funcs(project_id: int, keys: dict[bytes, FuncKey], *, is_bounded: bool) -> dict[bytes, int]:
+    """Inserts funcs as far as the day has room for them, or takes unused ones into use again; returns their ids.
+
+    Others may insert the same ones at the same time. The order is that of the digests, so that no two deadlock.
+    """
+    digests = sorted(keys)
     with transaction.atomic(), connection.cursor() as cursor:
         transaction.on_commit(_wake_symbolication)
-        ids = allocate_ids(project_id, "func", len(digests))
+        own = [digest for digest in digests if keys[digest] != OTHER_FUNC]
+        room = _take_room(project_id, len(own), is_bounded=is_bounded)
+        digests = sorted(set(digests).difference(own[room:]))
         cursor.execute(
             """INSERT INTO aggregate_func (project_id, id, digest, name, uri, line, col)
                SELECT %s, * FROM unnest(%b::int[], %b::bytea[], %b::text[], %b::text[], %b::bigint[], %b::bigint[])
-               ON CONFLICT (project_id, digest) DO NOTHING""",
+               ON CONFLICT (project_id, digest) DO UPDATE SET unused_since = NULL
+               RETURNING digest, id""",
             [
                 project_id,
-                list(ids),
+                list(allocate_ids(project_id, "func", len(digests))),
                 digests,
-                [key.name for key in ordered],
-                [key.uri for key in ordered],
-                [key.line for key in ordered],
-                [key.column for key in ordered],
+                [keys[digest].name for digest in digests],
+                [keys[digest].uri for digest in digests],
+                [keys[digest].line for digest in digests],
+                [keys[digest].column for digest in digests],
             ],
         )
+        ids = {bytes(digest): func_id for digest, func_id in cursor.fetchall()}
+        _note_origins(project_id, [keys[digest] for digest in digests])
+    return ids
+
+
+def _note_origins(project_id: int, keys: Sequence[FuncKey]) -> None:
+    """Notes the origins of inline scripts: their URI is origin + page. Funcs are many, and origins few."""
+    splits = [match.groups() for key in keys if key.uri and (match := INLINE_URI.match(key.uri))]
+    if not splits:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO aggregate_inlineorigin (project_id, origin)
+               SELECT DISTINCT %(project)s::bigint, w.origin
+               FROM unnest(%(origins)b::text[], %(pages)b::text[]) AS w (origin, page)
+               WHERE w.page IN (SELECT g.page FROM ingest_group g WHERE g.project_id = %(project)s)
+                 AND (SELECT count(*) FROM aggregate_inlineorigin WHERE project_id = %(project)s) < %(most)s
+               ON CONFLICT DO NOTHING""",
+            {
+                "project": project_id,
+                "origins": [origin for origin, _ in splits],
+                "pages": [page for _, page in splits],
+                "most": MAX_ORIGINS,
+            },
+        )
+
+
+def _take_room(project_id: int, count: int, *, is_bounded: bool) -> int:
+    """Takes up to `count` new funcs out of the UTC day's room; returns how many. Counts the others."""
+    most = settings.FOLD_MAX_NEW_FUNCS if is_bounded else MAX_INT4
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO aggregate_funcday AS d (project_id, day_on, made, beyond)
+               VALUES (%(project)s, (now() AT TIME ZONE 'UTC')::date, 0, 0)
+               ON CONFLICT (project_id, day_on) DO UPDATE SET made = d.made RETURNING made""",
+            {"project": project_id},
+        )
+        ((made,),) = cursor.fetchall()
+        room: int = min(count, max(most - made, 0))
+        cursor.execute(
+            """UPDATE aggregate_funcday SET made = made + %s, beyond = beyond + %s
+               WHERE project_id = %s AND day_on = (now() AT TIME ZONE 'UTC')::date""",
+            [room, count - room, project_id],
+        )
+    return room
 
 
 def _wake_symbolication() -> None:

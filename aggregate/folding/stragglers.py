@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from aggregate.folding.batch import FoldedBatch, ViewKey, fold_claim, intern_batch_funcs
+from aggregate.folding.batch import FoldedBatch, ViewKey, fold_claim
 from aggregate.folding.claims import CLAIMED_COLUMNS, Claim, ClaimedTrace, read_claimed
 from aggregate.folding.writes import StoredView, grow_view
 from ingest.models import FOLDED
@@ -61,13 +61,12 @@ def count_without_row(project_id: int, cell_ids: Sequence[int]) -> dict[int, int
 
 def views_of(batch: FoldedBatch, places: Mapping[ViewKey, int]) -> dict[ViewKey, StoredView]:
     """Returns the views of a batch as rows, in the cells that `places` gives."""
-    id_of = intern_batch_funcs(batch)
     rebuilt = {}
     for key, cell in batch.cells.items():
         for view_id, fold in cell.views.items():
             own = (view_id, key.group_id)
             rate = batch.sample_rates[own]
-            rebuilt[own], _ = grow_view(None, fold, key=own, cell_id=places[own], sample_rate=rate, id_of=id_of)
+            rebuilt[own], _ = grow_view(None, fold, key=own, cell_id=places[own], sample_rate=rate, id_of=batch.id_of)
     return rebuilt
 
 

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from aggregate.folding.batch import FoldedBatch, ViewKey, fold_claim, intern_batch_funcs, load_cell_keys
+from aggregate.folding.batch import FoldedBatch, ViewKey, fold_claim, load_cell_keys
 from aggregate.folding.calltrees import append_call_trees, take_call_trees
 from aggregate.folding.claims import Claim
-from aggregate.folding.interning import settle_known_cells
+from aggregate.folding.interning import select_other, settle_known_cells
 from aggregate.folding.locks import lock_groups
 from aggregate.folding.rolling import unroll_days
 from aggregate.folding.settled import count_settled
@@ -78,7 +78,7 @@ def _erase_from_group(project_id: int, key: ViewKey, erasure: Erasure) -> None:
         delta = delta_of(stored)
         add_to_cells(project_id, [(stored.cell_id, negate(delta))])
         add_to_hotspots(project_id, [(stored.cell_id, negate(delta))])
-        if batch is None or not is_whole or not _take_tree(project_id, stored.cell_id, batch):
+        if batch is None or not is_whole or not _take_tree(project_id, stored, batch):
             erasure.kept_trees += 1
         erasure.views += 1
     elif folded and has_sums:
@@ -105,11 +105,17 @@ def _find_place(project_id: int, batch: FoldedBatch) -> int | None:
     return next(iter(cell_ids.values()), None)
 
 
-def _take_tree(project_id: int, cell_id: int, batch: FoldedBatch) -> bool:
-    id_of = intern_batch_funcs(batch)
+def _take_tree(project_id: int, view: StoredView, batch: FoldedBatch) -> bool:
+    """Takes a view's tree out of its cell's; tells whether it could.
+
+    If some of its funcs count as "(other)", others may have done so when it was folded: its paths are unknown.
+    """
+    other, cell_id = select_other(project_id), view.cell_id
+    if other is not None and (other in view.contribution.func or other in batch.id_of):
+        return False
     mine = CallTreeBuilder()
     for cell in batch.cells.values():
-        mine.add_tree(cell.tree.tree, id_of)
+        mine.add_tree(cell.tree.tree, batch.id_of)
     if not len(mine.tree):
         return True
     whole = take_call_trees(project_id, [(cell_id, cell_id)]).get(cell_id, CallTree())

@@ -19,6 +19,7 @@ from aggregate.folding.settled import count_settled
 from aggregate.jobs.requests import expire_jobs
 from aggregate.models import RefoldRun
 from aggregate.sourcemaps.deleting import expire_source_maps
+from aggregate.upkeep.old_funcs import expire_funcs, has_unused
 from aggregate.upkeep.old_groups import expire_groups
 from ingest.models import PENDING, Project
 from ingest.projects.limits import limit_of
@@ -44,6 +45,7 @@ class Expired:
     source_maps: int = 0
     groups: int = 0
     releases: int = 0
+    funcs: int = 0
 
 
 def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -> Expired:
@@ -65,7 +67,10 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         views_days = limit_of(project, "keep_views_days").effective
         cells_days = limit_of(project, "keep_cells_days").effective
         _expire_views(project.pk, midnight_days_before(now, views_days), expired)
+        cells_before = expired.cells
         _expire_cells(project.pk, midnight_days_before(now, cells_days), expired)
+        if expired.cells > cells_before or has_unused(project.pk):
+            expired.funcs += expire_funcs(project.pk, now)
         expired.source_maps += expire_source_maps(
             project.pk, now, keep_days=settings.KEEP_SOURCE_MAPS_DAYS, shared_days=cells_days
         )
@@ -219,6 +224,9 @@ def _delete_counts(project_id: int, before: datetime) -> int:
         cursor.execute(
             "DELETE FROM ingest_receiptcount WHERE project_id = %s AND hour_at < %s AND folded = 0 AND rejected = 0",
             [project_id, before],
+        )
+        cursor.execute(
+            "DELETE FROM aggregate_funcday WHERE project_id = %s AND day_on < %s", [project_id, before.date()]
         )
         cursor.execute("DELETE FROM ingest_refusal WHERE project_id = %s AND hour_at < %s", [project_id, before])
         return int(cursor.rowcount)

@@ -64,7 +64,7 @@ def resource_uri(uri: str, page_url: str | None, page: str) -> str:
         return "blob:" + _origin(uri[5:])
     uri = clean_url(uri)
     if page_url is not None and uri == page_url:
-        return _origin(uri) + page
+        return _origin(uri) + (page if page.startswith("/") else "/" + page)  # a client may name it without
     return _without_credentials(uri) if "@" in uri else uri
 
 
@@ -122,12 +122,20 @@ def func_digest(project_id: int, key: FuncKey) -> bytes:
     return hasher.digest()
 
 
+# Stands for all funcs that a project has no room for. Browsers name no built-in so.
+OTHER_FUNC: Final = FuncKey(None, None, None, "(other)")
+
+
 class FuncTable:
-    """Interns func keys: each distinct key gets the next index, in order of arrival."""
+    """Interns func keys: each distinct key gets the next index, in order of arrival.
 
-    __slots__ = ("_index", "_index_of_frame", "keys", "profiler_indexes")
+    The keys in `beyond` count as `OTHER_FUNC`, as if the frames had said so.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_beyond", "_index", "_index_of_frame", "keys", "profiler_indexes")
+
+    def __init__(self, beyond: frozenset[FuncKey] = frozenset()) -> None:
+        self._beyond = beyond
         self._index: dict[FuncKey, int] = {}
         self._index_of_frame: dict[tuple[str | None, int | None, int | None, str], int] = {}
         self.keys: list[FuncKey] = []
@@ -135,9 +143,11 @@ class FuncTable:
 
     def intern_all(self, keys: Iterable[FuncKey]) -> list[int]:
         """Returns the index of each key."""
-        index = self._index
+        index, beyond = self._index, self._beyond
         result = []
         for key in keys:
+            if beyond and key in beyond:
+                key = OTHER_FUNC  # noqa: PLW2901  # the same func under its other name
             found = index.get(key)
             if found is None:
                 found = len(self.keys)

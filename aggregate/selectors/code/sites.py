@@ -16,8 +16,8 @@ _known: dict[int, tuple[float, frozenset[str]]] = {}
 def select_sites(project_id: int) -> frozenset[str]:
     """Returns the sites of a project's live keys. If a key takes any origin, adds those of its inline scripts.
 
-    A script whose URI is origin + route is inline in a page of the project. Finding such sites reads all funcs of the
-    project, so the sites are remembered for some seconds. One statement, or none.
+    A script whose URI is origin + route is inline in a page of the project; folding notes such origins. The sites are
+    remembered for some seconds. One statement, or none.
     """
     now = time.monotonic()
     cached = _known.get(project_id)
@@ -39,17 +39,10 @@ def _select_origins(project_id: int) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(
             """WITH origins AS (SELECT unnest(k.origins) AS origin FROM ingest_ingestkey k
-                                WHERE k.project_id = %(project_id)s AND k.revoked_at IS NULL),
-               uris AS MATERIALIZED (
-                   SELECT DISTINCT f.uri FROM aggregate_func f
-                   WHERE f.project_id = %(project_id)s AND EXISTS (SELECT FROM origins WHERE origin = '*')),
-               scripts AS MATERIALIZED (
-                   SELECT u.uri, substring(u.uri FROM '^https?://[^/]+') AS origin FROM uris u
-                   WHERE u.uri ~ '^https?://[^/]+/')
-                SELECT origin FROM origins
-                UNION SELECT s.origin FROM scripts s
-                      WHERE substr(s.uri, length(s.origin) + 1)
-                            IN (SELECT g.page FROM ingest_group g WHERE g.project_id = %(project_id)s)""",
+                                WHERE k.project_id = %(project_id)s AND k.revoked_at IS NULL)
+               SELECT origin FROM origins
+               UNION SELECT i.origin FROM aggregate_inlineorigin i
+                     WHERE i.project_id = %(project_id)s AND EXISTS (SELECT FROM origins WHERE origin = '*')""",
             {"project_id": project_id},
         )
         return [origin for (origin,) in cursor]

@@ -173,6 +173,21 @@ def select_overflow(slice_: Slice) -> Overflow:
     return row
 
 
+def select_funcs_beyond(slice_: Slice) -> int:
+    """Returns how often a new function was beyond the project's room, on days of the slice's time. One statement."""
+    where, params = where_arrived(slice_, "d", "day_at")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT COALESCE(sum(beyond), 0)::bigint
+                FROM (SELECT project_id, beyond, day_on::timestamp AT TIME ZONE 'UTC' AS day_at
+                      FROM aggregate_funcday) AS d
+                WHERE {where}""",
+            params,
+        )
+        ((beyond,),) = cursor.fetchall()
+    return int(beyond)
+
+
 def select_measured(slice_: Slice) -> tuple[MeasuredRow, Sequence[MeasuredRow]]:
     """Returns the sums of a slice, and those by browser and device class, the most views first. One statement."""
     where, params = where_slice(slice_)

@@ -11,6 +11,7 @@ from aggregate.selectors.project.quality import (
     IntervalRow,
     MeasuredRow,
     SampledReceipts,
+    select_funcs_beyond,
     select_intake_days,
     select_measured,
     select_overflow,
@@ -117,6 +118,9 @@ QualityShape = define_shape(
         "whole": MeasuredShape(),
         "by_browser": MeasuredShape(many=True, help_text="By browser family and device class; most views first."),
         "overflow": OverflowShape(),
+        "functions_beyond": serializers.IntegerField(
+            help_text='How often a new function was beyond the room of its day, and counted as "(other)".'
+        ),
         "sampled": SampledReceiptsShape(),
     },
 )
@@ -140,6 +144,7 @@ class QualityView(ProjectView):
                 "whole": encode_measured(whole),
                 "by_browser": [encode_measured(row) for row in rows],
                 "overflow": {"views": overflow.views, "without_release": overflow.without_release},
+                "functions_beyond": select_funcs_beyond(slice_),
                 "sampled": encode_receipts(select_receipts(slice_, whole.views)),
             }
         )

@@ -84,7 +84,7 @@ def test_a_crash_of_what_another_worker_took_over_meanwhile_is_not_settled(
 ) -> None:
     post(key, make_envelope("bad", "A"))
 
-    def crash_late(claim: Claim, expired: object) -> FoldedBatch:
+    def crash_late(claim: Claim, **words: object) -> FoldedBatch:
         with connection.cursor() as cursor:
             cursor.execute("UPDATE ingest_receipt SET claim_pid = 1")
         raise CrashedAlone("exit status -11")

@@ -61,10 +61,10 @@ def test_views_that_expire_while_a_batch_is_tried_again_are_set_aside_too(
         cursor.execute("DELETE FROM ingest_rawtrace")
     post(key, *(make_envelope(view, "B", seq=1) for view in views))
 
-    def drop_one_more(claim: Claim, *, expired: Collection[ViewKey] = ()) -> FoldedBatch:
+    def drop_one_more(claim: Claim, *, expired: Collection[ViewKey], cpu_s: float) -> FoldedBatch:
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM aggregate_view WHERE view_id = %s", [view_id_of([*views, ""][len(expired)])])
-        return fold_claim(claim, expired=expired)
+        return fold_claim(claim, expired=expired, cpu_s=cpu_s)
 
     monkeypatch.setattr(fold, "fold_claim", drop_one_more)
     assert fold.fold_pending_batch() is fold.BatchOutcome.FOLDED

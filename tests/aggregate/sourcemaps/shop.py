@@ -47,7 +47,7 @@ def upload(
 
 def intern(project_id: int, *keys: FuncKey) -> list[int]:
     """Interns funcs as a fold does; the shop's three without any."""
-    return intern_funcs(project_id, keys or (DOUBLE, ARROW, HEAD))
+    return list(intern_funcs(project_id, keys or (DOUBLE, ARROW, HEAD)).values())
 
 
 def picture(project_id: int) -> str:

@@ -153,11 +153,11 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     import inspect
 
     from aggregate.sourcemaps import deleting
-    from aggregate.upkeep import old_groups, retention
+    from aggregate.upkeep import old_funcs, old_groups, retention
     from ingest.projects import releases
 
     source = inspect.getsource(retention) + RefoldRun._meta.db_table
-    lasting = {"aggregate_func", "ingest_counter", "ingest_project", "ingest_ingestkey",
+    lasting = {"ingest_counter", "ingest_project", "ingest_ingestkey",
                "ingest_membership", "ingest_apitoken"}  # fmt: skip
     tables = {
         name
@@ -169,9 +169,14 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     by_jobs = {"aggregate_job", "aggregate_jobpiece"}  # expire_jobs deletes them by their models
     assert "expire_jobs" in source
     assert "expire_source_maps" in source
-    source += inspect.getsource(deleting) + inspect.getsource(old_groups) + inspect.getsource(releases)
-    # A mark a project, which goes with it.
-    lasting |= {"aggregate_funcscan"}
+    source += (
+        inspect.getsource(deleting)
+        + inspect.getsource(old_groups)
+        + inspect.getsource(old_funcs)
+        + inspect.getsource(releases)
+    )
+    # A mark a project, and a bounded number of origins, which go with it.
+    lasting |= {"aggregate_funcscan", "aggregate_inlineorigin"}
     assert {name for name in tables - lasting - by_jobs if name not in source} == set()
 
 

@@ -3,12 +3,21 @@
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from aggregate.folding import interning
+from aggregate.folding.interning import intern_funcs
 from aggregate.selectors.code.sites import forget_sites, select_sites
+from ingest.models import Project
 from ingest.projects.creation import create_project
 from profcore.code.sites import sites_of
-from tests.builders import make_func, make_group, make_project
+from profcore.trace.funcs import FuncKey
+from tests.builders import make_group, make_project
 
 pytestmark = pytest.mark.django_db
+
+
+def intern(project: Project, *uris: str | None) -> None:
+    """Interns a func of each URI, as the fold does."""
+    intern_funcs(project.pk, [FuncKey(uri, 1, 1, "f") for uri in uris])
 
 
 def test_an_inline_script_makes_its_origin_a_site_where_any_origin_is_taken() -> None:
@@ -16,38 +25,37 @@ def test_an_inline_script_makes_its_origin_a_site_where_any_origin_is_taken() ->
     make_group(project, "1", "/cart")
     make_group(project, "1", "/a/b?x")
     make_group(project, "1", "not a path")
-    for number, uri in enumerate(
-        [
-            "https://shop.example/cart",
-            "http://other.example:8080/a/b?x",
-            "https://cdn.example/lib.js",  # no page
-            "https://cdn.example/cart/app.js",
-            "blob:https://blob.example/cart",
-            "https:///cart",
-            "//scheme.example/cart",
-            "https://bare.example",
-            "not a path",
-        ]
-    ):
-        make_func(project, f"f{number}", uri=uri)
-    make_func(project, "built-in", uri=None)
+    intern(
+        project,
+        "https://shop.example/cart",
+        "http://other.example:8080/a/b?x",
+        "https://cdn.example/lib.js",  # no page
+        "https://cdn.example/cart/app.js",
+        "blob:https://blob.example/cart",
+        "https:///cart",
+        "//scheme.example/cart",
+        "https://bare.example",
+        "not a path",
+        f"https://{'long.' * 60}example/cart",
+        None,
+    )
     assert select_sites(project.pk) == sites_of(["https://shop.example", "http://other.example:8080"])
 
 
 def test_a_projects_own_origins_are_enough_where_they_are_named() -> None:
     project, _ = create_project(slug="named", key="named-key", origins=["https://shop.example"])
     make_group(project, "1", "/cart")
-    make_func(project, "f", uri="https://guest.example/cart")
+    intern(project, "https://guest.example/cart")
     assert select_sites(project.pk) == sites_of(["https://shop.example"])
 
 
-def test_what_takes_a_look_at_all_funcs_is_remembered_for_a_while(
+def test_the_sites_are_remembered_for_a_while(
     django_assert_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = make_project()
     make_group(project, "1", "/cart")
     assert select_sites(project.pk) == frozenset()
-    make_func(project, "f", uri="https://shop.example/cart")
+    intern(project, "https://shop.example/cart")
     with django_assert_num_queries(0):
         assert select_sites(project.pk) == frozenset()
     monkeypatch.setattr("aggregate.selectors.code.sites.SITES_CACHE_S", 0.0)
@@ -55,3 +63,12 @@ def test_what_takes_a_look_at_all_funcs_is_remembered_for_a_while(
     forget_sites()
     with django_assert_num_queries(1):
         assert len(select_sites(project.pk)) == 1
+
+
+def test_made_up_origins_do_not_push_the_first_ones_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interning, "MAX_ORIGINS", 2)
+    project = make_project()
+    make_group(project, "1", "/cart")
+    for name in ("shop", "shop", "two", "three", "four"):
+        intern(project, f"https://{name}.example/cart")
+    assert select_sites(project.pk) == sites_of(["https://shop.example", "https://two.example"])

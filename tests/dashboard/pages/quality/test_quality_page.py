@@ -212,9 +212,9 @@ def test_the_page_takes_a_fixed_number_of_statements(
     reader: Client, project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     reader.get("/projects/shop/quality/")  # sets the cookie without which there is no ETag
-    # session, user, releases, pages, measured, overflow, arrivals, set aside, days, status, overview by day,
-    # the project twice; and for its ETag its state and sites, which are remembered then
-    with django_assert_num_queries(15):
+    # session, user, releases, pages, measured, overflow, funcs beyond, arrivals, set aside, days, status, overview by
+    # day, the project twice; and for its ETag its state and sites, which are remembered then
+    with django_assert_num_queries(16):
         reader.get("/projects/shop/quality/")
     with django_assert_num_queries(
         8
@@ -231,3 +231,12 @@ def test_what_counts_as_other_is_said_with_what_to_do(reader: Client, settings: 
     text = text_of(reader, "/projects/shop/quality/")
     assert "2 page views of the slice count as (other) , without their release." in text
     assert ask(reader)["overflow"] == {"views": 2, "without_release": 2}
+
+
+def test_functions_beyond_the_days_room_are_said(reader: Client, settings: Settings) -> None:
+    settings.FOLD_MAX_NEW_FUNCS = 0
+    post("KEY-shop", make_envelope("n1", "X Y"))
+    fold_all()
+    text = text_of(reader, "/projects/shop/quality/")
+    assert "2 times a new function counted as the function (other) : the project had 0 new functions that day." in text
+    assert ask(reader)["functions_beyond"] == 2
