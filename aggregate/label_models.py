@@ -46,8 +46,8 @@ class ReleaseScript(models.Model):
     With `is_shared`, the URL has a content hash, so its labels also serve releases that have no script of that URL. The
     row is the queue entry of symbolication: it is pending while `pending_at` is set. Funcs of its URL up to
     `labelled_func_id` have their labels. `attempts` is the token of the worker that holds it until `claimed_until`.
-    `claim_*` name the worker's database session, with which the claim ends. `failure` says why its map cannot be used;
-    another upload, or another bundle, clears it.
+    `claim_token` is the claimant's. `failure` says why its map cannot be used; another upload, or another bundle,
+    clears it.
     """
 
     pk = models.CompositePrimaryKey("project_id", "id")
@@ -64,8 +64,7 @@ class ReleaseScript(models.Model):
     labelled_func_id = models.IntegerField(default=0)
     pending_at = models.DateTimeField(null=True)
     attempts = models.IntegerField(default=0)
-    claim_pid = models.IntegerField(null=True)
-    claim_backend_start = models.DateTimeField(null=True)
+    claim_token = models.UUIDField(null=True)
     claimed_until = models.DateTimeField(null=True)
     failure = models.TextField(null=True)
 

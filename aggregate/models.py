@@ -243,12 +243,25 @@ class RefoldRun(models.Model):
     kept_cells = models.IntegerField(default=0)
 
 
+class Claimant(models.Model):
+    """A process that claims traces, jobs or scripts, under a token of its own (`aggregate.claimants`).
+
+    Its claims hold while it beats. `host` and `process` tell others on its machine at once that it was killed.
+    """
+
+    token = models.UUIDField(primary_key=True)
+    host = models.TextField()
+    process = models.TextField()
+    started_at = models.DateTimeField()
+    beat_at = models.DateTimeField()
+
+
 class Job(models.Model):
     """A question too large for an immediate answer. Its row is the queue entry, as a receipt is that of a trace.
 
     `params` are (name, value) pairs in the read API's words. `total_traces` is null until they are counted. `attempts`
     counts how often the job was begun. It is also the token of the worker that holds it: a worker that finds another
-    number in the row has lost the job. `claim_*` name its database session. A result is stored in pieces of gzip.
+    number in the row has lost the job. `claim_token` is its claimant's. A result is stored in pieces of gzip.
     """
 
     class State(models.IntegerChoices):
@@ -274,8 +287,7 @@ class Job(models.Model):
     finished_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
     attempts = models.SmallIntegerField(default=0)
-    claim_pid = models.IntegerField(null=True)
-    claim_backend_start = models.DateTimeField(null=True)
+    claim_token = models.UUIDField(null=True)
     claimed_until = models.DateTimeField(null=True)
     content_type = models.TextField(null=True)
     file_name = models.TextField(null=True)

@@ -9,6 +9,7 @@ from celery import shared_task
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
+from aggregate.claimants import drop_dead_claimants
 from aggregate.folding.fold import BatchOutcome, fold_pending_batch
 from aggregate.folding.rolling import roll_up_hours
 from aggregate.sourcemaps.labelling import label_in_turn
@@ -38,6 +39,7 @@ def fold_pending() -> None:
     the tasks that wait already. So a backlog delays jobs, expiry and a stop by a turn and not by all of it.
     """
     clear_flag()  # before claiming: a trace that arrives from now on wakes a worker again
+    drop_dead_claimants()
     ends_at_s = time.monotonic() + settings.FOLD_TURN_S
     while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
         wake_worker()

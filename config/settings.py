@@ -226,9 +226,10 @@ FOLD_BATCH_BYTES = read_int("FIELDFLAME_FOLD_BATCH_BYTES", 8 * 2**20, low=1)  # 
 # New funcs of a project in a UTC day, then "(other)": ten releases of a large site, each with 10,000 new ones that run.
 FOLD_MAX_NEW_FUNCS = read_int("FIELDFLAME_FOLD_MAX_NEW_FUNCS", 100_000)
 FOLD_BATCH_CPU_S = read_int("FIELDFLAME_FOLD_BATCH_CPU_S", 2)  # then its rest waits: 200 recorded traces take 0.2 s
-FOLD_LEASE_S = read_int(
-    "FIELDFLAME_FOLD_LEASE_S", 120, low=1
-)  # so long a claim is trusted while its database session lives
+FOLD_LEASE_S = read_int("FIELDFLAME_FOLD_LEASE_S", 120, low=1)  # so long a claim is trusted while its worker beats
+# A worker that the database has not heard for so long is taken for dead, and others take over its claims: six heartbeats.
+# Others of its own machine see its end at once. One that was only stopped writes nothing of what it has lost.
+CLAIM_SILENCE_S = read_int("FIELDFLAME_CLAIM_SILENCE_S", 30, low=15)
 FOLD_TURN_S = read_int("FIELDFLAME_FOLD_TURN_S", 5)  # then other tasks have their turn, and a stop is looked for
 FOLD_SWEEP_S = read_int("FIELDFLAME_FOLD_SWEEP_S", 5, low=1)
 FOLD_ALONE_CRASHES = 3  # crashes alone before a trace is rejected

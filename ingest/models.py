@@ -134,7 +134,8 @@ class Receipt(models.Model):
     """One accepted trace: its identity (project, view, seq), its place in the queue, and its state.
 
     The receipt is kept longer than the raw trace. The dimensions of a view are those of its first receipt, so that they
-    do not depend on the order of folding. `claim_*` name the database session that holds a claim.
+    do not depend on the order of folding. `claim_token` is that of the claimant that holds it
+    (`aggregate.claimants`).
     """
 
     class State(models.IntegerChoices):
@@ -161,8 +162,7 @@ class Receipt(models.Model):
     state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
     attempts = models.SmallIntegerField(default=0)
     crashes = models.SmallIntegerField(default=0)
-    claim_pid = models.IntegerField(null=True)
-    claim_backend_start = models.DateTimeField(null=True)
+    claim_token = models.UUIDField(null=True)
     claimed_until = models.DateTimeField(null=True)
     fold_version = models.SmallIntegerField(null=True)
     reason = models.TextField(null=True)

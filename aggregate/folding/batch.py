@@ -4,7 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 import msgspec
@@ -81,7 +81,7 @@ def _fold_all(claim: Claim, expired: Collection[ViewKey], cpu_s: float, funcs: F
     started_s = time.thread_time()
     for count, trace in enumerate(claim.traces):
         if count and time.thread_time() - started_s >= cpu_s:
-            batch.claim = Claim(claim.project_id, claim.is_alone, claim.traces[:count])
+            batch.claim = replace(claim, traces=claim.traces[:count])
             batch.unreached = claim.traces[count:]
             break
         try:

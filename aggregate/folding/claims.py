@@ -1,9 +1,9 @@
-"""Claiming pending traces: a few small groups of one project at a time, under a lease bound to the database session.
+"""Claiming pending traces: a few small groups of one project at a time, under a lease bound to the worker's heartbeat.
 
 Projects take turns, so that the backlog of one delays another by one batch of each project at most.
 
-A claim ends with its lease, or when the session that took it is gone. So the traces of a killed worker are free at
-once. Attempts are counted here, before the work and outside its transaction.
+A claim ends with its lease, or with its claimant (`aggregate.claimants`). Attempts are counted here, before the work
+and outside its transaction.
 """
 
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
+from aggregate.claimants import LIVE, register
 from ingest.models import PENDING
 
 FOLD_BATCH_ATTEMPTS: Final = 2  # failed batches before a trace is folded alone
@@ -22,11 +23,7 @@ MAX_WAIT_S: Final = 300
 MAX_ATTEMPTS_KEPT: Final = 10_000  # the counter is a smallint; values above two make no difference
 
 CLAIMABLE: Final = f"""r.state = {PENDING} AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
-    r.claim_pid IS NOT NULL AND NOT EXISTS (
-    SELECT FROM live WHERE live.pid = r.claim_pid AND live.backend_start = r.claim_backend_start)))"""
-LIVE: Final = (
-    "live AS MATERIALIZED (SELECT pid, backend_start FROM pg_stat_activity WHERE datname = current_database())"
-)
+    r.claim_token IS NOT NULL AND NOT EXISTS (SELECT FROM live WHERE live.token = r.claim_token)))"""
 
 # The next project in turn: the ids behind the last one first.
 NEXT_PROJECT: Final = f"""
@@ -55,8 +52,7 @@ ORDER BY r.received_at, r.view_id, r.seq LIMIT %(traces)s FOR UPDATE OF r SKIP L
 # that was empty a minute ago. Joined with the picked rows instead, it has read all receipts of a project for each.
 TAKE: Final = f"""
 UPDATE ingest_receipt r
-SET attempts = least(r.attempts + 1, {MAX_ATTEMPTS_KEPT}), claim_pid = pg_backend_pid(),
-    claim_backend_start = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()),
+SET attempts = least(r.attempts + 1, {MAX_ATTEMPTS_KEPT}), claim_token = %(token)s,
     claimed_until = now() + make_interval(secs => %(lease_s)s)
 WHERE r.project_id = %(project_id)s AND r.view_id = ANY(%(views)b::uuid[])
   AND (r.view_id, r.seq) IN (SELECT * FROM unnest(%(views)b::uuid[], %(seqs)b::int[]))
@@ -83,6 +79,7 @@ class Claim:
     project_id: int
     is_alone: bool
     traces: list[ClaimedTrace]
+    token: UUID | None = None  # of the claimant; None for traces that are only folded again
 
 
 def read_claimed(row: tuple[Any, ...]) -> ClaimedTrace:  # Any: a row as the driver types it
@@ -129,6 +126,7 @@ def claim_batch() -> Claim | None:
         candidates = cursor.fetchall()
         if not candidates:
             return None
+        token = register()
         _, is_alone = candidates[0]
         most = 1 if is_alone else settings.FOLD_BATCH_TRACES
         claimed: list[ClaimedTrace] = []
@@ -143,6 +141,7 @@ def claim_batch() -> Claim | None:
                     "is_alone": is_alone,
                     "batch_attempts": FOLD_BATCH_ATTEMPTS,
                     "traces": most - len(claimed),
+                    "token": token,
                 },
                 settings.FOLD_BATCH_BYTES - claimed_bytes,
             )
@@ -150,7 +149,7 @@ def claim_batch() -> Claim | None:
             claimed_bytes += sum(row.body_bytes for row in rows)
             if len(claimed) >= most or claimed_bytes >= settings.FOLD_BATCH_BYTES:
                 break
-    return Claim(project_id, is_alone, claimed) if claimed else None
+    return Claim(project_id, is_alone, claimed, token) if claimed else None
 
 
 def _claim_group(where: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: one statement's parameters
@@ -172,6 +171,7 @@ def _claim_group(where: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]: 
                     "lease_s": settings.FOLD_LEASE_S,
                     "views": [row.view_id for row in rows],
                     "seqs": [row.seq for row in rows],
+                    "token": where["token"],
                 },
             )
     return rows
@@ -185,17 +185,18 @@ def release_claim(claim: Claim, *, is_attempt: bool = True) -> None:
     wait_s = min(2 ** min(claim.traces[0].attempts, 16), MAX_WAIT_S) if claim.is_alone else 0
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""UPDATE ingest_receipt r SET claim_pid = NULL, claim_backend_start = NULL,
+            f"""UPDATE ingest_receipt r SET claim_token = NULL,
                    claimed_until = now() + make_interval(secs => %s), attempts = greatest(r.attempts - %s, 0)
                FROM unnest(%b::uuid[], %b::int[]) AS c (view_id, seq)
                WHERE r.project_id = %s AND r.view_id = c.view_id AND r.seq = c.seq AND r.state = {PENDING}
-                 AND r.claim_pid = pg_backend_pid()""",
+                 AND r.claim_token = %s""",
             [
                 wait_s,
                 0 if is_attempt else 1,
                 [t.view_id for t in claim.traces],
                 [t.seq for t in claim.traces],
                 claim.project_id,
+                claim.token,
             ],
         )
 

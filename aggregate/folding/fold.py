@@ -2,13 +2,15 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import Error, connection, transaction
+from django.db import connection, transaction
 
 from aggregate.child_process import CrashedAlone
+from aggregate.claimants import beating, drop_dead_claimants, release_surely
 from aggregate.folding.batch import FoldedBatch, Rejection, ViewKey, fold_claim
 from aggregate.folding.calltrees import append_call_trees
 from aggregate.folding.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
@@ -52,20 +54,22 @@ class BatchOutcome(Enum):
 def fold_pending_batch() -> BatchOutcome:
     """Claims and folds one batch. An error, of the database or of ours, is raised after the claim was released."""
     claim = claim_batch()
+    if claim is None and drop_dead_claimants():
+        claim = claim_batch()
     if claim is None:
         return BatchOutcome.NOTHING_PENDING
     try:
-        try:
+        with beating():
             _fold_and_write(claim)
-        except CrashedAlone as crash:
-            _settle_crash(claim, str(crash))
-            return BatchOutcome.GIVEN_BACK
+    except CrashedAlone as crash:
+        return _settle_crash(claim, str(crash))
     except ClaimLost:
-        _release(claim)  # some traces may still be ours: a view was erased, or set back for a refold
-        logger.warning("A claim of %s traces was taken over by another worker.", len(claim.traces))
-        return BatchOutcome.GIVEN_BACK
+        return _give_back_lost(claim)
     except Exception:
         _release(claim)
+        raise
+    except BaseException:  # this process was told to end: nothing says that a trace is to blame
+        _release(claim, is_attempt=False)
         raise
     return BatchOutcome.FOLDED
 
@@ -77,20 +81,35 @@ def _fold_and_write(claim: Claim) -> None:
             batch = fold_claim(claim, expired=expired, cpu_s=settings.FOLD_BATCH_CPU_S)
             write_batch(batch)
             if batch.unreached:
-                release_claim(Claim(claim.project_id, claim.is_alone, batch.unreached), is_attempt=False)
+                release_claim(replace(claim, traces=batch.unreached), is_attempt=False)
             return
         except ViewsExpired as error:
             expired |= error.keys
 
 
-def _release(claim: Claim) -> None:
+def _release(claim: Claim, *, is_attempt: bool = True) -> None:
+    release_surely(lambda: release_claim(claim, is_attempt=is_attempt))
+
+
+def _give_back_lost(claim: Claim) -> BatchOutcome:
+    _release(claim)  # some traces may still be ours: a view was erased, or set back for a refold
+    logger.warning("A claim of %s traces was taken over by another worker.", len(claim.traces))
+    return BatchOutcome.GIVEN_BACK
+
+
+def _settle_crash(claim: Claim, what: str) -> BatchOutcome:
+    """Counts a crash, and rejects a trace that has crashed too often. An error of the database releases the claim."""
     try:
-        release_claim(claim)
-    except Error:
-        logger.warning("A claim could not be released; it ends with its session or its lease.")
+        _count_crash(claim, what)
+    except ClaimLost:
+        return _give_back_lost(claim)
+    except Exception:
+        _release(claim)
+        raise
+    return BatchOutcome.GIVEN_BACK
 
 
-def _settle_crash(claim: Claim, what: str) -> None:
+def _count_crash(claim: Claim, what: str) -> None:
     crashes = count_crash(claim)
     logger.error("A trace folded alone crashed its process (%s); crashes so far: %s.", what, crashes)
     if crashes >= settings.FOLD_ALONE_CRASHES:
@@ -168,9 +187,9 @@ def lock_claimed(claim: Claim) -> None:
                    SELECT 1 FROM ingest_receipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, seq)
                      USING (view_id, seq)
                    WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.state = {PENDING}
-                     AND r.claim_pid = pg_backend_pid()
+                     AND r.claim_token = %s
                    ORDER BY r.view_id, r.seq FOR UPDATE OF r) AS held""",
-            [view_ids, [trace.seq for trace in claim.traces], claim.project_id, view_ids],
+            [view_ids, [trace.seq for trace in claim.traces], claim.project_id, view_ids, claim.token],
         )
         row = cursor.fetchone()
     if row is None or row[0] != len(claim.traces):
@@ -194,8 +213,7 @@ def mark_receipts(
         cursor.execute(
             f"""WITH marked AS (UPDATE ingest_receipt r
                SET state = d.state, measured_interval_us = d.measured, reason = d.reason, path = d.path,
-                   detail = d.detail, fold_version = %s, claim_pid = NULL, claim_backend_start = NULL,
-                   claimed_until = NULL
+                   detail = d.detail, fold_version = %s, claim_token = NULL, claimed_until = NULL
                FROM unnest(%b::uuid[], %b::int[], %b::smallint[], %b::int[], %b::text[], %b::text[], %b::text[])
                     AS d (view_id, seq, state, measured, reason, path, detail)
                WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.view_id = d.view_id AND r.seq = d.seq

@@ -1,19 +1,20 @@
-"""Running jobs: claimed under a lease bound to the database session, and identified by the number of the attempt.
+"""Running jobs: claimed under a lease bound to the worker's heartbeat, and identified by the number of the attempt.
 
-Attempts are counted before the work. The job of a killed worker can be claimed at once, because its session is gone;
-the next worker starts again from the beginning. Progress and pieces of the result are written only if the row still
-says that this attempt is running. So a worker stops there if its job was cancelled or taken over.
+Attempts are counted before the work. When a worker is gone (`aggregate.claimants`), the next one starts its job again
+from the beginning. Progress and pieces of the result are written only if the row still says that this attempt is
+running. So a worker stops there if its job was cancelled or taken over.
 """
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from aggregate.folding.claims import LIVE
+from aggregate.claimants import LIVE, beating, drop_dead_claimants, register, release_surely
 from aggregate.jobs.requests import JOB_FLAG, JOB_LOCK
 from aggregate.models import Job, JobPiece
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
@@ -24,9 +25,9 @@ from profcore.formats.streaming import gzip_stream
 logger = logging.getLogger(__name__)
 
 RUNNING: Final = Job.State.RUNNING.value  # states up to it are unfinished, as the index `job_queue` has them
-# A running job whose worker may be trusted: its lease holds, and its database session lives.
+# A running job whose worker may be trusted: its lease holds, and it beats.
 IS_HELD: Final = f"""j.state = {RUNNING} AND j.claimed_until >= now() AND EXISTS (
-    SELECT FROM live WHERE live.pid = j.claim_pid AND live.backend_start = j.claim_backend_start)"""
+    SELECT FROM live WHERE live.token = j.claim_token)"""
 COUNT_HELD: Final = f"WITH {LIVE} SELECT count(*) FROM aggregate_job j WHERE {IS_HELD}"
 # The first job of each project comes before the second of any project, running ones included. So a project with many
 # jobs does not delay the others.
@@ -39,12 +40,12 @@ SELECT project_id, id FROM unfinished WHERE NOT is_held ORDER BY turn, created_a
 """
 TAKE: Final = f"""
 UPDATE aggregate_job SET state = {RUNNING}, attempts = attempts + 1, started_at = now(), done_traces = 0,
-    total_traces = NULL, result_bytes = 0, claim_pid = pg_backend_pid(),
-    claimed_until = now() + make_interval(secs => %(lease_s)s),
-    claim_backend_start = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())
+    total_traces = NULL, result_bytes = 0, claim_token = %(token)s,
+    claimed_until = now() + make_interval(secs => %(lease_s)s)
 WHERE project_id = %(project_id)s AND id = %(id)s AND state <= {RUNNING}
 """
-OURS: Final = f"project_id = %(project_id)s AND id = %(id)s AND state = {RUNNING} AND attempts = %(attempts)s"
+OURS: Final = f"""project_id = %(project_id)s AND id = %(id)s AND state = {RUNNING} AND attempts = %(attempts)s
+    AND claim_token = %(token)s"""
 
 
 class JobLost(Exception):
@@ -114,9 +115,12 @@ class JobRun:
             )
             JobPiece.objects.filter(project_id=self.job.project_id, job_id=self.job.id).delete()
 
-    def release(self) -> None:
-        """Queues the job again; the attempt stays counted. Raises `JobLost`."""
-        self._update(f"state = {Job.State.QUEUED.value}, claim_pid = NULL, claim_backend_start = NULL")
+    def release(self, *, is_attempt: bool = True) -> None:
+        """Queues the job again. The attempt stays counted unless its process was told to end. Raises `JobLost`."""
+        self._update(
+            f"state = {Job.State.QUEUED.value}, claim_token = NULL, attempts = attempts - %(uncounted)s",
+            uncounted=0 if is_attempt else 1,
+        )
 
     def _finish(self, change: str, **values: Any) -> None:  # Any: a statement's parameters
         self._update(
@@ -131,6 +135,7 @@ class JobRun:
             "project_id": job.project_id,
             "id": job.id,
             "attempts": job.attempts,
+            "token": job.claim_token,
             "lease_s": settings.JOB_LEASE_S,
         }
         with connection.cursor() as cursor:
@@ -165,26 +170,35 @@ def run_next_job(answer: Callable[[JobRun], JobResult]) -> bool:
     if run is None:
         return False
     try:
-        try:
-            run.store(answer(run))
-        except SliceError as error:
-            run.fail(error.field, error.detail)
-        except (OperationalError, InterfaceError):
-            run.release()
-            raise
-        except JobLost:
-            raise
-        except Exception as error:
-            logger.exception("A job failed.")
-            run.fail(None, f"The job failed with {type(error).__name__}; the worker's log says more.")
+        _run(run, answer)
     except JobLost:
         logger.info("Job %s was cancelled or taken over.", run.job.id)
     return True
 
 
+def _run(run: JobRun, answer: Callable[[JobRun], JobResult]) -> None:
+    try:
+        with beating():
+            run.store(answer(run))
+    except SliceError as error:
+        run.fail(error.field, error.detail)
+    except (OperationalError, InterfaceError):
+        release_surely(run.release)
+        raise
+    except JobLost:
+        raise
+    except Exception as error:
+        logger.exception("A job failed.")
+        run.fail(None, f"The job failed with {type(error).__name__}; the worker's log says more.")
+    except BaseException:  # this process was told to end
+        release_surely(partial(run.release, is_attempt=False))
+        raise
+
+
 def run_waiting_jobs(answer: Callable[[JobRun], JobResult]) -> None:
     """Runs jobs until no queued one may run now."""
     clear_flag(JOB_FLAG)  # before claiming, as with traces
+    drop_dead_claimants()
     while run_next_job(answer):
         pass
 
@@ -203,7 +217,7 @@ def claim_job() -> JobRun | None:
             if picked is None:
                 return None
             own: dict[str, Any] = {"project_id": picked[0], "id": picked[1]}  # Any: a statement's parameters
-            cursor.execute(TAKE, {**own, "lease_s": settings.JOB_LEASE_S})
+            cursor.execute(TAKE, {**own, "lease_s": settings.JOB_LEASE_S, "token": register()})
             if cursor.rowcount != 1:  # cancelled in between
                 continue
             JobPiece.objects.filter(project_id=picked[0], job_id=picked[1]).delete()

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import msgspec
 from django.conf import settings
-from django.db import Error, connection, transaction
+from django.db import connection, transaction
 
 from aggregate.child_process import CrashedAlone, run_alone
+from aggregate.claimants import beating, drop_dead_claimants, release_surely
 from aggregate.label_models import Artifact, Label
 from aggregate.sourcemaps.deleting import delete_labels
 from aggregate.sourcemaps.map_reader import MapResult, MapTask, SourceRow, result_decoder
@@ -42,6 +43,7 @@ def label_all(project_id: int | None = None, *, on_labelled: Callable[[int], obj
 
     `on_labelled` is called with the number of funcs after each script, or batch of a script.
     """
+    drop_dead_claimants()
     _scan(project_id)
     count = 0
     while claim := claim_script(project_id=project_id):
@@ -54,6 +56,7 @@ def label_all(project_id: int | None = None, *, on_labelled: Callable[[int], obj
 def label_in_turn() -> bool:
     """Labels for some seconds, so that a worker also has time for folds; returns whether more may be pending."""
     ends_at = time.monotonic() + settings.SYMBOLICATE_TURN_S
+    drop_dead_claimants()
     _scan(None)
     while claim := claim_script():
         label_script(claim)
@@ -74,7 +77,8 @@ def label_script(claim: ScriptClaim) -> int:
         return 0
     try:
         funcs = load_funcs(claim)
-        result = _run(claim, funcs) if funcs else MapResult()
+        with beating():
+            result = _run(claim, funcs) if funcs else MapResult()
         if result.refusal is not None:
             _mark_failed(claim, f"{result.refusal[0]}: {result.refusal[1]}")
             return 0
@@ -89,17 +93,14 @@ def label_script(claim: ScriptClaim) -> int:
         else:
             release_claim(claim, is_counted=True)
         return 0
-    except Exception:
+    except BaseException:  # also when this process was told to end
         _release(claim)
         raise
     return len(funcs)
 
 
 def _release(claim: ScriptClaim) -> None:
-    try:
-        release_claim(claim, is_counted=False)
-    except Error:
-        logger.warning("A claim could not be released; it ends with its session or its lease.")
+    release_surely(lambda: release_claim(claim, is_counted=False))
 
 
 def load_funcs(claim: ScriptClaim) -> list[FuncPlace]:
@@ -143,10 +144,11 @@ def _write(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult) -> Non
                 """UPDATE aggregate_releasescript
                    SET labelled_func_id = %s, claimed_until = NULL, attempts = 0,
                        pending_at = CASE WHEN %s AND pending_at = %s THEN NULL ELSE pending_at END
-                   WHERE project_id = %s AND id = %s AND attempts = %s AND map_id = %s AND labelled_func_id = %s""",
+                   WHERE project_id = %s AND id = %s AND attempts = %s AND claim_token = %s AND map_id = %s
+                     AND labelled_func_id = %s""",
                 [
                     *(last_id, is_done, claim.pending_at, claim.project_id, claim.script_id),
-                    *(claim.attempts, claim.map_id, claim.labelled_func_id),
+                    *(claim.attempts, claim.token, claim.map_id, claim.labelled_func_id),
                 ],
             )
             if cursor.rowcount != 1:
@@ -226,8 +228,8 @@ def _mark_failed(claim: ScriptClaim, why: str) -> None:
         with connection.cursor() as cursor:
             cursor.execute(
                 """UPDATE aggregate_releasescript SET failure = %s, pending_at = NULL, claimed_until = NULL
-                   WHERE project_id = %s AND id = %s AND attempts = %s AND map_id = %s""",
-                [why, claim.project_id, claim.script_id, claim.attempts, claim.map_id],
+                   WHERE project_id = %s AND id = %s AND attempts = %s AND claim_token = %s AND map_id = %s""",
+                [why, claim.project_id, claim.script_id, claim.attempts, claim.token, claim.map_id],
             )
             if cursor.rowcount:
                 delete_labels(claim.project_id, [claim.script_id])

@@ -7,10 +7,12 @@ project, and one per script, say which funcs were looked at.
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
 
+from aggregate.claimants import LIVE, own_token, register
 from aggregate.label_models import FuncScan
 from aggregate.records import select_records
 from aggregate.sourcemaps.script_locks import SCRIPTS_LOCK, lock_scripts
@@ -20,13 +22,12 @@ SYMBOLICATE_FLAG: Final = "fieldflame:wake-symbolicate"
 LEASE_MARGIN_S: Final = 60  # beyond the child's timeout: loading the map and writing labels
 MANY: Final = 10_000
 
-CLAIM: Final = """
-WITH live AS MATERIALIZED (SELECT pid, backend_start FROM pg_stat_activity WHERE datname = current_database()),
+CLAIM: Final = f"""
+WITH {LIVE},
 waiting AS (
     SELECT s.project_id, s.id, s.pending_at,
            s.claimed_until >= clock_timestamp() AND EXISTS (
-               SELECT FROM live WHERE live.pid = s.claim_pid AND live.backend_start = s.claim_backend_start)
-               AS is_held,
+               SELECT FROM live WHERE live.token = s.claim_token) AS is_held,
            row_number() OVER (PARTITION BY s.project_id ORDER BY s.pending_at, s.id) AS turn
     FROM aggregate_releasescript s
     WHERE s.pending_at IS NOT NULL AND (%(project)s::bigint IS NULL OR s.project_id = %(project)s)),
@@ -36,11 +37,10 @@ next AS (
     ORDER BY turn, pending_at, id LIMIT 1)
 UPDATE aggregate_releasescript s
 SET attempts = attempts + 1, claimed_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
-    claim_pid = pg_backend_pid(),
-    claim_backend_start = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())
+    claim_token = %(token)s
 FROM next WHERE s.project_id = next.project_id AND s.id = next.id
 RETURNING s.project_id, s.id AS script_id, s.release, s.uri, s.file, s.is_shared, s.bundle_id, s.map_id,
-    s.labelled_func_id, s.pending_at, s.attempts
+    s.labelled_func_id, s.pending_at, s.attempts, s.claim_token AS token
 """
 
 
@@ -59,6 +59,7 @@ class ScriptClaim:
     labelled_func_id: int
     pending_at: datetime
     attempts: int
+    token: UUID
 
 
 def scan_new_funcs(project_id: int) -> int:
@@ -102,10 +103,11 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
     """Claims a pending script, of projects in turns; None if none is pending, or if enough are in work.
 
     With `project_id`, it claims one of that project, however many others are in work. The attempt is counted before the
-    work. A claim ends with its database session, or when its lease runs out.
+    work. A claim ends with its claimant (`aggregate.claimants`), or when its lease runs out.
     """
     limits = {
         "lease_s": settings.SYMBOLICATE_TIMEOUT_S + LEASE_MARGIN_S,
+        "token": own_token(),
         "project": project_id,
         "at_once": settings.SYMBOLICATE_AT_ONCE if project_id is None else MANY,
     }
@@ -114,6 +116,8 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
             # Without the lock, two would count each other's absence.
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCRIPTS_LOCK])
         claimed = select_records(ScriptClaim, CLAIM, limits)
+        if claimed:
+            register()
     return claimed[0] if claimed else None
 
 
@@ -122,8 +126,8 @@ def release_claim(claim: ScriptClaim, *, is_counted: bool) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """UPDATE aggregate_releasescript SET claimed_until = NULL, attempts = attempts - %s
-               WHERE project_id = %s AND id = %s AND attempts = %s""",
-            [0 if is_counted else 1, claim.project_id, claim.script_id, claim.attempts],
+               WHERE project_id = %s AND id = %s AND attempts = %s AND claim_token = %s""",
+            [0 if is_counted else 1, claim.project_id, claim.script_id, claim.attempts, claim.token],
         )
 
 

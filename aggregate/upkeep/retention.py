@@ -24,7 +24,7 @@ from aggregate.upkeep.old_groups import expire_groups
 from ingest.models import PENDING, Project
 from ingest.projects.limits import limit_of
 from ingest.projects.releases import expire_announced
-from profcore.times import bounds_of_day, midnight_days_before
+from profcore.times import DAY, bounds_of_day, midnight_days_before
 
 EXPIRE_BATCH_ROWS: Final = 5_000  # rows of one transaction: about 100 ms
 LOCK_WAIT_MS = 2_000  # the next run drops a partition that is in use: the door must not queue behind us
@@ -80,11 +80,19 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         expired.refusals += _delete_counts(project.pk, receipts_before)
         expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
         expired.releases += expire_announced(project.pk, midnight_days_before(now, cells_days))
+    on_step("claimants")
+    _delete_claimants(now)
     on_step("refolds")
     # An unfinished run of that age was given up. It keeps hours from being merged, and its cells must be done again.
     runs_before = midnight_days_before(now, settings.KEEP_REFOLD_RUNS_DAYS)
     expired.refold_runs, _ = RefoldRun.objects.filter(started_at__lt=runs_before).delete()
     return expired
+
+
+def _delete_claimants(now: datetime) -> None:
+    """Deletes what processes that ended elsewhere have left. One that is only idle makes its row anew."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM aggregate_claimant WHERE beat_at < %s", [now - DAY])
 
 
 def list_partitions() -> list[tuple[str, date]]:

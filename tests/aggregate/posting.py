@@ -6,8 +6,11 @@ from typing import Any
 from django.db import connection
 from django.test import RequestFactory
 
+from aggregate.claimants import forget_token, own_token
 from aggregate.folding.fold import BatchOutcome, fold_pending_batch
 from ingest.door.views import receive_traces
+
+GONE = f"{2**30}:1"  # a process id beyond the kernel's limit
 
 
 def post(key: str, *envelopes: dict[str, Any]) -> None:
@@ -35,10 +38,11 @@ def rows(sql: str, *parameters: str | int) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def end_session() -> None:
-    """Ends this thread's database session and the pooled one behind it, as if the process was killed."""
-    connection.close()
-    connection.close_pool()  # type: ignore[attr-defined]  # PostgreSQL's wrapper has it
+def be_killed() -> None:
+    """Makes what this process has claimed that of a killed one: its token is in the table, and its process is gone."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE aggregate_claimant SET process = %s WHERE token = %s", [GONE, own_token()])
+    forget_token()
 
 
 def database_url() -> str:

@@ -3,6 +3,7 @@
 
 def forget_everything() -> None:
     """Empties all of it, so that no test knows what another one had."""
+    from aggregate.claimants import forget_token
     from aggregate.folding.claims import forget_turns
     from aggregate.folding.interning import forget_interned
     from aggregate.selectors.code.project_code import forget_labels
@@ -19,6 +20,7 @@ def forget_everything() -> None:
         forget_keys,
         forget_labels,
         forget_sites,
+        forget_token,
         forget_turns,
     )
     for forget in forgetting:

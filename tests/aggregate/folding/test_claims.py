@@ -2,17 +2,19 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
 
 import psycopg
 import pytest
 from django.db import connection, connections
 from pytest_django import Settings
 
+from aggregate.claimants import drop_dead_claimants
 from aggregate.folding.batch import fold_claim
 from aggregate.folding.claims import claim_batch, release_claim
 from aggregate.folding.fold import BatchOutcome, ClaimLost, fold_pending_batch, write_batch
 from ingest.projects.creation import create_project
-from tests.aggregate.posting import end_session, everything, fold_all, post, rows
+from tests.aggregate.posting import be_killed, everything, fold_all, post, rows
 from tests.envelopes import make_envelope
 
 LIMIT_S = 120.0
@@ -26,7 +28,7 @@ def key() -> str:
     return "shop-key"
 
 
-def test_what_is_claimed_is_not_claimed_again_while_its_session_lives(key: str) -> None:
+def test_what_is_claimed_is_not_claimed_again_while_its_claimant_lives(key: str) -> None:
     post(key, make_envelope("a"), make_envelope("b"))
     first = claim_batch()
     assert first is not None
@@ -34,10 +36,13 @@ def test_what_is_claimed_is_not_claimed_again_while_its_session_lives(key: str) 
     assert claim_batch() is None
 
 
-def test_a_claim_is_void_as_soon_as_its_session_is_gone(key: str) -> None:
+def test_a_claim_is_void_as_soon_as_somebody_on_its_machine_sees_its_process_gone(key: str) -> None:
     post(key, make_envelope("a"))
     assert claim_batch() is not None
-    end_session()
+    assert drop_dead_claimants() == 0
+    be_killed()
+    assert claim_batch() is None
+    assert drop_dead_claimants() == 1
     claim = claim_batch()
     assert claim is not None
     assert claim.traces[0].attempts == 2
@@ -121,7 +126,7 @@ def test_a_worker_whose_claim_was_taken_over_writes_nothing(key: str) -> None:
     assert claim is not None
     batch = fold_claim(claim)
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE ingest_receipt SET claim_pid = -1")
+        cursor.execute("UPDATE ingest_receipt SET claim_token = %s", [uuid4()])
     with pytest.raises(ClaimLost):
         write_batch(batch)
     assert rows("SELECT count(*) FROM aggregate_view") == [(0,)]

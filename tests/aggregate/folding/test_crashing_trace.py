@@ -3,20 +3,25 @@
 import os
 import subprocess
 import sys
+from uuid import UUID
 
 import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 
 from aggregate.child_process import CrashedAlone
+from aggregate.claimants import drop_dead_claimants
 from aggregate.folding import fold
 from aggregate.folding.batch import FoldedBatch
 from aggregate.folding.claims import Claim, claim_batch
 from ingest.projects.creation import create_project
-from tests.aggregate.posting import database_url, end_session, fold_all, post, rows
+from tests.aggregate.posting import be_killed, database_url, fold_all, post, rows
 from tests.envelopes import make_envelope
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.kills, pytest.mark.slow(15)]
+
+
+OTHER = UUID(int=1)
 
 
 @pytest.fixture
@@ -86,21 +91,22 @@ def test_a_crash_of_what_another_worker_took_over_meanwhile_is_not_settled(
 
     def crash_late(claim: Claim, **words: object) -> FoldedBatch:
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE ingest_receipt SET claim_pid = 1")
+            cursor.execute("UPDATE ingest_receipt SET claim_token = %s", [OTHER])
         raise CrashedAlone("exit status -11")
 
     monkeypatch.setattr(fold, "fold_claim", crash_late)
     monkeypatch.setattr(django_settings, "FOLD_ALONE_CRASHES", 1)
     assert fold.fold_pending_batch() is fold.BatchOutcome.GIVEN_BACK
-    assert rows("SELECT state, reason, claim_pid FROM ingest_receipt") == [(0, None, 1)]
+    assert rows("SELECT state, reason, claim_token FROM ingest_receipt") == [(0, None, OTHER)]
 
 
 def test_twenty_innocent_kills_set_nothing_aside(key: str) -> None:
     post(key, *(make_envelope(f"v{n}", "A\nA B") for n in range(5)))
     for _ in range(20):
-        # A worker that is killed from outside after claiming: its session goes, what it held stays pending.
+        # A worker that is killed from outside after claiming: what it held stays pending.
         assert claim_batch() is not None
-        end_session()
+        be_killed()
+        assert drop_dead_claimants() == 1
     fold_all()
     assert rows("SELECT DISTINCT state, crashes FROM ingest_receipt") == [(1, 0)]
     assert rows("SELECT sum(traces), sum(js_us) FROM aggregate_cell") == [(5, 100_000)]

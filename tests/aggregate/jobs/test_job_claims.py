@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection
 from pytest_django import Settings
 
+from aggregate.claimants import drop_dead_claimants, own_token
 from aggregate.jobs.requests import iter_result
 from aggregate.jobs.runs import JobLost, JobResult, claim_job
 from aggregate.models import Job, JobPiece
 from ingest.models import Project
 from tests.aggregate.jobs.running_jobs import again, claimed, say_words, start
-from tests.aggregate.posting import end_session
+from tests.aggregate.posting import be_killed
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db
@@ -51,8 +51,9 @@ def test_a_killed_workers_job_is_taken_over_and_begins_anew(shop: Project, setti
     with pytest.raises(RuntimeError):
         lost.store(JobResult("text/plain", "x", _break_off()))
     assert JobPiece.objects.exists()
-    assert claim_job() is None  # its session lives
-    end_session()
+    assert claim_job() is None  # its worker lives
+    be_killed()
+    assert drop_dead_claimants() == 1
     run = claimed()
     assert (run.job.id, run.job.attempts, again(job).done_traces) == (job.id, 2, 0)
     assert not JobPiece.objects.exists()
@@ -91,9 +92,6 @@ def test_a_job_that_ends_its_worker_again_and_again_fails(shop: Project, setting
     assert "begun 3 times" in str(again(job).error_detail)
 
 
-def test_the_workers_session_is_noted(shop: Project) -> None:
+def test_the_workers_token_is_noted(shop: Project) -> None:
     start(shop)
-    run = claimed()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        assert cursor.fetchone() == (run.job.claim_pid,)
+    assert claimed().job.claim_token == own_token()

@@ -6,6 +6,7 @@ from pytest_django import Settings
 
 from aggregate.folding import interning
 from aggregate.label_models import Artifact, Label, ReleaseScript, Source
+from aggregate.models import Claimant
 from aggregate.sourcemaps import labelling
 from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.labelling import label_all, label_in_turn, label_script
@@ -263,11 +264,11 @@ def test_a_claim_holds_off_others_until_its_lease_ends(project: Project) -> None
     assert again.attempts == 2
 
 
-def test_a_claim_ends_with_its_database_session(project: Project) -> None:
+def test_a_claim_ends_with_its_claimant(project: Project) -> None:
     intern(project.pk)
     upload(project.pk)
     assert claim_script() is not None
-    ReleaseScript.objects.update(claim_backend_start="2020-01-01T00:00:00Z")
+    Claimant.objects.all().delete()
     again = claim_script()
     assert again is not None
     assert again.attempts == 2
