@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from celery import shared_task
+from celery.signals import worker_shutting_down
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
@@ -14,11 +15,18 @@ from aggregate.folding.fold import BatchOutcome, fold_pending_batch
 from aggregate.folding.rolling import roll_up_hours
 from aggregate.sourcemaps.labelling import label_in_turn
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
+from aggregate.stopping import is_stopping, tell_to_stop
 from aggregate.upkeep.merging import merge_old_hours
 from aggregate.upkeep.retention import expire_all
 from ingest.wake import clear_flag, wake_worker
 
 logger = logging.getLogger(__name__)
+
+
+@worker_shutting_down.connect
+def stop_soon(**_: object) -> None:
+    """Tells the processes of this worker, whose main process got the signal, to stop after their batch."""
+    tell_to_stop()
 
 
 # Faults of the database are transient: a few retries with jitter, after that the sweep tries again.
@@ -36,12 +44,12 @@ def fold_pending() -> None:
     """Folds for a turn of FOLD_TURN_S, or until nothing is pending.
 
     While there is more, it keeps one wake-up in the queue: other processes take part, and the next turn comes behind
-    the tasks that wait already. So a backlog delays jobs, expiry and a stop by a turn and not by all of it.
+    the tasks that wait already. So a backlog delays jobs and expiry by a turn, and a stop by a batch.
     """
     clear_flag()  # before claiming: a trace that arrives from now on wakes a worker again
     drop_dead_claimants()
     ends_at_s = time.monotonic() + settings.FOLD_TURN_S
-    while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
+    while not is_stopping() and fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
         wake_worker()
         if time.monotonic() >= ends_at_s:
             return

@@ -182,7 +182,8 @@ def release_claim(claim: Claim, *, is_attempt: bool = True) -> None:
 
     A trace that failed alone waits before its next turn, longer each time, so that it does not block others.
     """
-    wait_s = min(2 ** min(claim.traces[0].attempts, 16), MAX_WAIT_S) if claim.is_alone else 0
+    has_failed_alone = claim.is_alone and is_attempt
+    wait_s = min(2 ** min(claim.traces[0].attempts, 16), MAX_WAIT_S) if has_failed_alone else 0
     with connection.cursor() as cursor:
         cursor.execute(
             f"""UPDATE ingest_receipt r SET claim_token = NULL,

@@ -29,6 +29,7 @@ from aggregate.folding.writes import (
     load_views,
     write_views,
 )
+from aggregate.stopping import Stopping
 from ingest.models import FOLDED, PENDING, REJECTED
 from profcore.errors import Reason, TraceError
 from profcore.sums.calltree import CallTree, merge_call_trees
@@ -65,6 +66,9 @@ def fold_pending_batch() -> BatchOutcome:
         return _settle_crash(claim, str(crash))
     except ClaimLost:
         return _give_back_lost(claim)
+    except Stopping:
+        _release(claim, is_attempt=False)
+        return BatchOutcome.GIVEN_BACK
     except Exception:
         _release(claim)
         raise

@@ -2,7 +2,8 @@
 
 Attempts are counted before the work. When a worker is gone (`aggregate.claimants`), the next one starts its job again
 from the beginning. Progress and pieces of the result are written only if the row still says that this attempt is
-running. So a worker stops there if its job was cancelled or taken over.
+running. So a worker stops there if its job was cancelled or taken over. A worker that is told to stop queues its job
+again, and the attempt does not count.
 """
 
 import logging
@@ -19,6 +20,7 @@ from aggregate.jobs.requests import JOB_FLAG, JOB_LOCK
 from aggregate.models import Job, JobPiece
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import SliceError
+from aggregate.stopping import Stopping, check_stop, is_stopping
 from ingest.wake import clear_flag
 from profcore.formats.streaming import gzip_stream
 
@@ -79,15 +81,17 @@ class JobRun:
         self._update("total_traces = %(total)s", total=traces)
 
     def advance(self, traces: int) -> None:
-        """Notes that so many more traces were looked at. Raises `JobLost`."""
+        """Notes that so many more traces were looked at. Raises `JobLost` or `Stopping`."""
+        check_stop()
         self.done_traces += traces
         done = self.done_traces if self.total_traces is None else min(self.done_traces, self.total_traces)
         self._update("done_traces = %(done)s", done=done)
 
     def store(self, result: JobResult) -> None:
-        """Stores a result piece by piece, and marks the job done. Raises `JobLost`, `SliceTooLarge`."""
+        """Stores a result piece by piece, and marks the job done. Raises `JobLost`, `SliceTooLarge` or `Stopping`."""
         size = 0
         for number, body in enumerate(cut_pieces(gzip_stream(result.pieces), settings.JOB_PIECE_BYTES)):
+            check_stop()
             size += len(body)
             if size > settings.JOB_MAX_RESULT_BYTES:
                 limit = settings.JOB_MAX_RESULT_BYTES
@@ -116,7 +120,7 @@ class JobRun:
             JobPiece.objects.filter(project_id=self.job.project_id, job_id=self.job.id).delete()
 
     def release(self, *, is_attempt: bool = True) -> None:
-        """Queues the job again. The attempt stays counted unless its process was told to end. Raises `JobLost`."""
+        """Queues the job again. The attempt stays counted unless its worker was told to stop. Raises `JobLost`."""
         self._update(
             f"state = {Job.State.QUEUED.value}, claim_token = NULL, attempts = attempts - %(uncounted)s",
             uncounted=0 if is_attempt else 1,
@@ -182,6 +186,8 @@ def _run(run: JobRun, answer: Callable[[JobRun], JobResult]) -> None:
             run.store(answer(run))
     except SliceError as error:
         run.fail(error.field, error.detail)
+    except Stopping:
+        run.release(is_attempt=False)
     except (OperationalError, InterfaceError):
         release_surely(run.release)
         raise
@@ -196,10 +202,10 @@ def _run(run: JobRun, answer: Callable[[JobRun], JobResult]) -> None:
 
 
 def run_waiting_jobs(answer: Callable[[JobRun], JobResult]) -> None:
-    """Runs jobs until no queued one may run now."""
+    """Runs jobs until no queued one may run now, or the worker was told to stop."""
     clear_flag(JOB_FLAG)  # before claiming, as with traces
     drop_dead_claimants()
-    while run_next_job(answer):
+    while not is_stopping() and run_next_job(answer):
         pass
 
 

@@ -22,6 +22,7 @@ from aggregate.sourcemaps.queue import (
     scan_new_funcs,
 )
 from aggregate.sourcemaps.script_locks import lock_scripts
+from aggregate.stopping import Stopping, is_stopping
 from ingest.door.groups import allocate_ids
 
 logger = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ def label_in_turn() -> bool:
     ends_at = time.monotonic() + settings.SYMBOLICATE_TURN_S
     drop_dead_claimants()
     _scan(None)
-    while claim := claim_script():
+    while not is_stopping() and (claim := claim_script()):
         label_script(claim)
         if time.monotonic() > ends_at:
             return True
@@ -92,6 +93,9 @@ def label_script(claim: ScriptClaim) -> int:
             _mark_failed(claim, f"Reading the map crashed its process {claim.attempts} times: {crash}.")
         else:
             release_claim(claim, is_counted=True)
+        return 0
+    except Stopping:
+        _release(claim)
         return 0
     except BaseException:  # also when this process was told to end
         _release(claim)
