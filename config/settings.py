@@ -147,6 +147,10 @@ DATABASES["default"]["OPTIONS"] = {
     "application_name": "fieldflame",
     "server_side_binding": True,  # arrays and bodies go as binary parameters, not as text inside the statement
 }
+# Behind a pooler that gives each transaction another session (PgBouncer's transaction mode), no cursor may outlive its
+# transaction. Django's connections prepare no statements anyway.
+TRANSACTION_POOLING = read_bool("FIELDFLAME_TRANSACTION_POOLING", False)
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = TRANSACTION_POOLING
 REDIS_URL = read_str("REDIS_URL", "redis://127.0.0.1:6379/0")
 
 # --- Celery ---------------------------------------------------------------------------------------------------------

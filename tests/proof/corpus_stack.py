@@ -67,8 +67,8 @@ def post_until_accepted(port: int, app: str, body: bytes, limit_s: float = 120.0
 
 
 def database(stack: RunningStack) -> "psycopg.Connection[tuple[Any, ...]]":
-    """Returns a connection to a stack's database."""
-    return psycopg.connect(stack.store_environment["DATABASE_URL"], autocommit=True)
+    """Returns a connection to a stack's database, which may be behind a pooler."""
+    return psycopg.connect(stack.store_environment["DATABASE_URL"], autocommit=True, prepare_threshold=None)
 
 
 FUNCS = """

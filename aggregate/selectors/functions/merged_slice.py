@@ -1,11 +1,14 @@
 """A slice summed up with its call tree: from its cells, or for a fine slice from its views' raw traces."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from django.db import connection
+from django.conf import settings
+from django.db import connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from psycopg.pq import Format
 
@@ -145,15 +148,38 @@ def _select_cells_and_trees(slice_: Slice, where: str) -> str:
         SELECT {columns}, {", ".join(TIME_PART_NAMES)} FROM found ORDER BY kind, key, piece"""
 
 
-def _open_cursor(reading: Reading) -> CursorWrapper:
-    """Returns a cursor for trees. For a reading in pages it fetches row by row, and the server keeps the rest.
+@contextmanager
+def _open_cursor(reading: Reading) -> Iterator[CursorWrapper]:
+    """Yields a cursor for trees. For a reading in pages it fetches row by row, and the server keeps the rest.
 
     Fetching all rows at once is a tenth of a second quicker, and takes as much memory as the trees of the slice.
     """
-    cursor = connection.chunked_cursor() if reading.max_views is None else connection.cursor()
-    cursor.cursor.format = Format.BINARY  # as text a tree is twice as long, and takes five times as long to read
-    cursor.cursor.itersize = CELLS_AT_ONCE
-    return cursor
+    with ExitStack() as stack:
+        if reading.max_views is not None:
+            cursor = stack.enter_context(connection.cursor())
+        elif settings.TRANSACTION_POOLING:
+            cursor = stack.enter_context(stack.enter_context(_own_transaction()).chunked_cursor())
+        else:
+            cursor = stack.enter_context(connection.chunked_cursor())
+        cursor.cursor.format = Format.BINARY  # as text a tree is twice as long, and takes five times as long to read
+        cursor.cursor.itersize = CELLS_AT_ONCE
+        yield cursor
+
+
+@contextmanager
+def _own_transaction() -> Iterator[BaseDatabaseWrapper]:
+    """Yields a connection in a transaction, for a cursor that must outlive what the reading writes meanwhile.
+
+    Behind a pooler that shares sessions, a cursor ends with its transaction at the latest. Where a session lasts, the
+    cursor needs no transaction, and keeps no dead rows from being vacuumed.
+    """
+    own = connections.create_connection(connection.alias)
+    try:
+        own.set_autocommit(False)
+        yield own
+        own.rollback()
+    finally:
+        own.close()
 
 
 def _add_cells(whole: MergedSlice, cells: Sequence[tuple[Any, ...]]) -> None:  # Any: rows as the driver types them
