@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """Releases that have source maps already count as announced."""
 
     dependencies = [
-        ("aggregate", "0012_label_standing"),
+        ("aggregate", "0013_claim_tokens"),
         ("ingest", "0012_announced_releases"),
     ]
 

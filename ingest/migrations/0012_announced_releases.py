@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("ingest", "0010_display_rules"),
+        ("ingest", "0011_claim_tokens"),
     ]
 
     operations = [
