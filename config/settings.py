@@ -255,6 +255,9 @@ KEEP_REFOLD_RUNS_DAYS = read_int(
     "FIELDFLAME_KEEP_REFOLD_RUNS_DAYS", 30, low=1
 )  # the list of refolds; so long a killed one may continue, and delays merges
 INGEST_MAX_TRACES_PER_DAY = read_int("FIELDFLAME_MAX_TRACES_PER_DAY", 0)  # of a project, by UTC day; 0 is no quota
+# Of a project's raw traces, as stored: 50 recorded traces a second take about 15 GB a day. A stranger fills no disk.
+INGEST_MAX_MB_PER_DAY = read_int("FIELDFLAME_MAX_MB_PER_DAY", 20_000)  # received in a UTC day; 0 is no quota
+INGEST_MAX_KEPT_MB = read_int("FIELDFLAME_MAX_KEPT_MB", 200_000)  # within the retention of raw traces; 0 is no quota
 
 # --- Jobs: answers that are too large for a request, prepared in the background ---------------------------------------
 # Raw traces between two checks of progress and cancellation: about 100 ms for recorded ones. Also the number loaded at

@@ -16,11 +16,11 @@ from django.db import connection, transaction
 
 from ingest.door.admission import has_room
 from ingest.door.groups import intern_groups
-from ingest.door.keys import KeyFacts
+from ingest.door.keys import KeyFacts, facts_of
 from ingest.door.limits import import_limits
 from ingest.door.parsing import NO_TRACE
-from ingest.door.quotas import has_quota, quota_of, take_quota
-from ingest.door.storing import Arrival, page_of, store_arrivals
+from ingest.door.quotas import find_full_quota, has_quota, quota_of, take_quota
+from ingest.door.storing import IMPORTS_SHARD, Arrival, page_of, store_arrivals
 from ingest.models import Project
 from ingest.partitions import create_partitions
 from ingest.wake import wake_worker
@@ -150,9 +150,12 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
     """Stores arrivals, sorted by identity, in one transaction. Raises `FileError` if the project has no room."""
     if not arrivals:
         return
-    key = KeyFacts(project.pk, (), tuple(project.route_rules), project.max_traces_per_day)
+    key = facts_of(project)
     if not has_room(project.pk):
         raise _refused(name, Reason.TOO_MANY_PENDING, "Too many traces of this project wait to be folded.")
+    full = find_full_quota(key, now)
+    if full is not None:
+        raise _refused(name, Reason.QUOTA_EXCEEDED, full)
     # Checked before thousands of rows are written in vain and pages are created. The call of `take_quota` decides.
     if not has_quota(key, len(arrivals), now):
         raise _beyond_quota(name, key, len(arrivals))
@@ -164,7 +167,7 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
     create_partitions(now.date(), 1)  # the door does it after a failed statement, which would end the transaction
     with transaction.atomic():
         for batch in _batches(arrivals):
-            store_arrivals(key=key, arrivals=batch, header_agent="", received_at=now)
+            store_arrivals(key=key, arrivals=batch, header_agent="", received_at=now, shard=IMPORTS_SHARD)
         # Last, because the day's row stays locked until the commit, and every post of the project waits for it.
         if take_quota(key, len(arrivals), now) < len(arrivals):
             raise _beyond_quota(name, key, len(arrivals))

@@ -24,11 +24,13 @@ class Project(models.Model):
     name = models.CharField(max_length=120)
     created_at = models.DateTimeField(auto_now_add=True)
     route_rules = ArrayField(models.CharField(max_length=400), default=list, blank=True)
-    # Null means the setting's default: FIELDFLAME_KEEP_…_DAYS, FIELDFLAME_MAX_TRACES_PER_DAY.
+    # Null means the setting's default: FIELDFLAME_KEEP_…_DAYS, FIELDFLAME_MAX_TRACES_PER_DAY, FIELDFLAME_MAX_…MB….
     keep_raw_days = models.PositiveIntegerField(null=True, blank=True, validators=DAYS)
     keep_views_days = models.PositiveIntegerField(null=True, blank=True, validators=DAYS)
     keep_cells_days = models.PositiveIntegerField(null=True, blank=True, validators=DAYS)
     max_traces_per_day = models.PositiveIntegerField(null=True, blank=True)
+    max_mb_per_day = models.PositiveIntegerField(null=True, blank=True)
+    max_kept_mb = models.PositiveIntegerField(null=True, blank=True)
     # The rules on the project's own code (profcore.code.code_rules), and the links to it (profcore.code.source_links).
     code_rules = models.JSONField(default=dict, blank=True, db_default=models.Value({}, models.JSONField()))
     source_link_template = models.CharField(max_length=400, default="", db_default="", blank=True)
@@ -232,3 +234,13 @@ class DayCount(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     day_on = models.DateField()
     traces = models.BigIntegerField()
+
+
+class DayBytes(models.Model):
+    """The bytes of the raw traces that a project had stored on a UTC day, as stored; `shard` spreads a hot row."""
+
+    pk = models.CompositePrimaryKey("project_id", "day_on", "shard")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    day_on = models.DateField()
+    shard = models.SmallIntegerField()
+    bytes = models.BigIntegerField()

@@ -78,6 +78,7 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         receipts_before = midnight_days_before(now, max(settings.KEEP_RECEIPTS_DAYS, views_days, cells_days))
         expired.receipts += _in_batches(partial(_delete_receipts, project.pk, receipts_before))
         expired.refusals += _delete_counts(project.pk, receipts_before)
+        _delete_byte_counts(project.pk, raw_before)
         expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
         expired.releases += expire_announced(project.pk, midnight_days_before(now, cells_days))
     on_step("claimants")
@@ -224,6 +225,13 @@ def _delete_receipts(project_id: int, before: datetime) -> int:
         )
         row = cursor.fetchone()
         return int(row[0]) if row else 0
+
+
+def _delete_byte_counts(project_id: int, raw_before: datetime) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM ingest_daybytes WHERE project_id = %s AND day_on < %s", [project_id, raw_before.date()]
+        )
 
 
 def _delete_counts(project_id: int, before: datetime) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from ingest.models import IngestKey
+from ingest.models import IngestKey, Project
 
 CACHE_S: Final = 10.0  # so long a web process may still accept a revoked key
 CACHE_KEYS: Final = 10_000
@@ -14,7 +14,7 @@ MAX_KEY_CHARS: Final = 80
 ORIGIN_ENTRY: Final = re.compile(r"^[a-z][a-z0-9+.-]*://(\*\.)?[^\s/*?#@]+/?$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFacts:
     """The facts of a key that the door needs."""
 
@@ -22,6 +22,9 @@ class KeyFacts:
     origins: tuple[str, ...]
     route_rules: tuple[str, ...]
     max_traces_per_day: int | None = None  # None: the setting's value; 0: no quota
+    max_mb_per_day: int | None = None
+    max_kept_mb: int | None = None
+    keep_raw_days: int | None = None
 
 
 # Unknown keys are remembered too, so that a page with a mistyped key costs no queries. They are kept separately, so
@@ -47,9 +50,22 @@ def find_key(public_key: str) -> KeyFacts | None:
         _known.pop(public_key, None)
         _unknown[public_key] = now
         return None
-    facts = KeyFacts(row.project_id, tuple(row.origins), tuple(row.project.route_rules), row.project.max_traces_per_day)
+    facts = facts_of(row.project, tuple(row.origins))
     _known[public_key] = (now, facts)
     return facts
+
+
+def facts_of(project: Project, origins: tuple[str, ...] = ()) -> KeyFacts:
+    """Returns what the door needs of a project, with a key's origins."""
+    return KeyFacts(
+        project_id=project.pk,
+        origins=origins,
+        route_rules=tuple(project.route_rules),
+        max_traces_per_day=project.max_traces_per_day,
+        max_mb_per_day=project.max_mb_per_day,
+        max_kept_mb=project.max_kept_mb,
+        keep_raw_days=project.keep_raw_days,
+    )
 
 
 def forget_keys() -> None:

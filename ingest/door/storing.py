@@ -1,6 +1,7 @@
 """Storing accepted envelopes with their receipts."""
 
 import gzip
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,6 +23,8 @@ from profcore.trace.routes import clean_page, route_of_url
 from profcore.trace.weights import to_us
 from profcore.trace.wire import Envelope
 
+BYTE_SHARDS: Final = 8  # rows of a day, so that posts seldom wait for each other
+IMPORTS_SHARD: Final = -1  # an import holds its row until its last trace is stored
 PACK_FROM_BYTES: Final = 1_024
 MAX_USER_AGENT_CHARS: Final = 1_000  # those of browsers have up to 300; what comes behind names none
 
@@ -86,14 +89,24 @@ WITH arrived AS (
     ON CONFLICT (project_id, view_id, seq) DO NOTHING
     RETURNING view_id, seq
 )
+, counted AS (
+    INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
+    SELECT %(project_id)s, %(day_on)s, %(shard)s, sum(octet_length(body))
+    FROM once JOIN receipt USING (view_id, seq) HAVING count(*) > 0
+    ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
+)
 INSERT INTO ingest_rawtrace (project_id, view_id, seq, received_at, trace_id, is_gzip, body)
 SELECT %(project_id)s, view_id, seq, %(received_at)s, trace_id, is_gzip, body
 FROM once JOIN receipt USING (view_id, seq)
 """
 
 
-def store_arrivals(*, key: KeyFacts, arrivals: Sequence[Arrival], header_agent: str, received_at: datetime) -> None:
-    """Stores envelopes with their receipts in one statement.
+def store_arrivals(
+    *, key: KeyFacts, arrivals: Sequence[Arrival], header_agent: str, received_at: datetime, shard: int | None = None
+) -> None:
+    """Stores envelopes with their receipts in one statement, and counts their bytes in a row of the day.
+
+    The row is one of several, by chance, or that of `shard`.
 
     A re-post (same view and sequence number) changes nothing. When the function returns, the envelopes are durable.
     Raises `django.db.Error` if the database does not answer.
@@ -101,6 +114,7 @@ def store_arrivals(*, key: KeyFacts, arrivals: Sequence[Arrival], header_agent: 
     pairs = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     groups = intern_groups(key.project_id, pairs)
     columns = _store_columns(key, arrivals, [groups[pair] for pair in pairs], header_agent, received_at)
+    columns["shard"] = random.randrange(BYTE_SHARDS) if shard is None else shard  # noqa: S311  # no secret
     try:
         _store(columns)
     except IntegrityError as error:
@@ -124,6 +138,7 @@ def _store_columns(
     return {
         "project_id": key.project_id,
         "received_at": received_at,
+        "day_on": received_at.date(),
         "view_id": [e.viewId for e in envelopes],
         "seq": [e.seq for e in envelopes],
         "group_id": group_ids,

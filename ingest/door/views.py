@@ -20,7 +20,7 @@ from ingest.door.keys import KeyFacts, find_key, is_origin_allowed
 from ingest.door.limits import envelope_limits
 from ingest.door.metrics import INGEST_ENVELOPES
 from ingest.door.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_body
-from ingest.door.quotas import quota_of, seconds_to_next_day, take_quota
+from ingest.door.quotas import find_full_quota, quota_of, seconds_to_next_day, take_quota
 from ingest.door.refusals import count_refusals
 from ingest.door.storing import Arrival, store_arrivals
 from ingest.patience import drop_silent_connection, with_patience
@@ -48,7 +48,7 @@ def receive_traces(request: HttpRequest) -> HttpResponse:
     try:
         with with_patience(settings.INGEST_DATABASE_WAIT_MS / 1_000):
             key = read_key(request)
-            admit(request, key)
+            admit(request, key, received_at)
             return take_post(request, key, received_at)
     except TraceError as error:
         return refuse(key, error, received_at)
@@ -85,8 +85,8 @@ def read_key(request: HttpRequest) -> KeyFacts:
     return key
 
 
-def admit(request: HttpRequest, key: KeyFacts) -> None:
-    """Checks origin, media type, rate and room before the body is read. Raises `TraceError`."""
+def admit(request: HttpRequest, key: KeyFacts, received_at: datetime) -> None:
+    """Checks origin, media type, rate, room and quotas of bytes before the body is read. Raises `TraceError`."""
     if not is_origin_allowed(request.headers.get("Origin"), key.origins):
         raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
     content_type = request.content_type or ""
@@ -101,6 +101,10 @@ def admit(request: HttpRequest, key: KeyFacts) -> None:
         raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))
     if not has_room(key.project_id):
         raise TryLater(Reason.TOO_MANY_PENDING, "$", "Too many traces of this project wait to be folded.")
+    full = find_full_quota(key, received_at)
+    if full is not None:
+        retry_after_s = seconds_to_next_day(received_at)
+        raise TryLater(Reason.QUOTA_EXCEEDED, "$", full, retry_after_s=retry_after_s)
     if not has_store_room():
         detail = "The server has no room for more traces at the moment; please post again later."
         raise TryLater(Reason.UNAVAILABLE, "$", detail)

@@ -16,6 +16,8 @@ LIMITS: Final = {
     "keep_views_days": "KEEP_VIEWS_DAYS",
     "keep_cells_days": "KEEP_CELLS_DAYS",
     "max_traces_per_day": "INGEST_MAX_TRACES_PER_DAY",
+    "max_mb_per_day": "INGEST_MAX_MB_PER_DAY",
+    "max_kept_mb": "INGEST_MAX_KEPT_MB",
 }
 
 
@@ -28,7 +30,7 @@ class ProjectLimit:
 
     @property
     def effective(self) -> int:
-        """The effective value: days, or traces per day, where 0 is no quota."""
+        """The effective value: days, traces or megabytes. A quota of 0 is none."""
         return self.default if self.own is None else self.own
 
 

@@ -9,6 +9,7 @@ from aggregate.folding.interning import forget_interned
 from ingest.door.admission import forget_admission
 from ingest.door.groups import forget_groups
 from ingest.door.keys import forget_keys
+from ingest.door.quotas import forget_quotas
 from ingest.models import Project
 from ingest.projects.creation import create_project
 
@@ -30,5 +31,5 @@ def void_claims() -> None:
 
 
 def _forget() -> None:
-    for forget in (forget_admission, forget_groups, forget_interned, forget_keys):
+    for forget in (forget_admission, forget_groups, forget_interned, forget_keys, forget_quotas):
         forget()

@@ -12,9 +12,11 @@ def forget_everything() -> None:
     from ingest.door.groups import forget_groups
     from ingest.door.keys import forget_keys
     from ingest.door.limits import envelope_limits
+    from ingest.door.quotas import forget_quotas
 
     forgetting = (
         forget_admission,
+        forget_quotas,
         forget_groups,
         forget_interned,
         forget_keys,

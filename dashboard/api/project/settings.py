@@ -15,12 +15,13 @@ from dashboard.api.core.views import ProjectView
 from dashboard.web.access import may_administer, reader_of
 from dashboard.web.params import ParamError
 from dashboard.web.shapes import Json, Shape
+from ingest.door.quotas import select_bytes
 from ingest.models import DayCount, Project
 from ingest.projects.limits import LIMITS, change_limits, limit_of
 
 
 class LimitShape(Shape):
-    """One limit, in days or in traces per UTC day. A quota of 0 means no quota."""
+    """One limit, in days, traces per UTC day, or megabytes (of 1,000,000 bytes). A quota of 0 means no quota."""
 
     own = serializers.IntegerField(allow_null=True, help_text="The project's own value; null means the default.")
     default = serializers.IntegerField(help_text="The server's setting.")
@@ -32,6 +33,8 @@ class LimitsShape(Shape):
     keep_views_days = LimitShape()
     keep_cells_days = LimitShape()
     max_traces_per_day = LimitShape()
+    max_mb_per_day = LimitShape()
+    max_kept_mb = LimitShape()
 
 
 class SettingsShape(Shape):
@@ -41,6 +44,8 @@ class SettingsShape(Shape):
     traces_today = serializers.IntegerField(
         allow_null=True, help_text="Used of today's quota (UTC); null if there is no quota."
     )
+    bytes_today = serializers.IntegerField(help_text="Raw traces stored today (UTC), packed.")
+    bytes_kept = serializers.IntegerField(help_text="Raw traces stored within their retention, packed.")
     may_change = serializers.BooleanField(help_text="Whether you can change them.")
 
 
@@ -87,11 +92,14 @@ class SettingsView(ProjectView):
 
     def encode(self) -> Json:
         limits = {name: limit_of(self.project, name) for name in LIMITS}
+        used = select_bytes(self.project.pk, datetime.now(UTC), limits["keep_raw_days"].effective)
         return {
             "slug": self.project.slug,
             "name": self.project.name,
             "limits": {n: {"own": x.own, "default": x.default, "effective": x.effective} for n, x in limits.items()},
             "traces_today": count_today(self.project) if limits["max_traces_per_day"].effective else None,
+            "bytes_today": used.today,
+            "bytes_kept": used.kept,
             "may_change": self.may_change(),
         }
 

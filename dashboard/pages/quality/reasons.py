@@ -65,7 +65,7 @@ REASON_WORDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "Addresses with ids may count as pages. Add route rules, or raise FIELDFLAME_MAX_GROUPS.",
         ),
         Reason.QUOTA_EXCEEDED: (
-            "The project’s quota of that UTC day was used up.",
+            "A quota was used up: of traces or megabytes a day (UTC), or of megabytes kept.",
             "Raise the quota in the settings, or lower the sampling rate (data-rate).",
         ),
         Reason.UNAVAILABLE: (

@@ -1,4 +1,4 @@
-"""The settings page "Retention and quota": how long each kind of data is kept, and how many traces per day."""
+"""The settings page "Retention and quota": how long each kind of data is kept, and how many traces and bytes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from aggregate.selectors.project.storage import Kept, Storage, select_storage
 from dashboard.api.project.settings import count_today
 from dashboard.pages.frame.forms import SettingsForm
 from dashboard.pages.settings.frame import SettingsRequest, settings_page
+from ingest.door.quotas import MB, select_bytes
 from ingest.models import Project
 from ingest.projects.limits import LIMITS, ProjectLimit, change_limits, limit_of
 from profcore.times import midnight_days_before
@@ -54,6 +55,20 @@ class LimitsForm(SettingsForm):
         max_value=MAX_TRACES,
         help_text="By UTC day; 0 means no quota. Traces beyond the quota are refused and not sent again.",
     )
+    max_mb_per_day = forms.IntegerField(
+        label="Megabytes per day",
+        required=False,
+        min_value=0,
+        max_value=MAX_TRACES,
+        help_text="Of raw traces, packed, by UTC day; 0 means no quota.",
+    )
+    max_kept_mb = forms.IntegerField(
+        label="Megabytes kept",
+        required=False,
+        min_value=0,
+        max_value=MAX_TRACES,
+        help_text="Of raw traces, packed, as long as they are kept; 0 means no quota.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +80,20 @@ class KeptRow:
     field: BoundField
     limit: ProjectLimit
     kept: Kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByteRow:
+    """One quota of bytes: its limit in megabytes, and the bytes that are used of it."""
+
+    word: str
+    field: BoundField
+    limit: ProjectLimit
+    used: int
+
+    @property
+    def quota(self) -> int:
+        return self.limit.effective * MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +140,8 @@ def render_retention(
         for (name, word, meaning), kept in zip(KINDS, (storage.raw, storage.views, storage.cells), strict=True)
     ]
     quota = limits["max_traces_per_day"]
+    used = select_bytes(page.project.pk, datetime.now(UTC), limits["keep_raw_days"].effective)
+    words = (("max_mb_per_day", "received today", used.today), ("max_kept_mb", "kept", used.kept))
     return page.render(
         "retention",
         status=400 if form.is_bound else 200,
@@ -118,6 +149,9 @@ def render_retention(
         rows=rows,
         quota=quota,
         today=count_today(page.project) if quota.effective else None,
+        byte_rows=[
+            ByteRow(word=word, field=form[name], limit=limits[name], used=bytes_) for name, word, bytes_ in words
+        ],
     )
 
 

@@ -14,7 +14,8 @@ DEFAULT: Final = "default"
 
 class Command(BaseCommand):
     help = (
-        "Set how long a project's traces, views and cells are kept and how many traces it may send per day. Prints "
+        "Set how long a project's traces, views and cells are kept and how many traces and megabytes it may "
+        "send per day and keep. Prints "
         "{slug, limits}, each limit with the project's own value, the server's default, and the effective value. "
         "Without options it only prints. After a shorter retention is set, the next run of `expire` deletes older data."
     )
@@ -26,6 +27,8 @@ class Command(BaseCommand):
         parser.add_argument("--keep-views-days", metavar="DAYS", help="views with their contributions; likewise")
         parser.add_argument("--keep-cells-days", metavar="DAYS", help="cells, hotspots, call trees; likewise")
         parser.add_argument("--max-traces-per-day", metavar="TRACES", help="of a UTC day; 0 is no quota; likewise")
+        parser.add_argument("--max-mb-per-day", metavar="MB", help="megabytes received in a UTC day, packed; likewise")
+        parser.add_argument("--max-kept-mb", metavar="MB", help="megabytes of raw traces that are kept; likewise")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = Project.objects.filter(slug=options["slug"]).first()

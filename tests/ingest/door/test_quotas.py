@@ -1,16 +1,23 @@
-"""A project's quota of traces a day: what is beyond is refused with its reason, and counted."""
+"""A project's quotas, of traces and of bytes: what is beyond is refused with its reason, and counted."""
 
 import json
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.db import connection
 from django.http import HttpResponse
 from django.test import RequestFactory
+from pytest_django import Settings
 
 from ingest.door.keys import forget_keys
+from ingest.door.quotas import BytesUsed, forget_quotas, select_bytes
 from ingest.door.views import receive_traces
-from ingest.models import Project, Receipt, Refusal
+from ingest.models import DayBytes, Project, Receipt, Refusal
 from ingest.projects.creation import create_project
 from tests.envelopes import make_envelope
 
@@ -75,3 +82,71 @@ def test_a_project_may_lift_the_installations_quota(settings: pytest.FixtureRequ
     assert send(make_envelope("b")).status_code == 429
     set_quota(0)
     assert send(make_envelope("b")).status_code == 202
+
+
+def use(bytes_: int, days_ago: int = 0) -> None:
+    """Counts bytes as stored, as posts of that day do."""
+    project = Project.objects.get()
+    day_on = datetime.now(UTC).date() - timedelta(days=days_ago)
+    DayBytes.objects.create(project=project, day_on=day_on, shard=100 + days_ago, bytes=bytes_)
+    forget_quotas()
+
+
+def limit_bytes(**quotas: int) -> None:
+    Project.objects.update(**quotas)
+    forget_keys()
+
+
+def test_stored_bytes_are_counted_once_and_not_for_a_repeated_post() -> None:
+    send([make_envelope("a"), make_envelope("b")])
+    send(make_envelope("a"))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sum(octet_length(body)) FROM ingest_rawtrace")
+        ((stored,),) = cursor.fetchall()
+    assert select_bytes(Project.objects.get().pk, datetime.now(UTC), 30) == BytesUsed(today=stored, kept=stored)
+
+
+def test_beyond_the_bytes_of_a_day_posts_are_refused_until_midnight() -> None:
+    limit_bytes(max_mb_per_day=1)
+    use(999_000)
+    assert send(make_envelope("a")).status_code == 202
+    use(1_000, days_ago=1)
+    assert send(make_envelope("b")).status_code == 202
+    DayBytes.objects.update(bytes=1_000_000)
+    forget_quotas()
+    answer = send(make_envelope("c"))
+    assert (answer.status_code, json.loads(answer.content)["reason"]) == (429, "quota_exceeded")
+    assert "1 MB of traces a day" in json.loads(answer.content)["detail"]
+    assert 1 <= int(answer["Retry-After"]) <= 86_400
+    assert counted() == 1
+
+
+def test_beyond_the_bytes_kept_posts_are_refused_and_expired_days_do_not_count() -> None:
+    limit_bytes(max_kept_mb=2, keep_raw_days=10)
+    use(1_500_000, days_ago=11)
+    use(1_500_000, days_ago=3)
+    assert send(make_envelope("a")).status_code == 202
+    use(1_000_000, days_ago=5)
+    answer = send(make_envelope("b"))
+    assert (answer.status_code, json.loads(answer.content)["reason"]) == (429, "quota_exceeded")
+    assert "keep 2 MB of raw traces" in json.loads(answer.content)["detail"]
+
+
+def test_quotas_of_bytes_are_on_by_default_and_zero_is_none(settings: Settings) -> None:
+    settings.INGEST_MAX_MB_PER_DAY = 1
+    use(2_000_000)
+    assert send(make_envelope("a")).status_code == 429
+    limit_bytes(max_mb_per_day=0)
+    assert send(make_envelope("a")).status_code == 202
+
+
+def test_an_import_keeps_to_the_quotas_of_bytes(tmp_path: Path) -> None:
+    limit_bytes(max_mb_per_day=1)
+    use(1_000_000)
+    file = tmp_path / "trace.json"
+    file.write_text(json.dumps(make_envelope("a")))
+    told = StringIO()
+    with pytest.raises(CommandError):
+        call_command("import_traces", "--project", "shop", str(file), stderr=told)
+    assert "1 MB of traces a day" in told.getvalue()
+    assert not Receipt.objects.exists()

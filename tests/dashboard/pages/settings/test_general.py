@@ -91,7 +91,7 @@ def test_changes_are_told_in_the_log_without_what_was_typed(
         ("routes/", 0),
         ("code/", 0),
         ("source-maps/", 1),
-        ("retention/", 7),
+        ("retention/", 8),
         ("members/", 1),
         ("tokens/", 1),
     ],
