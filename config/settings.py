@@ -79,6 +79,7 @@ TEMPLATES = [
 ]
 PASSWORD_RESET_TIMEOUT = 3 * 86_400  # seconds for a link that opens an account: over a weekend
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000  # of a form: that of code rules has 2,700 at their limits
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440  # bytes of a form, or of JSON for the read API: 400 kB of rules are much
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "projects"
 LOGOUT_REDIRECT_URL = "login"
@@ -361,7 +362,7 @@ EXPORT_MAX_VIEWS = read_int("FIELDFLAME_EXPORT_MAX_VIEWS", 20, low=1)  # on thei
 REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["dashboard.api.core.bodies.BoundedJSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "dashboard.api.core.auth.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",

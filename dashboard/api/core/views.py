@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, JsonResponse
 from django.urls import reverse
 from drf_spectacular.views import SpectacularJSONAPIView
@@ -66,6 +68,11 @@ class ProjectView(APIView):
                 problem["detail"] += f' Or start a job: POST {address} with {{"kind": "{self.job_kind}", "params": …}}.'
                 problem["job_kind"] = self.job_kind
             response = Response(problem, status=400)
+            response.exception = True
+            return response
+        if isinstance(exc, RequestDataTooBig):  # by Django for a session, by our parser for a token
+            detail = f"The body is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes."
+            response = Response({"detail": detail}, status=413)
             response.exception = True
             return response
         return super().handle_exception(exc)
