@@ -6,7 +6,7 @@ enclosed by something, or passed to something, stays anonymous.
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -15,7 +15,7 @@ import tree_sitter_javascript
 import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser
 
-from profcore.symbolicate.standing import FIELDS_STANDING, find_functions, tell_apart
+from profcore.symbolicate.standing import FIELDS_STANDING, find_functions, given_to, tell_apart
 
 FUNCTIONS: Final = frozenset(
     {
@@ -140,25 +140,35 @@ class ScopeTree:
             return FIELDS_STANDING
         if self._standings is None:
             functions = find_functions(self._root, self._language, sorted(FUNCTIONS - FIELDS))
-            self._standings = tell_apart(functions, self._name_of, self._text)
+            self._standings = tell_apart(functions, self._name_functions(functions))
         return self._standings.get(node.start_byte)
 
-    def _name_of(self, node: Node) -> str | None:
-        path = self._descend(node.start_byte)
-        while path and path[-1].id != node.id:
-            path.pop()
-        token = name_token(path) if path else None
-        return self._name(path, self._key(node, token)) if token is not None else None
+    def _name_functions(self, functions: Sequence[Node]) -> Iterator[tuple[str | None, str]]:
+        """Yields each function's own name, and that of the call that it is given to.
+
+        Each way down begins where the one before ended: from the root, 3,000 nested functions took nine seconds.
+        """
+        path: list[Node] = []
+        for node in functions:
+            while path and not path[-1].start_byte <= node.start_byte < node.end_byte <= path[-1].end_byte:
+                path.pop()
+            path += self._descend(node.start_byte, path[-1] if path else self._root)[1 if path else 0 :]
+            while path and path[-1].id != node.id:
+                path.pop()
+            token = name_token(path) if path else None
+            name = None if token is None else self._name(path, self._key(node, token))
+            yield name, given_to(path, self._text)
 
     def is_bare(self, line: int, start: int, end: int) -> bool:
         """Tells whether only opening brackets and separators are between two columns of a line."""
         first, last = self._offset(line, start), self._offset(line, end)
         return first is not None and last is not None and BARE.fullmatch(self._content[first:last]) is not None
 
-    def _descend(self, offset: int) -> list[Node]:
-        """Returns the nodes around a byte, outermost first. A node can find its parent only from the root."""
-        cursor = self._root.walk()
-        path = [self._root]
+    def _descend(self, offset: int, start: Node | None = None) -> list[Node]:
+        """Returns the nodes around a byte, outermost first, below a node (or the root) that has it."""
+        start = start or self._root  # a node can find its parent only from the root
+        cursor = start.walk()
+        path = [start]
         while cursor.goto_first_child_for_byte(offset) is not None:
             node = cursor.node
             if node is None or node.start_byte > offset:

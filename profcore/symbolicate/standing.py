@@ -6,7 +6,7 @@ elsewhere in the source change none of it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from tree_sitter import Language, Node, Query, QueryCursor
@@ -25,23 +25,22 @@ def find_functions(root: Node, language: Language, types: Sequence[str]) -> list
     return sorted(found, key=lambda node: (node.start_byte, -node.end_byte))
 
 
-def tell_apart(
-    functions: Sequence[Node], name_of: Callable[[Node], str | None], text_of: Callable[[Node], str]
-) -> dict[int, str | None]:
+def tell_apart(functions: Sequence[Node], names: Iterable[tuple[str | None, str]]) -> dict[int, str | None]:
     """Returns the standing of each function by its start byte; None for a name that is unique in its source.
 
-    `functions` are the result of `find_functions`. `name_of` gives a function's own name, `text_of` a node's text.
+    `functions` are the result of `find_functions`. `names` has each function's own name, and the result of `given_to`.
     """
-    names = [name_of(node) for node in functions]
-    counts = Counter(name for name in names if name is not None)
+    named = list(names)
+    counts = Counter(name for name, _ in named if name is not None)
     used: Counter[str] = Counter()
     around: list[tuple[int, str]] = []  # the end and the standing of each function that holds the current one
     standings: dict[int, str | None] = {}
-    for node, name in zip(functions, names, strict=True):
+    for node, (name, call) in zip(functions, named, strict=True):
         while around and around[-1][0] <= node.start_byte:
             around.pop()
         outer = around[-1][1] if around else ""
-        own = f"{outer}/{name}" if name is not None else f"{outer}/{_given_to(node, text_of)}()"
+        own = f"{outer}/{name}" if name is not None else f"{outer}/{call}()"
+        own = own[-MAX_STANDING_CHARS:]  # of each: functions within functions would take the square of their number
         used[own] += 1
         standing = own if used[own] == 1 else f"{own}#{used[own]}"
         around.append((node.end_byte, standing))
@@ -50,10 +49,12 @@ def tell_apart(
     return standings
 
 
-def _given_to(node: Node, text_of: Callable[[Node], str]) -> str:
-    """Returns the name of the call that a function is an argument of, or "": `sort` for `rows.sort(…)`."""
-    parent = node.parent
-    call = parent.parent if parent is not None and parent.type == "arguments" else None
+def given_to(path: Path, text_of: Callable[[Node], str]) -> str:
+    """Returns the name of the call that the function at the end of a path is an argument of, or "".
+
+    That is `sort` for `rows.sort(…)`.
+    """
+    call = path[-3] if len(path) > 2 and path[-2].type == "arguments" else None
     if call is None:
         return ""
     callee = call.child_by_field_name("function") or call.child_by_field_name("constructor")
