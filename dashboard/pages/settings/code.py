@@ -115,6 +115,7 @@ def rows_of(form: type[SettingsForm], *, can_order: bool = False) -> type[Settin
         can_delete=True,
         can_order=can_order,
         max_num=MAX_RULES,
+        absolute_max=MAX_RULES + 1,  # Django's own is a thousand more, each of which is checked and drawn
         validate_max=True,
     )
     return made  # type: ignore[no-any-return]  # as above

@@ -163,3 +163,12 @@ def test_members_see_the_rules_without_empty_rows(member: Client, shop: Project)
     (tag,) = [part for part in page.split("<input") if 'name="packages-0-path"' in part]
     assert "readonly" in tag.partition(">")[0]
     assert page.count(">None.<") == 2
+
+
+def test_a_form_that_says_it_has_many_rows_is_drawn_with_few(owner: Client, shop: Project) -> None:
+    """Django's own limit is a thousand more than there may be: 3,600 rows for a post of some bytes."""
+    counts = {f"{kind}-{name}_FORMS": 99_999_999 for kind in KINDS for name in ("TOTAL", "INITIAL")}
+    response = owner.post(SETTINGS + "code/", counts | {"same_funcs": ""})
+    assert response.status_code == 400
+    fields = response.content.decode().count('-name"')  # two in each row: the name, and its label
+    assert 2 * len(KINDS) * MAX_RULES < fields < 2 * len(KINDS) * (MAX_RULES + 3)
