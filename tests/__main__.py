@@ -2,9 +2,11 @@
 
 No words: ruff, mypy and the whole suite. `core`: the pure core except its slow tests, without servers. `quick`: all
 except what needs a browser, starts a whole Fieldflame, kills processes, or is slow by itself. `e2e`: the tests of
-tests/e2e. Other words go to pytest. FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
+tests/e2e. `fuzz`: hostile inputs that no test has tried, as `./run fuzz`. Other words go to pytest.
+FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
 """
 
+import argparse
 import hashlib
 import os
 import secrets
@@ -20,6 +22,7 @@ from types import FrameType
 
 from config.up.messages import StartError, complain, say
 from config.up.proc import Process, end_processes, has_mark, list_processes
+from tests.hostile.cases import PART_NAMES
 from tests.runner.servers import STORE_NAMES, Stores, run_stores
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,6 +126,25 @@ def run_suite(words: list[str]) -> int:
         end_leftovers(f"{RUN_NAME}={run}")
 
 
+def run_fuzz(words: Sequence[str]) -> int:
+    """Tries new hostile inputs, against servers of their own; failing ones become files of tests/hostile/failures."""
+    parser = argparse.ArgumentParser(prog="./run fuzz", description="Try hostile inputs that no test has tried.")
+    parser.add_argument("parts", nargs="*", choices=[*PART_NAMES, []], help="which parts (default: all, in turns)")
+    parser.add_argument("--minutes", type=float, default=10, help="for how long (default: %(default)s)")
+    parser.add_argument("--seed", type=int, help="the same inputs as another run (default: new ones)")
+    parser.add_argument("--repeat", type=Path, metavar="FILE", help="only the input of this file")
+    asked = parser.parse_args(words)
+    os.environ["FIELDFLAME_LOG_LEVEL"] = "CRITICAL"  # what is refused is no news here
+    if asked.repeat is not None:
+        os.environ["FIELDFLAME_FUZZ_REPEAT"] = str(asked.repeat.resolve())
+    else:
+        os.environ["FIELDFLAME_FUZZ_MINUTES"] = str(asked.minutes)
+        os.environ["FIELDFLAME_FUZZ_SEED"] = "" if asked.seed is None else str(asked.seed)
+        os.environ["FIELDFLAME_FUZZ_PARTS"] = " ".join(asked.parts)
+    os.environ["FIELDFLAME_LOG_LEVEL"] = "CRITICAL"  # refusals are no news here
+    return run_suite(["tests/hostile/test_long_fuzz.py", "--quiet", "--capture=no", "--tb=line"])
+
+
 def end_leftovers(mark: str) -> None:
     """Ends what the tests of a run have started and left: one that was interrupted ends without its fixtures' ends."""
 
@@ -142,6 +164,8 @@ def run(words: list[str]) -> int:
         return run_suite([*QUICK, *words[1:]])
     if words[:1] == ["e2e"]:
         return run_suite(["tests/e2e", *words[1:]])
+    if words[:1] == ["fuzz"]:
+        return run_fuzz(words[1:])
     if words:
         return run_suite(words)
     # Half a minute of one core, and a second when .mypy_cache has it: over before the tests begin, which need both.

@@ -1,0 +1,29 @@
+"""The parts of the fuzzer: for each, how its inputs are made, and what an input must not do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hypothesis.strategies import SearchStrategy
+
+from tests.hostile import core_parts, read_parts, write_parts
+from tests.hostile.lab import Lab
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Inputs of one kind. `check` raises for one that does harm. Every run of the tests tries so many `examples`."""
+
+    cases: SearchStrategy[Any]  # Any: the case of the part
+    check: Callable[[Lab, Any], None]
+    examples: int
+
+
+PARTS: Final[dict[str, Part]] = {
+    "envelopes": Part(core_parts.ENVELOPES, lambda _, case: core_parts.check_envelope_cost(case), 120),
+    "importers": Part(core_parts.FILES, lambda _, case: core_parts.check_import_cost(case), 150),
+    "maps": Part(core_parts.MAPS, lambda _, case: core_parts.check_map_cost(case), 150),
+    "posts": Part(core_parts.POSTS, read_parts.check_post, 15),
+    "queries": Part(read_parts.QUERIES, read_parts.check_read, 60),
+    "forms": Part(write_parts.FORMS, write_parts.check_form, 60),
+}
