@@ -109,7 +109,8 @@ HTTPS = read_bool("FIELDFLAME_HTTPS", False)
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = read_int("FIELDFLAME_HSTS_SECONDS", 0)
-if read_bool("FIELDFLAME_BEHIND_PROXY", False):
+BEHIND_PROXY = read_bool("FIELDFLAME_BEHIND_PROXY", False)
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
@@ -127,6 +128,13 @@ CONTENT_SECURITY_POLICY = {
 }
 
 METRICS_TOKEN = read_str("FIELDFLAME_METRICS_TOKEN", "")  # lets another machine read /metrics; empty lets none
+
+# --- Bodies of requests: how slowly they may come (a proxy in front receives them first) -------------------------------
+BODY_WAIT_S = read_int("FIELDFLAME_BODY_WAIT_S", 10, low=1)  # for its first bytes, and for a pause of a phone's network
+BODY_BYTES_PER_S = read_int("FIELDFLAME_BODY_BYTES_PER_S", 2_000, low=1)  # half of what a phone sends in a weak network
+# Half of the threads may wait for bodies that are slow; the others are for those that come at once.
+SLOW_BODIES_AT_ONCE = read_int("FIELDFLAME_WEB_THREADS", 64, low=2) // 2
+SLOW_BODIES_PER_ADDRESS = read_int("FIELDFLAME_SLOW_BODIES_PER_ADDRESS", 8, low=1)  # a quarter of those of a process
 
 # --- Stores ---------------------------------------------------------------------------------------------------------
 DATABASES = {

@@ -8,6 +8,8 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
+from ingest.slow_bodies import BodyLimits, SlowPlaces, TimedBody, end_slow
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 _django = get_wsgi_application()
@@ -18,8 +20,47 @@ if not settings.IS_SECRET_KEPT:
     )
 
 
+_body_limits = BodyLimits(wait_s=settings.BODY_WAIT_S, bytes_per_s=settings.BODY_BYTES_PER_S)
+_slow_places = SlowPlaces(
+    all_places=settings.SLOW_BODIES_AT_ONCE,
+    # Behind a proxy all bodies come from its address.
+    places_of_address=settings.SLOW_BODIES_AT_ONCE if settings.BEHIND_PROXY else settings.SLOW_BODIES_PER_ADDRESS,
+)
+
+
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # Any: the server's own types
-    """Serves a request as UTF-8, whatever charset its `Content-Type` names.
+    """Serves a request. Its body is read within limits of time, whoever reads it."""
+    drop_charset(environ)
+    if environ.get("CONTENT_LENGTH") in (None, "", "0") and "HTTP_TRANSFER_ENCODING" not in environ:
+        return _django(environ, start_response)
+    body = TimedBody(environ["wsgi.input"], _body_limits, _slow_places, environ.get("REMOTE_ADDR", ""))
+    environ["wsgi.input"] = body
+    try:
+        return answer(environ, start_response, body)
+    finally:
+        body.leave()
+
+
+def answer(environ: dict[str, Any], start_response: Any, body: TimedBody) -> Iterable[bytes]:  # Any: as above
+    """Returns Django's answer. If the body was given up, the answer also ends the connection."""
+    status, headers = "", list[tuple[str, str]]()
+
+    def begin(given: str, fields: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
+        nonlocal status, headers
+        status, headers = given, fields
+        return start_response(given, fields)
+
+    content = _django(environ, begin)
+    if body.error is None:
+        return content
+    try:
+        return end_slow(body.error, status, headers, b"".join(content), start_response)
+    finally:
+        content.close()
+
+
+def drop_charset(environ: dict[str, Any]) -> None:
+    """Lets Django read a request as UTF-8, whatever charset its `Content-Type` names.
 
     Django decodes the query with that charset before any code of ours runs, and fails for codecs such as `hex` and
     `undefined`. Then anybody could fill the log with tracebacks.
@@ -28,4 +69,3 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
     if "charset" in content_type.lower():
         parts = content_type.split(";")
         environ["CONTENT_TYPE"] = ";".join(p for p in parts if not p.strip().lower().startswith("charset"))
-    return _django(environ, start_response)

@@ -23,6 +23,7 @@ class Reason(StrEnum):
     TOO_LARGE = "too_large"
     TOO_MANY_ENVELOPES = "too_many_envelopes"
     EMPTY_BODY = "empty_body"
+    TOO_SLOW = "too_slow"
     UNSUPPORTED_MEDIA = "unsupported_media"
     UNKNOWN_KEY = "unknown_key"
     ORIGIN_NOT_ALLOWED = "origin_not_allowed"

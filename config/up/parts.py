@@ -13,10 +13,18 @@ from pathlib import Path
 
 from config.up.children import Child
 from config.up.folder import DataFolder
+from config.up.messages import StartError
+from config.up.open_files import allow_connections
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 WEB_PROCESSES_NAME = "FIELDFLAME_WEB_PROCESSES"
 WEB_THREADS_NAME = "FIELDFLAME_WEB_THREADS"
+WEB_CONNECTIONS_NAME = "FIELDFLAME_WEB_CONNECTIONS"
+WEB_HEADER_WAIT_NAME = "FIELDFLAME_WEB_HEADER_WAIT_MS"
+# Open connections of a web process, at most. An idle one takes some kB. More wait until one of them ends.
+WEB_CONNECTIONS = 2_000
+# For a request's header, and for the next request on a connection that is kept. Browsers send a header at once.
+WEB_HEADER_WAIT_MS = 10_000
 
 
 def make_manage_command(*words: str) -> list[str]:
@@ -25,8 +33,14 @@ def make_manage_command(*words: str) -> list[str]:
 
 def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: str, port: int) -> Child:
     processes, threads = environment.get(WEB_PROCESSES_NAME, "2"), environment.get(WEB_THREADS_NAME, "64")
+    connections = read_count(environment, WEB_CONNECTIONS_NAME, WEB_CONNECTIONS)
+    header_wait_ms = read_count(environment, WEB_HEADER_WAIT_NAME, WEB_HEADER_WAIT_MS)
     command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", host, "--port", str(port)]
     command += ["--workers", processes, "--blocking-threads", threads, "--no-ws", "--respawn-failed-workers"]
+    # What granian calls backpressure is the number of open connections of a process. HTTP/1 only: with both versions a
+    # connection that sends nothing is kept for ever, and one connection of HTTP/2 could hold all threads.
+    command += ["--http", "1", "--backlog", "1024", "--backpressure", str(connections)]
+    command += ["--http1-header-read-timeout", str(header_wait_ms)]
     command += ["--workers-kill-timeout", "5", "config.wsgi:application"]
     counts = folder.path / "metrics"  # the web processes sum up their counts there (config.metrics)
     shutil.rmtree(counts, ignore_errors=True)
@@ -40,7 +54,16 @@ def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: 
         log=folder.logs / "web.log",
         cwd=BASE_DIR,
         stop_limit_s=10.0,
+        enter=allow_connections(connections, WEB_CONNECTIONS_NAME),
     )
+
+
+def read_count(environment: Mapping[str, str], name: str, default: int) -> int:
+    """Returns a number of at least 1 from the environment. Raises StartError with the variable's name."""
+    text = environment.get(name, str(default))
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise StartError(f"{name} must be a whole number of at least 1, not {text!r}.")
+    return int(text)
 
 
 def make_worker_child(folder: DataFolder, environment: Mapping[str, str]) -> Child:

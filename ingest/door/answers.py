@@ -11,6 +11,7 @@ from profcore.errors import Reason, TraceError
 STATUS_OF_REASON: Final = {
     Reason.UNKNOWN_KEY: 401,
     Reason.ORIGIN_NOT_ALLOWED: 403,
+    Reason.TOO_SLOW: 408,
     Reason.TOO_LARGE: 413,
     Reason.TOO_MANY_ENVELOPES: 413,
     Reason.UNSUPPORTED_MEDIA: 415,

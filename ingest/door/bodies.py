@@ -3,8 +3,9 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import Final
 
+from ingest.slow_bodies import Readable, TooManySlowBodies, slow_error_of
 from profcore.errors import Reason, TraceError
 from profcore.inflating import CutShort, Damaged, TooLong, TooManyMembers, inflate
 
@@ -17,12 +18,6 @@ LARGE_QUEUE: Final = 8  # large bodies that may wait for their turn; each keeps 
 # Expanding and decoding a body of 50 MiB may take a few hundred MB, so a process reads one such body at a time.
 _large_turn = threading.Lock()
 _large_queue = threading.BoundedSemaphore(LARGE_QUEUE)
-
-
-class Readable(Protocol):
-    """A stream of bytes, such as an HttpRequest."""
-
-    def read(self, size: int, /) -> bytes: ...
 
 
 class TryLater(TraceError):
@@ -41,7 +36,10 @@ class BodyTooLarge(TraceError):
 
 
 def read_bounded(stream: Readable, *, declared: int | None, max_bytes: int) -> bytes:
-    """Returns the whole body as sent. Raises `BodyTooLarge` as soon as it is known to exceed `max_bytes`."""
+    """Returns the whole body as sent. Raises `BodyTooLarge` as soon as it is known to exceed `max_bytes`.
+
+    Raises `TraceError` if the sender is gone or too slow, `TryLater` if too many others are slow.
+    """
     if declared is not None and declared > max_bytes:
         raise BodyTooLarge("sent", max_bytes)
     chunks: list[bytes] = []
@@ -52,7 +50,12 @@ def read_bounded(stream: Readable, *, declared: int | None, max_bytes: int) -> b
             if size > max_bytes:
                 raise BodyTooLarge("sent", max_bytes)
             chunks.append(chunk)
-    except OSError:  # the sender is gone: nobody reads the answer, but it counts as a refusal and not as our fault
+    except OSError as error:
+        if (slow := slow_error_of(error)) is not None:
+            if isinstance(slow, TooManySlowBodies):
+                raise TryLater(Reason.UNAVAILABLE, "$", str(slow), retry_after_s=5) from None
+            raise TraceError(Reason.TOO_SLOW, "$", str(slow)) from None
+        # The sender is gone: nobody reads the answer, but it counts as a refusal and not as our fault.
         raise TraceError(Reason.EMPTY_BODY, "$", "The connection ended before the body did.") from None
     return b"".join(chunks)
 

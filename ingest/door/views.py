@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from ingest.door.admission import charge_rate, has_room, has_store_room, take_rate
 from ingest.door.answers import answer, answer_error, answer_preflight, answer_wrong_method
-from ingest.door.bodies import Readable, TryLater, expanded, is_gzip, read_bounded
+from ingest.door.bodies import TryLater, expanded, is_gzip, read_bounded
 from ingest.door.connections import release_connection
 from ingest.door.keys import KeyFacts, find_key, is_origin_allowed
 from ingest.door.limits import envelope_limits
@@ -24,6 +24,7 @@ from ingest.door.quotas import find_full_quota, quota_of, seconds_to_next_day, t
 from ingest.door.refusals import count_refusals
 from ingest.door.storing import Arrival, store_arrivals
 from ingest.patience import drop_silent_connection, with_patience
+from ingest.slow_bodies import Readable
 from ingest.wake import wake_worker
 from profcore.errors import Reason, TraceError
 

@@ -1,5 +1,6 @@
 """The shipped nginx configuration, running: what it lets through, what it refuses, and in which words."""
 
+import contextlib
 import gzip
 import http.client
 import json
@@ -19,6 +20,7 @@ import pytest
 from django.conf import settings
 from django.urls import reverse
 
+from config.up.parts import WEB_HEADER_WAIT_MS
 from config.up.running import find_free_port
 from dashboard.pages.imports import FORM_BYTES
 from ingest.door.answers import STATUS_OF_REASON
@@ -26,7 +28,7 @@ from ingest.door.bodies import BodyTooLarge
 from ingest.door.middleware import DOOR_PATH
 from profcore.errors import Reason
 from tests.deploy.files import NGINX
-from tests.deploy.proxy import Proxy, lay_out_proxy, run_proxy
+from tests.deploy.proxy import Proxy, lay_out_proxy, require_program, run_proxy
 
 CONFS = ("compose.conf", "compose-tls.conf", "fieldflame.conf")
 DOOR = f"{DOOR_PATH}?key=public"
@@ -294,6 +296,35 @@ def test_the_limit_of_the_proxy_is_that_of_the_door() -> None:
     text = (NGINX / "fieldflame" / "locations.conf").read_text(encoding="utf-8")
     [door] = re.findall(r"location = (\S+) \{\n\s+client_max_body_size (\d+)m;", text)
     assert door == (DOOR_PATH, str(settings.INGEST_MAX_BODY_BYTES // MIB))
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"POST / HTTP/1.1\r\nHost: a\r\n", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_a_connection_on_which_nothing_comes_is_freed(proxy: Proxy, said: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", proxy.plain_port), timeout=300) as sender:
+        sender.sendall(said)
+        with contextlib.suppress(ConnectionResetError):
+            while sender.recv(1_000):
+                pass
+
+
+def test_nginx_ends_its_idle_connections_to_the_app_before_the_app_does() -> None:
+    text = (NGINX / "fieldflame.conf").read_text(encoding="utf-8")
+    [kept_s] = re.findall(r"keepalive_timeout (\d+)s;", text)
+    assert int(kept_s) * 1_000 < WEB_HEADER_WAIT_MS
+
+
+def test_nginx_accepts_the_main_configuration_of_the_container(tmp_path: Path) -> None:
+    text = (NGINX / "nginx.conf").read_text(encoding="utf-8")
+    for name in ("/etc/nginx", "/var/log/nginx", "/run"):
+        text = text.replace(name, str(tmp_path))
+    (tmp_path / "mime.types").touch()
+    (tmp_path / "conf.d").mkdir()
+    (tmp_path / "nginx.conf").write_text(text.replace("user nginx;", "user root root;"), encoding="utf-8")
+    command = [require_program("nginx"), "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_limits_of_the_proxy_for_files_are_those_of_page_and_api() -> None:

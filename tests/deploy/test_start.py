@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,6 +17,12 @@ from tests.deploy.files import DEPLOY, SYSTEMD, read_services, read_unit
 FAKE_PYTHON = """#!/bin/sh
 exec {python} -c 'import json, os, sys; print(json.dumps([sys.argv[1:], dict(os.environ)]))' "$@"
 """
+COUNTS = {
+    "FIELDFLAME_WEB_PROCESSES": "5",
+    "FIELDFLAME_WEB_THREADS": "7",
+    "FIELDFLAME_WEB_CONNECTIONS": "300",
+    "FIELDFLAME_WEB_HEADER_WAIT_MS": "4000",
+}
 
 
 @pytest.fixture
@@ -59,7 +66,7 @@ def make_children(folder: DataFolder, environment: dict[str, str]) -> dict[str, 
 
 
 @pytest.mark.parametrize("part", ["web", "worker", "beat"])
-@pytest.mark.parametrize("counts", [{}, {"FIELDFLAME_WEB_PROCESSES": "5", "FIELDFLAME_WEB_THREADS": "7"}])
+@pytest.mark.parametrize("counts", [{}, COUNTS])
 def test_every_part_is_started_as_run_starts_it(
     installation: Path, folder: DataFolder, part: str, counts: dict[str, str]
 ) -> None:
@@ -76,6 +83,22 @@ def test_the_web_server_does_not_count_on_from_a_former_run(installation: Path, 
     (counts / "counter_1.db").write_bytes(b"old")
     run_start(installation, "web", FIELDFLAME_DATA=str(folder.path))
     assert list(counts.iterdir()) == []
+
+
+def test_connections_beyond_the_limit_of_open_files_are_refused_with_what_to_do(
+    installation: Path, folder: DataFolder
+) -> None:
+    too_many = {"FIELDFLAME_WEB_CONNECTIONS": "2000"}
+    start = shlex.quote(str(installation / "deploy" / "start"))
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -n 1000 && exec {start} web"],
+        env={"PATH": os.environ["PATH"], "FIELDFLAME_DATA": str(folder.path), **too_many},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 78
+    assert "FIELDFLAME_WEB_CONNECTIONS is 2000: lower it, or allow 2512 open files." in done.stderr
 
 
 def test_migrate_asks_nobody_and_manage_takes_any_command(installation: Path) -> None:

@@ -46,6 +46,10 @@ REASON_WORDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "Send smaller batches, or raise FIELDFLAME_MAX_ENVELOPES.",
         ),
         Reason.EMPTY_BODY: ("The body is empty, or the connection ended early.", CUT_OFF),
+        Reason.TOO_SLOW: (
+            "The body was sent too slowly.",
+            "Normal for a few devices in weak networks. A proxy that receives uploads first helps them.",
+        ),
         Reason.UNSUPPORTED_MEDIA: ("The content type is neither text/plain nor application/json.", OUR_SNIPPET),
         Reason.UNKNOWN_KEY: ("The key is missing, unknown or revoked.", "Use an active key on the page."),
         Reason.ORIGIN_NOT_ALLOWED: (
@@ -69,7 +73,7 @@ REASON_WORDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "Raise the quota in the settings, or lower the sampling rate (data-rate).",
         ),
         Reason.UNAVAILABLE: (
-            "The database did not answer in time.",
+            "The database did not answer in time, or too many large or slow bodies came at once.",
             "Check the database’s load and log of that hour.",
         ),
         Reason.BODY_MISSING: (
