@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from pytest_django import Settings
 
 import tests.properties  # noqa: F401  # loads Hypothesis' profile before any property is made
 from tests.runner.emptying import empty_filled_tables_only
@@ -60,7 +59,7 @@ def _forget_everything() -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
-    """Adds the partitions that a deployment's beat makes, and makes commits and passwords cheap.
+    """Adds the partitions that a deployment's beat makes, and makes commits, passwords and static files cheap.
 
     From a test with Playwright's event loop on, Django's connection is another than the one that ends with the
     database: it would keep it from being dropped.
@@ -74,6 +73,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
     with pytest.MonkeyPatch.context() as patch:
         empty_filled_tables_only(patch)
         hash_passwords_quickly(patch)
+        name_static_files_plainly(patch)
         yield
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # as above
         connections.close_all()
@@ -88,12 +88,18 @@ def hash_passwords_quickly(patch: pytest.MonkeyPatch) -> None:
     reset_hashers(setting="PASSWORD_HASHERS")
 
 
-@pytest.fixture
-def plain_static_files(settings: Settings) -> None:
-    """Names static files as they are: the manifest is made by collectstatic, which tests do not need."""
-    storages = dict(settings.STORAGES)
-    storages["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    settings.STORAGES = storages
+def name_static_files_plainly(patch: pytest.MonkeyPatch) -> None:
+    """Names static files as they are: the manifest is made by collectstatic, which tests do not need.
+
+    It holds for all tests together. A request may outlive its test's live server, and would give the storage that was
+    just put back to the next test.
+    """
+    from django.conf import settings
+    from django.test.signals import storages_changed
+
+    plain = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+    patch.setattr(settings, "STORAGES", settings.STORAGES | plain)
+    storages_changed(setting="STORAGES")
 
 
 @pytest.fixture(scope="module")

@@ -19,10 +19,7 @@ pytestmark = pytest.mark.slow(6)
 
 
 @pytest.fixture
-def project(db: None, settings: Settings) -> Project:
-    settings.STORAGES = settings.STORAGES | {
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    }
+def project(db: None) -> Project:
     project = make_project("shop")
     for n in range(3):
         post("KEY-shop", make_envelope(f"cart{n}", "A\nA B", release=f"1.{n % 2}"))

@@ -28,11 +28,6 @@ VIEW_ID = "5b1d7a0e-6a41-5a3f-9d9e-0c7a7f1d2b11"
 RAW_BODY = b'{"url": "https://shop.example/cart?token=secret"}'
 
 
-@pytest.fixture(autouse=True)
-def _plain(plain_static_files: None) -> None:
-    """Every page names static files."""
-
-
 @dataclass(frozen=True)
 class People:
     """The owner administers the shop, the member reads it, the stranger belongs to another project."""

@@ -15,7 +15,6 @@ from tests.e2e.browser import open_page, save_screenshot
 from tests.e2e.site import LOOKS, Look, open_as
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(40), pytest.mark.django_db(transaction=True)]
-pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
 PAGE = "/projects/shop/settings/display/"
 REACT = "https://shop.example/node_modules/react-dom/index.js"
 # One caller for each: app called render, that hooks, that card.

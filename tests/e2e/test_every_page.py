@@ -11,7 +11,6 @@ from tests.e2e.browser import save_screenshot
 from tests.e2e.site import Look, Watch, fill_site, open_as, page_addresses
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(85), pytest.mark.django_db(transaction=True)]
-pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
 
 # So many are there at least: pages that are not found would not be missed.
 LEAST_PAGES = 20

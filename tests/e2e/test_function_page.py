@@ -12,7 +12,6 @@ from tests.e2e.browser import save_screenshot
 from tests.e2e.site import LOOKS, SLUG, Look, fill_site, open_as
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(25), pytest.mark.django_db(transaction=True)]
-pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
 
 COSTLY = "Xt"  # what measureColumns is called in the recorded bundle
 

@@ -25,11 +25,8 @@ DROP = """([zone, files]) => {
 
 
 @pytest.fixture(autouse=True)
-def _as_in_tests(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names static files as they are, and wakes no worker."""
-    settings.STORAGES = settings.STORAGES | {
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    }
+def _without_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wakes no worker."""
     monkeypatch.setattr("ingest.imports.wake_worker", lambda: False)
 
 

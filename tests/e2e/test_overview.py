@@ -24,7 +24,6 @@ from tests.e2e.site import LOOKS, Look, open_as
 from tests.envelopes import make_envelope
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(40), pytest.mark.django_db(transaction=True)]
-pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
 
 DAY_MS = 86_400_000
 VIEWS = 26

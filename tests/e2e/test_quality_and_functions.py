@@ -18,7 +18,6 @@ from tests.e2e.browser import lend_chromium, open_page, save_screenshot
 from tests.envelopes import make_envelope
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(30), pytest.mark.django_db(transaction=True)]
-pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
 PHONE = {"width": 390, "height": 800}
 DESK = {"width": 1200, "height": 900}
 LOOKS = [("light", DESK), ("dark", PHONE)]  # others: test_every_page

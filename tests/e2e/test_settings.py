@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
-from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from aggregate.sourcemaps.labelling import label_all
@@ -30,11 +29,8 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}  # o
 
 
 @pytest.fixture(autouse=True)
-def _as_in_tests(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names static files as they are, and wakes no worker."""
-    settings.STORAGES = settings.STORAGES | {
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    }
+def _without_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wakes no worker."""
     monkeypatch.setattr("aggregate.sourcemaps.uploading.wake_worker", lambda *_: False)
 
 

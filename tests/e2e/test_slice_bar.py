@@ -15,7 +15,6 @@ from tests.e2e.axe import find_violations
 from tests.e2e.browser import lend_chromium, open_page, save_screenshot
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(25), pytest.mark.django_db(transaction=True)]
-pytestmark.append(pytest.mark.usefixtures("plain_static_files"))
 LIBRARY = "https://shop.example/node_modules/d3/d3.js"
 PHONE = {"width": 390, "height": 800}
 

@@ -15,6 +15,6 @@ def kept_lab(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
 
 
 @pytest.fixture
-def lab(kept_lab: Lab, db: None, plain_static_files: None) -> Lab:
+def lab(kept_lab: Lab, db: None) -> Lab:
     """Two projects, and people who ask about one of them."""
     return kept_lab

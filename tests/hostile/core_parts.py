@@ -48,7 +48,7 @@ WORDS: Final = (
     "",
     "(anonymous)",
     "\0",
-    "\ud800",
+    chr(0xD800),  # half of a pair
     "🎈",
     "a.b.c",
     "<script>",
@@ -59,7 +59,13 @@ WORDS: Final = (
 )
 URIS: Final = (
     *("https://a.example/x.js", "", "data:text/javascript,1", "blob:https://a.example/1", "https://[", "//", "\0"),
-    *("webpack://./a/../b.js?c", "https://a.example/" + "a/" * 200, "chrome-extension://a/b.js", "\udc00", "x" * 400),
+    *(
+        "webpack://./a/../b.js?c",
+        "https://a.example/" + "a/" * 200,
+        "chrome-extension://a/b.js",
+        chr(0xDC00),
+        "x" * 400,
+    ),
     *("https://" + "a." * 120 + "example/x.js", "https://xn--a/x.js", "https://1.2.3.4:99999/x.js", "wasm://wasm/1"),
 )
 

@@ -4,7 +4,7 @@ import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Any, Final, cast
 from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
@@ -86,7 +86,11 @@ def make_lab() -> Lab:
     shop, elsewhere = make_project("shop", name="The shop"), make_project("elsewhere", name=SECRET_WORD)
     columns = ("A\nA B\n-\nA B\nA B A", "C\n-\nA B\nC D", "D\nD A\nA B B B")
     for n in range(8):
-        fields = {"release": f"{1 + n % 2}.0.0", "page": ("/cart", "/p/:id")[n % 3 % 2], "tags": {"cache": "warm"}}
+        fields: dict[str, Any] = {
+            "release": f"{1 + n % 2}.0.0",
+            "page": ("/cart", "/p/:id")[n % 3 % 2],
+            "tags": {"cache": "warm"},
+        }
         post("KEY-shop", make_envelope(f"v{n}", columns[n % 3], **fields, device={"memory": 8, "mobile": bool(n % 2)}))
     trace = {
         "resources": [f"https://{SECRET_WORD}.example/{SECRET_WORD}.js"],

@@ -55,10 +55,7 @@ def project(db: None) -> Project:
 
 
 @pytest.fixture
-def reader(client: Client, project: Project, settings: Settings) -> Client:
-    settings.STORAGES = settings.STORAGES | {
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    }
+def reader(client: Client, project: Project) -> Client:
     user = User.objects.create_user("reader")
     Membership.objects.create(project=project, user=user)
     client.force_login(user)
