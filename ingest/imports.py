@@ -14,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from ingest.door.admission import has_room
+from ingest.door.admission import has_room, has_store_room
 from ingest.door.groups import intern_groups
 from ingest.door.keys import KeyFacts, facts_of
 from ingest.door.limits import import_limits
@@ -153,6 +153,8 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
     key = facts_of(project)
     if not has_room(project.pk):
         raise _refused(name, Reason.TOO_MANY_PENDING, "Too many traces of this project wait to be folded.")
+    if not has_store_room():
+        raise _refused(name, Reason.UNAVAILABLE, "The server has no room for more traces at the moment.")
     full = find_full_quota(key, now)
     if full is not None:
         raise _refused(name, Reason.QUOTA_EXCEEDED, full)

@@ -197,6 +197,13 @@ def test_a_project_whose_queue_is_full_takes_nothing(door: Door, settings: Setti
     assert door.receipts() == []
 
 
+def test_a_server_without_room_takes_nothing(door: Door, settings: Settings) -> None:
+    settings.INGEST_MAX_TOTAL_PENDING_BYTES = 0
+
+    assert "no room for more traces" in run(SAMPLES / "trace.json")[1]
+    assert door.receipts() == []
+
+
 def test_a_database_that_fails_halfway_keeps_nothing(
     door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
