@@ -26,18 +26,30 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 OUTSIDE_PARENT = Path("/var/lib")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunAs:
-    """The way in which a child changes user between fork and exec, and the owner of its files, seen from outside."""
+    """The way in which a child changes user between fork and exec, and the owner of its files, seen from outside.
+
+    `seen_as` is the name by which the child knows this process's user.
+    """
 
     uid: int
     gid: int
     enter: Callable[[], None] | None
     description: str
+    seen_as: str
 
 
 def run_as_self() -> RunAs:
-    return RunAs(uid=os.geteuid(), gid=os.getegid(), enter=None, description="this user")
+    return RunAs(uid=os.geteuid(), gid=os.getegid(), enter=None, description="this user", seen_as=name_self())
+
+
+def name_self() -> str:
+    """Returns the name of this process's user. Raises StartError if it has none."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        raise StartError(f"PostgreSQL needs a user with a name, and {os.geteuid()} has none in /etc/passwd.") from None
 
 
 def demote_to(user: pwd.struct_passwd) -> RunAs:
@@ -46,7 +58,9 @@ def demote_to(user: pwd.struct_passwd) -> RunAs:
         os.setgid(user.pw_gid)
         os.setuid(user.pw_uid)
 
-    return RunAs(uid=user.pw_uid, gid=user.pw_gid, enter=enter, description=f"the user {user.pw_name}")
+    return RunAs(
+        uid=user.pw_uid, gid=user.pw_gid, enter=enter, description=f"the user {user.pw_name}", seen_as=name_self()
+    )
 
 
 def appear_as(user: pwd.struct_passwd) -> RunAs:
@@ -57,7 +71,13 @@ def appear_as(user: pwd.struct_passwd) -> RunAs:
         Path("/proc/self/uid_map").write_text(f"{user.pw_uid} 0 1", encoding="ascii")
         Path("/proc/self/gid_map").write_text(f"{user.pw_gid} 0 1", encoding="ascii")
 
-    return RunAs(uid=0, gid=0, enter=enter, description=f"root seen as {user.pw_name}, in a user namespace")
+    return RunAs(
+        uid=0,
+        gid=0,
+        enter=enter,
+        description=f"root seen as {user.pw_name}, in a user namespace",
+        seen_as=user.pw_name,
+    )
 
 
 def can_reach(run_as: RunAs, programs: Iterable[Path], folders: Iterable[Path]) -> bool:

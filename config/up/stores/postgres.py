@@ -1,6 +1,7 @@
 """PostgreSQL as a child: its data folder is created once and completely, its server runs in the foreground.
 
-The server listens only on a Unix socket, in a folder that only its user (and root) may enter, so it needs no password.
+The server listens only on a Unix socket, in a folder that only its user (and root) may enter. It lets in the user that
+runs Fieldflame, without a password (config/up/stores/logins.py).
 """
 
 import shutil
@@ -22,6 +23,7 @@ from config.up.messages import StartError, read_log_end
 from config.up.proc import Process, end_processes, list_processes, works_in
 from config.up.stores.access import ServerPlace, choose_place, own_tree
 from config.up.stores.binaries import choose_postgres, find_postgres
+from config.up.stores.logins import renew_logins, write_logins
 
 USER = "fieldflame"
 DATABASE = "fieldflame"
@@ -85,6 +87,7 @@ def set_up_postgres(folder: DataFolder, *, is_root: bool, is_throw_away: bool = 
     own_tree(place.data, place.run_as)
     if not is_root and place.data.stat().st_uid != place.run_as.uid:
         raise StartError(f"{place.data} belongs to another user; start as that user, or give another folder by --data.")
+    renew_logins(place.data, place.run_as, USER)
     return postgres
 
 
@@ -96,7 +99,7 @@ def make_data_folder(postgres: Postgres, *, is_throw_away: bool) -> None:
     new = data.with_name(f"{data.name}.new")
     make_private_folder(new, run_as.uid, run_as.gid)
     command = [str(postgres.place.bin_folder / "initdb"), "--pgdata", str(new), "--username", USER]
-    command += ["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions"]
+    command += ["--auth-local=peer", "--auth-host=reject", "--encoding=UTF8", "--locale=C", "--no-instructions"]
     command += ["--no-sync"] if is_throw_away else []
     try:
         done = subprocess.run(
@@ -116,6 +119,7 @@ def make_data_folder(postgres: Postgres, *, is_throw_away: bool) -> None:
     if done.returncode != 0:
         reason = (done.stderr.strip() or done.stdout.strip()).replace("\n", "\n    ")
         raise StartError(f"PostgreSQL's initdb failed, as {run_as.description}:\n    {reason}")
+    write_logins(new, run_as, USER)
     new.rename(data)
 
 
@@ -171,7 +175,12 @@ def wait_for_postgres(postgres: Postgres, child: Child, tick: Callable[[], None]
             ) as connection:
                 make_database(connection)
             return
-        except psycopg.OperationalError:
+        except psycopg.OperationalError as error:
+            if "authentication failed" in str(error):
+                raise StartError(
+                    f"PostgreSQL does not let this user in, by the rules in {postgres.place.data}: "
+                    "pg_hba.conf or pg_ident.conf was changed. Empty both to get new ones."
+                ) from None
             if not child.is_running():
                 raise StartError(
                     f"PostgreSQL {postgres.major} did not start; the end of {postgres.log}:{read_log_end(postgres.log)}"

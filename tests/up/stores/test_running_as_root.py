@@ -91,7 +91,7 @@ def refuse(user: pwd.struct_passwd) -> access.RunAs:
     def enter() -> None:
         raise OSError(1, "unshare")
 
-    return access.RunAs(uid=0, gid=0, enter=enter, description="refused")
+    return access.RunAs(uid=0, gid=0, enter=enter, description="refused", seen_as="nobody")
 
 
 def test_data_of_another_way_of_running_is_given_to_the_servers_user(closed: Path) -> None:

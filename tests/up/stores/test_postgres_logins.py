@@ -1,0 +1,145 @@
+"""Who may log in to the PostgreSQL of `./run`, and how older data folders get these rules."""
+
+import os
+import pwd
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from config.up.folder import DataFolder
+from config.up.messages import StartError
+from config.up.stores import access
+from config.up.stores.logins import MARK, read_lines
+from config.up.stores.postgres import PORT, Postgres, make_postgres_child, set_up_postgres, wait_for_postgres
+
+IS_ROOT = os.geteuid() == 0
+TRUSTING = """# TYPE  DATABASE        USER            ADDRESS                 METHOD
+
+# "local" is for Unix domain socket connections only
+local   all             all                                     trust
+# IPv4 local connections:
+host    all             all             127.0.0.1/32            trust
+# IPv6 local connections:
+host    all             all             ::1/128                 trust
+local   replication     all                                     trust
+host    replication     all             127.0.0.1/32            trust
+host    replication     all             ::1/128                 trust
+"""
+
+
+def set_up(folder: DataFolder) -> Postgres:
+    folder.create()
+    return set_up_postgres(folder, is_root=IS_ROOT, is_throw_away=True)
+
+
+@contextmanager
+def serve(postgres: Postgres) -> Iterator[None]:
+    child = make_postgres_child(postgres, dict(os.environ), is_throw_away=True)
+    child.start()
+    try:
+        wait_for_postgres(postgres, child, lambda: None)
+        yield
+    finally:
+        child.stop(lambda: False)
+
+
+def read_user(postgres: Postgres) -> str:
+    with psycopg.connect(postgres.connection_text("fieldflame")) as connection:
+        row = connection.execute("SELECT current_user").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def knock(postgres: Postgres, uid: int) -> bytes:
+    """Returns the server's first words to another user of this machine who asks to log in as `fieldflame`."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgroups([])
+            os.setuid(uid)
+            words = struct.pack("!i", 196_608) + b"user\0fieldflame\0database\0fieldflame\0\0"
+            with socket.socket(socket.AF_UNIX) as asked:
+                asked.settimeout(120)
+                asked.connect(f"{postgres.sockets}/.s.PGSQL.{PORT}")
+                asked.sendall(struct.pack("!i", len(words) + 4) + words)
+                os.write(write_end, asked.recv(2_000))
+        except OSError as error:
+            os.write(write_end, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as said:
+        answer = said.read()
+    os.waitpid(pid, 0)
+    return answer
+
+
+def trust_everybody(data: Path) -> None:
+    """Writes the rules that data folders had before."""
+    (data / "pg_hba.conf").write_text(TRUSTING)
+    (data / "pg_ident.conf").write_text("# MAPNAME  SYSTEM-USERNAME  DATABASE-USERNAME\n")
+
+
+@pytest.mark.slow(6)
+def test_an_older_data_folder_gets_the_rules_at_its_next_start_and_keeps_its_data(passable: Path) -> None:
+    folder = DataFolder(passable / "var")
+    postgres = set_up(folder)
+    trust_everybody(postgres.place.data)
+    postgres = set_up(folder)
+    for name in ("pg_hba.conf", "pg_ident.conf"):
+        path = postgres.place.data / name
+        assert path.read_text().startswith(MARK)
+        assert (path.stat().st_uid, path.stat().st_mode & 0o777) == (postgres.place.run_as.uid, 0o600)
+    assert {line[3] for line in read_lines(postgres.place.data / "pg_hba.conf")} == {"peer"}
+    with serve(postgres):
+        assert read_user(postgres) == "fieldflame"
+
+
+@pytest.mark.slow(6)
+@pytest.mark.skipif(not IS_ROOT, reason="only root can ask as other users")
+def test_no_other_user_is_let_in_not_even_the_one_that_the_server_runs_as(
+    passable: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = pwd.getpwnam("nobody")
+    monkeypatch.setattr(access, "OUTSIDE_PARENT", passable)
+    # The third way of config/up/stores/access.py: nobody can reach only a folder outside.
+    monkeypatch.setattr(access, "can_reach", lambda run_as, programs, folders: folders[0].name != "var")
+    postgres = set_up(DataFolder(passable / "var"))
+    assert postgres.place.run_as.uid == nobody.pw_uid
+    assert postgres.place.data != passable / "var" / "postgres"
+    with serve(postgres):
+        assert read_user(postgres) == "fieldflame"  # root runs Fieldflame here
+        assert b"Peer authentication failed" in knock(postgres, nobody.pw_uid)
+        postgres.sockets.chmod(0o755)
+        assert b"Peer authentication failed" in knock(postgres, pwd.getpwnam("daemon").pw_uid)
+
+
+def test_rules_that_somebody_changed_are_left_alone(passable: Path) -> None:
+    folder = DataFolder(passable / "var")
+    data = set_up(folder).place.data
+    changed = TRUSTING + "local grafana grafana trust\n"
+    (data / "pg_hba.conf").write_text(changed)
+    set_up(folder)
+    assert (data / "pg_hba.conf").read_text() == changed
+    trust_everybody(data)
+    (data / "pg_ident.conf").write_text("mine grafana grafana\n")
+    set_up(folder)
+    assert (data / "pg_hba.conf").read_text() == TRUSTING
+
+
+@pytest.mark.slow(6)
+def test_rules_that_let_nobody_in_are_said_at_once_with_what_to_do(passable: Path) -> None:
+    folder = DataFolder(passable / "var")
+    postgres = set_up(folder)
+    (postgres.place.data / "pg_hba.conf").write_text("local all all peer map=none\n")
+    with pytest.raises(StartError, match="does not let this user in"), serve(set_up(folder)):
+        pass
+    (postgres.place.data / "pg_hba.conf").write_text("")
+    with serve(set_up(folder)):
+        assert read_user(postgres) == "fieldflame"
