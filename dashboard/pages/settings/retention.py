@@ -92,8 +92,8 @@ class ByteRow:
     used: int
 
     @property
-    def quota(self) -> int:
-        return self.limit.effective * MB
+    def used_mb(self) -> int:
+        return round(self.used / MB)
 
 
 @dataclass(frozen=True, slots=True)

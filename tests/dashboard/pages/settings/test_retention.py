@@ -7,7 +7,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from aggregate.selectors.project.storage import select_storage
-from ingest.models import DayCount, Project
+from ingest.models import DayBytes, DayCount, Project
 from tests.builders import make_cell, make_project, make_receipt
 from tests.dashboard.pages.settings.conftest import follow, read, send, words
 
@@ -81,3 +81,14 @@ def test_what_is_kept_is_of_one_project_and_near_what_there_is(db: None) -> None
     assert 1 <= kept.cells.rows <= 4
     empty = select_storage(make_project("c").pk, raw_since=NOW, views_since=NOW)
     assert (empty.cells.rows, empty.cells.oldest_on, empty.raw.rows) == (0, None, 0)
+
+
+def test_the_quotas_of_bytes_show_what_is_used(owner: Client, shop: Project) -> None:
+    DayBytes.objects.create(project=shop, day_on=datetime.now(UTC).date(), shard=0, bytes=7_400_000_000)
+    text = read(owner, "retention/").replace("\u202f", " ")
+    assert "7 400 MB of 20 000 received today (37.0 %)" in text
+    assert "7 400 MB of 200 000 kept (3.7 %)" in text
+    follow(owner, "retention/", **(NONE | {"max_mb_per_day": "0", "max_kept_mb": "5000"}))
+    shop.refresh_from_db()
+    assert (shop.max_mb_per_day, shop.max_kept_mb) == (0, 5_000)
+    assert "7 400 MB received today; no quota." in read(owner, "retention/").replace("\u202f", " ")
