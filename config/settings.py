@@ -5,6 +5,7 @@
 
 import os
 import secrets
+from datetime import timedelta
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -41,6 +42,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "axes",
     "csp",
     "rest_framework",
     "drf_spectacular",
@@ -63,6 +65,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "dashboard.web.waiting.ReadingTimeMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 TEMPLATES = [
     {
@@ -95,6 +98,7 @@ STORAGES = {
 # Source maps are two thirds of the packages' static files and are hardly ever requested: compressing them took 2 s.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
@@ -161,6 +165,32 @@ DATABASES["default"]["OPTIONS"] = {
 TRANSACTION_POOLING = read_bool("FIELDFLAME_TRANSACTION_POOLING", False)
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = TRANSACTION_POOLING
 REDIS_URL = read_str("REDIS_URL", "redis://127.0.0.1:6379/0")
+
+# --- Logins: wrong passwords are counted in Valkey, by name and network together ----------------------------------------
+# With both, a stranger cannot lock anybody out from elsewhere. Counts and locks end by themselves.
+LOGIN_FAILURES = read_int(
+    "FIELDFLAME_LOGIN_FAILURES", 10, low=1
+)  # people try their few passwords, guessers need thousands
+LOGIN_LOCK_S = read_int("FIELDFLAME_LOGIN_LOCK_S", 900, low=1)  # 1,000 guesses a day remain, by name and network
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "logins": {
+        "BACKEND": "dashboard.web.login_cache.LoginCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "fieldflame-logins",
+        "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
+    },
+}
+AXES_HANDLER = "axes.handlers.cache.AxesCacheHandler"
+AXES_CACHE = "logins"
+AXES_FAILURE_LIMIT = LOGIN_FAILURES
+AXES_COOLOFF_TIME = timedelta(seconds=LOGIN_LOCK_S)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # else a stranger in one's network could renew a lock for ever
+AXES_CLIENT_IP_CALLABLE = "dashboard.web.visitors.name_network"
+AXES_LOCKOUT_CALLABLE = "dashboard.pages.login.answer_locked_out"
+AXES_VERBOSE = False
 
 # --- Celery ---------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = make_broker_url(REDIS_URL)
@@ -393,5 +423,8 @@ LOGGING = {
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["stderr"], "level": read_str("FIELDFLAME_LOG_LEVEL", "INFO")},
-    "loggers": {"django.security.DisallowedHost": {"level": "CRITICAL"}},
+    "loggers": {
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "axes": {"level": "ERROR"},  # anybody could fill the log; refused logins are counted
+    },
 }

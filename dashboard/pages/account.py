@@ -10,7 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
-from django.contrib.auth.views import LoginView, PasswordResetConfirmView
+from django.contrib.auth.views import PasswordResetConfirmView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse, reverse_lazy
@@ -88,10 +88,3 @@ def write_password_link(request: HttpRequest, user: User) -> str:
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     token = default_token_generator.make_token(user)
     return request.build_absolute_uri(reverse("set-password", args=[uid, token]))
-
-
-class LogIn(LoginView):
-    """Asks for a name and a password; who is logged in already goes on."""
-
-    template_name = "dashboard/account/login.html"
-    redirect_authenticated_user = True

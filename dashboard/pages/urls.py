@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
 from django.views.generic import RedirectView
 
-from dashboard.pages import account, api_docs, flamegraph, functions, imports, projects
+from dashboard.pages import account, api_docs, flamegraph, functions, imports, login, projects
 from dashboard.pages.compare import view as compare
 from dashboard.pages.function import view as function
 from dashboard.pages.overview import changes, first_visit
@@ -17,7 +17,7 @@ PROJECT: str = "projects/<slug:slug>/"
 
 urlpatterns: list[URLPattern] = [
     path("", RedirectView.as_view(pattern_name="projects"), name="home"),
-    path("login/", account.LogIn.as_view(), name="login"),
+    path("login/", login.LogIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("account/", account.show_account, name="account"),
     path("account/password/<str:uidb64>/<str:token>/", account.SetPassword.as_view(), name="set-password"),

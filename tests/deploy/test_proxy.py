@@ -159,6 +159,16 @@ def test_whoever_ends_tls_in_front_is_believed(proxy: Proxy, upstream: Upstream)
     assert [headers.get_all("X-Forwarded-Proto") for _, _, headers, _ in upstream.asked] == [["https"], ["http"]]
 
 
+def test_only_the_login_is_told_the_visitors_address_and_no_other_than_the_true_one(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    lie = {"X-Forwarded-For": "192.0.2.7"}
+    for path in ("/login/", "/login/?next=/projects/", "/projects/", f"{DOOR}&a=/login/"):
+        ask(proxy, "GET", path, headers=lie)
+    told = [headers.get_all("X-Forwarded-For") for _, _, headers, _ in upstream.asked]
+    assert told == [["127.0.0.1"], ["127.0.0.1"], None, None]
+
+
 def post_by_tls(proxy: Proxy, body: bytes) -> int:
     trusting = ssl.create_default_context(cafile=str(proxy.folder / "fullchain.pem"))
     trusting.check_hostname = False

@@ -21,7 +21,7 @@ def test_a_new_password_ends_the_other_sessions_and_keeps_this_one(member: Clien
     assert "Your password is changed" in answer.content.decode()
     assert member.get("/projects/").status_code == 200
     assert other.get("/projects/").status_code == 302
-    assert Client().login(username="member", password="battery staple")
+    assert Client().post("/login/", {"username": "member", "password": "battery staple"})["Location"] == "/projects/"
 
 
 def test_a_wrong_or_weak_password_changes_nothing(member: Client, people: People) -> None:
@@ -43,7 +43,7 @@ def test_all_other_sessions_end_by_the_password_alone(member: Client, people: Pe
     assert "All your other sessions have ended." in answer.content.decode()
     assert member.get("/projects/").status_code == 200
     assert other.get("/projects/").status_code == 302
-    assert Client().login(username="member", password="correct horse")
+    assert Client().post("/login/", {"username": "member", "password": "correct horse"})["Location"] == "/projects/"
 
 
 def test_forms_from_elsewhere_are_refused(people: People) -> None:
