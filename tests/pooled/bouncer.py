@@ -6,8 +6,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -15,11 +15,14 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import psycopg
 
 from config.up.running import find_free_port
+from config.up.stores.logins import MAP
+from config.up.stores.postgres import USER
 from tests.deploy.proxy import require_program
 
 START_LIMIT_S = 120.0
 STOP_LIMIT_S = 60.0
 SERVER_USER = "nobody"  # PgBouncer does not run as root; this user may enter the folder of the server's socket
+ADMISSION = f"{MAP} {SERVER_USER} {USER}\n"  # and the test's server lets it in as long as PgBouncer runs
 # `server_round_robin` gives each transaction another session even if there is only one client.
 CONFIGURATION = """
 [databases]
@@ -51,6 +54,26 @@ def read_server(url: str) -> dict[str, Any]:
 
 
 @contextmanager
+def admit_bouncer(database_url: str) -> Iterator[None]:
+    """Lets PgBouncer's user log in to a test's server, which admits only the user that runs the tests, and root."""
+    change_names(database_url, lambda text: text + ADMISSION)
+    try:
+        yield
+    finally:
+        change_names(database_url, lambda text: text.replace(ADMISSION, "", 1))
+
+
+def change_names(database_url: str, change: Callable[[str], str]) -> None:
+    """Changes the file of a server that says who is who, and lets it read the file again."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        row = connection.execute("SHOW ident_file").fetchone()
+        assert row is not None
+        names = Path(row[0])
+        names.write_text(change(names.read_text(encoding="utf-8")), encoding="utf-8")
+        connection.execute("SELECT pg_reload_conf()")
+
+
+@contextmanager
 def run_bouncer(database_url: str) -> Iterator[str]:
     """Runs PgBouncer before the server of an address until the block ends; yields the address through it."""
     program, port, is_root = require_program("pgbouncer"), find_free_port(), os.geteuid() == 0
@@ -59,17 +82,18 @@ def run_bouncer(database_url: str) -> Iterator[str]:
     user = f"user = {pwd.getpwnam(SERVER_USER).pw_name}" if is_root else ""
     configuration = folder / "pgbouncer.ini"
     configuration.write_text(CONFIGURATION.format(server=server, port=port, user=user), encoding="utf-8")
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([program, str(configuration)], stdout=log, stderr=log)
     name = urlsplit(database_url).path
     url = f"postgresql://{quote(str(read_server(database_url)['user']))}@127.0.0.1:{port}{name}"
-    try:
-        wait_until_answering(url, process, folder / "log")
-        yield url
-    finally:
-        process.terminate()
-        process.wait(STOP_LIMIT_S)
-        shutil.rmtree(folder, ignore_errors=True)
+    with admit_bouncer(database_url) if is_root else nullcontext():
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen([program, str(configuration)], stdout=log, stderr=log)
+        try:
+            wait_until_answering(url, process, folder / "log")
+            yield url
+        finally:
+            process.terminate()
+            process.wait(STOP_LIMIT_S)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def wait_until_answering(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
