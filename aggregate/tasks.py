@@ -13,12 +13,13 @@ from django.db import InterfaceError, OperationalError
 from aggregate.claimants import drop_dead_claimants
 from aggregate.folding.fold import BatchOutcome, fold_pending_batch
 from aggregate.folding.rolling import roll_up_hours
+from aggregate.slots import try_slot
 from aggregate.sourcemaps.labelling import label_in_turn
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import is_stopping, tell_to_stop
 from aggregate.upkeep.merging import merge_old_hours
 from aggregate.upkeep.retention import expire_all
-from ingest.wake import clear_flag, wake_worker
+from ingest.wake import clear_flag, keep_flag, wake_worker
 
 logger = logging.getLogger(__name__)
 
@@ -47,26 +48,36 @@ def fold_pending() -> None:
     the tasks that wait already. So a backlog delays jobs and expiry by a turn, and a stop by a batch.
     """
     clear_flag()  # before claiming: a trace that arrives from now on wakes a worker again
-    drop_dead_claimants()
-    ends_at_s = time.monotonic() + settings.FOLD_TURN_S
-    while not is_stopping() and fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
-        wake_worker()
-        if time.monotonic() >= ends_at_s:
-            return
+    _fold_for(settings.FOLD_TURN_S)
 
 
 @shared_task(name="aggregate.sweep", ignore_result=True)
 def sweep() -> None:
-    """Folds traces that a lost wake-up left pending."""
-    fold_pending()
+    """Folds a batch of traces that a lost wake-up left pending, and sends another wake-up if none is under way.
+
+    Each wake-up begets the next while there is more to fold. If sweeps added theirs, more and more turns of folding
+    would be in the queue before other tasks.
+    """
+    _fold_for(0)
+
+
+def _fold_for(turn_s: float) -> None:
+    drop_dead_claimants()
+    ends_at_s = time.monotonic() + turn_s
+    while not is_stopping() and fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
+        if not wake_worker():
+            keep_flag()
+        if time.monotonic() >= ends_at_s:
+            return
 
 
 @shared_task(name=SYMBOLICATE_TASK, ignore_result=True, **RETRIES)
 def symbolicate() -> None:
-    """Labels funcs by source maps, for new funcs and new maps."""
+    """Labels funcs by source maps, for new funcs and new maps. Without a slot, the sweep tries again."""
     clear_flag(SYMBOLICATE_FLAG)
-    if label_in_turn():
-        wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
+    with try_slot() as has_slot:
+        if has_slot and label_in_turn():
+            wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
 
 
 @shared_task(name="aggregate.merge_hours", ignore_result=True)

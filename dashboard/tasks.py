@@ -7,5 +7,5 @@ from dashboard.api.jobs import preparation
 
 @shared_task(name="dashboard.run_jobs", ignore_result=True)
 def run_jobs() -> None:
-    """Runs jobs until none is left that may run now. After a database error, the next sweep continues."""
-    preparation.run_jobs()
+    """Runs a job; the next one has its turn behind the tasks that wait. After a database error, the sweep continues."""
+    preparation.run_job()

@@ -56,6 +56,14 @@ def wake_worker(task: str = FOLD_TASK, flag: str = FLAG) -> bool:
     return True
 
 
+def keep_flag(flag: str = FLAG) -> None:
+    """Keeps a flag from expiring while its wake-up waits in a long queue: a second one would wait there for ever."""
+    try:
+        flag_client().expire(flag, FLAG_S)
+    except (redis.RedisError, OSError):
+        logger.warning("The wake-up flag could not be kept; there may be another wake-up.")
+
+
 def clear_flag(flag: str = FLAG) -> None:
     """Clears a coalescing flag. A worker does this *before* it claims, so that later traces wake a worker again."""
     try:

@@ -16,12 +16,14 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from aggregate.claimants import LIVE, beating, drop_dead_claimants, register, release_surely
-from aggregate.jobs.requests import JOB_FLAG, JOB_LOCK
+from aggregate.jobs.requests import JOB_FLAG, JOB_LOCK, JOB_TASK
 from aggregate.models import Job, JobPiece
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import SliceError
+from aggregate.slots import try_slot
+from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import Stopping, check_stop, is_stopping
-from ingest.wake import clear_flag
+from ingest.wake import clear_flag, wake_worker
 from profcore.formats.streaming import gzip_stream
 
 logger = logging.getLogger(__name__)
@@ -201,12 +203,18 @@ def _run(run: JobRun, answer: Callable[[JobRun], JobResult]) -> None:
         raise
 
 
-def run_waiting_jobs(answer: Callable[[JobRun], JobResult]) -> None:
-    """Runs jobs until no queued one may run now, or the worker was told to stop."""
+def run_job_in_turn(answer: Callable[[JobRun], JobResult]) -> None:
+    """Runs the next job, if one may run now and this worker has a slot for it; the jobs behind it are woken.
+
+    Source maps wait for the same slots, so they are woken before the next job. Without a slot, the sweep tries again.
+    """
     clear_flag(JOB_FLAG)  # before claiming, as with traces
     drop_dead_claimants()
-    while not is_stopping() and run_next_job(answer):
-        pass
+    with try_slot() as has_slot:
+        if not has_slot or is_stopping() or not run_next_job(answer):
+            return
+    wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
+    wake_worker(JOB_TASK, JOB_FLAG)
 
 
 def claim_job() -> JobRun | None:

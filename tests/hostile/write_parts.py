@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from hypothesis import strategies as st
 
-from dashboard.api.jobs.preparation import run_jobs
+from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.dashboard.web.addresses import API
 from tests.hostile.cases import RequestCase
 from tests.hostile.core_parts import SAMPLES

@@ -2,7 +2,7 @@
 
 from django.http import QueryDict
 
-from aggregate.jobs.runs import JobResult, JobRun, run_waiting_jobs
+from aggregate.jobs.runs import JobResult, JobRun, run_job_in_turn
 from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
 from aggregate.selectors.views.fine_sums import count_read_traces
 from dashboard.api.slices.questions import KINDS, Question
@@ -40,6 +40,6 @@ def answer_job(run: JobRun) -> JobResult:
     return question.write(job.project, slice_, job.link, run.reading())
 
 
-def run_jobs() -> None:
-    """Runs jobs until none is left that may run now."""
-    run_waiting_jobs(answer_job)
+def run_job() -> None:
+    """Runs the next job, if one may run now."""
+    run_job_in_turn(answer_job)

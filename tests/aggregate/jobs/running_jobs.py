@@ -1,8 +1,9 @@
 """Jobs started, claimed and run in one process, for tests."""
 
 from aggregate.jobs.requests import select_job, start_job
-from aggregate.jobs.runs import JobResult, JobRun, claim_job
+from aggregate.jobs.runs import JobResult, JobRun, claim_job, run_next_job
 from aggregate.models import Job
+from dashboard.api.jobs.preparation import answer_job
 from ingest.models import Project
 
 WORDS = [b"one ", b"two ", b"three"]
@@ -24,6 +25,12 @@ def say_words(run: JobRun) -> JobResult:
     for _ in WORDS:
         run.advance(1)
     return JobResult("text/plain", "words.txt", WORDS)
+
+
+def run_jobs() -> None:
+    """Runs real jobs until none is queued."""
+    while run_next_job(answer_job):
+        pass
 
 
 def claimed() -> JobRun:

@@ -8,8 +8,8 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from aggregate.jobs.runs import JobRun
 from aggregate.models import Job
-from dashboard.api.jobs.preparation import run_jobs
 from ingest.models import Project
+from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.aggregate.posting import fold_all, post, rows
 from tests.dashboard.api.starting_jobs import API, JOBS, body_of, start
 from tests.dashboard.conftest import make_site, read_in_pieces

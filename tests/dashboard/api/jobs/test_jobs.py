@@ -14,9 +14,9 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from aggregate.jobs.runs import claim_job
 from aggregate.models import Job
-from dashboard.api.jobs.preparation import run_jobs
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS
+from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.dashboard.api.starting_jobs import API, JOBS, body_of, func_id, start
 from tests.dashboard.conftest import People, make_site, read_in_pieces
 from tests.envelopes import view_id_of

@@ -13,8 +13,8 @@ from playwright.sync_api import Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from dashboard.api.jobs.preparation import run_jobs
 from ingest.models import Project
+from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.builders import make_call_tree, make_cell, make_func
 from tests.dashboard.pages.flamegraph.graph import CANVAS, ROW, colour_at, wait_for_colour
 from tests.e2e.axe import find_violations
