@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from aggregate.slots import try_slot
 from aggregate.sourcemaps.labelling import label_in_turn
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import is_stopping, tell_to_stop
+from aggregate.turns import TurnOver, in_turn
 from aggregate.upkeep.merging import merge_old_hours
 from aggregate.upkeep.retention import expire_all
 from ingest.wake import clear_flag, keep_flag, wake_worker
@@ -83,16 +85,28 @@ def symbolicate() -> None:
 @shared_task(name="aggregate.merge_hours", ignore_result=True)
 def merge_hours() -> None:
     """Merges hour cells of past days into day cells."""
-    merge_old_hours(datetime.now(UTC))
+    _keep_up(merge_hours.name, merge_old_hours)
 
 
 @shared_task(name="aggregate.roll_up_hours", ignore_result=True)
 def roll_up_hours_that_ended() -> None:
     """Adds hours that are over to the roll-up of their day."""
-    roll_up_hours(datetime.now(UTC))
+    _keep_up(roll_up_hours_that_ended.name, roll_up_hours)
 
 
 @shared_task(name="aggregate.expire", ignore_result=True)
 def expire() -> None:
     """Deletes data older than its retention."""
-    expire_all(datetime.now(UTC))
+    _keep_up(expire.name, expire_all)
+
+
+def _keep_up(task: str, work: Callable[[datetime], object]) -> None:
+    """Works for a turn. If that is not enough, the task is sent again, behind those that wait."""
+    flag = f"fieldflame:wake-{task}"
+    clear_flag(flag)
+    try:
+        with in_turn(settings.FOLD_TURN_S):
+            work(datetime.now(UTC))
+    except TurnOver:
+        if not is_stopping():
+            wake_worker(task, flag)

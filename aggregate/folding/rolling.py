@@ -7,7 +7,6 @@ Both do it in the same transaction, under the group's lock.
 """
 
 import logging
-import time
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -18,11 +17,11 @@ from django.db import connection, transaction
 from aggregate.folding.calltrees import DAY_TREES, Key, StoredTreeSum, append_pieces
 from aggregate.folding.locks import lock_groups
 from aggregate.folding.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta
+from aggregate.turns import end_step
 from profcore.sums.blobs import BlobError
 from profcore.sums.calltree import CallTree, merge_call_trees
 from profcore.times import DAY, HOUR, start_of_hour
 
-ROLL_UP_TURN_S: Final = 60.0  # after this a run ends, so that its process has time for folds
 ROLL_UP_BATCH_DAYS: Final = 500  # group-days of one run of the task: some seconds; the next run goes on
 
 logger = logging.getLogger(__name__)
@@ -44,7 +43,7 @@ ON CONFLICT (project_id, group_id, day_at, func_id) DO UPDATE SET {ADD_HOTSPOTS}
 def roll_up_hours(now: datetime, *, limit: int | None = None) -> int:
     """Rolls up hours that are old enough, of at most `limit` group-days; returns the number of group-days done.
 
-    A run ends after `ROLL_UP_TURN_S`, and the next one goes on. A day with a damaged tree is not rolled up.
+    A day with a damaged tree is not rolled up. Raises `TurnOver`.
     """
     before = start_of_hour(now) - settings.ROLL_UP_AFTER_HOURS * HOUR
     with connection.cursor() as cursor:
@@ -55,15 +54,15 @@ def roll_up_hours(now: datetime, *, limit: int | None = None) -> int:
             [before, ROLL_UP_BATCH_DAYS if limit is None else limit],
         )
         due = cursor.fetchall()
-    done, ends_at = 0, time.monotonic() + ROLL_UP_TURN_S
+    done = 0
     for project_id, group_id, day_at in due:
-        if time.monotonic() > ends_at:
-            break
         try:
             _roll_up(project_id, group_id, day_at, before)
-            done += 1
         except BlobError:
             logger.exception("A call tree of group %s on %s is damaged; its day is not rolled up.", group_id, day_at)
+            continue
+        done += 1
+        end_step()
     return done
 
 

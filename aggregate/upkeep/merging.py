@@ -16,6 +16,7 @@ from aggregate.folding.locks import hold_merges, lock_groups
 from aggregate.folding.rolling import unroll_days
 from aggregate.folding.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta, add_delta, add_to_cells, load_cells, negate
 from aggregate.models import DAY_GRAIN, HOUR_GRAIN, Cell
+from aggregate.turns import end_step
 from ingest.door.groups import allocate_ids
 from profcore.sums.fold import FOLD_VERSION
 from profcore.times import DAY, midnight_hours_before
@@ -35,11 +36,15 @@ class GroupDay:
 
 
 def merge_old_hours(now: datetime, *, limit: int | None = None) -> int:
-    """Merges the hours of days that are old enough, at most `limit` group-days; returns the number of group-days."""
+    """Merges the hours of days that are old enough, at most `limit` group-days; returns the number of group-days.
+
+    Raises `TurnOver`.
+    """
     before = midnight_hours_before(now, settings.MERGE_AFTER_HOURS)
     due = find_due(before, MERGE_BATCH_DAYS if limit is None else limit)
     for group_day in due:
         merge_day(group_day)
+        end_step()
     return len(due)
 
 

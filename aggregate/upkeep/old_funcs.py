@@ -8,6 +8,8 @@ from typing import Final
 
 from django.db import connection, transaction
 
+from aggregate.turns import end_step
+
 UNUSED_HOURS: Final = 3  # workers forget funcs after one hour (aggregate.folding.interning.REMEMBER_S)
 BATCH_FUNCS: Final = 5_000
 
@@ -25,6 +27,7 @@ def expire_funcs(project_id: int, now: datetime) -> int:
     deleted, before = 0, now - timedelta(hours=UNUSED_HOURS)
     while (found := _delete_unused(project_id, before)) is not None:
         deleted += found
+        end_step()
     with connection.cursor() as cursor:
         cursor.execute(
             f"""UPDATE aggregate_func f SET unused_since = %s
@@ -34,12 +37,12 @@ def expire_funcs(project_id: int, now: datetime) -> int:
     return deleted
 
 
-def has_unused(project_id: int) -> bool:
-    """Tells whether funcs of a project are marked as unused."""
+def has_unused(project_id: int, now: datetime) -> bool:
+    """Tells whether funcs of a project have been marked as unused for long enough to be deleted."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT EXISTS (SELECT FROM aggregate_func WHERE project_id = %s AND unused_since IS NOT NULL)",
-            [project_id],
+            "SELECT EXISTS (SELECT FROM aggregate_func WHERE project_id = %s AND unused_since < %s)",
+            [project_id, now - timedelta(hours=UNUSED_HOURS)],
         )
         row = cursor.fetchone()
     return bool(row and row[0])

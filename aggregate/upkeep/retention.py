@@ -19,6 +19,7 @@ from aggregate.folding.settled import count_settled
 from aggregate.jobs.requests import expire_jobs
 from aggregate.models import RefoldRun
 from aggregate.sourcemaps.deleting import expire_source_maps
+from aggregate.turns import end_step
 from aggregate.upkeep.old_funcs import expire_funcs, has_unused
 from aggregate.upkeep.old_groups import expire_groups
 from ingest.models import PENDING, Project
@@ -51,7 +52,7 @@ class Expired:
 def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -> Expired:
     """Deletes all data older than its retention, and returns the counts. It may be killed and run again.
 
-    `on_step` is called with each step's name.
+    `on_step` is called with each step's name. Raises `TurnOver`.
     """
     expired = Expired()
     on_step("jobs")
@@ -69,7 +70,7 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         _expire_views(project.pk, midnight_days_before(now, views_days), expired)
         cells_before = expired.cells
         _expire_cells(project.pk, midnight_days_before(now, cells_days), expired)
-        if expired.cells > cells_before or has_unused(project.pk):
+        if expired.cells > cells_before or has_unused(project.pk, now):
             expired.funcs += expire_funcs(project.pk, now)
         expired.source_maps += expire_source_maps(
             project.pk, now, keep_days=settings.KEEP_SOURCE_MAPS_DAYS, shared_days=cells_days
@@ -141,6 +142,7 @@ def _in_batches(delete: Callable[[], int]) -> int:
     total = 0
     while deleted := delete():
         total += deleted
+        end_step()
         if deleted < EXPIRE_BATCH_ROWS:
             break
     return total
@@ -195,12 +197,15 @@ def _expire_cells(project_id: int, before: datetime, expired: Expired) -> None:
             cursor.execute(
                 "DELETE FROM aggregate_cell WHERE project_id = %s AND id = ANY(%s::int[])", [project_id, cell_ids]
             )
-            expired.cells += cursor.rowcount
+            deleted = cursor.rowcount
+            expired.cells += deleted
             for table in ("aggregate_pageday", "aggregate_dayhotspot", "aggregate_daytreepiece"):
                 cursor.execute(
                     f"DELETE FROM {table} WHERE project_id = %s AND group_id = %s AND day_at < %s",
                     [project_id, group_id, before],
                 )
+        if deleted:
+            end_step()
 
 
 def _old_cells(project_id: int, before: datetime, condition: str) -> list[tuple[int, int]]:
