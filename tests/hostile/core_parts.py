@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from bench.hostile import SHAPES, make_envelope
+from bench.hostile.shapes import SHAPES, make_envelope
 from bench.source_maps import write_mappings
 from profcore.errors import TraceError
 from profcore.formats.importers.completing import Defaults

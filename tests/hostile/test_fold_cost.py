@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from bench.hostile import SHAPES, Shape, bench_hostile, make_envelope
+from bench.hostile.shapes import SHAPES, Shape, bench_hostile, make_envelope
 from profcore.sums.fold import CellFold, fold_trace
 from profcore.trace.funcs import FuncTable
 from profcore.trace.wire import Limits

@@ -15,7 +15,7 @@ from bench.exports import as_json, bench_exports, measure_export
 from bench.exports import describe as describe_exports
 from bench.heavy import SIZES, make_heavy_envelope
 from bench.hidden import compare_with_facts, describe, measure_hidden
-from bench.hostile import bench_hostile
+from bench.hostile.shapes import bench_hostile
 from bench.pages import bench_pages
 from bench.pages import describe as describe_pages
 from bench.queries import bench_queries

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from profcore.sums.blobs import BlobError, decode_call_trees, encode_call_tree
 from profcore.sums.calltree import CallTree, CallTreeBuilder, merge_call_trees
-from profcore.sums.tree_sums import FIRST_SLOTS, FUNC_BITS, CallTreeSum
+from profcore.sums.tree_sums import FEW_NARROW, FIRST_SLOTS, FUNC_BITS, NARROW, CallTreeSum
+from tests.hostile.measuring import measure
 from tests.profcore.pictures import by_path
 from tests.profcore.strategies import PROPERTY, call_trees
 
@@ -99,3 +100,26 @@ def test_one_damaged_tree_among_others_is_noticed() -> None:
     good = encode_call_tree(chain(3))
     with pytest.raises(BlobError):
         decode_call_trees([good, good[:-1], good])
+
+
+def test_a_deep_tree_costs_as_much_as_its_nodes() -> None:
+    """By column, each depth took 60 steps and 70 µs, and a recursion of 10,000 calls 0.7 s."""
+    deep = decode_call_trees([encode_call_tree(chain(10_000))])
+    assert measure(lambda: CallTreeSum().add(deep)).steps < 25 * 10_000
+
+
+def broom(depth: int, leaves: int, first: int) -> CallTree:
+    """Returns a recursion whose last call has so many callees, each of 1 µs, and the first of these as many again."""
+    prefix = [*range(-1, depth - 1), *[depth - 1] * leaves, *[depth] * leaves]
+    func = [*[7] * depth, *range(first, first + leaves), *range(first, first + leaves)]
+    ones = [0] * depth + [1] * (2 * leaves)
+    return CallTree(prefix, func, ones, ones, [0] * len(func))
+
+
+@pytest.mark.parametrize("depth", [FEW_NARROW - 1, FEW_NARROW + 1, 2_000])
+def test_deep_trees_with_wide_ends_are_summed_up(depth: int) -> None:
+    trees = [broom(depth, 3 * NARROW, 0), chain(depth + 9), broom(depth, 2, NARROW), broom(depth + 3, 2 * NARROW, 50)]
+    expected = by_path(merge_call_trees(trees))
+    assert by_path(sum_up(trees)) == expected
+    assert by_path(sum_up(*([tree] for tree in trees))) == expected
+    assert by_path(sum_up(trees[2:], trees[:2])) == expected
