@@ -2,6 +2,7 @@
 
 import gzip
 import time
+import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -122,13 +123,15 @@ def make_envelope(shape: Shape, samples: int, depth: int) -> Envelope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostileCost:
-    """The bytes of a trace as posted and expanded, and the processor seconds of its checks and its fold."""
+    """A trace's bytes as posted and expanded; processor seconds and peaks of memory of its checks and its fold."""
 
     shape: str
     sent_bytes: int
     expanded_bytes: int
     check_s: float
     fold_s: float
+    check_peak_bytes: int
+    fold_peak_bytes: int
 
     @property
     def fold_us_per_byte(self) -> float:
@@ -140,23 +143,46 @@ def bench_hostile(limits: Limits) -> list[HostileCost]:
     return sorted((measure_shape(shape, limits) for shape in SHAPES), key=lambda cost: -cost.fold_s)
 
 
-def measure_shape(shape: Shape, limits: Limits) -> HostileCost:
+def make_largest(shape: Shape, limits: Limits) -> Envelope:
+    """Returns an envelope of a shape that is as large as the limits admit."""
     most: dict[Shape, int] = {
         runs_with_one_neighbour: 2 * limits.marks,
         nested_tasks: limits.marks,
         all_roots: limits.frames,
     }
-    samples = min(MOST_SAMPLES, limits.samples, most.get(shape, MOST_SAMPLES))
-    body = msgspec.json.encode(make_envelope(shape, samples, limits.depth))
-    started_s = time.process_time()
-    envelope = decode_envelope(body, limits)
-    checked_s = time.process_time()
-    cell = CellFold("cell")
-    cell.add(envelope.viewId, fold_trace(envelope, page="/", funcs=FuncTable()), is_truncated=False)
+    return make_envelope(shape, min(MOST_SAMPLES, limits.samples, most.get(shape, MOST_SAMPLES)), limits.depth)
+
+
+def measure_shape(shape: Shape, limits: Limits) -> HostileCost:
+    body = msgspec.json.encode(make_largest(shape, limits))
+    check_s, fold_s = _take(body, limits, time.process_time)
+    tracemalloc.start()
+    check_peak_bytes, fold_peak_bytes = _take(body, limits, _read_peak)
+    tracemalloc.stop()
     return HostileCost(
         shape=shape.__name__,
         sent_bytes=len(gzip.compress(body)),
         expanded_bytes=len(body),
-        check_s=checked_s - started_s,
-        fold_s=time.process_time() - checked_s,
+        check_s=check_s,
+        fold_s=fold_s,
+        check_peak_bytes=int(check_peak_bytes),
+        fold_peak_bytes=int(fold_peak_bytes),
     )
+
+
+def _take(body: bytes, limits: Limits, read: Callable[[], float]) -> tuple[float, float]:
+    """Checks and folds a body. Returns what each adds to a clock, or each one's peak of memory."""
+    started = read()
+    envelope = decode_envelope(body, limits)
+    checked = read()
+    cell = CellFold("cell")
+    cell.add(envelope.viewId, fold_trace(envelope, page="/", funcs=FuncTable()), is_truncated=False)
+    folded = read()
+    return (checked - started, folded - checked) if read is time.process_time else (checked, folded)
+
+
+def _read_peak() -> float:
+    """Returns the peak of allocated bytes since the last call."""
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    return peak

@@ -15,6 +15,8 @@ from bench.exports import as_json, bench_exports, measure_export
 from bench.exports import describe as describe_exports
 from bench.heavy import SIZES, make_heavy_envelope
 from bench.hidden import compare_with_facts, describe, measure_hidden
+from bench.hostile.reads import bench_reads
+from bench.hostile.reads import describe as describe_reads
 from bench.hostile.shapes import bench_hostile
 from bench.pages import bench_pages
 from bench.pages import describe as describe_pages
@@ -75,12 +77,21 @@ class Command(BaseCommand):
         )
 
     def show_hostile(self, options: dict[str, Any]) -> None:
-        self.stdout.write("shape                       sent  expanded    checks      fold  fold/byte sent")
+        """The first reads run in a stack of their own."""
+        head = "shape                        sent  expanded    checks      fold  fold/byte  peak/byte: checks, fold"
+        self.stdout.write(head)
         for cost in bench_hostile(envelope_limits()):
             self.stdout.write(
-                f"{cost.shape:24s} {cost.sent_bytes / 1e3:4,.0f} kB {cost.expanded_bytes / 1e6:6.1f} MB"
-                f" {cost.check_s:7.2f} s {cost.fold_s:7.2f} s {cost.fold_us_per_byte:8.2f} µs"
+                f"{cost.shape:24s} {cost.sent_bytes / 1e3:5,.0f} kB {cost.expanded_bytes / 1e6:6.1f} MB"
+                f" {cost.check_s:7.2f} s {cost.fold_s:7.2f} s {cost.fold_us_per_byte:7.2f} µs"
+                f" {cost.check_peak_bytes / cost.sent_bytes:15,.0f} B {cost.fold_peak_bytes / cost.sent_bytes:7,.0f} B"
             )
+        with run_stack() as stack:
+            self.stdout.write("\n" + stack.manage("bench", "hostile-here"))
+
+    def show_hostile_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given."""
+        self.stdout.write(describe_reads(list(bench_reads(envelope_limits()))))
 
     def show_end_to_end(self, options: dict[str, Any]) -> None:
         result = bench_end_to_end(self.read_envelopes(options), options["traces"], options["senders"])
@@ -182,6 +193,7 @@ class Command(BaseCommand):
         "exports-here": show_exports_here,
         "hidden": show_hidden,
         "hostile": show_hostile,
+        "hostile-here": show_hostile_here,
         "pages": show_pages,
         "queries": show_queries,
         "queries-here": show_queries_here,
