@@ -5,10 +5,10 @@ does so as long as the project's uploaded scripts and their progress do not chan
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.db import connection
@@ -25,6 +25,7 @@ from profcore.code.parties import FIRST_PARTY
 from profcore.code.sites import origin_of, party_of, sites_of
 from profcore.trace.funcs import FuncKey
 
+MAX_REMEMBERED_CHARS: Final = 1_000  # of a func: 200,000 with names and URIs at ingest's limits would be 14 GB
 LABELS_CACHE_PROJECTS: Final = 20  # whose labels are remembered; forgotten ones are read again
 
 RowId = int | str
@@ -91,6 +92,9 @@ _label_caches: dict[int, _LabelCache] = {}  # by project
 ShownKey = tuple[FuncKey, FuncLabel | None]
 # By project: a version, and what the display rules decided for funcs at that version.
 _decision_caches: dict[int, tuple[tuple[int, int, str, str], dict[ShownKey, Shown | None]]] = {}
+
+
+Cache = TypeVar("Cache")
 
 
 class Labels:
@@ -243,6 +247,8 @@ class Code:
         """Returns how the display rules show a func, None if it is shown as it is."""
         if not self.display.rules:
             return None
+        if len(key.name) + len(key.uri or "") > MAX_REMEMBERED_CHARS:
+            return self.display.decide(lambda field: self._read_field(field, key, label))
         if (key, label) not in self._shown:
             self._shown[key, label] = self.display.decide(lambda field: self._read_field(field, key, label))
         return self._shown[key, label]
@@ -303,19 +309,28 @@ def _find_decisions(project_id: int, version: tuple[int, int, str, str]) -> "dic
     """Returns the process's memory of how display rules show funcs. Deciding takes most of the time of thousands."""
     cache = _decision_caches.get(project_id)
     if cache is None or cache[0] != version or len(cache[1]) > settings.LABELS_CACHE_ROWS:
-        if project_id not in _decision_caches and len(_decision_caches) >= LABELS_CACHE_PROJECTS:
-            _decision_caches.pop(next(iter(_decision_caches)), None)
         cache = _decision_caches[project_id] = version, {}
+    _forget_others(_decision_caches, project_id, lambda each: len(each[1]))
     return cache[1]
 
 
 def _find_label_cache(project_id: int, version: tuple[int, int, str]) -> _LabelCache:
     cache = _label_caches.get(project_id)
     if cache is None or cache.version != version:
-        if project_id not in _label_caches and len(_label_caches) >= LABELS_CACHE_PROJECTS:
-            _label_caches.pop(next(iter(_label_caches)), None)
         cache = _label_caches[project_id] = _LabelCache(version)
+    _forget_others(_label_caches, project_id, lambda each: len(each.labels))
     return cache
+
+
+def _forget_others(caches: dict[int, Cache], project_id: int, count_rows: Callable[[Cache], int]) -> None:
+    """Forgets other projects, those remembered first first, until all together are within the bounds."""
+    rows = {project: count_rows(cache) for project, cache in list(caches.items())}
+    for project in list(rows):
+        if len(rows) <= LABELS_CACHE_PROJECTS and sum(rows.values()) <= settings.LABELS_CACHE_ROWS:
+            return
+        if project != project_id:
+            caches.pop(project, None)
+            del rows[project]
 
 
 @lru_cache(maxsize=1_000)
