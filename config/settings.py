@@ -63,6 +63,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "dashboard.web.heavy_reads.HeavyReadsMiddleware",
     "dashboard.web.waiting.ReadingTimeMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
@@ -368,6 +369,10 @@ EXPORT_LINK_DEFAULT_S = read_int("FIELDFLAME_EXPORT_LINK_DEFAULT_S", 3_600, low=
 EXPORT_LINK_MAX_S = read_int("FIELDFLAME_EXPORT_LINK_MAX_S", 30 * 86_400, low=60)
 # All statements of a page or an answer together: a reader has gone by then, and its connection is free for others.
 READ_WAIT_S = read_int("FIELDFLAME_READ_WAIT_S", 30, low=1)
+# Tables, call trees, comparisons and exports that a web process computes at a time: up to 150 MB each (docs/benchmarks.md).
+# A process has one interpreter lock, so more at a time are not sooner done. What is beyond waits, then is answered 503.
+READ_HEAVY_AT_ONCE = read_int("FIELDFLAME_READ_HEAVY_AT_ONCE", 4, low=1)
+READ_HEAVY_WAIT_S = read_int("FIELDFLAME_READ_HEAVY_WAIT_S", 10, low=0)
 # Views whose contributions one answer decodes: about 30 µs and 400 bytes each.
 READ_MAX_VIEWS = read_int("FIELDFLAME_READ_MAX_VIEWS", 20_000, low=1)
 # Views that a list sorts by the parts of time in their rows: 60 ms for 100,000 (2 shared cores, 2026-11). For a slice with
@@ -379,7 +384,8 @@ TIMELINE_MAX_SAMPLES = read_int("FIELDFLAME_TIMELINE_MAX_SAMPLES", 200_000, low=
 # Raw traces that one answer folds while a web thread waits: 0.5 ms for a recorded one, 7 ms for a heavy one (bench core).
 READ_MAX_RAW_TRACES = read_int("FIELDFLAME_READ_MAX_RAW_TRACES", 500, low=1)
 READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # and their expanded bytes
-# Labels of source maps that a process remembers per project, by (release, func): about 400 bytes each, 80 MB.
+# Labels of source maps that a process remembers, by (release, func): about 400 bytes each, 80 MB. And as many decisions of
+# display rules, of funcs with up to 1,000 characters: about 800 bytes each. Of the last project there may be more.
 LABELS_CACHE_ROWS = read_int("FIELDFLAME_LABELS_CACHE_ROWS", 200_000, low=1)
 # Views of a slice up to which samples of a function that a release has twice (one module in two bundles) count once: up to
 # 0.2 s for contributions, and as much for call trees. A job counts all of them once.

@@ -4,12 +4,11 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.db import OperationalError
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
+from dashboard.web.giving_up import answer_later
 from ingest.patience import drop_silent_connection, with_patience
 
-API_PATH = "/api/"
 RETRY_AFTER_S = 30
 
 
@@ -30,12 +29,9 @@ class ReadingTimeMiddleware:
         if not isinstance(error, OperationalError) or not drop_silent_connection(error):
             return None
         limit = f"The database did not answer within {settings.READ_WAIT_S} s."
-        if request.path_info.startswith(API_PATH):
-            detail = f"{limit} Ask for less: a shorter time, one release or one page; or start a job."
-            return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
-        facts = {"error": {"detail": f"{limit} Choose less: a shorter time, one release or one page."}}
-        if "HX-Request" in request.headers:
-            return render(request, "dashboard/frame/_bad_part.html", facts)
-        answer = render(request, "dashboard/frame/slow.html", facts, status=503)
-        answer["Retry-After"] = str(RETRY_AFTER_S)
-        return answer
+        return answer_later(
+            request,
+            api_detail=f"{limit} Ask for less: a shorter time, one release or one page; or start a job.",
+            page_detail=f"{limit} Choose less: a shorter time, one release or one page.",
+            retry_after_s=RETRY_AFTER_S,
+        )
