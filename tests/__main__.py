@@ -30,12 +30,13 @@ RUN_NAME = "FIELDFLAME_TEST_RUN"  # in the environment of all processes that one
 NODE_FOLDERS = ("tests/node", "ingest/snippet")
 EXTERNAL_NAME = "FIELDFLAME_TEST_EXTERNAL"
 NPM_LIMIT_S = 600
-# Much of the suite waits for servers to start and stop: on two cores, three files at a time take half the time of one.
-# The core waits for nothing.
+# Much of the suite waits for servers to start and stop, so it runs one more file at a time than there are cores: on two
+# cores, three take half the time of one. More than six would wait for each other's disk. The core waits for nothing.
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
-THREE_AT_A_TIME = ("--numprocesses", "3", *BY_FILE)
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+AT_A_TIME = ("--numprocesses", str(min(max(CORES + 1, 3), 6)), *BY_FILE)
 CORE = ("pytest", "tests/profcore", "-m", "not slow", "--numprocesses", "auto", *BY_FILE)
-QUICK = ("-m", "not e2e and not stack and not kills and not slow", *THREE_AT_A_TIME)
+QUICK = ("-m", "not e2e and not stack and not kills and not slow", *AT_A_TIME)
 # Where it is set, as in many a container, each of the suite's hundred Python processes compiles all packages anew: half
 # of the 4.4 s of a processor that a worker's imports took.
 NO_BYTECODE_NAME = "PYTHONDONTWRITEBYTECODE"
@@ -174,7 +175,7 @@ def run(words: list[str]) -> int:
         install_node_packages()
         finish_compiling()
         codes[" ".join(TYPE_CHECK)] = finish()
-    codes["pytest"] = run_suite([*THREE_AT_A_TIME])
+    codes["pytest"] = run_suite([*AT_A_TIME])
     for name, code in codes.items():
         say(f"{'ok    ' if code == 0 else 'FAILED'}  {name}")
     return next((code for code in codes.values() if code), 0)

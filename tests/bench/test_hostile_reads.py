@@ -10,7 +10,7 @@ from profcore.trace.wire import Limits
 
 
 @pytest.fixture
-def reader(db: None, plain_static_files: None) -> Client:
+def reader(db: None) -> Client:
     client = Client()
     client.force_login(User.objects.create_superuser("root"))
     return client

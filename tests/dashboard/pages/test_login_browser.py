@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from dashboard.web.login_cache import LoginCache
+from dashboard.web.logins.cache import LoginCache
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import open_page, save_screenshot
 

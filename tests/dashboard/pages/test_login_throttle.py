@@ -13,8 +13,8 @@ from django.test import Client, RequestFactory
 from pytest_django import Settings
 
 from dashboard.pages import login
-from dashboard.web.login_cache import LoginCache
-from dashboard.web.visitors import name_network
+from dashboard.web.logins.cache import LoginCache
+from dashboard.web.logins.visitors import name_network
 from tests.dashboard.conftest import People
 
 RIGHT, WRONG = "correct horse", "wrong"

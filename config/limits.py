@@ -1,0 +1,210 @@
+"""Every limit of Fieldflame, with the reason for its number. `config.settings` takes them all.
+
+`docs/settings.md` lists them for operators.
+"""
+
+from config.env import read_int, read_str
+
+# --- The door: limits (each with its reason) --------------------------------------------------------------------------
+INGEST_MAX_BODY_BYTES = read_int("FIELDFLAME_MAX_BODY_BYTES", 5 * 2**20)  # contract; p95 of a recorded trace is 52 kB
+INGEST_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_MAX_EXPANDED_BYTES", 50 * 2**20)  # contract; ten times the body
+INGEST_MAX_ENVELOPES = read_int("FIELDFLAME_MAX_ENVELOPES", 100)  # contract
+# Shape limits: about ten times the largest trace ever recorded (3,829 samples, 12,230 stacks, 462 kB in 3 s).
+INGEST_MAX_SAMPLES = read_int("FIELDFLAME_MAX_SAMPLES", 200_000)  # 33 minutes at 10 ms
+INGEST_MAX_STACKS = read_int("FIELDFLAME_MAX_STACKS", 200_000)
+INGEST_MAX_FRAMES = read_int("FIELDFLAME_MAX_FRAMES", 50_000)
+INGEST_MAX_RESOURCES = read_int("FIELDFLAME_MAX_RESOURCES", 10_000)
+INGEST_MAX_DEPTH = read_int("FIELDFLAME_MAX_DEPTH", 10_000)  # Chromium cuts at 255; other sources may not
+INGEST_MAX_NAME_CHARS = read_int("FIELDFLAME_MAX_NAME_CHARS", 4_096)  # Chromium cuts at 1,024
+INGEST_MAX_URI_CHARS = read_int("FIELDFLAME_MAX_URI_CHARS", 65_536)  # a data: resource can hold a whole script
+INGEST_MAX_TEXT_CHARS = read_int("FIELDFLAME_MAX_TEXT_CHARS", 200, high=200)  # release, tags
+# release and page are one B-tree key: 600 characters of 4 bytes stay under its 2,704 bytes
+INGEST_MAX_PAGE_CHARS = read_int("FIELDFLAME_MAX_PAGE_CHARS", 400, high=400)
+INGEST_MAX_MARKS = read_int("FIELDFLAME_MAX_MARKS", 10_000)
+INGEST_MAX_TAGS = read_int("FIELDFLAME_MAX_TAGS", 20)  # contract
+# JSON values of one envelope, by its commas: all tables at their limits have 1.3 million. Each takes up to 100 bytes.
+INGEST_MAX_VALUES = read_int("FIELDFLAME_MAX_VALUES", 2_000_000)
+INGEST_MAX_TIMESTAMP_MS = read_int("FIELDFLAME_MAX_TIMESTAMP_MS", 30 * 86_400_000)  # a tab open for a month
+# Release × page of a project. More is a broken route rule, or made up: it counts as "(other)".
+INGEST_MAX_GROUPS = read_int("FIELDFLAME_MAX_GROUPS", 20_000)
+# In an hour: a new release meets some hundred pages in its first one. Made-up ones need ten hours to fill a project.
+INGEST_MAX_NEW_GROUPS = read_int("FIELDFLAME_MAX_NEW_GROUPS", 2_000)
+# Pages of an announced release that have room in a full project too: a site of a thousand routes is a large one.
+INGEST_ANNOUNCED_PAGES = read_int("FIELDFLAME_ANNOUNCED_PAGES", 1_000)
+MAX_ANNOUNCED_RELEASES = read_int("FIELDFLAME_MAX_ANNOUNCED_RELEASES", 10_000)  # of a project: 25 a day for 400 days
+INGEST_MAX_PENDING = read_int("FIELDFLAME_MAX_PENDING", 2_000_000)  # pending traces of one project before 429
+# Of a project's pending traces, expanded: eleven hours of ten traces a second. Packed they take about a fifth of it.
+INGEST_MAX_PENDING_BYTES = read_int("FIELDFLAME_MAX_PENDING_BYTES", 20 * 2**30, low=1)
+INGEST_MAX_TOTAL_PENDING_BYTES = read_int("FIELDFLAME_MAX_TOTAL_PENDING_BYTES", 60 * 2**30, low=1)  # of all projects
+# A queue that is a day old will not be folded soon: what comes now would only fill the disk.
+INGEST_MAX_PENDING_AGE_S = read_int("FIELDFLAME_MAX_PENDING_AGE_S", 86_400, low=1)
+INGEST_MIN_FREE_BYTES = read_int("FIELDFLAME_MIN_FREE_BYTES", 2**30, low=0)  # PostgreSQL stops when its disk is full
+INGEST_DATABASE_WAIT_MS = read_int("FIELDFLAME_DATABASE_WAIT_MS", 1_700, low=1)  # of a post, in all
+INGEST_RATE_PER_S = read_int(
+    "FIELDFLAME_RATE_PER_S", 2_000, low=1
+)  # traces a second for a key, in one web process, before 429
+INGEST_LARGE_BODY_BYTES = read_int(
+    "FIELDFLAME_LARGE_BODY_BYTES", 4 * 2**20
+)  # expanded; larger ones decode one at a time
+VIEW_START_MAX_AGE_DAYS = read_int("FIELDFLAME_VIEW_START_MAX_AGE_DAYS", 7)  # older starts are clamped
+
+# --- Imports: bounds for files that a person imports ---------------------------------------------------------------------
+IMPORT_MAX_FILE_BYTES = read_int(
+    "FIELDFLAME_IMPORT_MAX_FILE_BYTES", 50 * 2**20
+)  # ten times a post, since a person sends it
+# One profile, unpacked: DevTools' recordings of half a minute have 50 to 100 MB; reading 94 MB took 340 MB.
+IMPORT_MAX_INPUT_BYTES = read_int("FIELDFLAME_IMPORT_MAX_INPUT_BYTES", 100 * 2**20)
+# All bytes unpacked from a file's containers; and, counted separately, all envelopes made from it.
+IMPORT_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_IMPORT_MAX_EXPANDED_BYTES", 400 * 2**20)
+IMPORT_MAX_NESTING = read_int("FIELDFLAME_IMPORT_MAX_NESTING", 4)  # a zip of .json.gz with arrays of lines has three
+IMPORT_MAX_MEMBERS = read_int("FIELDFLAME_IMPORT_MAX_MEMBERS", 10_000)  # inputs of a file: all are one transaction
+IMPORT_MAX_TRACES = read_int("FIELDFLAME_IMPORT_MAX_TRACES", 10_000)  # traces of a file, 5 kB each in memory, packed
+# Of all traces of a file: a profile of 142 bytes became 200,000 samples. Ten million take 7 s of processor time.
+IMPORT_MAX_SAMPLES = read_int("FIELDFLAME_IMPORT_MAX_SAMPLES", 10_000_000)
+# JSON values of one profile, by its commas and brackets; up to 100 bytes each.
+IMPORT_MAX_VALUES = read_int("FIELDFLAME_IMPORT_MAX_VALUES", 4_000_000)
+
+# --- The fold ---------------------------------------------------------------------------------------------------------
+FOLD_BATCH_TRACES = read_int("FIELDFLAME_FOLD_BATCH_TRACES", 200, low=1)
+FOLD_BATCH_BYTES = read_int("FIELDFLAME_FOLD_BATCH_BYTES", 8 * 2**20, low=1)  # expanded; keeps a worker under 300 MB
+# New funcs of a project in a UTC day, then "(other)": ten releases of a large site, each with 10,000 new ones that run.
+FOLD_MAX_NEW_FUNCS = read_int("FIELDFLAME_FOLD_MAX_NEW_FUNCS", 100_000)
+FOLD_BATCH_CPU_S = read_int("FIELDFLAME_FOLD_BATCH_CPU_S", 2)  # then its rest waits: 200 recorded traces take 0.2 s
+FOLD_LEASE_S = read_int("FIELDFLAME_FOLD_LEASE_S", 120, low=1)  # so long a claim is trusted while its worker beats
+# A worker that the database has not heard for so long is taken for dead, and others take over its claims: six heartbeats.
+# Others of its own machine see its end at once. One that was only stopped writes nothing of what it has lost.
+CLAIM_SILENCE_S = read_int("FIELDFLAME_CLAIM_SILENCE_S", 30, low=15)
+FOLD_TURN_S = read_int("FIELDFLAME_FOLD_TURN_S", 5)  # of folding, and of upkeep; then other tasks have their turn
+FOLD_SWEEP_S = read_int("FIELDFLAME_FOLD_SWEEP_S", 5, low=1)
+FOLD_ALONE_CRASHES = 3  # crashes alone before a trace is rejected
+FOLD_ALONE_TIMEOUT_S = read_int("FIELDFLAME_FOLD_ALONE_TIMEOUT_S", 60, low=1)
+FOLD_ALONE_MEMORY_BYTES = read_int("FIELDFLAME_FOLD_ALONE_MEMORY_BYTES", 2 * 2**30)
+CALLTREE_MAX_PIECES = 8  # blobs of one cell's call tree before the newest are merged
+
+# --- After the fold: merge, retention, quotas -------------------------------------------------------------------------
+MERGE_AFTER_HOURS = read_int(
+    "FIELDFLAME_MERGE_AFTER_HOURS", 48, low=1
+)  # two days by the hour; then a 24th of the cells
+# Hours after an hour's start: nearly all of its traces have arrived, and later ones are also written to the roll-up.
+ROLL_UP_AFTER_HOURS = read_int("FIELDFLAME_ROLL_UP_AFTER_HOURS", 2, low=1)
+KEEP_RAW_DAYS = read_int("FIELDFLAME_KEEP_RAW_DAYS", 30, low=1)  # the bulk of the disk; refold and drill-down need it
+KEEP_VIEWS_DAYS = read_int("FIELDFLAME_KEEP_VIEWS_DAYS", 90, low=1)  # statistics need them: about 500 bytes per view
+KEEP_CELLS_DAYS = read_int("FIELDFLAME_KEEP_CELLS_DAYS", 400, low=1)  # a year and a month, to compare with last year
+KEEP_RECEIPTS_DAYS = read_int("FIELDFLAME_KEEP_RECEIPTS_DAYS", 400, low=1)  # a re-post after it counts again
+KEEP_REFOLD_RUNS_DAYS = read_int(
+    "FIELDFLAME_KEEP_REFOLD_RUNS_DAYS", 30, low=1
+)  # the list of refolds; so long a killed one may continue, and delays merges
+INGEST_MAX_TRACES_PER_DAY = read_int("FIELDFLAME_MAX_TRACES_PER_DAY", 0)  # of a project, by UTC day; 0 is no quota
+# Of a project's raw traces, as stored: 50 recorded traces a second take about 15 GB a day. A stranger fills no disk.
+INGEST_MAX_MB_PER_DAY = read_int("FIELDFLAME_MAX_MB_PER_DAY", 20_000)  # received in a UTC day; 0 is no quota
+INGEST_MAX_KEPT_MB = read_int("FIELDFLAME_MAX_KEPT_MB", 200_000)  # within the retention of raw traces; 0 is no quota
+
+# --- Jobs: answers that are too large for a request, prepared in the background ---------------------------------------
+# Raw traces between two checks of progress and cancellation: about 100 ms for recorded ones. Also the number loaded at
+# once, with FOLD_BATCH_BYTES.
+JOB_BATCH_TRACES = read_int("FIELDFLAME_JOB_BATCH_TRACES", 200, low=1)
+JOB_PAGE_VIEWS = 2_000  # views loaded at once: about 20 MB with their contributions decoded
+# Call nodes of a tree merged from raw traces or cells: about 300 bytes each, and as much again to write a format: 300 MB.
+JOB_MAX_NODES = read_int("FIELDFLAME_JOB_MAX_NODES", 300_000, low=1)
+JOB_ATTEMPTS = 5  # starts of a job: workers may be restarted, but a job that kills them must end
+JOB_LEASE_S = read_int("FIELDFLAME_JOB_LEASE_S", 300, low=1)  # renewed after each batch and each piece of the result
+JOB_SWEEP_S = read_int("FIELDFLAME_JOB_SWEEP_S", 5, low=1)
+JOBS_AT_ONCE = read_int("FIELDFLAME_JOBS_AT_ONCE", 1, low=1)  # of all workers together; the others continue to fold
+JOBS_MAX_UNFINISHED = read_int("FIELDFLAME_JOBS_MAX_UNFINISHED", 10, low=1)  # of a project, before 429
+JOB_PIECE_BYTES = 2**20  # of a stored result, packed: the size of a row, and of what a web thread holds
+JOB_MAX_RESULT_BYTES = read_int("FIELDFLAME_JOB_MAX_RESULT_BYTES", 256 * 2**20)  # packed; beyond it the job fails
+JOBS_MAX_KEPT_BYTES = read_int("FIELDFLAME_JOBS_MAX_KEPT_BYTES", 2**30)  # results a project keeps, before 429
+JOB_KEEP_HOURS = read_int("FIELDFLAME_JOB_KEEP_HOURS", 24, low=1)  # for a result, which can be prepared again
+
+# --- Source maps: uploads, and the labels they give ------------------------------------------------------------------
+# A bundle or map; maps of 14 MB are common, of 50 MB rare. The worst of 100 MB takes 2.6 GB, in a process of its own.
+SOURCE_MAP_MAX_FILE_BYTES = read_int("FIELDFLAME_SOURCE_MAP_MAX_FILE_BYTES", 128 * 2**20)
+SOURCE_MAP_MAX_UPLOAD_BYTES = read_int("FIELDFLAME_SOURCE_MAP_MAX_UPLOAD_BYTES", 256 * 2**20)  # one post, as sent
+SOURCE_MAP_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_SOURCE_MAP_MAX_EXPANDED_BYTES", 2**30)  # all files of an archive
+SOURCE_MAP_MAX_FILES = read_int("FIELDFLAME_SOURCE_MAP_MAX_FILES", 20_000)  # of an archive, of any kind
+SOURCE_MAPS_MAX_KEPT_BYTES = read_int("FIELDFLAME_SOURCE_MAPS_MAX_KEPT_BYTES", 10 * 2**30)  # of a project, packed
+SOURCE_MAP_CHECK_HERE_BYTES = 4 * 2**20  # larger maps are checked in a process of their own: ten times that in memory
+KEEP_SOURCE_MAPS_DAYS = read_int(
+    "FIELDFLAME_KEEP_SOURCE_MAPS_DAYS", 30, low=1
+)  # after the upload, if a release has no data (any more)
+# One map in its own process. 20,000 funcs of a 14 MB map take about 10 s; the memory is that of the largest map.
+SYMBOLICATE_TIMEOUT_S = read_int("FIELDFLAME_SYMBOLICATE_TIMEOUT_S", 120, low=1)
+SYMBOLICATE_MEMORY_BYTES = read_int("FIELDFLAME_SYMBOLICATE_MEMORY_BYTES", 3 * 2**30)
+SYMBOLICATE_BATCH_FUNCS = 20_000  # labels of one transaction: about 2 s, and 10 MB in a worker
+SYMBOLICATE_ATTEMPTS = 3  # crashes of its process before a map is marked failed
+SYMBOLICATE_TURN_S = 5  # seconds of labelling before waiting folds get their turn
+SYMBOLICATE_AT_ONCE = read_int("FIELDFLAME_SYMBOLICATE_AT_ONCE", 1, low=1)  # maps of all workers: others go on folding
+SYMBOLICATE_SWEEP_S = read_int("FIELDFLAME_SYMBOLICATE_SWEEP_S", 10, low=1)
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+# Views whose contributions statistics look at: all of a slice up to so many, else a uniform sample. A comparison of
+# twice as many should take less than half a second. Intervals narrow with the square root of the number.
+STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 2_000, low=1)
+# The same for intervals and percentiles in a table of functions. Means are of all views anyway. The sample shows how much
+# views differ, and a thousand are read in the time that the table itself takes. With fewer than 400, intervals around
+# exact means of skewed times cover less than 93 % (docs/statistics.md).
+TABLE_STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_TABLE_STATISTICS_MAX_VIEWS", 1_000, low=400)
+# Views whose own times (no contributions) are read: for the intervals of all points of a trend, and per side for the
+# sentence on the last release. 24,000 take about 0.1 s, 2,000 per side 0.03 s (2026-11-21). A point of a trend uses 400
+# views, and at least 200.
+TREND_MAX_VIEWS = read_int("FIELDFLAME_TREND_MAX_VIEWS", 24_000, low=1)
+CHANGE_MAX_VIEWS = read_int("FIELDFLAME_CHANGE_MAX_VIEWS", 2_000, low=1)
+VIEWER_ORIGIN = read_str("FIELDFLAME_VIEWER_ORIGIN", "https://profiler.firefox.com")
+# Links to exports need no credentials: an hour is enough to open one, a month to answer a ticket with one.
+EXPORT_LINK_DEFAULT_S = read_int("FIELDFLAME_EXPORT_LINK_DEFAULT_S", 3_600, low=60)
+EXPORT_LINK_MAX_S = read_int("FIELDFLAME_EXPORT_LINK_MAX_S", 30 * 86_400, low=60)
+# All statements of a page or an answer together: a reader has gone by then, and its connection is free for others.
+READ_WAIT_S = read_int("FIELDFLAME_READ_WAIT_S", 30, low=1)
+# Tables, call trees, comparisons and exports that a web process computes at a time: up to 150 MB each (docs/benchmarks.md).
+# A process has one interpreter lock, so more at a time are not sooner done. What is beyond waits, then is answered 503.
+READ_HEAVY_AT_ONCE = read_int("FIELDFLAME_READ_HEAVY_AT_ONCE", 4, low=1)
+READ_HEAVY_WAIT_S = read_int("FIELDFLAME_READ_HEAVY_WAIT_S", 10, low=0)
+# Views whose contributions one answer decodes: about 30 µs and 400 bytes each.
+READ_MAX_VIEWS = read_int("FIELDFLAME_READ_MAX_VIEWS", 20_000, low=1)
+# Views that a list sorts by the parts of time in their rows: 60 ms for 100,000 (2 shared cores, 2026-11). For a slice with
+# more, VIEW_LIST_SAMPLE views are sampled evenly: 150 ms as long as an index finds them, which it does not for many more.
+VIEW_LIST_MAX_VIEWS = read_int("FIELDFLAME_VIEW_LIST_MAX_VIEWS", 200_000, low=1)
+VIEW_LIST_SAMPLE = 5_000
+# Samples of one view that its timeline sends: half an hour at 10 ms, 5 MB before it is packed.
+TIMELINE_MAX_SAMPLES = read_int("FIELDFLAME_TIMELINE_MAX_SAMPLES", 200_000, low=1)
+# Raw traces that one answer folds while a web thread waits: 0.5 ms for a recorded one, 7 ms for a heavy one (bench core).
+READ_MAX_RAW_TRACES = read_int("FIELDFLAME_READ_MAX_RAW_TRACES", 500, low=1)
+READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # and their expanded bytes
+# Labels of source maps that a process remembers, by (release, func): about 400 bytes each, 80 MB. And as many decisions of
+# display rules, of funcs with up to 1,000 characters: about 800 bytes each. Of the last project there may be more.
+LABELS_CACHE_ROWS = read_int("FIELDFLAME_LABELS_CACHE_ROWS", 200_000, low=1)
+# Views of a slice up to which samples of a function that a release has twice (one module in two bundles) count once: up to
+# 0.2 s for contributions, and as much for call trees. A job counts all of them once.
+COPIES_MAX_VIEWS = read_int("FIELDFLAME_COPIES_MAX_VIEWS", 2_000, low=0)
+# Texts of original sources in one export: enough for the own code of a large app; the viewer holds the file in memory.
+SOURCE_TEXTS_MAX_BYTES = read_int("FIELDFLAME_SOURCE_TEXTS_MAX_BYTES", 20 * 2**20, low=1)
+
+# --- Exports ----------------------------------------------------------------------------------------------------------
+# Call nodes of an export; lighter ones are pruned. For 500,000 the Firefox Profiler's stack chart took 9 s and 2.1 GB, for
+# 50,000 it took 1.2 s (2 shared cores, 2026-08). About 300 bytes each while a file is built here.
+EXPORT_MAX_CALL_NODES = read_int("FIELDFLAME_EXPORT_MAX_CALL_NODES", 200_000, low=1_000)
+# Call nodes of cells' trees that are summed up together: their columns fit into a processor's cache. For 3.2 million, four
+# times as many at once took a quarter longer, and half as many took as long.
+TREE_BATCH_NODES = 2**16
+EXPORT_MAX_SEGMENTS = read_int(
+    "FIELDFLAME_EXPORT_MAX_SEGMENTS", 14, low=1
+)  # tracks; with the whole slice, as many as a viewer shows
+EXPORT_MAX_VIEWS = read_int("FIELDFLAME_EXPORT_MAX_VIEWS", 20, low=1)  # on their clocks in one file, sample by sample
+REST_FRAMEWORK = {
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["dashboard.api.core.bodies.BoundedJSONParser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "dashboard.api.core.auth.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Fieldflame read API",
+    "DESCRIPTION": "Which functions cost your pages time, in which release. Milliseconds are µs / 1000, unrounded.",
+    "VERSION": "1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SERVE_INCLUDE_SCHEMA": False,
+}

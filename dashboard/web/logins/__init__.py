@@ -1,0 +1,1 @@
+"""What logins need besides their page: where wrong passwords are counted, and for whom."""
