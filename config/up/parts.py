@@ -25,6 +25,13 @@ WEB_HEADER_WAIT_NAME = "FIELDFLAME_WEB_HEADER_WAIT_MS"
 WEB_CONNECTIONS = 2_000
 # For a request's header, and for the next request on a connection that is kept. Browsers send a header at once.
 WEB_HEADER_WAIT_MS = 10_000
+WEB_MAX_MB_NAME = "FIELDFLAME_WEB_MAX_MB"
+# MiB of a web process. One that has more is replaced by a new one, after it has answered; looked at every 30 s. After
+# many heavy reads a process keeps about 400 (docs/benchmarks.md).
+WEB_MAX_MB = 700
+# Of the C library's allocator. It makes up to eight arenas per core, and each keeps what our 64 threads free in it. It
+# also raises the size from which memory goes back to the system at once: that stays at 128 KiB.
+MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
 
 
 def make_manage_command(*words: str) -> list[str]:
@@ -41,11 +48,12 @@ def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: 
     # connection that sends nothing is kept for ever, and one connection of HTTP/2 could hold all threads.
     command += ["--http", "1", "--backlog", "1024", "--backpressure", str(connections)]
     command += ["--http1-header-read-timeout", str(header_wait_ms)]
+    command += ["--workers-max-rss", str(read_count(environment, WEB_MAX_MB_NAME, WEB_MAX_MB))]
     command += ["--workers-kill-timeout", "5", "config.wsgi:application"]
     counts = folder.path / "metrics"  # the web processes sum up their counts there (config.metrics)
     shutil.rmtree(counts, ignore_errors=True)
     counts.mkdir()
-    environment = {"PROMETHEUS_MULTIPROC_DIR": str(counts), **environment}
+    environment = {"PROMETHEUS_MULTIPROC_DIR": str(counts), **MALLOC, **environment}
     return Child(
         name="web",
         title="The web server",

@@ -22,6 +22,7 @@ COUNTS = {
     "FIELDFLAME_WEB_THREADS": "7",
     "FIELDFLAME_WEB_CONNECTIONS": "300",
     "FIELDFLAME_WEB_HEADER_WAIT_MS": "4000",
+    "FIELDFLAME_WEB_MAX_MB": "333",
 }
 
 
@@ -74,7 +75,8 @@ def test_every_part_is_started_as_run_starts_it(
     asked, seen = run_start(installation, part, **environment, **counts)
     child = make_children(folder, counts)[part]
     assert asked == list(child.command[1:])
-    assert seen.get("PROMETHEUS_MULTIPROC_DIR") == child.environment.get("PROMETHEUS_MULTIPROC_DIR")
+    for name in ("PROMETHEUS_MULTIPROC_DIR", "MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_"):
+        assert seen.get(name) == child.environment.get(name)
 
 
 def test_the_web_server_does_not_count_on_from_a_former_run(installation: Path, folder: DataFolder) -> None:

@@ -10,7 +10,7 @@ import pytest
 from config.up.folder import DataFolder
 from config.up.messages import StartError
 from config.up.open_files import OTHER_FILES, allow_connections
-from config.up.parts import WEB_CONNECTIONS_NAME, WEB_HEADER_WAIT_NAME, make_web_child
+from config.up.parts import WEB_CONNECTIONS_NAME, WEB_HEADER_WAIT_NAME, WEB_MAX_MB_NAME, make_web_child
 
 SHOW = "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
 
@@ -35,7 +35,7 @@ def test_a_hard_limit_that_is_too_low_is_said_with_the_number_that_fits(monkeypa
         allow_connections(2_000, "NAME")
 
 
-@pytest.mark.parametrize("name", [WEB_CONNECTIONS_NAME, WEB_HEADER_WAIT_NAME])
+@pytest.mark.parametrize("name", [WEB_CONNECTIONS_NAME, WEB_HEADER_WAIT_NAME, WEB_MAX_MB_NAME])
 @pytest.mark.parametrize("text", ["many", "0", "-1", "1e3", "²", ""])
 def test_a_setting_that_is_no_number_is_refused_by_its_name(tmp_path: Path, name: str, text: str) -> None:
     folder = DataFolder(tmp_path / "var")

@@ -18,6 +18,9 @@ from bench.hidden import compare_with_facts, describe, measure_hidden
 from bench.hostile.reads import bench_reads
 from bench.hostile.reads import describe as describe_reads
 from bench.hostile.shapes import bench_hostile
+from bench.memory import as_json as memory_as_json
+from bench.memory import bench_web_memory, make_addresses, measure_growth, prepare
+from bench.memory import describe as describe_memory
 from bench.pages import bench_pages
 from bench.pages import describe as describe_pages
 from bench.queries import bench_queries
@@ -46,14 +49,17 @@ class Command(BaseCommand):
         )
         parser.add_argument("--rounds", type=int, default=5, help="core, queries, pages: rounds (default: %(default)s)")
         parser.add_argument("--traces", type=int, default=3000, help="end-to-end: how many (default: %(default)s)")
-        parser.add_argument("--senders", type=int, default=8, help="end-to-end: connections (default: %(default)s)")
+        parser.add_argument(
+            "--senders", type=int, default=8, help="end-to-end, memory: connections (default: %(default)s)"
+        )
+        parser.add_argument("--reads", type=int, default=1000, help="memory: how many (default: %(default)s)")
         parser.add_argument("--project", default="", help="export-here, pages: which project")
         parser.add_argument("--format", default="firefox", help="export-here: which format")
         parser.add_argument("--maps", type=int, default=200, help="symbolicate: how many (default: %(default)s)")
         parser.add_argument("--funcs", type=int, default=100_000, help="symbolicate: in all (default: %(default)s)")
         parser.add_argument("--nodes", type=int, default=500_000, help="trees: call nodes (default: %(default)s)")
         parser.add_argument(
-            "--views", type=int, default=10_000, help="queries, exports: how many (default: %(default)s)"
+            "--views", type=int, default=10_000, help="queries, exports, memory: how many (default: %(default)s)"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -92,6 +98,18 @@ class Command(BaseCommand):
     def show_hostile_here(self, options: dict[str, Any]) -> None:
         """Fills the database this command was given."""
         self.stdout.write(describe_reads(list(bench_reads(envelope_limits()))))
+
+    def show_memory(self, options: dict[str, Any]) -> None:
+        """Runs in a stack of its own. Its environment is that of this command, such as MALLOC_ARENA_MAX."""
+        readers = [1, options["senders"]]
+        for result in bench_web_memory(options["corpus"], options["views"], options["reads"], readers, {}):
+            self.stdout.write(result if isinstance(result, str) else describe_memory(result))
+
+    def show_memory_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given, and prints the growth and what to read as JSON."""
+        project, client = prepare(options["corpus"], options["views"])
+        addresses = make_addresses(project)
+        self.stdout.write(memory_as_json(client, addresses, measure_growth(client, addresses, options["reads"])))
 
     def show_end_to_end(self, options: dict[str, Any]) -> None:
         result = bench_end_to_end(self.read_envelopes(options), options["traces"], options["senders"])
@@ -194,6 +212,8 @@ class Command(BaseCommand):
         "hidden": show_hidden,
         "hostile": show_hostile,
         "hostile-here": show_hostile_here,
+        "memory": show_memory,
+        "memory-here": show_memory_here,
         "pages": show_pages,
         "queries": show_queries,
         "queries-here": show_queries_here,
