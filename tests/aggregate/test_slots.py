@@ -36,7 +36,7 @@ FOLDED = "SELECT count(*) FROM ingest_receipt WHERE state = 1"
 GATED = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 # Newer versions of Python warn of a fork beside threads; the forked process only takes a slot and waits.
-pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"), pytest.mark.slow(8)]
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ FOLDED = "SELECT count(*) FROM ingest_receipt WHERE state = 1"
 LEFT = "SELECT DISTINCT attempts, claim_token FROM ingest_receipt WHERE state = 0"
 WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(7)]
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from tests.hostile.cases import KEPT, BodyCase, keep_case, list_cases, read_case
 from tests.hostile.fuzzing import check_case
 from tests.hostile.lab import Lab
 
+pytestmark = pytest.mark.slow(8)
+
 
 @pytest.mark.parametrize("path", list_cases(KEPT), ids=lambda path: path.stem)
 def test_a_kept_input_does_no_harm_any_more(lab: Lab, path: Path) -> None:

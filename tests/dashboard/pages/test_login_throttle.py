@@ -17,6 +17,8 @@ from dashboard.web.logins.cache import LoginCache
 from dashboard.web.logins.visitors import name_network
 from tests.dashboard.conftest import People
 
+pytestmark = pytest.mark.slow(8)
+
 RIGHT, WRONG = "correct horse", "wrong"
 HOME, ELSEWHERE = "192.0.2.7", "198.51.100.9"
 LIMIT_S = 120.0  # the machine may be busy

@@ -23,6 +23,8 @@ from tests.builders import make_project
 from tests.envelopes import make_envelope
 from tests.ingest.door.posting import Door
 
+pytestmark = pytest.mark.slow(10)
+
 SOON_S = 30.0  # a machine may be busy; a client without a timeout would wait forever
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 

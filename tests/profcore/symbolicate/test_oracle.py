@@ -6,10 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
+import pytest
+
 from profcore.symbolicate.labels import LabelledOriginal, label_positions
 from profcore.symbolicate.maps import SourceMap, read_map
 from profcore.symbolicate.paths import source_path
 from tests.builds import Json, build_files, manifest, needs_builds, symbols
+
+pytestmark = pytest.mark.slow(15)
 
 ANONYMOUS = ("", "(anonymous)")
 

@@ -11,6 +11,8 @@ from config.up.stores.access import run_as_self
 from config.up.stores.binaries import PostgresBinaries, choose_postgres, find_postgres, read_data_major
 from config.up.stores.postgres import set_up_postgres
 
+pytestmark = pytest.mark.slow(6)
+
 FOUND = [PostgresBinaries(18, Path("/a/bin")), PostgresBinaries(16, Path("/b/bin"))]
 
 

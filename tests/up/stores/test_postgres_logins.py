@@ -17,6 +17,8 @@ from config.up.stores import access
 from config.up.stores.logins import MARK, read_lines
 from config.up.stores.postgres import PORT, Postgres, make_postgres_child, set_up_postgres, wait_for_postgres
 
+pytestmark = pytest.mark.slow(5)
+
 IS_ROOT = os.geteuid() == 0
 TRUSTING = """# TYPE  DATABASE        USER            ADDRESS                 METHOD
 

@@ -15,7 +15,7 @@ from config.up.stores.access import appear_as, can_reach, choose_place, demote_t
 from config.up.stores.binaries import find_postgres
 from config.up.stores.postgres import Postgres, make_postgres_child, set_up_postgres, wait_for_postgres
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes user")
+pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="only root changes user"), pytest.mark.slow(9)]
 
 
 def namespaces_work() -> bool:
