@@ -54,6 +54,11 @@ def database_url() -> str:
     return f"postgresql://{login}@{facts['HOST']}:{facts['PORT']}/{facts['NAME']}"
 
 
+# Of this database alone: the tests of other processes share its server.
+WAITING = """
+SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted
+"""
 HOTSPOTS = """
 SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, f.uri, f.line, f.col, f.name, h.self_samples,
        h.total_samples, h.self_us, h.total_us, h.hidden_us, h.hidden_total_us, h.views

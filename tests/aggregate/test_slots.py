@@ -26,14 +26,13 @@ from ingest import wake
 from ingest.models import Project
 from ingest.projects.creation import create_project
 from tests.aggregate.jobs.running_jobs import again, say_words, start
-from tests.aggregate.posting import database_url, post, rows
+from tests.aggregate.posting import WAITING, database_url, post, rows
 from tests.envelopes import make_envelope
 
 LIMIT_S = 240.0
 GATE = 0x6A6F_6267  # of tests.poisoned.slow_jobs
 TRACES = 20
 FOLDED = "SELECT count(*) FROM ingest_receipt WHERE state = 1"
-GATED = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 # Newer versions of Python warn of a fork beside threads; the forked process only takes a slot and waits.
 pytestmark = [pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"), pytest.mark.slow(8)]
@@ -171,7 +170,7 @@ def test_jobs_that_take_long_leave_a_process_that_folds(shop: Project, tmp_path:
         gate.execute("SELECT pg_advisory_xact_lock(%s)", [GATE])
         for _ in range(2):
             current_app.send_task(JOB_TASK)
-        wait_until(lambda: rows(GATED) == [(1,)], "no job is running")
+        wait_until(lambda: rows(WAITING) == [(1,)], "no job is running")
         post("shop-key", *(make_envelope(f"v{n}") for n in range(TRACES)))
         current_app.send_task("aggregate.fold_pending")
         wait_until(lambda: rows(FOLDED) == [(TRACES,)], "nobody folds")

@@ -25,14 +25,13 @@ from aggregate.stopping import tell_to_stop
 from ingest.models import Project
 from ingest.projects.creation import create_project
 from tests.aggregate.jobs.running_jobs import again, start
-from tests.aggregate.posting import database_url, post, rows
+from tests.aggregate.posting import WAITING, database_url, post, rows
 from tests.envelopes import make_envelope
 
 LIMIT_S = 240.0
 TRACES = 40
 FOLDED = "SELECT count(*) FROM ingest_receipt WHERE state = 1"
 LEFT = "SELECT DISTINCT attempts, claim_token FROM ingest_receipt WHERE state = 0"
-WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(7)]
 

@@ -63,7 +63,10 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 def find_at_gate() -> list[int]:
     """Returns the database sessions that wait at the gate."""
-    query = f"SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = {GATE} AND NOT granted"
+    query = f"""
+        SELECT l.pid FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.classid = {GATE} AND NOT l.granted
+    """
     return [pid for (pid,) in rows(query)]
 
 
