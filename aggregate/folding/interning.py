@@ -1,7 +1,6 @@
 """Interning: dense ids for funcs and cells, in transactions of their own. They may be unused, but never missing."""
 
 import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,17 +12,15 @@ from django.db import connection, transaction
 from aggregate.models import HOUR_GRAIN
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from ingest.door.groups import allocate_ids
+from ingest.remembered import RememberedIds
 from ingest.wake import wake_worker
 from profcore.sums.fold import FOLD_VERSION
 from profcore.trace.funcs import OTHER_FUNC, FuncKey, func_digest
 
-MAX_REMEMBERED: Final = 100_000  # about 20 MB in a worker; a project's hot funcs are a few thousand
-REMEMBER_S: Final = 3_600  # expiry deletes an unused func some hours after it was found unused
 MAX_INT4: Final = 2**31 - 1
 INLINE_URI: Final = re.compile(r"(https?://[^/]{1,253})(/.*)", re.DOTALL)  # longer hosts are none
 MAX_ORIGINS: Final = 1_000  # of a project; the first ones stay. All are read for each page
-_func_ids: dict[bytes, int] = {}
-_remembered_since = 0.0
+_func_ids: RememberedIds[bytes] = RememberedIds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,7 @@ def intern_funcs(project_id: int, keys: Sequence[FuncKey], *, is_bounded: bool =
 
     Keys are left out if the project has made all the funcs that it may make in a day, and `is_bounded`.
     """
-    _forget_sometimes()
+    _func_ids.forget_sometimes()
     digests = {func_digest(project_id, key): key for key in keys}
     found = {digest: _func_ids[digest] for digest in digests if digest in _func_ids}
     missing = sorted(digest for digest in digests if digest not in found)
@@ -63,14 +60,6 @@ def intern_funcs(project_id: int, keys: Sequence[FuncKey], *, is_bounded: bool =
 def select_other(project_id: int) -> int | None:
     """Returns the id of the func "(other)", None if the project has always had room."""
     return _select_funcs(project_id, [func_digest(project_id, OTHER_FUNC)]).get(func_digest(project_id, OTHER_FUNC))
-
-
-def _forget_sometimes() -> None:
-    global _remembered_since
-    now = time.monotonic()
-    if len(_func_ids) > MAX_REMEMBERED or now - _remembered_since > REMEMBER_S:
-        _func_ids.clear()
-        _remembered_since = now
 
 
 def _select_funcs(project_id: int, digests: list[bytes]) -> dict[bytes, int]:

@@ -11,16 +11,14 @@ from typing import Final
 from django.conf import settings
 from django.db import connection, transaction
 
+from ingest.remembered import RememberedIds
+
 OTHER: Final = "(other)"  # the release and the page of traces without a group of their own
-MAX_REMEMBERED: Final = 100_000
-# Expiry closes a group, and deletes it some hours later: by then no process remembers it.
-REMEMBER_S: Final = 3_600
 FULL_CHECK_S: Final = 10.0  # so long a project without room is taken to have none
 
 Pair = tuple[str, str]  # (release, page)
 
-_group_ids: dict[tuple[int, str, str], int] = {}
-_remembered_since = 0.0
+_group_ids: RememberedIds[tuple[int, str, str]] = RememberedIds()
 _no_room_until: dict[int, float] = {}
 
 
@@ -44,7 +42,7 @@ def intern_groups(project_id: int, wanted: Sequence[Pair], *, overflows: bool = 
     A pair without room gets the id of an "(other)" group. If `overflows` is false, as for files that a person imports,
     it is left out instead, and the bound on new groups in an hour does not hold.
     """
-    _forget_sometimes()
+    _group_ids.forget_sometimes()
     found = {}
     missing = []
     for release, page in dict.fromkeys(wanted):
@@ -68,14 +66,6 @@ def forget_groups() -> None:
     _no_room_until.clear()
 
 
-def _forget_sometimes() -> None:
-    global _remembered_since
-    now = time.monotonic()
-    if len(_group_ids) > MAX_REMEMBERED or now - _remembered_since > REMEMBER_S:
-        forget_groups()
-        _remembered_since = now
-
-
 def _find_or_create(project_id: int, pairs: list[Pair], *, overflows: bool) -> tuple[dict[Pair, Pair], dict[Pair, int]]:
     """Returns the place of each pair, which is itself if it has a group or room for one, and the ids of all places."""
     ids = _select_groups(project_id, pairs)
@@ -90,7 +80,7 @@ def _find_or_create(project_id: int, pairs: list[Pair], *, overflows: bool) -> t
         places = {pair: pair for pair in [*ids, *roomy]}
         if overflows and len(places) < len(pairs):
             places |= _place_others(project_id, [pair for pair in missing if pair not in places])
-        ids |= _select_groups(project_id, list(places.values()))
+        ids |= _select_groups(project_id, [place for place in places.values() if place not in ids])
         ids |= _make_groups(project_id, [pair for pair in dict.fromkeys(places.values()) if pair not in ids])
     return places, ids
 

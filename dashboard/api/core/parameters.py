@@ -61,6 +61,7 @@ EXPORT_PARAMS: Final = [
 ]
 
 
+BUILDS_ONLY: Final = OpenApiResponse(ErrorShape, "Only administrators and tokens made with --sourcemaps.")
 ERRORS: Final = {
     400: OpenApiResponse(ErrorShape, "A parameter is unknown or has no usable value."),
     401: OpenApiResponse(ErrorShape, "No credentials, or a token that is unknown or revoked."),

@@ -1,9 +1,9 @@
 """`status`, `releases` and `pages`: what a project has; and the announcement of a release."""
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,7 +12,6 @@ from aggregate.selectors.project.pages import select_pages, select_releases
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import SLICE_FIELDS
 from dashboard.api.core.encoding import (
-    ErrorShape,
     PagesShape,
     ReleasesShape,
     StatusShape,
@@ -20,13 +19,11 @@ from dashboard.api.core.encoding import (
     encode_releases,
     encode_status,
 )
-from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS
+from dashboard.api.core.parameters import BUILDS_ONLY, ERRORS, SLICE_PARAMS
 from dashboard.api.core.views import BuildView, ProjectView
 from dashboard.web.params import ParamError, read_changes
 from dashboard.web.shapes import Shape
 from ingest.projects.releases import ReleaseError, announce_release
-
-NOT_ALLOWED: Final = OpenApiResponse(ErrorShape, "Only administrators and tokens made with --sourcemaps.")
 
 
 class AnnouncedShape(Shape):
@@ -56,7 +53,7 @@ class ReleasesView(BuildView):
     @extend_schema(
         operation_id="announce_release",
         request={"application/json": AnnouncedShape},
-        responses={200: AnnouncedShape, **ERRORS, 403: NOT_ALLOWED},
+        responses={200: AnnouncedShape, **ERRORS, 403: BUILDS_ONLY},
     )
     def post(self, request: Request, slug: str) -> Response:
         """Announces a release before its first trace: its pages have room even if the project is full."""

@@ -19,7 +19,7 @@ from aggregate.sourcemaps.deleting import delete_scripts
 from aggregate.sourcemaps.listing import ListedScript, ScriptState, select_scripts
 from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
 from dashboard.api.core.encoding import ErrorShape
-from dashboard.api.core.parameters import ERRORS
+from dashboard.api.core.parameters import BUILDS_ONLY, ERRORS
 from dashboard.api.core.views import BuildView
 from dashboard.api.jobs.endpoints import format_at
 from dashboard.web.params import ParamError, read_count, read_one
@@ -86,9 +86,6 @@ class DeletedShape(Shape):
     deleted = serializers.IntegerField(help_text="Deleted scripts, with their maps and labels.")
 
 
-NOT_ALLOWED: Final = OpenApiResponse(ErrorShape, "Only administrators and tokens made with --sourcemaps.")
-
-
 class SourceMapsView(BuildView):
     changed = "source maps"
 
@@ -126,7 +123,7 @@ class SourceMapsView(BuildView):
         responses={
             200: UploadShape,
             **ERRORS,
-            403: NOT_ALLOWED,
+            403: BUILDS_ONLY,
             413: OpenApiResponse(ErrorShape, "The body is too large."),
             422: OpenApiResponse(UploadShape, "Some files were left out; the others are stored."),
             503: OpenApiResponse(ErrorShape, "Too many uploads at the moment; `Retry-After` says when to retry."),
@@ -157,7 +154,7 @@ class SourceMapsView(BuildView):
             OpenApiParameter("release", required=True, description=RELEASE),
             OpenApiParameter("url", description="Only the script of this URL."),
         ],
-        responses={200: DeletedShape, **ERRORS, 403: NOT_ALLOWED},
+        responses={200: DeletedShape, **ERRORS, 403: BUILDS_ONLY},
     )
     def delete(self, request: Request, slug: str) -> Response:
         """Deletes a release's scripts and maps, or one script; their functions lose their labels."""
