@@ -12,6 +12,7 @@ from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
 SNIPPET_PATH = Path(__file__).parent / "dist" / "snippet.js"
+STUB_PATH = SNIPPET_PATH.with_name("stub.js")
 DEMO_DIR = Path(__file__).parent / "demo_site"
 
 # An hour: a site that includes the snippet gets a new version soon, and its visitors fetch it at most once per visit.

@@ -50,6 +50,10 @@ function watchRecording() {
     }
   }, Math.max(0, RECORD_MS - performance.now()));
   addEventListener('fieldflame:sent', (event) => {
+    if (event.detail.status === 202 && performance.now() < RECORD_MS) {
+      show('send', 'running', 'The first part was accepted. A view is sent in several parts.');
+      return;
+    }
     clearTimeout(silence);
     show('record', 'done', `Recorded the first ${RECORD_MS / 1000} seconds of this page.`);
     show('send', event.detail.status === 202 ? 'done' : 'failed', explainAnswer(event.detail));

@@ -1,4 +1,4 @@
-/** The parts of the JS Self-Profiling API (WICG) that TypeScript's DOM library does not have. Only Chromium has it. */
+/** The browser's interfaces that TypeScript's DOM library does not have. Only Chromium has them. */
 
 export interface ProfilerTrace {
   readonly frames: readonly unknown[];
@@ -10,17 +10,39 @@ export interface ProfilerTrace {
 export interface Profiler extends EventTarget {
   /** Effective interval in ms: the requested one, rounded up to a multiple of the browser's base. */
   readonly sampleInterval: number;
-  /** True as soon as `stop` was called. */
-  readonly stopped: boolean;
   stop(): Promise<ProfilerTrace>;
+}
+
+export type Command = 'page' | 'tags' | 'consent' | 'stop' | 'start';
+export type Call = [command: Command, value?: unknown];
+
+/** The page's function `fieldflame`. The inline stub leaves in it what the core takes over. */
+export interface Api {
+  (...words: Call): void;
+  /** The stub's profiler, or the error of its constructor. */
+  p?: Profiler;
+  e?: unknown;
+  /** The calls that came before the core. */
+  q?: Call[];
+  /** The core is here. */
+  readonly core?: true;
 }
 
 declare global {
   interface Window {
     readonly Profiler?: new (options: { sampleInterval: number; maxBufferSize: number }) => Profiler;
+    fieldflame?: Api;
+    readonly fieldflameSettings?: Record<string, unknown>;
+  }
+  interface Document {
+    readonly prerendering?: boolean;
   }
   interface Navigator {
     readonly deviceMemory?: number;
     readonly userAgentData?: { readonly mobile: boolean };
+    readonly globalPrivacyControl?: boolean;
+  }
+  interface PerformanceNavigationTiming {
+    readonly activationStart?: number;
   }
 }

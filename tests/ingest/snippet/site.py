@@ -1,5 +1,6 @@
 """A small web server that plays both the site that includes the snippet and the door that takes its posts."""
 
+import gzip
 import json
 import threading
 import time
@@ -8,12 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
 from django.test import RequestFactory
 
 from ingest.snippet.views import SNIPPET_PATH, demo
 
 DOOR_PATH = "/ingest/v1/traces"
+ABSENT_PATH = "/ingest/v1/absent"
 WAIT_S = 120.0
 
 
@@ -27,20 +30,35 @@ class Post:
     at: float
 
     @property
-    def envelope(self) -> dict[str, Any]:  # Any: the tests read single fields of a JSON object
-        envelope: dict[str, Any] = json.loads(self.body)
+    def envelopes(self) -> list[dict[str, Any]]:  # Any: the tests read single fields of a JSON object
+        text = gzip.decompress(self.body) if self.body[:2] == b"\x1f\x8b" else self.body
+        return [json.loads(line) for line in text.splitlines()]
+
+    @property
+    def envelope(self) -> dict[str, Any]:  # Any: as above
+        """The only envelope of the post."""
+        (envelope,) = self.envelopes
         return envelope
 
 
 @dataclass(slots=True, kw_only=True)
 class Site:
-    """Pages are HTML by path; `answers` are the door's next (status, headers), 202 when there are no more."""
+    """Pages are HTML by path; `answers` are the door's next (status, headers), 202 when there are no more.
+
+    `absents` are the reports of pages that recorded nothing.
+    """
 
     port: int
     pages: dict[str, str] = field(default_factory=dict)
     page_headers: dict[str, str] = field(default_factory=lambda: {"Document-Policy": "js-profiling"})
     answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     posts: list[Post] = field(default_factory=list)
+    delays: dict[str, float] = field(default_factory=dict)  # seconds before an answer, by path
+    files: dict[str, str] = field(default_factory=dict)  # scripts by path
+    asked: list[str] = field(default_factory=list)  # the addresses of all reads
+    absents: list[dict[str, str]] = field(default_factory=list)
+    word: dict[str, Any] = field(default_factory=dict)  # Any: what the door's answers hold
+    settings: dict[str, Any] | None = None  # Any: what the core script holds of the server
 
     def url(self, path: str = "/", host: str = "127.0.0.1") -> str:
         return f"http://{host}:{self.port}{path}"
@@ -49,9 +67,14 @@ class Site:
         """Adds a page that runs the script `before`, includes the snippet, and runs the script `after`."""
         self.pages[path] = (
             f"<!doctype html><title>page</title><link rel=icon href='data:,'><script>{before}</script>"
-            f"<script src='/snippet.js' data-key=site-key data-release=r1 {attributes}></script>"
-            f"<script>{after}</script>"
+            f"<script src='/snippet.js' data-key=site-key data-release=r1 data-localhost {attributes}></script>"
+            f"<body><script>{after}</script>"
         )
+
+    @property
+    def envelopes(self) -> list[dict[str, Any]]:  # Any: as in `Post`
+        """All envelopes that came, in their order."""
+        return [envelope for post in self.posts for envelope in post.envelopes]
 
     def wait_for_posts(self, count: int, rest: Callable[[int], None]) -> list[Post]:
         """Waits until `count` posts came. `rest` takes ms and lets the browser's own events through meanwhile."""
@@ -67,9 +90,19 @@ class SiteHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
+        self.site.asked.append(self.path)
+        time.sleep(self.site.delays.get(path, 0))
         if path == "/snippet.js":
             headers = {"Content-Type": "text/javascript", "Access-Control-Allow-Origin": "*"}
-            self.answer(200, headers, SNIPPET_PATH.read_bytes())
+            core = SNIPPET_PATH.read_text()
+            if self.site.settings is not None:
+                core = core.replace('"FIELDFLAME_SETTINGS"', json.dumps(self.site.settings))
+            self.answer(200, headers, core.encode())
+        elif path in self.site.files:
+            self.answer(200, {"Content-Type": "text/javascript"}, self.site.files[path].encode())
+        elif path == ABSENT_PATH:
+            self.site.absents.append(dict(parse_qsl(self.path.partition("?")[2])))
+            self.answer(204, {"Access-Control-Allow-Origin": "*"}, b"")
         elif path.startswith("/demo/"):
             served = demo(RequestFactory().get(path), path.removeprefix("/demo/"))
             self.answer(served.status_code, dict(served.items()), served.content)
@@ -87,8 +120,9 @@ class SiteHandler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         status, headers = self.site.answers.pop(0) if self.site.answers else (202, {})
         self.site.posts.append(Post(self.path, dict(self.headers), body, time.monotonic()))
+        time.sleep(self.site.delays.get(self.path.partition("?")[0], 0))
         expose = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
-        self.answer(status, {**expose, **headers}, b"{}")
+        self.answer(status, {**expose, **headers}, json.dumps(self.site.word).encode())
 
     def answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self.send_response(status)

@@ -1,42 +1,17 @@
 """What the snippet does in a real browser: what it sends, when it stops, and that it never breaks the page."""
 
 import re
-import time
 import uuid
-from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Page, Route
 
-from tests.e2e.browser import open_page
-from tests.ingest.snippet.site import DOOR_PATH, WAIT_S, Site
+from tests.ingest.snippet.browsing import BUSY, wait_until
+from tests.ingest.snippet.site import DOOR_PATH, Site
 
-# Work that keeps its stack, for so many milliseconds.
-BUSY = """
-function spin(ms) {
-  const end = performance.now() + ms;
-  let n = 0;
-  while (performance.now() < end) n += 1;
-  return n;
-}
-"""
-QUIET_MS = 600  # longer than any trace below takes, where the test is that none comes
+QUIET_MS = 900  # longer than any trace below takes, where the test is that none comes
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
-
-
-@pytest.fixture
-def page(chromium: Browser) -> Iterator[Page]:
-    with open_page(chromium) as page:
-        yield page
-
-
-def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
-    """Lets the browser's events through until they have made it so."""
-    deadline = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < deadline, "waited in vain"
-        page.wait_for_timeout(20)
 
 
 @pytest.fixture
@@ -62,6 +37,7 @@ def test_an_envelope_holds_every_field_of_the_contract(site: Site, page: Page) -
     trace = envelope.pop("trace")
     assert sorted(trace) == ["frames", "resources", "samples", "stacks"]
     assert isinstance(envelope.pop("marks"), list)  # a slow machine has a long task even on this page
+    assert 0 <= envelope.pop("cost")["ms"] < 100
     assert uuid.UUID(envelope.pop("viewId")).version == 4
     assert envelope == {
         "seq": 0,
@@ -74,6 +50,7 @@ def test_an_envelope_holds_every_field_of_the_contract(site: Site, page: Page) -
         "requestedInterval": 15,
         "sampleRate": 1,
         "reason": "timer",
+        "navigation": "load",
         "isolated": False,
         "device": {**device, "mobile": False},
     }
@@ -87,21 +64,23 @@ def test_a_post_needs_no_preflight_and_carries_no_cookie(site: Site, page: Page)
     page.goto(site.url(host="shop.test"))
     post = site.wait_for_posts(1, page.wait_for_timeout)[0]
     assert post.path == "/elsewhere?a=1&key=site-key"
-    assert post.headers["Content-Type"] == "text/plain;charset=UTF-8"
+    assert "Content-Type" not in post.headers
     assert post.headers["Origin"] == site.url("", host="shop.test")
     assert "Cookie" not in post.headers
 
 
 def test_the_door_is_by_default_where_the_script_came_from(site: Site, page: Page) -> None:
     source = site.url("/snippet.js", host="door.test")
-    site.pages["/"] = f"<script src='{source}' data-key=k data-release=r data-duration=100 crossorigin></script>"
+    site.pages["/"] = (
+        f"<script src='{source}' data-key=k data-release=r data-duration=100 data-localhost crossorigin></script>"
+    )
     page.goto(site.url(host="shop.test"))
     post = site.wait_for_posts(1, page.wait_for_timeout)[0]
     assert (post.headers["Host"], post.path) == (f"door.test:{site.port}", f"{DOOR_PATH}?key=k")
 
 
 def test_a_page_over_plain_http_gets_a_version_4_uuid_too(site: Site, page: Page) -> None:
-    site.add_page(attributes="data-duration=50")
+    site.add_page(attributes="data-duration=400")
     page.goto(site.url(host="shop.test"))
     post = site.wait_for_posts(1, page.wait_for_timeout)[0]
     assert page.evaluate("() => typeof crypto.randomUUID") == "undefined"
@@ -122,7 +101,7 @@ def test_it_stops_after_the_set_time(site: Site, page: Page) -> None:
     envelope = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope
     page.wait_for_timeout(QUIET_MS)
     times = [sample["timestamp"] for sample in envelope["trace"]["samples"]]
-    assert 250 <= times[-1] - times[0] <= 8_000  # a busy machine fires timers late, never early; 10 s is the default
+    assert 100 <= times[-1] - times[0] <= 8_000  # a busy machine begins late and ends late; a minute is the default
     assert len(site.posts) == 1
 
 
@@ -131,8 +110,9 @@ def test_a_long_task_is_sent_even_if_it_ended_just_before_the_stop(site: Site, p
     site.add_page(attributes="data-duration=100", after=f"{BUSY} spin(250);")
     page.goto(site.url())
     envelope = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope
-    longest = max(envelope["marks"], key=lambda mark: float(mark["duration"]))
-    assert (longest["type"], sorted(longest)) == ("longtask", ["duration", "start", "type"])
+    tasks = [mark for mark in envelope["marks"] if mark["type"] == "longtask"]
+    longest = max(tasks, key=lambda mark: float(mark["duration"]))
+    assert {"duration", "start", "type"} <= set(longest)
     assert longest["duration"] >= 240
     inside = [s for s in envelope["trace"]["samples"] if 0 <= s["timestamp"] - longest["start"] < longest["duration"]]
     assert inside  # every 10 ms, but on a machine too busy to sample in time
@@ -149,7 +129,7 @@ def test_a_long_task_from_before_the_snippet_is_sent(site: Site, page: Page) -> 
         """() => {
             const script = document.createElement('script');
             script.src = '/snippet.js';
-            Object.assign(script.dataset, {key: 'k', release: 'r', duration: '100'});
+            Object.assign(script.dataset, {key: 'k', release: 'r', duration: '5000', localhost: ''});
             document.head.append(script);
         }"""
     )
@@ -157,11 +137,13 @@ def test_a_long_task_from_before_the_snippet_is_sent(site: Site, page: Page) -> 
     assert [mark for mark in marks if mark["start"] < before_ms and mark["duration"] >= 190]
 
 
-def test_a_full_buffer_ends_the_trace_at_once(site: Site, page: Page) -> None:
+def test_a_full_buffer_ends_the_chunk_at_once_and_the_next_one_begins(site: Site, page: Page) -> None:
     site.add_page(attributes="data-duration=15000 data-buffer=10")
     page.goto(site.url())
-    envelope = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope
-    assert envelope["reason"] == "buffer-full"
+    site.wait_for_posts(2, page.wait_for_timeout)
+    envelope = site.envelopes[0]
+    assert [each["seq"] for each in site.envelopes[:2]] == [0, 1]
+    assert envelope["reason"] == "samplebufferfull"
     assert len(envelope["trace"]["samples"]) == 10
 
 
@@ -171,11 +153,12 @@ def test_leaving_the_page_sends_what_there_is(site: Site, page: Page) -> None:
     page.goto(site.url())
     page.wait_for_timeout(100)
     page.goto(site.url("/next"))
-    envelope = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope
-    assert envelope["reason"] == "pagehide"
+    site.wait_for_posts(1, page.wait_for_timeout)
+    envelope = site.envelopes[0]
+    assert envelope["reason"] == "beforeunload"
     assert "spin" in {frame["name"] for frame in envelope["trace"]["frames"]}
     page.wait_for_timeout(200)
-    assert len(site.posts) == 1
+    assert [each["seq"] for each in site.envelopes] in ([0], [0, 1])
 
 
 def test_no_page_view_is_drawn_at_rate_zero(site: Site, page: Page, complaints: list[str]) -> None:
@@ -184,7 +167,7 @@ def test_no_page_view_is_drawn_at_rate_zero(site: Site, page: Page, complaints: 
         const Real = Profiler;
         window.Profiler = class { constructor(options) { made += 1; return new Real(options); } };
     """
-    site.add_page(attributes="data-rate=0 data-duration=50", before=count_profilers)
+    site.add_page(attributes="data-rate=0 data-duration=400", before=count_profilers)
     page.goto(site.url())
     page.wait_for_timeout(QUIET_MS)
     assert page.evaluate("() => made") == 0
@@ -193,7 +176,7 @@ def test_no_page_view_is_drawn_at_rate_zero(site: Site, page: Page, complaints: 
 
 @pytest.mark.parametrize(("drawn", "count"), [(0.2499, 1), (0.25, 0)])
 def test_the_rate_is_the_share_of_page_views_that_are_drawn(site: Site, page: Page, drawn: float, count: int) -> None:
-    site.add_page(attributes="data-rate=0.25 data-duration=50", before=f"Math.random = () => {drawn};")
+    site.add_page(attributes="data-rate=0.25 data-duration=400", before=f"Math.random = () => {drawn};")
     page.goto(site.url())
     page.wait_for_timeout(QUIET_MS)
     assert [post.envelope["sampleRate"] for post in site.posts] == [0.25] * count
@@ -201,14 +184,14 @@ def test_the_rate_is_the_share_of_page_views_that_are_drawn(site: Site, page: Pa
 
 @pytest.mark.parametrize("rate", ["often", "-1"])
 def test_a_rate_that_makes_no_sense_draws_nothing(site: Site, page: Page, rate: str) -> None:
-    site.add_page(attributes=f"data-rate={rate} data-duration=50")
+    site.add_page(attributes=f"data-rate={rate} data-duration=400")
     page.goto(site.url())
     page.wait_for_timeout(QUIET_MS)
     assert site.posts == []
 
 
 def test_a_rate_above_one_is_sent_as_one(site: Site, page: Page) -> None:
-    site.add_page(attributes="data-rate=100 data-duration=50")
+    site.add_page(attributes="data-rate=100 data-duration=400")
     page.goto(site.url())
     assert site.wait_for_posts(1, page.wait_for_timeout)[0].envelope["sampleRate"] == 1
 
@@ -238,7 +221,7 @@ def test_a_failure_never_breaks_the_page(
     site: Site, page: Page, complaints: list[str], failure: str, is_debug: bool
 ) -> None:
     before, has_policy, attributes = FAILURES[failure]
-    site.add_page(before=before, attributes=f"data-duration=50 {'data-debug' if is_debug else ''} {attributes}")
+    site.add_page(before=before, attributes=f"data-duration=400 {'data-debug' if is_debug else ''} {attributes}")
     if attributes in ("data-key", "data-release"):  # the first of two equal attributes wins, so take it away
         site.pages["/"] = re.sub(rf"{attributes}=\S+", "", site.pages["/"], count=1)
     if not has_policy:
@@ -256,29 +239,23 @@ def test_a_failure_never_breaks_the_page(
         assert complaints == []
 
 
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_busy_door_is_asked_once_more_after_the_time_it_gave(site: Site, page: Page, status: int) -> None:
-    site.answers = [(status, {"Retry-After": "1"}), (503, {"Retry-After": "0.1"})]
-    note_timers = """
-        const real = setTimeout;
-        window.waits = [];
-        window.setTimeout = (run, ms, ...rest) => { waits.push(ms); return real(run, ms, ...rest); };
-    """
-    site.add_page(attributes="data-duration=50", before=note_timers)
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_a_busy_door_is_asked_again_after_the_time_it_gave(site: Site, page: Page, status: int) -> None:
+    site.answers = [(status, {"Retry-After": "1"}), (503, {"Retry-After": "0.1"}), (503, {"Retry-After": "0.1"})]
+    site.add_page(attributes="data-duration=400")
     page.goto(site.url(host="shop.test"))
-    first, second = site.wait_for_posts(2, page.wait_for_timeout)
+    first, second, third = site.wait_for_posts(3, page.wait_for_timeout)
     assert second.at - first.at >= 0.99
-    assert page.evaluate("() => waits") == [50, 1000]
-    assert second.body == first.body
+    assert first.envelopes == second.envelopes == third.envelopes
     page.wait_for_timeout(QUIET_MS)
-    assert len(site.posts) == 2
+    assert len(site.posts) == 3
 
 
-def test_a_failed_request_is_tried_once_more(site: Site, page: Page) -> None:
+def test_a_failed_request_is_tried_twice_more(site: Site, page: Page) -> None:
     fast_timers = """
         const real = setTimeout;
         window.waits = [];
-        window.setTimeout = (run, ms, ...rest) => { waits.push(ms); return real(run, ms / 20, ...rest); };
+        window.setTimeout = (run, ms, ...rest) => { waits.push(ms); return real(run, ms === 5000 ? 50 : ms, ...rest); };
     """
     attempts: list[str] = []
 
@@ -287,17 +264,17 @@ def test_a_failed_request_is_tried_once_more(site: Site, page: Page) -> None:
         route.abort()
 
     page.route(f"**{DOOR_PATH}*", break_off)
-    site.add_page(attributes="data-duration=2000", before=fast_timers)
+    site.add_page(attributes="data-duration=300", before=fast_timers)
     page.goto(site.url())
-    wait_until(page, lambda: len(attempts) >= 2)
+    wait_until(page, lambda: len(attempts) >= 3)
     page.wait_for_timeout(QUIET_MS)
-    assert len(attempts) == 2
-    assert page.evaluate("() => waits") == [2000, 5000]
+    assert len(attempts) == 3
+    assert page.evaluate("() => waits").count(5000) >= 2
 
 
 def test_a_refused_trace_is_not_sent_again(site: Site, page: Page) -> None:
     site.answers = [(400, {})]
-    site.add_page(attributes="data-duration=50")
+    site.add_page(attributes="data-duration=400")
     page.goto(site.url())
     site.wait_for_posts(1, page.wait_for_timeout)
     page.wait_for_timeout(QUIET_MS)
@@ -306,31 +283,16 @@ def test_a_refused_trace_is_not_sent_again(site: Site, page: Page) -> None:
 
 def test_the_page_is_told_what_became_of_its_trace(site: Site, page: Page) -> None:
     listen = "window.heard = []; addEventListener('fieldflame:sent', (event) => heard.push(event.detail));"
-    site.add_page(attributes="data-duration=50", before=listen)
+    site.add_page(attributes="data-duration=400", before=listen)
     page.goto(site.url())
     post = site.wait_for_posts(1, page.wait_for_timeout)[0]
     page.wait_for_function("() => heard.length > 0")
     assert page.evaluate("() => heard") == [{"viewId": post.envelope["viewId"], "status": 202}]
 
 
-def test_a_trace_larger_than_a_beacon_arrives_at_the_first_attempt(site: Site, page: Page) -> None:
-    # Names that fill the keepalive budget of 65,536 bytes while the body still has far fewer characters.
-    names = [f"{'é' * 500}{number}" for number in range(40)]
-    wide = "".join(f"function {name}(ms) {{ return spin(ms); }} {name}(25);" for name in names)
-    count_fetches = (
-        "let fetches = 0; const real = fetch; window.fetch = (...a) => { fetches += 1; return real(...a); };"
-    )
-    site.add_page(attributes="data-duration=1200", before=count_fetches, after=f"{BUSY} {wide}")
-    page.goto(site.url())
-    post = site.wait_for_posts(1, page.wait_for_timeout)[0]
-    assert len(post.body) > 65_536 > len(post.body.decode())
-    assert page.evaluate("() => fetches") == 1  # a second attempt, without keepalive, would have brought it too, late
-
-
-def test_the_page_keeps_no_global_of_the_snippet(site: Site, page: Page) -> None:
-    site.add_page(attributes="data-duration=50", before="window.names = Object.getOwnPropertyNames(window);")
+def test_the_page_keeps_one_global_of_the_snippet(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=400", before="window.names = Object.getOwnPropertyNames(window);")
     page.goto(site.url())
     site.wait_for_posts(1, page.wait_for_timeout)
-    assert page.evaluate("() => Object.getOwnPropertyNames(window).filter((name) => !names.includes(name))") == [
-        "names"
-    ]
+    names = page.evaluate("() => Object.getOwnPropertyNames(window).filter((name) => !names.includes(name))")
+    assert names == ["names", "fieldflame"]

@@ -1,0 +1,1 @@
+"use strict";(()=>{if(!window.fieldflame){let e=(...n)=>{e.q.push(n)},i=[];e.q=i,window.fieldflame=e;try{let n=JSON.stringify(performance.getEntriesByType("navigation"));!document.prerendering&&!/on=0/.test(n)&&(e.p=new window.Profiler({sampleInterval:10,maxBufferSize:1e4}))}catch(n){e.e=n}}})();

@@ -1,0 +1,131 @@
+/** Delivery: finished chunks wait here, are compressed, and travel together. Nothing is lost between these steps. */
+
+import { endpoint } from './page';
+
+/**
+ * All requests with keepalive of a page share 65,536 bytes in flight, its own beacons among them: half of it is for
+ * the page.
+ */
+const KEEPALIVE_BYTES = 32_768;
+const MAX_TRIES = 3;
+const RETRY_S = 5;
+/** Longer delays than 2^31 ms make `setTimeout` fire at once. */
+const RETRY_MAX_S = 1e6;
+const GZIP = 31;
+
+/** How a line is on its way. A request without keepalive ends with the page. */
+const UNKEPT = 1;
+const KEPT = 2;
+
+/** A line of JSON: plain at first, and as soon as that is done, a gzip member. */
+interface Part {
+  readonly id: string;
+  bytes: Uint8Array<ArrayBuffer>;
+  tries: number;
+  flight: number;
+}
+
+export interface Answer {
+  /** 0 if there was none. */
+  status: number;
+  /** Seconds for which the server wants nothing more of this page. */
+  readonly stop?: number;
+  readonly detail?: string;
+}
+
+let waiting: Part[] = [];
+let keptBytes = 0;
+let heard: (answer: Answer, viewId: string) => void;
+
+/** Calls `run` for each answer, with the view of the first line. */
+export function onAnswer(run: typeof heard): void {
+  heard = run;
+}
+
+/** Forgets all that waits. */
+export function clear(): void {
+  waiting = [];
+}
+
+/** Sends all that waits. `isLeaving`: the page may end at any moment. */
+export function flush(isLeaving?: boolean): void {
+  for (const isZipped of [true, false]) {
+    // What may be lost with the page goes a second time. That is harmless: view and number are a trace's identity.
+    send(waiting.filter(({ bytes, flight }) => (
+      (bytes[0] === GZIP) === isZipped && (!flight || (isLeaving && flight === UNKEPT))
+    )), isLeaving);
+  }
+}
+
+function halve(parts: readonly Part[], isLeaving?: boolean): void {
+  const half = parts.length >> 1;
+  send(parts.slice(0, half), isLeaving);
+  send(parts.slice(half), isLeaving);
+}
+
+/** The bytes go as they are and without a type, which needs no preflight. */
+function send(parts: readonly Part[], isLeaving?: boolean): void {
+  let length = 0;
+  for (const { bytes } of parts) {
+    length += bytes.length;
+  }
+  if (length > KEEPALIVE_BYTES && parts.length > 1) {
+    halve(parts, isLeaving);
+    return;
+  }
+  const body = new Uint8Array(length);
+  let at = 0;
+  const keepalive = keptBytes + length <= KEEPALIVE_BYTES;
+  for (const part of parts) {
+    body.set(part.bytes, at);
+    at += part.bytes.length;
+    part.tries++;
+    part.flight = keepalive ? KEPT : UNKEPT;
+  }
+  if (isLeaving && !keepalive) {
+    navigator.sendBeacon(endpoint, body);
+  } else if (at) {
+    const kept = keepalive ? at : 0;
+    keptBytes += kept;
+    const end = (answer: Answer, retryAfterS = 0): void => {
+      keptBytes -= kept;
+      finish(parts, answer, retryAfterS);
+    };
+    fetch(endpoint, { method: 'POST', body, credentials: 'omit', keepalive }).then((response) => {
+      const { status } = response;
+      const retryAfterS = Number(response.headers.get('Retry-After'));
+      response.json().catch(() => {}).then((said) => end(Object.assign({}, said, { status }), retryAfterS));
+    }, () => end({ status: 0 }));
+  }
+}
+
+function finish(parts: readonly Part[], answer: Answer, retryAfterS: number): void {
+  const { status } = answer;
+  const isLater = !status || status === 408 || status === 429 || status >= 500;
+  const isSplit = status === 413 && parts.length > 1;
+  waiting = waiting.filter((part) => !parts.includes(part) || isSplit || (isLater && part.tries < MAX_TRIES));
+  for (const part of parts) {
+    part.flight = 0;
+  }
+  heard(answer, parts[0]!.id);
+  if (isSplit) {
+    halve(parts);
+  } else if (isLater) {
+    setTimeout(flush, Math.min(retryAfterS || RETRY_S, RETRY_MAX_S) * 1e3);
+  }
+}
+
+/** Keeps a line, of the view `id`, until it is delivered. `isDue`: sends all lines once it is compressed. */
+export function add(id: string, line: string, isDue: boolean): void {
+  const part: Part = { id, bytes: new TextEncoder().encode(`${line}\n`), tries: 0, flight: 0 };
+  waiting.push(part);
+  const zipped = new Blob([part.bytes]).stream().pipeThrough(new CompressionStream('gzip'));
+  new Response(zipped).arrayBuffer().then((buffer) => {
+    if (!part.flight) {
+      part.bytes = new Uint8Array(buffer);
+    }
+    if (isDue) {
+      flush();
+    }
+  }).catch(() => {});
+}

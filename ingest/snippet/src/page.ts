@@ -1,0 +1,120 @@
+/** The page that is recorded: its settings, and what its own server and Fieldflame's said. A page has one of each. */
+
+import type { Profiler } from './profiler';
+
+/** What a page can set. The attributes `data-…` have the same names. */
+export interface Options {
+  readonly key: string;
+  /** The build that the page runs. Without it, the one that the page's server announced by `Server-Timing`. */
+  readonly release?: string;
+  /** Where to post: `https://fieldflame.example/ingest/v1/traces`. */
+  readonly endpoint?: string;
+  /** Route template, such as `/product/:id`; without one the server derives it from the URL. */
+  readonly page?: string;
+  /** Share of page views to record, 0 to 1. A value that is no number records none. */
+  readonly rate?: number | string;
+  /** Wanted time between samples in ms. */
+  readonly interval?: number | string;
+  /** How long to record a view, in ms. */
+  readonly duration?: number | string;
+  /** Samples that one chunk may hold. */
+  readonly buffer?: number | string;
+  /** Share of the views without a recording that tell the server why. */
+  readonly absent?: number | string;
+  /** After the load, record only around interactions. */
+  readonly interactions?: boolean | string;
+  /** Record nothing until the page calls `fieldflame('consent')`. */
+  readonly consent?: boolean | string;
+  /** Record nothing if the browser sends Global Privacy Control. */
+  readonly gpc?: boolean | string;
+  /** Record on localhost too. */
+  readonly localhost?: boolean | string;
+  /** Say in the console what happens. */
+  readonly debug?: boolean | string;
+}
+
+/** What the server says by a project's core script, `/snippet/KEY.js`. It replaces the page's own settings. */
+interface ServerWord {
+  readonly off?: boolean;
+  /** Share by page: the first expression that matches the route or path. */
+  readonly pages?: readonly (readonly [string, number])[];
+}
+
+type Settings = Partial<Record<keyof Options, unknown>> & ServerWord;
+
+export let settings: Settings = {};
+/** What the page's server announced: `Server-Timing: ff;desc="rate=0.1;on=1;release=1.4.2;page=/product/:id"`. */
+export let header = new URLSearchParams();
+export let load: PerformanceNavigationTiming | undefined;
+/** Where traces go, with the key. */
+export let endpoint = '';
+
+/** Returns a number of the settings; an absent or empty one means the default. */
+export function numberOf(name: 'rate' | 'interval' | 'duration' | 'buffer' | 'absent', otherwise: number): number {
+  const value = settings[name];
+  return value == null || value === '' ? otherwise : Number(value);
+}
+
+/** Returns whether something is switched on. An attribute without a value is. */
+export function isOn(name: 'interactions' | 'consent' | 'gpc' | 'localhost' | 'debug'): boolean {
+  const value = settings[name];
+  return value != null && value !== false && value !== 'false';
+}
+
+/** Returns the share of the views of a page that are recorded; the door accepts none above 1. */
+export function rateOf(page: string): number {
+  const own = (settings.pages || []).filter(([pattern]) => RegExp(pattern).test(page))[0];
+  return Math.min(own ? own[1] : numberOf('rate', 1), 1);
+}
+
+/**
+ * Takes the settings: the script's or the bundle's, then the server's `word`, if it is one. `source` is the script's
+ * address: by default the traces go to its server. Throws an Error if no address can be made.
+ */
+export function readPage(options: Partial<Options>, source: string, word: unknown): void {
+  load = performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming | undefined;
+  for (const { name, description } of (load && load.serverTiming) || []) {
+    if (name === 'ff') {
+      header = new URLSearchParams(description.replace(/;/g, '&'));
+    }
+  }
+  // The placeholder is a text, whose characters get numbers for names and harm nobody.
+  settings = Object.assign({ release: header.get('release') }, options, word);
+  const url = new URL(options.endpoint || '/ingest/v1/traces', options.endpoint ? document.baseURI : source);
+  url.searchParams.set('key', `${options.key}`);
+  endpoint = url.href;
+}
+
+/** Says in the console what happens, if that is wanted. */
+export function log(text: string): void {
+  if (isOn('debug')) {
+    console.info(`fieldflame: ${text}`);
+  }
+}
+
+const ABSENT_RATE = 0.01;
+let hasReported = false;
+
+/** Tells the server, for a share of pages and once, why nothing is recorded. No id, no time. */
+export function miss(reason: string, error: unknown = ''): void {
+  log(`no trace, ${reason} ${error}`.trim());
+  const rate = numberOf('absent', ABSENT_RATE);
+  if (hasReported || !(Math.random() < rate)) {
+    return;
+  }
+  hasReported = true;
+  const facts = { reason, rate: `${rate}`, release: `${settings.release}`, url: location.origin + location.pathname };
+  const address = `${endpoint.replace('/traces?', '/absent?')}&${new URLSearchParams(facts)}`;
+  if (reason === 'csp') {
+    new Image().src = address; // a policy that stops the connection may still let an image pass
+  } else {
+    fetch(address, { credentials: 'omit', keepalive: true }).catch(() => {});
+  }
+}
+
+/** Ends a profiler that nobody needs. */
+export function drop(profiler: Profiler | undefined): void {
+  if (profiler) {
+    profiler.stop().catch(() => {});
+  }
+}

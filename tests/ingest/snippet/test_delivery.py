@@ -1,0 +1,85 @@
+"""How chunks travel: compressed, together, split if too large, and beside the page's own beacons."""
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.ingest.snippet.browsing import BUSY, wait_until
+from tests.ingest.snippet.site import Site
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
+
+GZIP = b"\x1f\x8b"
+NOTE_REQUESTS = """
+window.requests = [];
+const realFetch = fetch;
+window.fetch = (url, options) => {
+  requests.push({bytes: options.body.length, keepalive: options.keepalive});
+  return realFetch(url, options);
+};
+"""
+
+
+def test_chunks_are_compressed(site: Site, page: Page) -> None:
+    site.add_page(after=f"{BUSY} setInterval(spin, 20, 10);")
+    page.goto(site.url())
+    post = site.wait_for_posts(1, page.wait_for_timeout)[0]
+    assert post.body.startswith(GZIP)
+
+
+def test_chunks_that_waited_travel_together_as_members(site: Site, page: Page) -> None:
+    site.answers = [(503, {"Retry-After": "3"})] * 2
+    site.add_page(attributes="data-duration=3000")
+    page.goto(site.url(host="shop.test"))
+    wait_until(page, lambda: any(len(post.envelopes) > 1 for post in site.posts))
+    (post, *_) = [post for post in site.posts if len(post.envelopes) > 1]
+    assert post.body.count(b"\x1f\x8b\x08") >= 2
+
+
+def test_what_is_too_large_together_is_sent_in_halves(site: Site, page: Page) -> None:
+    site.answers = [(503, {"Retry-After": "2"}), (503, {"Retry-After": "2"}), (413, {})]
+    site.add_page(attributes="data-duration=1900")
+    page.goto(site.url(host="shop.test"))
+    wait_until(page, lambda: len({envelope["seq"] for post in site.posts[3:] for envelope in post.envelopes}) >= 2)
+    assert len(site.posts[2].envelopes) >= 2
+    assert all(len(post.envelopes) < len(site.posts[2].envelopes) for post in site.posts[3:5])
+
+
+def test_one_chunk_that_is_too_large_is_given_up(site: Site, page: Page) -> None:
+    site.answers = [(413, {})]
+    site.add_page(attributes="data-duration=400")
+    page.goto(site.url())
+    site.wait_for_posts(1, page.wait_for_timeout)
+    page.wait_for_timeout(1_000)
+    assert len(site.posts) == 1
+
+
+def test_half_of_the_keepalive_budget_is_left_to_the_page(site: Site, page: Page) -> None:
+    # Names without a pattern, which gzip cannot make small.
+    wide = """
+    for (let n = 0; n < 600; n += 1) {
+      performance.mark(Array.from({length: 190}, () => String.fromCharCode(97 + Math.random() * 26)).join(''));
+    }
+    """
+    site.add_page(attributes="data-duration=2500", before=NOTE_REQUESTS, after=wide)
+    page.goto(site.url())
+    wait_until(page, lambda: any(len(post.body) > 32_768 for post in site.posts))
+    for request in page.evaluate("() => requests"):
+        assert not (request["keepalive"] and request["bytes"] > 32_768)
+
+
+def test_a_page_that_ends_at_once_leaves_a_trace(site: Site, page: Page) -> None:
+    site.add_page(after=f"{BUSY} spin(60);")
+    site.pages["/next"] = "<!doctype html><title>next</title>"
+    page.goto(site.url())
+    page.evaluate("() => { location.href = '/next'; }")
+    wait_until(page, lambda: site.posts != [])
+
+
+def test_a_slow_door_gets_each_chunk_once(site: Site, page: Page) -> None:
+    site.delays["/ingest/v1/traces"] = 1.0
+    site.add_page(attributes="data-duration=1900")
+    page.goto(site.url())
+    wait_until(page, lambda: len(site.envelopes) >= 3)
+    page.wait_for_timeout(1_500)
+    numbers = [envelope["seq"] for envelope in site.envelopes]
+    assert sorted(numbers) == sorted(set(numbers))

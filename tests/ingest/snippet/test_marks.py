@@ -1,0 +1,82 @@
+"""The page's own timings that go with a chunk."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.ingest.snippet.browsing import BUSY, wait_until
+from tests.ingest.snippet.site import Site
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
+
+
+def marks_of(site: Site, kind: str) -> list[dict[str, Any]]:  # Any: JSON of the snippet
+    return [mark for envelope in site.envelopes for mark in envelope["marks"] if mark["type"] == kind]
+
+
+def test_a_long_frame_has_its_scripts_with_their_ranges(site: Site, page: Page) -> None:
+    work = """
+    function layOut() {
+      const end = performance.now() + 90;
+      const { body } = document;
+      while (performance.now() < end) { body.style.width = Math.random() * 100 + 'px'; body.offsetTop; }
+    }
+    addEventListener('load', () => requestAnimationFrame(function paint() { layOut(); }));
+    """
+    site.add_page(after=f"document.body.append('text'); {work}")
+    page.goto(site.url("/?secret=1"))
+    wait_until(page, lambda: any(mark["scripts"] for mark in marks_of(site, "long-animation-frame")))
+    scripts = [script for mark in marks_of(site, "long-animation-frame") for script in mark["scripts"]]
+    script = max(scripts, key=lambda script: float(script["duration"]))
+    assert set(script) == {
+        *("start", "duration", "url", "function", "position", "forced", "invoker", "invokerType"),
+    }
+    assert script["duration"] >= 85
+    assert script["forced"] > 0
+    assert script["url"] == site.url("/")  # without the query
+
+
+def test_paints_shifts_and_the_pages_own_marks_are_sent(site: Site, page: Page) -> None:
+    after = """
+    document.body.innerHTML = '<p id=big style="font-size:80px">A large text</p>';
+    performance.mark('ready', {detail: 1});
+    performance.measure('setup', {start: 1, end: 9});
+    setTimeout(() => document.body.prepend(Object.assign(document.createElement('div'), {style: 'height:200px'})), 200);
+    """
+    site.add_page(attributes="data-duration=2500", after=after)
+    page.goto(site.url())
+    for kind in ("first-contentful-paint", "largest-contentful-paint", "layout-shift", "mark", "measure"):
+        wait_until(page, lambda kind=kind: marks_of(site, kind) != [])  # type: ignore[misc]  # a lambda's default
+    assert marks_of(site, "largest-contentful-paint")[0]["target"] == "p#big"
+    assert marks_of(site, "layout-shift")[0]["value"] > 0
+    assert marks_of(site, "mark")[0]["name"] == "ready"
+    (measure,) = marks_of(site, "measure")
+    assert (measure["name"], measure["start"], measure["duration"]) == ("setup", 1, 8)
+
+
+def test_an_interaction_has_its_phases_and_its_target(site: Site, page: Page) -> None:
+    site.add_page(after=f"{BUSY} document.body.innerHTML = '<button id=buy onclick=spin(120)>Buy</button>';")
+    page.goto(site.url())
+    page.click("#buy")
+    wait_until(page, lambda: any(mark["name"] == "click" for mark in marks_of(site, "interaction")))
+    click = next(mark for mark in marks_of(site, "interaction") if mark["name"] == "click")
+    assert click["target"] == "button#buy"
+    assert click["duration"] >= 100
+    assert click["start"] <= click["processingStart"] < click["processingEnd"]
+    assert click["interactionId"] > 0
+
+
+def test_a_page_that_sets_a_mark_for_each_frame_stays_small(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=900", after="for (let n = 0; n < 5000; n += 1) performance.mark(`m${n}`);")
+    page.goto(site.url())
+    wait_until(page, lambda: marks_of(site, "mark") != [])
+    assert len(marks_of(site, "mark")) <= 1_000
+
+
+def test_each_mark_is_sent_once_but_for_those_that_span_two_chunks(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=2500", after="setInterval(() => performance.mark('tick'), 50);")
+    page.goto(site.url())
+    wait_until(page, lambda: len(site.envelopes) >= 4)
+    starts = [mark["start"] for mark in marks_of(site, "mark")]
+    assert sorted(starts) == sorted(set(starts))

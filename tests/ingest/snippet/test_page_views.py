@@ -1,0 +1,159 @@
+"""Where a page view begins and ends: routes, the back/forward cache, prerendering, the page's own word."""
+
+import itertools
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.e2e.browser import find_chromium
+from tests.ingest.snippet.browsing import wait_until
+from tests.ingest.snippet.site import WAIT_S, Site
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
+
+NEXT = "<!doctype html><title>next</title>"
+
+
+def views_of(site: Site) -> dict[str, list[dict[str, Any]]]:  # Any: JSON of the snippet
+    """The envelopes by view, in the order of the views' first ones."""
+    views: dict[str, list[dict[str, Any]]] = {}
+    for envelope in site.envelopes:
+        views.setdefault(envelope["viewId"], []).append(envelope)
+    return views
+
+
+def facts_of(site: Site) -> list[tuple[str, str]]:
+    """The navigation and path of each view."""
+    return [(v[0]["navigation"], v[0]["url"].partition(str(site.port))[2]) for v in views_of(site).values()]
+
+
+def wait_for_views(site: Site, page: Page, count: int) -> None:
+    wait_until(page, lambda: len(views_of(site)) >= count)
+
+
+def test_chunks_of_one_view_are_numbered_and_their_samples_follow_each_other(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=3500", after="setInterval(() => { for (let n = 0; n < 1e6; n++); }, 10);")
+    page.goto(site.url())
+    wait_until(page, lambda: len(site.envelopes) >= 5)
+    chunks = sorted(site.envelopes, key=lambda envelope: int(envelope["seq"]))
+    assert [chunk["seq"] for chunk in chunks] == list(range(len(chunks)))
+    assert {chunk["viewId"] for chunk in chunks} == {chunks[0]["viewId"]}
+    assert len({chunk["viewStart"] for chunk in chunks}) == 1
+    for former, later in itertools.pairwise(chunks):
+        gap = later["trace"]["samples"][0]["timestamp"] - former["trace"]["samples"][-1]["timestamp"]
+        assert gap < 1_000  # no hole but what a busy machine makes: the next profiler begins before the last one stops
+
+
+def test_another_path_begins_a_view_and_another_query_does_not(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-page=/start")
+    page.goto(site.url("/?a=1"))
+    page.wait_for_timeout(300)
+    page.evaluate("() => history.pushState({}, '', '/?a=2')")
+    page.wait_for_timeout(200)
+    page.evaluate("() => history.pushState({}, '', '/product/7?b=1#c')")
+    wait_for_views(site, page, 2)
+    first, second = list(views_of(site).values())[:2]
+    assert facts_of(site)[:2] == [("load", "/?a=1"), ("route", "/product/7?b=1#c")]
+    assert [first[0].get("page"), second[0].get("page")] == ["/start", None]  # the attribute is of the first page alone
+    assert first[-1]["reason"] == "route"
+    assert second[0]["viewStart"] - second[0]["timeOrigin"] >= 500
+    assert second[0]["seq"] == 0
+
+
+def test_the_page_may_name_its_route(site: Site, page: Page) -> None:
+    site.add_page(after="fieldflame('page', '/named'); fieldflame('tags', ['dark', 'eu']);")
+    page.goto(site.url())
+    wait_for_views(site, page, 1)
+    page.evaluate("() => { history.pushState({}, '', '/a/1'); fieldflame('page', '/a/:id'); }")
+    wait_for_views(site, page, 2)
+    page.evaluate("() => fieldflame('page', '/a/:id')")  # no other page
+    page.evaluate("() => fieldflame('page', '/b')")
+    wait_for_views(site, page, 3)
+    views = list(views_of(site).values())
+    assert [view[0]["page"] for view in views] == ["/named", "/a/:id", "/b"]
+    assert views[0][0]["tags"] == ["dark", "eu"]
+
+
+def test_a_page_from_the_back_forward_cache_is_a_view_of_its_own(site: Site, page: Page) -> None:
+    site.add_page()
+    site.pages["/next"] = NEXT
+    page.goto(site.url())
+    page.wait_for_timeout(700)
+    page.goto(site.url("/next"))
+    page.evaluate("() => history.back()")
+    wait_for_views(site, page, 2)
+    assert [navigation for navigation, _ in facts_of(site)] == ["load", "bfcache"]
+    first, second = views_of(site).values()
+    assert second[0]["viewStart"] > first[0]["viewStart"]
+    assert second[0]["timeOrigin"] == first[0]["timeOrigin"]
+
+
+def test_a_reload_says_so(site: Site, page: Page) -> None:
+    site.add_page()
+    page.goto(site.url())
+    page.reload()
+    wait_until(page, lambda: "reload" in {navigation for navigation, _ in facts_of(site)})
+
+
+def test_a_hidden_page_stops_and_goes_on_when_it_is_seen_again(site: Site, page: Page) -> None:
+    site.add_page()
+    page.goto(site.url())
+    hide = """(isHidden) => {
+        Object.defineProperty(document, 'hidden', {value: isHidden, configurable: true});
+        document.dispatchEvent(new Event('visibilitychange'));
+    }"""
+    page.wait_for_timeout(200)
+    page.evaluate(hide, True)
+    wait_until(page, lambda: "hidden" in {envelope["reason"] for envelope in site.envelopes})
+    count = len(site.envelopes)
+    page.wait_for_timeout(1_200)
+    assert len(site.envelopes) == count
+    page.evaluate(hide, False)
+    wait_until(page, lambda: len(site.envelopes) > count)
+    assert len(views_of(site)) == 1
+
+
+@contextmanager
+def chromium_alone(url: str, folder: Path) -> Iterator[None]:
+    """A Chromium that shows a page and that nobody controls: one with DevTools does not prerender."""
+    sandbox = [] if os.geteuid() else ["--no-sandbox"]
+    words = [find_chromium(), "--headless=new", *sandbox, "--disable-gpu", f"--user-data-dir={folder}", url]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_a_prerendered_page_is_recorded_from_its_activation_on(site: Site, tmp_path: Path) -> None:
+    rules = '{"prerender": [{"urls": ["/next"], "eagerness": "immediate"}]}'
+    go = "setTimeout(() => { location.href = '/next'; }, 3000);"
+    site.pages["/"] = f"<!doctype html><script type=speculationrules>{rules}</script><script>{go}</script>"
+    activated = "performance.getEntriesByType('navigation')[0].activationStart"
+    site.add_page(
+        path="/next",
+        after=f"fetch('/seen?' + document.prerendering);"
+        f"document.addEventListener('prerenderingchange', () => fetch('/activated?' + {activated}));",
+    )
+    with chromium_alone(site.url(), tmp_path):
+        deadline = time.monotonic() + WAIT_S
+        while not site.posts and time.monotonic() < deadline:
+            time.sleep(0.05)
+            if not any(address.startswith("/activated") for address in site.asked):
+                assert site.posts == []
+    assert "/seen?true" in site.asked
+    (activation,) = [address for address in site.asked if address.startswith("/activated")]
+    activation_ms = float(activation.partition("?")[2])
+    envelope = site.envelopes[0]
+    assert envelope["navigation"] == "prerender"
+    assert activation_ms > 500
+    assert envelope["viewStart"] - envelope["timeOrigin"] == pytest.approx(activation_ms)
+    assert envelope["trace"]["samples"][0]["timestamp"] >= activation_ms - 20

@@ -1,0 +1,106 @@
+"""What a page says that cannot record: once, for a share of views, without an id; and what it hears from the server."""
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.ingest.snippet.browsing import wait_until
+from tests.ingest.snippet.site import Site
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
+
+QUIET_MS = 1_000
+REASONS = {
+    "no-api": ("delete window.Profiler;", True, ""),
+    "no-header": ("", False, ""),
+    "header-lost": ("", False, 'ff;desc="rate=1;on=1"'),
+    "constructor": ("window.Profiler = class { constructor() { throw new Error('odd'); } };", True, ""),
+}
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_each_reason_is_told_once_without_an_id(site: Site, page: Page, reason: str) -> None:
+    before, has_policy, timing = REASONS[reason]
+    if not has_policy:
+        site.page_headers.clear()
+    if timing:
+        site.page_headers["Server-Timing"] = timing
+    site.add_page(attributes="data-absent=1", before=before)
+    page.goto(site.url("/?secret=1#part"))
+    wait_until(page, lambda: site.absents != [])
+    page.wait_for_timeout(QUIET_MS)
+    assert site.absents == [
+        {"key": "site-key", "reason": reason, "rate": "1", "release": "r1", "url": site.url("/")},
+    ]
+    assert site.posts == []
+
+
+def test_one_in_a_hundred_views_tells_by_default(site: Site, page: Page) -> None:
+    site.page_headers.clear()
+    site.add_page(before="Math.random = () => 0.0099;")
+    site.add_page(before="Math.random = () => 0.01;", path="/silent")
+    page.goto(site.url("/silent"))
+    page.wait_for_timeout(QUIET_MS)
+    assert site.absents == []
+    page.goto(site.url())
+    wait_until(page, lambda: site.absents != [])
+    assert site.absents[0]["rate"] == "0.01"
+
+
+def test_a_policy_that_forbids_the_connection_is_told_by_an_image_and_ends_it(site: Site, page: Page) -> None:
+    lines: list[str] = []
+    page.on("console", lambda message: lines.append(message.text))
+    site.page_headers["Content-Security-Policy"] = "connect-src 'none'; img-src * data:"
+    site.add_page(attributes="data-absent=1 data-debug")
+    page.goto(site.url())
+    wait_until(page, lambda: site.absents != [])
+    page.wait_for_timeout(3 * QUIET_MS)
+    assert [absent["reason"] for absent in site.absents] == ["csp"]
+    refusals = [line for line in lines if line.startswith("Fetch API cannot load")]
+    assert len(refusals) == 1  # one attempt, not one for each chunk
+    assert [line for line in lines if line.startswith("fieldflame: no trace, csp")]
+
+
+def test_a_page_that_never_consents_is_counted_when_it_is_left(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-consent data-absent=1")
+    site.pages["/next"] = "<!doctype html><title>next</title>"
+    page.goto(site.url())
+    page.goto(site.url("/next"))
+    wait_until(page, lambda: site.absents != [])
+    assert [absent["reason"] for absent in site.absents] == ["consent"]
+
+
+def test_a_page_that_the_snippet_costs_too_much_goes_on_without_it(site: Site, page: Page) -> None:
+    # Each look at the clock takes 30 ms more: so does the snippet's own work, as it measures itself.
+    slow = "let ms = 0; const real = performance.now.bind(performance); performance.now = () => real() + (ms += 30);"
+    site.add_page(attributes="data-absent=1", before=slow)
+    page.goto(site.url())
+    wait_until(page, lambda: site.absents != [])
+    assert [absent["reason"] for absent in site.absents] == ["cost"]
+    page.wait_for_timeout(QUIET_MS)
+    count = len(site.envelopes)
+    page.wait_for_timeout(2 * QUIET_MS)
+    assert len(site.envelopes) == count
+
+
+@pytest.mark.parametrize("status", [202, 403, 429])
+def test_the_servers_answer_may_stop_the_page(site: Site, page: Page, status: int) -> None:
+    site.word = {"stop": 3600}
+    site.answers = [(status, {})]
+    site.add_page()
+    page.goto(site.url())
+    site.wait_for_posts(1, page.wait_for_timeout)
+    page.wait_for_timeout(QUIET_MS)
+    count = len(site.posts)
+    page.wait_for_timeout(3 * QUIET_MS)
+    assert len(site.posts) == count <= 2  # a second one was already on its way
+
+
+@pytest.mark.parametrize("status", [202, 400, 401, 403, 429, 500])
+def test_debug_speaks_of_every_answer(site: Site, page: Page, status: int) -> None:
+    lines: list[str] = []
+    page.on("console", lambda message: lines.append(message.text))
+    site.word = {"detail": "A sentence."}
+    site.answers = [(status, {})]
+    site.add_page(attributes="data-debug")
+    page.goto(site.url())
+    wait_until(page, lambda: f"fieldflame: {status} A sentence." in lines)
