@@ -5,6 +5,7 @@ A value that cannot be read stops the start with one sentence that names the var
 
 import os
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -50,6 +51,25 @@ def read_list(name: str, default: list[str], environ: Mapping[str, str] = os.env
     if text is None:
         return default
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def read_ports(name: str, default: list[int], environ: Mapping[str, str] = os.environ) -> list[int]:
+    """Returns a list of TCP ports."""
+    words = read_list(name, [str(port) for port in default], environ)
+    if not all(word.isascii() and word.isdigit() and 0 < int(word) < 65_536 for word in words):
+        raise ImproperlyConfigured(f"{name} must be ports from 1 to 65535, separated by commas.")
+    return [int(word) for word in words]
+
+
+def read_networks(name: str, environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Returns a list of addresses and networks, such as `10.1.0.0/16`; none by default."""
+    words = read_list(name, [], environ)
+    for word in words:
+        try:
+            ip_network(word)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{name} must be addresses or networks such as 10.1.0.0/16: {error}.") from None
+    return words
 
 
 def read_path(name: str, default: Path, environ: Mapping[str, str] = os.environ) -> Path:

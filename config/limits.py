@@ -3,7 +3,7 @@
 `docs/settings.md` lists them for operators.
 """
 
-from config.env import read_int, read_str
+from config.env import read_int, read_networks, read_ports, read_str
 
 # --- The door: limits (each with its reason) --------------------------------------------------------------------------
 INGEST_MAX_BODY_BYTES = read_int("FIELDFLAME_MAX_BODY_BYTES", 5 * 2**20)  # contract; p95 of a recorded trace is 52 kB
@@ -135,6 +135,21 @@ SYMBOLICATE_ATTEMPTS = 3  # crashes of its process before a map is marked failed
 SYMBOLICATE_TURN_S = 5  # seconds of labelling before waiting folds get their turn
 SYMBOLICATE_AT_ONCE = read_int("FIELDFLAME_SYMBOLICATE_AT_ONCE", 1, low=1)  # maps of all workers: others go on folding
 SYMBOLICATE_SWEEP_S = read_int("FIELDFLAME_SYMBOLICATE_SWEEP_S", 10, low=1)
+
+# --- The doctor: visits of live pages ----------------------------------------------------------------------------------
+# A visit asks what somebody else names, so it goes to public addresses on the ports of the web only.
+DOCTOR_PORTS = read_ports("FIELDFLAME_DOCTOR_PORTS", [80, 443])
+DOCTOR_ALLOW_PRIVATE = read_networks("FIELDFLAME_DOCTOR_ALLOW_PRIVATE")
+DOCTOR_TIME_S = read_int("FIELDFLAME_DOCTOR_TIME_S", 20, low=1)  # a web thread waits so long; slow pages take a few
+DOCTOR_MAX_PAGE_BYTES = read_int("FIELDFLAME_DOCTOR_MAX_PAGE_BYTES", 2 * 2**20, low=1)  # HTML of 1 MB is rare
+DOCTOR_MAX_SCRIPT_BYTES = read_int(
+    "FIELDFLAME_DOCTOR_MAX_SCRIPT_BYTES", 2**20, low=1
+)  # if a server sends more than its end
+DOCTOR_MAX_SCRIPTS = read_int("FIELDFLAME_DOCTOR_MAX_SCRIPTS", 30)  # nine of ten pages have fewer files
+DOCTOR_PER_HOUR = read_int(
+    "FIELDFLAME_DOCTOR_PER_HOUR", 30, low=1
+)  # of a user, in a web process: this server asks others
+DOCTOR_AT_ONCE = read_int("FIELDFLAME_DOCTOR_AT_ONCE", 2, low=1)  # in a web process: each has a process of its own
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
 # Views whose contributions statistics look at: all of a slice up to so many, else a uniform sample. A comparison of

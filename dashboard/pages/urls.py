@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
 from django.views.generic import RedirectView
 
-from dashboard.pages import account, api_docs, flamegraph, functions, imports, login, projects
+from dashboard.pages import account, api_docs, doctor, flamegraph, functions, imports, login, projects
 from dashboard.pages.compare import view as compare
 from dashboard.pages.function import view as function
 from dashboard.pages.overview import changes, first_visit
@@ -44,6 +44,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "views/<str:view_id>/functions/", view_page.show_view_functions, name="view-functions"),
     path(PROJECT + "quality/", quality.show_quality, name="quality"),
     path(PROJECT + "quality/sampled/", quality.show_sampled, name="quality-sampled"),
+    path(PROJECT + "doctor/", doctor.show_doctor, name="doctor"),
     path(PROJECT + "import/", imports.show_import, name="import"),
     *settings.urlpatterns,
     path("api/v1/docs", api_docs.show_api_docs, name="api-docs"),

@@ -44,6 +44,7 @@ PAGE_ADDRESSES = [
     "/projects/shop/compare/table/?base_release=1.0.0&head_release=2.0.0",
     "/projects/shop/compare/csv/?base_release=1.0.0&head_release=2.0.0",
     "/projects/shop/functions/1/parts/cost/",
+    "/projects/shop/doctor/",
     SETTINGS,
     SETTINGS + "keys/",
     SETTINGS + "routes/",

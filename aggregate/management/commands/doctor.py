@@ -1,0 +1,43 @@
+"""`doctor URL`: says what keeps a live page from being recorded, and which line to add."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from aggregate.doctor.examining import examine
+from aggregate.doctor.findings import DoctorReport
+
+
+class Command(BaseCommand):
+    help = (
+        "Look at a live page as a browser does, and say what keeps it from being recorded: header, policy, tag, key, "
+        "scripts, source maps. Exit status: 0 no problems (there may be warnings), 1 problems."
+    )
+    requires_system_checks = []  # they import every page: a second
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("url", metavar="URL", help="the page's address, such as https://shop.example/cart")
+        parser.add_argument("--key", default="", help="the public key that the page's tag should have")
+        parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+    def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
+        report = examine(options["url"], key=options["key"])
+        if options["json"]:
+            self.stdout.write(json.dumps(write_report(report), indent=2, ensure_ascii=False))
+        else:
+            self.stdout.write(f"{report.final_url}\n")
+            for finding in report.findings:
+                self.stdout.write(f"{finding.state:<8} {finding.check}: {finding.sentence}")
+                for url in finding.about:
+                    self.stdout.write(f"           {url}")
+                if finding.line:
+                    self.stdout.write(f"         → {finding.line}")
+        if report.problems:
+            raise CommandError(f"{report.problems} problem{'s' if report.problems > 1 else ''}.")
+
+
+def write_report(report: DoctorReport) -> dict[str, object]:
+    """Returns a report for JSON."""
+    return asdict(report) | {"problems": report.problems, "warnings": report.warnings}
