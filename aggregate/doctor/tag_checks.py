@@ -195,6 +195,11 @@ def find_live_key(public_key: str, project: Project | None) -> IngestKey | None:
     return (keys.filter(project=project) if project else keys).first()
 
 
+def find_own_key(project: Project) -> str:
+    """Returns the oldest active key of a project, for a line to add; empty if there is none."""
+    return project.keys.filter(revoked_at=None).order_by("pk").values_list("public_key", flat=True).first() or ""
+
+
 def read_release(tag: SnippetTag, page: Hop) -> str:
     """Returns the release of a page: that of the tag, else what the server announces."""
     announced = read_announcement(page)

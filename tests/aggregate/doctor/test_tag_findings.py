@@ -71,6 +71,12 @@ def test_the_line_for_a_late_tag_is_the_same_tag_without_async(doctor: Look, sit
     )
 
 
+def test_the_line_for_a_missing_tag_has_a_key_of_the_project(doctor: Look, site: VisitedSite, shop: Project) -> None:
+    site.set_page(head(""))
+    assert 'data-key="shop-key"' in doctor(project=shop)["tag"].line
+    assert 'data-key="PUBLIC_KEY"' in doctor()["tag"].line
+
+
 def test_two_tags_are_a_problem(doctor: Look, site: VisitedSite) -> None:
     site.set_page(head(TAG + TAG))
     assert doctor()["tag-count"].state is State.PROBLEM
