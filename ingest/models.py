@@ -1,4 +1,4 @@
-"""The door's tables: projects with their members, groups, receipts, raw traces, refusals.
+"""The door's tables: projects with their members, groups, receipts, raw traces, refusals, absences.
 
 Every key begins with `project_id`, so that a cluster can shard by it. Ids are dense within a project and come from
 `Counter` rows, not from sequences. Tables that grow with traffic have no foreign key to the project: its check would
@@ -13,6 +13,8 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+
+from profcore.trace.collection import Collection
 
 DAYS: Final = [MinValueValidator(1), MaxValueValidator(36_500)]  # a century: more leads beyond year 1
 
@@ -36,9 +38,28 @@ class Project(models.Model):
     source_link_template = models.CharField(max_length=400, default="", db_default="", blank=True)
     # How functions are shown (profcore.code.display_rules).
     display_rules = models.JSONField(default=list, blank=True, db_default=models.Value([], models.JSONField()))
+    # What pages record, for the snippet (profcore.trace.collection). Null, or empty, leaves it to the page.
+    collection_off = models.BooleanField(default=False, db_default=False)
+    collection_rate = models.FloatField(null=True, blank=True)
+    collection_pages = models.JSONField(default=list, blank=True, db_default=models.Value([], models.JSONField()))
+    collection_duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    collection_interactions = models.BooleanField(default=False, db_default=False)
+    collection_absent_rate = models.FloatField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def collection(self) -> Collection:
+        """What the project's pages record."""
+        return Collection(
+            off=self.collection_off,
+            rate=self.collection_rate,
+            pages=tuple((pattern, rate) for pattern, rate in self.collection_pages),
+            duration_ms=self.collection_duration_ms,
+            interactions=self.collection_interactions,
+            absent_rate=self.collection_absent_rate,
+        )
 
 
 class IngestKey(models.Model):
@@ -225,6 +246,24 @@ class Refusal(models.Model):
     reason = models.CharField(max_length=40)
     shard = models.SmallIntegerField()
     count = models.BigIntegerField()
+
+
+class AbsentCount(models.Model):
+    """Page views of a UTC day that recorded nothing, by why: reports, and the views that they stand for.
+
+    `status` is the HTTP status of the reason `status`, else 0. `shard` spreads a hot row.
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "day_on", "page", "browser", "reason", "status", "shard")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    day_on = models.DateField()
+    page = models.TextField()
+    browser = models.SmallIntegerField()
+    reason = models.SmallIntegerField()  # an index into profcore.trace.absence.ABSENT_REASONS
+    status = models.SmallIntegerField()
+    shard = models.SmallIntegerField()
+    reports = models.BigIntegerField()
+    views = models.BigIntegerField()
 
 
 class DayCount(models.Model):

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from ingest.models import IngestKey, Project
+from django.db.models import Exists, OuterRef
+
+from ingest.models import IngestKey, Project, Receipt
+from profcore.trace.collection import LEFT_TO_PAGES, Collection
 
 CACHE_S: Final = 10.0  # so long a web process may still accept a revoked key
 CACHE_KEYS: Final = 10_000
@@ -25,6 +28,8 @@ class KeyFacts:
     max_mb_per_day: int | None = None
     max_kept_mb: int | None = None
     keep_raw_days: int | None = None
+    collection: Collection = LEFT_TO_PAGES  # what the project's pages record
+    has_traces: bool = True  # false until the first one is received
 
 
 # Unknown keys are remembered too, so that a page with a mistyped key costs no queries. They are kept separately, so
@@ -43,19 +48,20 @@ def find_key(public_key: str) -> KeyFacts | None:
         return cached[1]
     if now - _unknown.get(public_key, now - CACHE_S) < CACHE_S:
         return None
-    row = IngestKey.objects.select_related("project").filter(public_key=public_key, revoked_at=None).first()
+    keys = IngestKey.objects.select_related("project").filter(public_key=public_key, revoked_at=None)
+    row = keys.annotate(has_traces=Exists(Receipt.objects.filter(project=OuterRef("project")))).first()
     if len(_unknown) >= CACHE_KEYS:
         _unknown.clear()
     if row is None:
         _known.pop(public_key, None)
         _unknown[public_key] = now
         return None
-    facts = facts_of(row.project, tuple(row.origins))
+    facts = facts_of(row.project, tuple(row.origins), has_traces=row.has_traces)
     _known[public_key] = (now, facts)
     return facts
 
 
-def facts_of(project: Project, origins: tuple[str, ...] = ()) -> KeyFacts:
+def facts_of(project: Project, origins: tuple[str, ...] = (), *, has_traces: bool = True) -> KeyFacts:
     """Returns what the door needs of a project, with a key's origins."""
     return KeyFacts(
         project_id=project.pk,
@@ -65,6 +71,8 @@ def facts_of(project: Project, origins: tuple[str, ...] = ()) -> KeyFacts:
         max_mb_per_day=project.max_mb_per_day,
         max_kept_mb=project.max_kept_mb,
         keep_raw_days=project.keep_raw_days,
+        collection=project.collection,
+        has_traces=has_traces,
     )
 
 

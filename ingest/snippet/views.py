@@ -1,15 +1,21 @@
-"""The snippet for any site, and a demo page that records itself with it: fixed files, without any query."""
+"""The snippet for any site, plain or with a project's settings inside, and a demo page that records itself with it.
 
-import gzip
-import hashlib
-from dataclasses import dataclass
-from functools import cache
+The plain snippet and the demo are fixed files, without any query.
+"""
+
 from pathlib import Path
 
+from django.conf import settings
+from django.db import Error
 from django.http import HttpRequest, HttpResponse, HttpResponseNotFound
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
+
+from ingest.door.keys import KeyFacts, find_key
+from ingest.patience import drop_silent_connection, with_patience
+from ingest.snippet.files import FixedFile, choose_coding, fill_settings, read_fixed_file
+from profcore.trace.collection import encode_for_snippet, write_for_script
 
 SNIPPET_PATH = Path(__file__).parent / "dist" / "snippet.js"
 STUB_PATH = SNIPPET_PATH.with_name("stub.js")
@@ -17,6 +23,13 @@ DEMO_DIR = Path(__file__).parent / "demo_site"
 
 # An hour: a site that includes the snippet gets a new version soon, and its visitors fetch it at most once per visit.
 SNIPPET_CACHE_CONTROL = "public, max-age=3600, stale-while-revalidate=86400"
+# With a project's settings inside: a change of them, such as switching recording off, reaches pages so soon. A cache
+# that gets no answer goes on with what it has, for a day.
+KEYED_CACHE_CONTROL = "public, max-age=300, stale-if-error=86400"
+UNKNOWN_CACHE_CONTROL = "public, max-age=60"  # a key that was just created, or mistyped
+UNKNOWN_SETTINGS = {"off": True}
+# Until a project has its first trace, every view reports why it recorded nothing: somebody is waiting for it.
+FIRST_ABSENT_RATE = 1.0
 # A closed table, so that no path of a request ever reaches the file system.
 DEMO_FILES = {
     "": ("index.html", "text/html; charset=utf-8"),
@@ -38,32 +51,15 @@ DEMO_POLICY = "; ".join(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FixedFile:
-    """A file's bytes, plain and gzipped, with the digest for its ETags."""
-
-    plain: bytes
-    zipped: bytes
-    digest: str
-
-
-@cache
-def read_fixed_file(path: Path) -> FixedFile:
-    """Returns the file of `path`, read once per process. The gzip stream has no time, so it is the same in all."""
-    plain = path.read_bytes()
-    return FixedFile(plain, gzip.compress(plain, 9, mtime=0), hashlib.sha256(plain).hexdigest()[:32])
-
-
-def answer_fixed_file(request: HttpRequest, path: Path, content_type: str) -> HttpResponse:
-    """Returns the file, gzipped if the browser accepts that, or a 304 if the browser already has it."""
-    fixed = read_fixed_file(path)
-    is_zipped = "gzip" in request.headers.get("Accept-Encoding", "")
-    response = HttpResponse(fixed.zipped if is_zipped else fixed.plain, content_type=content_type)
-    if is_zipped:
-        response["Content-Encoding"] = "gzip"
+def answer_file(request: HttpRequest, fixed: FixedFile, content_type: str) -> HttpResponse:
+    """Returns a file, packed as the browser accepts it. Call `answer_if_changed` once all headers are set."""
+    coding = choose_coding(request.headers.get("Accept-Encoding", ""))
+    response = HttpResponse(fixed.bodies[coding], content_type=content_type)
+    if coding:
+        response["Content-Encoding"] = coding
     patch_vary_headers(response, ["Accept-Encoding"])
-    # Two representations need two ETags, or a shared cache could hand one out as the other.
-    response["ETag"] = quote_etag(fixed.digest + ("-gz" if is_zipped else ""))
+    # Each representation needs an ETag of its own, or a shared cache could hand one out as another.
+    response["ETag"] = quote_etag(f"{fixed.digest}-{coding}" if coding else fixed.digest)
     return response
 
 
@@ -84,8 +80,35 @@ def answer_if_changed(request: HttpRequest, response: HttpResponse) -> HttpRespo
 
 @require_safe
 def snippet(request: HttpRequest) -> HttpResponse:
-    response = answer_fixed_file(request, SNIPPET_PATH, "text/javascript; charset=utf-8")
-    response["Cache-Control"] = SNIPPET_CACHE_CONTROL
+    return answer_snippet(request, read_fixed_file(SNIPPET_PATH), SNIPPET_CACHE_CONTROL)
+
+
+@require_safe
+def keyed_snippet(request: HttpRequest, public_key: str) -> HttpResponse:
+    """Answers the snippet with the settings of a key's project inside; an unknown key's says to record nothing."""
+    try:
+        with with_patience(settings.INGEST_DATABASE_WAIT_MS / 1_000):
+            key = find_key(public_key)
+    except Error as error:
+        drop_silent_connection(error)
+        response = HttpResponse("The database does not answer.\n", status=503, content_type="text/plain; charset=utf-8")
+        response["Cache-Control"] = "no-store"
+        response["Retry-After"] = "10"
+        return response
+    inside = write_for_script(UNKNOWN_SETTINGS if key is None else choose_settings(key))
+    cache_control = UNKNOWN_CACHE_CONTROL if key is None else KEYED_CACHE_CONTROL
+    return answer_snippet(request, fill_settings(SNIPPET_PATH, inside), cache_control)
+
+
+def choose_settings(key: KeyFacts) -> dict[str, object]:
+    """Returns the settings object for the pages of a key's project."""
+    return encode_for_snippet(key.collection, absent_rate=None if key.has_traces else FIRST_ABSENT_RATE)
+
+
+def answer_snippet(request: HttpRequest, fixed: FixedFile, cache_control: str) -> HttpResponse:
+    """Returns a snippet that any site may include."""
+    response = answer_file(request, fixed, "text/javascript; charset=utf-8")
+    response["Cache-Control"] = cache_control
     response["Access-Control-Allow-Origin"] = "*"
     response["Cross-Origin-Resource-Policy"] = "cross-origin"
     response["Timing-Allow-Origin"] = "*"
@@ -97,7 +120,7 @@ def demo(request: HttpRequest, name: str = "") -> HttpResponse:
     if name not in DEMO_FILES:
         return HttpResponseNotFound("The demo page has no such file.\n", content_type="text/plain; charset=utf-8")
     file_name, content_type = DEMO_FILES[name]
-    response = answer_fixed_file(request, DEMO_DIR / file_name, content_type)
+    response = answer_file(request, read_fixed_file(DEMO_DIR / file_name), content_type)
     response["Cache-Control"] = "no-cache"
     response["Document-Policy"] = "js-profiling"
     response["Content-Security-Policy"] = DEMO_POLICY

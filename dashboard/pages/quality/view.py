@@ -39,7 +39,8 @@ from dashboard.web.etags import answer_unchanged
 from dashboard.web.guards import private_page, private_part
 from dashboard.web.params import read_choice
 from dashboard.web.queries import read_page_slice, write_query
-from ingest.snippet.views import SNIPPET_PATH, read_fixed_file
+from ingest.snippet.files import read_fixed_file
+from ingest.snippet.views import SNIPPET_PATH
 from profcore.stats.summaries import MIN_VIEWS
 
 SHOWN_DAYS: Final = 60
@@ -197,4 +198,4 @@ def draw_days(days: Sequence[IntakeDay]) -> IntakeChart:
 @cache
 def measure_snippet() -> int:
     """Returns the size of the gzipped snippet in bytes."""
-    return len(read_fixed_file(SNIPPET_PATH).zipped)
+    return len(read_fixed_file(SNIPPET_PATH).bodies["gzip"])
