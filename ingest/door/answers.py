@@ -21,6 +21,9 @@ STATUS_OF_REASON: Final = {
     Reason.QUOTA_EXCEEDED: 429,
     Reason.UNAVAILABLE: 503,
 }
+# The seconds that a page stops recording and sending: for a project that collects nothing, and for a wrong origin.
+# After an hour, a tab that stays open for days tries again.
+STOP_S: Final = 3_600
 PREFLIGHT_S: Final = 7_200  # Chromium's maximum
 _encoder = msgspec.json.Encoder()
 
@@ -40,23 +43,40 @@ def answer(status: int, value: object, *, retry_after_s: int | None = None) -> H
 
 def answer_error(error: TraceError) -> HttpResponse:
     """Returns the answer to a refused body: `{"reason", "path", "detail"}` with the status of its reason, else 400."""
-    body = {"reason": error.reason, "path": error.path, "detail": error.detail}
+    body: dict[str, object] = {"reason": error.reason, "path": error.path, "detail": error.detail}
+    if (stop_s := stop_of(error)) is not None:
+        body["stop"] = stop_s
     retry_after_s = error.retry_after_s if isinstance(error, TryLater) else None
     return answer(STATUS_OF_REASON.get(error.reason, 400), body, retry_after_s=retry_after_s)
 
 
-def answer_wrong_method() -> HttpResponse:
-    """Returns the answer to any method except POST and OPTIONS."""
-    response = answer(405, {"reason": "method_not_allowed", "path": "$", "detail": "Traces are posted."})
-    response["Allow"] = "POST, OPTIONS"
+def stop_of(error: TraceError) -> int | None:
+    """Returns the seconds for which further posts of the page would certainly be refused too; None if that is open."""
+    if error.reason == Reason.QUOTA_EXCEEDED and isinstance(error, TryLater):
+        return error.retry_after_s
+    return STOP_S if error.reason == Reason.ORIGIN_NOT_ALLOWED else None
+
+
+def answer_nothing() -> HttpResponse:
+    """Returns the answer to a report that was counted, whoever sent it."""
+    response = HttpResponse(status=204)
+    response["Access-Control-Allow-Origin"] = "*"
+    response["Cache-Control"] = "no-store"
     return response
 
 
-def answer_preflight() -> HttpResponse:
+def answer_wrong_method(allowed: str = "POST, OPTIONS", detail: str = "Traces are posted.") -> HttpResponse:
+    """Returns the answer to any method except the allowed ones."""
+    response = answer(405, {"reason": "method_not_allowed", "path": "$", "detail": detail})
+    response["Allow"] = allowed
+    return response
+
+
+def answer_preflight(allowed: str = "POST, OPTIONS") -> HttpResponse:
     """Returns the answer to a CORS preflight: `fetch` with `application/json` or `Content-Encoding` sends one."""
     response = HttpResponse(status=204)
     response["Access-Control-Allow-Origin"] = "*"
-    response["Access-Control-Allow-Methods"] = "POST, OPTIONS"
+    response["Access-Control-Allow-Methods"] = allowed
     response["Access-Control-Allow-Headers"] = "content-type, content-encoding"
     response["Access-Control-Max-Age"] = str(PREFLIGHT_S)
     return response

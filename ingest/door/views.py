@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
 from ingest.door.admission import charge_rate, has_room, has_store_room, take_rate
-from ingest.door.answers import answer, answer_error, answer_preflight, answer_wrong_method
+from ingest.door.answers import STOP_S, answer, answer_error, answer_preflight, answer_wrong_method, stop_of
 from ingest.door.bodies import TryLater, expanded, is_gzip, read_bounded
 from ingest.door.connections import release_connection
 from ingest.door.keys import KeyFacts, find_key, is_origin_allowed
@@ -54,13 +54,18 @@ def receive_traces(request: HttpRequest) -> HttpResponse:
     except TraceError as error:
         return refuse(key, error, received_at)
     except Error as error:
-        if isinstance(error, OperationalError | InterfaceError):  # an outage: one line per post, not a traceback
-            logger.error("The door could not store a post: %s.", type(error).__name__)  # noqa: TRY400
-            drop_silent_connection(error)
-        else:
-            logger.exception("The door could not store a post.")
-        detail = "The database does not answer; please post again later."
-        return refuse(None, TryLater(Reason.UNAVAILABLE, "$", detail, retry_after_s=10), received_at)
+        return refuse(None, explain_outage(error), received_at)
+
+
+def explain_outage(error: Error) -> TryLater:
+    """Logs an error of the database, and returns what the sender is told."""
+    if isinstance(error, OperationalError | InterfaceError):  # an outage: one line per post, not a traceback
+        logger.error("The door could not store a post: %s.", type(error).__name__)
+        drop_silent_connection(error)
+    else:
+        logger.error("The door could not store a post.", exc_info=error)
+    detail = "The database does not answer; please post again later."
+    return TryLater(Reason.UNAVAILABLE, "$", detail, retry_after_s=10)
 
 
 def refuse(key: KeyFacts | None, error: TraceError, received_at: datetime) -> HttpResponse:
@@ -115,7 +120,7 @@ def admit(request: HttpRequest, key: KeyFacts, received_at: datetime) -> None:
 
 def take_post(request: HttpRequest, key: KeyFacts, received_at: datetime) -> HttpResponse:
     """Reads a body, stores its envelopes, wakes a worker, and returns the answer. Raises `TraceError`."""
-    sent = read_sent(request)
+    sent = read_sent(request, settings.INGEST_MAX_BODY_BYTES)
     if _coding_of(request) in GZIP_CODINGS and sent and not is_gzip(sent):
         raise TraceError(Reason.INVALID_GZIP, "$", "The body is not the gzip that Content-Encoding promises.")
     bounds = {"large_bytes": settings.INGEST_LARGE_BODY_BYTES, "max_bytes": settings.INGEST_MAX_EXPANDED_BYTES}
@@ -135,7 +140,7 @@ def take_post(request: HttpRequest, key: KeyFacts, received_at: datetime) -> Htt
     return conclude(key, parsed, received_at)
 
 
-def read_sent(request: HttpRequest) -> bytes:
+def read_sent(request: HttpRequest, max_bytes: int) -> bytes:
     """Returns the body as sent, within its bound. Raises `TraceError`."""
     length = request.headers.get("Content-Length", "")
     declared = int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else None
@@ -143,7 +148,7 @@ def read_sent(request: HttpRequest) -> bytes:
     if not length and isinstance(request, WSGIRequest) and request.environ.get("wsgi.input_terminated"):
         # A chunked body: Django reads as many bytes as are declared, which is none, but the server marks the end.
         stream = request.environ["wsgi.input"]
-    return read_bounded(stream, declared=declared, max_bytes=settings.INGEST_MAX_BODY_BYTES)
+    return read_bounded(stream, declared=declared, max_bytes=max_bytes)
 
 
 def make_arrivals(parsed: ParsedBody, sent: bytes, body: bytes) -> list[Arrival]:
@@ -169,9 +174,20 @@ def conclude(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> HttpRe
     release_connection()
     if parsed.envelopes:
         wake_worker()
-    return answer(
-        202, {"accepted": len(parsed.envelopes), "rejected": [_describe(refused) for refused in parsed.refused]}
-    )
+    told: dict[str, object] = {
+        "accepted": len(parsed.envelopes),
+        "rejected": [_describe(refused) for refused in parsed.refused],
+    }
+    if (stop_s := _stop_of_batch(key, parsed)) is not None:
+        told["stop"] = stop_s
+    return answer(202, told)
+
+
+def _stop_of_batch(key: KeyFacts, parsed: ParsedBody) -> int | None:
+    """Returns for how many seconds the page may as well stop sending; None if it should go on."""
+    if key.collection.off:
+        return STOP_S
+    return max((stop_s for refused in parsed.refused if (stop_s := stop_of(refused.error))), default=None)
 
 
 def _coding_of(request: HttpRequest) -> str:

@@ -106,9 +106,9 @@ def test_no_upload_holds_a_connection_of_the_pool(open_door: Door, monkeypatch: 
     held: list[bool] = []
     read_sent = views.read_sent
 
-    def read(request: HttpRequest) -> bytes:
+    def read(request: HttpRequest, max_bytes: int) -> bytes:
         held.append(connection.connection is not None)
-        return read_sent(request)
+        return read_sent(request, max_bytes)
 
     monkeypatch.setattr(views, "read_sent", read)
     assert open_door.post(make_envelope("a")).status == 202

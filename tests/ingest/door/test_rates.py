@@ -75,7 +75,7 @@ def test_a_post_above_the_rate_is_refused_unread(
 ) -> None:
     settings.INGEST_RATE_PER_S = 1
     door.post(make_envelope("a"))
-    monkeypatch.setattr("ingest.door.views.read_sent", lambda _: pytest.fail("The body was read."))
+    monkeypatch.setattr("ingest.door.views.read_sent", lambda *_: pytest.fail("The body was read."))
     assert door.post(make_envelope("b")).status == 429
     assert door.refusals() == {"rate_limited": 1}
 
