@@ -43,6 +43,10 @@ INGEST_DATABASE_WAIT_MS = read_int("FIELDFLAME_DATABASE_WAIT_MS", 1_700, low=1) 
 INGEST_RATE_PER_S = read_int(
     "FIELDFLAME_RATE_PER_S", 2_000, low=1
 )  # traces a second for a key, in one web process, before 429
+# Reports a second of pages that record nothing, for a project in one web process: one of a hundred views sends one.
+INGEST_ABSENT_RATE_PER_S = read_int("FIELDFLAME_ABSENT_RATE_PER_S", 100, low=1)
+# Rows of a project and UTC day that count them (page × browser × reason): a site of 500 routes has about a thousand.
+INGEST_MAX_ABSENT_ROWS = read_int("FIELDFLAME_MAX_ABSENT_ROWS", 2_000)
 INGEST_LARGE_BODY_BYTES = read_int(
     "FIELDFLAME_LARGE_BODY_BYTES", 4 * 2**20
 )  # expanded; larger ones decode one at a time

@@ -68,6 +68,7 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         views_days = limit_of(project, "keep_views_days").effective
         cells_days = limit_of(project, "keep_cells_days").effective
         _expire_views(project.pk, midnight_days_before(now, views_days), expired)
+        _in_batches(partial(_delete_absences, project.pk, midnight_days_before(now, views_days)))
         cells_before = expired.cells
         _expire_cells(project.pk, midnight_days_before(now, cells_days), expired)
         if expired.cells > cells_before or has_unused(project.pk, now):
@@ -237,6 +238,17 @@ def _delete_byte_counts(project_id: int, raw_before: datetime) -> None:
         cursor.execute(
             "DELETE FROM ingest_daybytes WHERE project_id = %s AND day_on < %s", [project_id, raw_before.date()]
         )
+
+
+def _delete_absences(project_id: int, before: datetime) -> int:
+    """Deletes counts of page views that recorded nothing: they are kept as long as views are."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """DELETE FROM ingest_absentcount WHERE ctid = ANY(ARRAY(
+                   SELECT ctid FROM ingest_absentcount WHERE project_id = %s AND day_on < %s LIMIT %s))""",
+            [project_id, before.date(), EXPIRE_BATCH_ROWS],
+        )
+        return int(cursor.rowcount)
 
 
 def _delete_counts(project_id: int, before: datetime) -> int:

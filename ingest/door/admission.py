@@ -1,4 +1,4 @@
-"""Limits of what a project may send: a rate in each web process, and bounds on what waits to be folded."""
+"""Limits of what a project may send: rates in each web process, and bounds on what waits to be folded."""
 
 import shutil
 import threading
@@ -13,33 +13,35 @@ from ingest.models import PENDING
 
 PENDING_CHECK_S: Final = 5.0
 PENDING_CHECK_SHARE: Final = 0.02  # of a process's time at most: counting two million pending receipts takes a second
+TRACES_RATE: Final = "INGEST_RATE_PER_S"
+ABSENT_RATE: Final = "INGEST_ABSENT_RATE_PER_S"
 ALL_PROJECTS: Final = 0  # no project has this id
 
 _lock = threading.Lock()
-_buckets: dict[int, tuple[float, float]] = {}
+_buckets: dict[tuple[str, int], tuple[float, float]] = {}  # by the setting with the rate, and the project
 _pending: dict[int, tuple[float, bool]] = {}  # by project: until when the answer holds, and whether there is room
 
 
-def take_rate(project_id: int) -> float:
-    """Takes one trace out of the project's bucket (one second deep); returns 0, or the seconds to wait."""
+def take_rate(project_id: int, rate: str = TRACES_RATE) -> float:
+    """Takes one out of the project's bucket of a rate (one second deep); returns 0, or the seconds to wait."""
     with _lock:
-        filled = _refill(project_id)
-        wait_s = 0.0 if filled >= 1 else (1 - filled) / settings.INGEST_RATE_PER_S
-        _buckets[project_id] = (filled if wait_s else filled - 1, time.monotonic())
+        filled = _refill(project_id, rate)
+        wait_s = 0.0 if filled >= 1 else (1 - filled) / getattr(settings, rate)
+        _buckets[rate, project_id] = (filled if wait_s else filled - 1, time.monotonic())
     return wait_s
 
 
 def charge_rate(project_id: int, count: int) -> None:
-    """Takes `count` more out of the bucket, even into debt: a body that was read is not refused for its rate."""
+    """Takes `count` more traces out of the bucket, even into debt: a body that was read is not refused for its rate."""
     with _lock:
-        _buckets[project_id] = (_refill(project_id) - count, time.monotonic())
+        _buckets[TRACES_RATE, project_id] = (_refill(project_id, TRACES_RATE) - count, time.monotonic())
 
 
-def _refill(project_id: int) -> float:
-    rate = float(settings.INGEST_RATE_PER_S)
+def _refill(project_id: int, rate: str) -> float:
+    per_s = float(getattr(settings, rate))
     now = time.monotonic()
-    filled, at = _buckets.get(project_id, (rate, now))
-    return min(rate, filled + (now - at) * rate)
+    filled, at = _buckets.get((rate, project_id), (per_s, now))
+    return min(per_s, filled + (now - at) * per_s)
 
 
 def has_room(project_id: int) -> bool:

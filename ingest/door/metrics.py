@@ -9,3 +9,8 @@ INGEST_ENVELOPES: Final = Counter(
     "Envelopes the door answered, by outcome (accepted, refused) and reason (a profcore.errors.Reason, or empty)",
     ["outcome", "reason"],
 )
+INGEST_ABSENCES: Final = Counter(
+    "fieldflame_ingest_absences_total",
+    "Reports of page views that recorded nothing, by outcome (counted, refused) and reason (as above, or empty)",
+    ["outcome", "reason"],
+)

@@ -8,6 +8,7 @@ def forget_everything() -> None:
     from aggregate.folding.interning import forget_interned
     from aggregate.selectors.code.project_code import forget_labels
     from aggregate.selectors.code.sites import forget_sites
+    from ingest.door.absent_counts import forget_absences
     from ingest.door.admission import forget_admission
     from ingest.door.groups import forget_groups
     from ingest.door.keys import forget_keys
@@ -15,6 +16,7 @@ def forget_everything() -> None:
     from ingest.door.quotas import forget_quotas
 
     forgetting = (
+        forget_absences,
         forget_admission,
         forget_quotas,
         forget_groups,

@@ -9,7 +9,8 @@ from ingest.models import PENDING
 
 # Sums change with every trace that is folded, rejected, refused or erased, and with every cell that expires. A refold
 # may give the same sums to other functions, so its run counts too. The lowest cell with kept views changes when views
-# expire, and the list of partitions when raw bodies do. Labels change with their scripts.
+# expire, and the list of partitions when raw bodies do. Labels change with their scripts. Counts of absences change on
+# their own day only, and expire by days.
 STATE: Final = f"""
 SELECT to_jsonb(p)::text,
        (SELECT concat_ws(',', count(*), min(r.received_at), max(r.received_at)) FROM ingest_receipt r
@@ -17,6 +18,9 @@ SELECT to_jsonb(p)::text,
        (SELECT concat_ws(',', sum(k.folded), sum(k.rejected), count(*), max(k.last_received_at))
         FROM ingest_receiptcount k WHERE k.project_id = p.id),
        (SELECT concat_ws(',', sum(f.count), count(*), max(f.hour_at)) FROM ingest_refusal f WHERE f.project_id = p.id),
+       (SELECT concat_ws(',', sum(a.reports), max(a.day_on)) FROM ingest_absentcount a
+        WHERE a.project_id = p.id AND a.day_on >= (now() AT TIME ZONE 'UTC')::date - 1),
+       (SELECT min(a.day_on) FROM ingest_absentcount a WHERE a.project_id = p.id),
        (SELECT concat_ws(',', count(*), sum(d.views), sum(d.truncated_views), sum(d.traces), sum(d.js_us),
                          sum(d.hidden_us), sum(d.idle_us), sum(d.unobserved_us), sum(d.span_us), sum(d.js_samples))
         FROM aggregate_pageday d WHERE d.project_id = p.id),

@@ -1,0 +1,94 @@
+"""The door for absences: `/ingest/v1/absent`, where pages report that they recorded nothing."""
+
+import math
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import parse_qs
+
+from django.conf import settings
+from django.db import Error
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+
+from ingest.door.absent_counts import count_absence
+from ingest.door.admission import ABSENT_RATE, take_rate
+from ingest.door.answers import answer_error, answer_nothing, answer_preflight, answer_wrong_method
+from ingest.door.bodies import BodyTooLarge, TryLater
+from ingest.door.connections import release_connection
+from ingest.door.keys import KeyFacts, is_origin_allowed
+from ingest.door.metrics import INGEST_ABSENCES
+from ingest.door.storing import browser_of
+from ingest.door.views import MAX_AGENT_CHARS, MAX_QUERY_FIELDS, explain_outage, read_key, read_sent
+from ingest.patience import with_patience
+from profcore.errors import Reason, TraceError
+from profcore.trace.absence import Absence, check_absence, decode_absence, decode_absence_fields
+
+MAX_REPORT_BYTES: Final = 4_096  # contract: a reason, a release, an address
+ALLOWED: Final = "GET, POST, OPTIONS"
+
+
+@csrf_exempt
+def receive_absence(request: HttpRequest) -> HttpResponse:
+    """Counts a report by the ingest contract (docs/ingest.md) and answers 204."""
+    if request.method == "OPTIONS":
+        return answer_preflight(ALLOWED)
+    if request.method not in ("GET", "POST"):
+        return answer_wrong_method(ALLOWED, "Reports are posted, or sent as the parameters of an image.")
+    try:
+        with with_patience(settings.INGEST_DATABASE_WAIT_MS / 1_000):
+            key = read_key(request)
+            admit_report(request, key)
+            absence = read_absence(request, key)
+            browser = browser_of(request.headers.get("User-Agent", "")[:MAX_AGENT_CHARS])
+            count_absence(key.project_id, absence, browser=browser, day_on=datetime.now(UTC).date())
+    except TraceError as error:
+        return refuse_report(error)
+    except Error as error:
+        return refuse_report(explain_outage(error))
+    INGEST_ABSENCES.labels(outcome="counted", reason="").inc()
+    return answer_nothing()
+
+
+def refuse_report(error: TraceError) -> HttpResponse:
+    """Returns the answer. Only metrics count it: the counts of refusals are of traces."""
+    INGEST_ABSENCES.labels(outcome="refused", reason=error.reason).inc()
+    return answer_error(error)
+
+
+def admit_report(request: HttpRequest, key: KeyFacts) -> None:
+    """Checks origin and rate before the body is read. Raises `TraceError`."""
+    if not is_origin_allowed(request.headers.get("Origin"), key.origins):
+        raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
+    wait_s = take_rate(key.project_id, ABSENT_RATE)
+    if wait_s:
+        detail = "This project sends more reports a second than it may."
+        raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))
+    release_connection()
+
+
+def read_absence(request: HttpRequest, key: KeyFacts) -> Absence:
+    """Returns the checked report of a body, or of an image's query. Raises `TraceError`."""
+    if request.method == "POST":
+        sent = decode_absence(read_sent(request, MAX_REPORT_BYTES))
+    else:
+        query = request.META.get("QUERY_STRING", "")
+        if len(query) > MAX_REPORT_BYTES:
+            raise BodyTooLarge("sent", MAX_REPORT_BYTES)
+        sent = decode_absence_fields({name: texts[-1] for name, texts in read_fields(query).items()})
+    return check_absence(
+        sent,
+        key.route_rules,
+        text_chars=settings.INGEST_MAX_TEXT_CHARS,
+        page_chars=settings.INGEST_MAX_PAGE_CHARS,
+        url_chars=MAX_REPORT_BYTES,
+    )
+
+
+def read_fields(query: str) -> dict[str, list[str]]:
+    """Returns the parameters of a query. Raises `TraceError` if it is not UTF-8."""
+    try:
+        return parse_qs(query, max_num_fields=MAX_QUERY_FIELDS, errors="strict")
+    except UnicodeDecodeError:
+        raise TraceError(Reason.INVALID_UTF8, "$", "The query is not UTF-8.") from None
+    except ValueError:
+        raise TraceError(Reason.TOO_MANY, "$", f"The query has more than {MAX_QUERY_FIELDS} fields.") from None
