@@ -1,5 +1,6 @@
-"""`settings`: the retention and the daily quota of a project."""
+"""`settings`: the retention and the quotas of a project, and what its pages record."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from dashboard.web.params import ParamError
 from dashboard.web.shapes import Json, Shape
 from ingest.door.quotas import select_bytes
 from ingest.models import DayCount, Project
+from ingest.projects.collection import change_collection, plan_collection
 from ingest.projects.limits import LIMITS, change_limits, limit_of
 
 
@@ -37,10 +39,27 @@ class LimitsShape(Shape):
     max_kept_mb = LimitShape()
 
 
+class CollectionShape(Shape):
+    """What pages record that load the snippet by its address with a key. Null leaves it to the page's own tag."""
+
+    off = serializers.BooleanField(help_text="Whether nothing is recorded on any page.")
+    rate = serializers.FloatField(allow_null=True, help_text="Share of page views that are recorded, 0 to 1.")
+    pages = serializers.ListField(
+        child=serializers.ListField(min_length=2, max_length=2),
+        help_text="Pairs of a page's pattern and its rate; the first that matches wins over `rate`.",
+    )
+    duration_ms = serializers.IntegerField(allow_null=True, help_text="Time of a page view that is recorded.")
+    interactions = serializers.BooleanField(help_text="Whether, after the load, only interactions are recorded.")
+    absent_rate = serializers.FloatField(
+        allow_null=True, help_text="Share of page views that report why they recorded nothing; null means 0.01."
+    )
+
+
 class SettingsShape(Shape):
     slug = serializers.CharField()
     name = serializers.CharField()
     limits = LimitsShape()
+    collection = CollectionShape(help_text="Changes reach pages within five minutes.")
     traces_today = serializers.IntegerField(
         allow_null=True, help_text="Used of today's quota (UTC); null if there is no quota."
     )
@@ -51,7 +70,10 @@ class SettingsShape(Shape):
 
 CHANGES: Final[dict[str, Any]] = {  # Any: a JSON Schema
     "type": "object",
-    "properties": {name: {"type": "integer", "nullable": True} for name in LIMITS},
+    "properties": {
+        **{name: {"type": "integer", "nullable": True} for name in LIMITS},
+        "collection": {"type": "object", "description": "The fields to change.", "additionalProperties": True},
+    },
     "additionalProperties": False,
 }
 
@@ -59,7 +81,7 @@ CHANGES: Final[dict[str, Any]] = {  # Any: a JSON Schema
 class SettingsView(ProjectView):
     @extend_schema(operation_id="settings", responses={200: SettingsShape, **ERRORS})
     def get(self, request: Request, slug: str) -> Response:
-        """The project's retention and quota: its own values, the server's defaults, and the effective ones."""
+        """The project's retention and quotas (own, default and effective values), and what its pages record."""
         return Response(self.encode())
 
     @extend_schema(
@@ -74,18 +96,28 @@ class SettingsView(ProjectView):
         },
     )
     def patch(self, request: Request, slug: str) -> Response:
-        """Changes the given limits, all or none; null removes the project's own value. For administrators."""
+        """Changes the given settings, all or none; null removes the project's own value. For administrators."""
         if not self.may_change():
             raise PermissionDenied("Only administrators of the project can change its settings; a token can only read.")
         changes = request.data
         if not isinstance(changes, dict):
             raise ParamError("$", "The body must be a JSON object.")
         try:
-            change_limits(self.project, changes)
+            self.change({str(name): value for name, value in changes.items()})
         except ValidationError as error:
             field, texts = next(iter(error.message_dict.items()))
             raise ParamError(field[:80], f"{field[:80]}: {' '.join(texts)}") from None
         return Response(self.encode())
+
+    def change(self, changes: dict[str, Any]) -> None:  # Any: JSON
+        """Changes limits and collection, both or neither. Raises Django's `ValidationError`."""
+        collected = changes.pop("collection", {})
+        if not isinstance(collected, dict):
+            raise ValidationError({"collection": "It must be an object."})
+        collection = plan_collection(self.project, collected)
+        change_limits(self.project, changes)
+        if collected:
+            change_collection(self.project, collection)
 
     def may_change(self) -> bool:
         return may_administer(reader_of(self.request), self.project)
@@ -97,6 +129,7 @@ class SettingsView(ProjectView):
             "slug": self.project.slug,
             "name": self.project.name,
             "limits": {n: {"own": x.own, "default": x.default, "effective": x.effective} for n, x in limits.items()},
+            "collection": asdict(self.project.collection),
             "traces_today": count_today(self.project) if limits["max_traces_per_day"].effective else None,
             "bytes_today": used.today,
             "bytes_kept": used.kept,

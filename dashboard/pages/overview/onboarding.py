@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
+from dashboard.pages.frame.snippet_tag import HEADER, write_tag
 from ingest.models import Project
 
 
@@ -24,9 +25,6 @@ class Onboarding:
     origins: Sequence[str]
 
 
-HEADER = "Document-Policy: js-profiling"
-
-
 def build_onboarding(project: Project, base_url: str, now: datetime) -> Onboarding | None:
     """Returns the texts with the project's oldest active key; None without a key. `base_url` ends in no slash."""
     key = project.keys.filter(revoked_at=None).order_by("pk").first()
@@ -34,11 +32,6 @@ def build_onboarding(project: Project, base_url: str, now: datetime) -> Onboardi
         return None
     tag, curl = write_tag(base_url, key.public_key), write_curl(base_url, key.public_key, now)
     return Onboarding(tag=tag, header=HEADER, curl=curl, origin=base_url, origins=key.origins)
-
-
-def write_tag(base_url: str, public_key: str) -> str:
-    """Returns the snippet's tag with a key, for a page's head."""
-    return f'<script src="{base_url}/snippet.js" data-key="{public_key}" data-release="1.0.0" crossorigin></script>'
 
 
 def write_curl(base_url: str, public_key: str, now: datetime) -> str:

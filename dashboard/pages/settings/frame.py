@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 SECTIONS: Final = (
     ("settings", "General"),
     ("settings-keys", "Keys and origins"),
+    ("settings-collection", "Collection"),
     ("settings-routes", "Page routes"),
     ("settings-code", "Code"),
     ("settings-display", "Display rules"),

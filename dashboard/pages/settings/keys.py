@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 
 from aggregate.selectors.project.summaries import count_refused
 from dashboard.pages.frame.forms import SettingsForm, read_lines
-from dashboard.pages.overview.onboarding import HEADER, write_tag
+from dashboard.pages.frame.snippet_tag import HEADER, write_tag
 from dashboard.pages.settings.frame import SettingsRequest, settings_page
 from ingest.door.keys import CACHE_S
 from ingest.models import IngestKey

@@ -4,7 +4,18 @@ from typing import Final
 
 from django.urls import URLPattern, path
 
-from dashboard.pages.settings import code, display, general, keys, members, retention, routes, source_maps, tokens
+from dashboard.pages.settings import (
+    code,
+    collection,
+    display,
+    general,
+    keys,
+    members,
+    retention,
+    routes,
+    source_maps,
+    tokens,
+)
 
 SETTINGS: Final = "projects/<slug:slug>/settings/"
 
@@ -13,6 +24,7 @@ urlpatterns: list[URLPattern] = [
     path(SETTINGS + "keys/", keys.show_keys, name="settings-keys"),
     path(SETTINGS + "keys/<int:key_id>/", keys.change_key, name="settings-key"),
     path(SETTINGS + "keys/<int:key_id>/revoke/", keys.end_key, name="settings-key-end"),
+    path(SETTINGS + "collection/", collection.show_collection, name="settings-collection"),
     path(SETTINGS + "routes/", routes.show_routes, name="settings-routes"),
     path(SETTINGS + "code/", code.show_code, name="settings-code"),
     path(SETTINGS + "display/", display.show_display, name="settings-display"),

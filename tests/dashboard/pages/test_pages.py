@@ -117,7 +117,8 @@ def test_an_empty_project_shows_tag_header_and_a_curl_line_that_the_door_takes(
     header, tag, curl = codes
     assert header == "Document-Policy: js-profiling"
     assert tag == (
-        '<script src="http://testserver/snippet.js" data-key="KEY-fresh" data-release="1.0.0" crossorigin></script>'
+        '<script src="http://testserver/snippet/KEY-fresh.js" data-key="KEY-fresh" data-release="1.0.0" '
+        "crossorigin></script>"
     )
     words = shlex.split(curl)
     assert "http://testserver/ingest/v1/traces?key=KEY-fresh" in words

@@ -47,6 +47,7 @@ PAGE_ADDRESSES = [
     "/projects/shop/doctor/",
     SETTINGS,
     SETTINGS + "keys/",
+    SETTINGS + "collection/",
     SETTINGS + "routes/",
     SETTINGS + "code/",
     SETTINGS + "display/",

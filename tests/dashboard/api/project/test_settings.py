@@ -99,3 +99,48 @@ def test_other_methods_are_not_answered(client: Client, people: People) -> None:
     client.force_login(people.owner)
     assert client.put(ADDRESS, "{}", content_type="application/json").status_code == 405
     assert client.delete(ADDRESS).status_code == 405
+
+
+def test_members_read_what_pages_record(member: Client, shop: Project) -> None:
+    Project.objects.update(collection_rate=0.1, collection_pages=[["/a/*", 1]])
+    assert member.get(ADDRESS).json()["collection"] == {
+        "off": False,
+        "rate": 0.1,
+        "pages": [["/a/*", 1]],
+        "duration_ms": None,
+        "interactions": False,
+        "absent_rate": None,
+    }
+    assert patch(member, {"collection": {"off": True}}).status_code == 403
+
+
+def test_an_admin_changes_some_fields_of_what_pages_record(client: Client, people: People) -> None:
+    client.force_login(people.owner)
+    fields = {"rate": 0.5, "pages": [["/b", 0]], "duration_ms": 5_000, "off": True}
+    assert patch(client, {"collection": fields}).status_code == 200
+    answer = patch(client, {"collection": {"rate": None, "off": None, "pages": None}, "keep_raw_days": 9})
+    assert answer.status_code == 200
+    project = Project.objects.get(slug="shop")
+    assert (project.collection_rate, project.collection_pages, project.collection_off) == (None, [], False)
+    assert (project.collection_duration_ms, project.keep_raw_days) == (5_000, 9)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"collection": []}, "collection"),
+        ({"collection": {"rate": 2}, "keep_raw_days": 9}, "rate"),
+        ({"collection": {"rate": 0.2}, "keep_raw_days": 0}, "keep_raw_days"),
+        ({"collection": {"pages": [["/a?", 1]]}}, "pages"),
+        ({"collection": {"colour": 1}}, "colour"),
+        ({"collection": {"a\ud800": 1}}, "a\ufffd"),
+    ],
+)
+def test_a_wrong_field_of_what_pages_record_changes_nothing(
+    client: Client, people: People, body: object, field: str
+) -> None:
+    client.force_login(people.owner)
+    answer = patch(client, body)
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+    project = Project.objects.get(slug="shop")
+    assert (project.collection_rate, project.keep_raw_days) == (None, None)
