@@ -2,7 +2,7 @@
 
 import gzip
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from hashlib import blake2b
 from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
@@ -13,10 +13,11 @@ from django.db.models import F
 from aggregate.folding.settled import count_settled
 from aggregate.label_models import Label, ReleaseScript, Source
 from aggregate.models import CallTreePiece, Cell, Func, Hotspot, PageDay, View
-from ingest.models import Group, Project, RawTrace, Receipt
+from ingest.models import AbsentCount, Group, Project, RawTrace, Receipt
 from ingest.projects.creation import create_project
 from profcore.sums.blobs import Contribution, encode_call_tree, encode_contribution
 from profcore.sums.calltree import CallTree
+from profcore.trace.absence import ABSENT_REASONS
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.trace.weights import TimeParts
 
@@ -316,4 +317,30 @@ def make_label(
         column=column,
         name=name,
         body_hash=body,
+    )
+
+
+def make_absence(
+    project: Project,
+    reason: str,
+    *,
+    views: int = 100,
+    reports: int = 1,
+    page: str = "/cart",
+    browser: str = "chrome",
+    status: int = 0,
+    day_on: date | None = None,
+    shard: int = 0,
+) -> AbsentCount:
+    """Makes the count of page views that recorded nothing, today if no day is named."""
+    return AbsentCount.objects.create(
+        project=project,
+        day_on=day_on or datetime.now(UTC).date(),
+        page=page,
+        browser=BROWSERS.index(browser),
+        reason=ABSENT_REASONS.index(reason),
+        status=status,
+        shard=shard,
+        reports=reports,
+        views=views,
     )

@@ -17,6 +17,7 @@ from ingest.models import ApiToken, IngestKey, Membership
 from ingest.projects.creation import create_project
 from ingest.projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
+from tests.builders import make_absence
 from tests.corpus import corpus_envelopes
 from tests.e2e.browser import open_page
 
@@ -62,6 +63,10 @@ def fill_site(*, views: int | None = None) -> User:
     for start in range(0, len(envelopes), 50):
         post(SLUG, *envelopes[start : start + 50])
     fold_all()
+    make_absence(project, "no-header", views=12_300, reports=123, page="/product/:id")
+    make_absence(project, "csp", views=400, reports=4)
+    make_absence(project, "status", views=100, status=413, page="/checkout")
+    make_absence(project, "no-api", views=31_000, reports=310, browser="firefox", page="/" + "a-long-name/" * 12)
     create_token(project=project)
     ReleaseScript.objects.create(
         project=project,

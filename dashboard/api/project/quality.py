@@ -1,10 +1,13 @@
 """`quality`: the traces received, how they were measured, and in which browsers."""
 
+from collections.abc import Sequence
+
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from aggregate.selectors.project.absences import Absences, AbsentPart, select_absences
 from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.quality import (
     IntakeDay,
@@ -105,6 +108,45 @@ class OverflowShape(Shape):
     without_release = serializers.IntegerField(help_text='The part whose release counts as "(other)" too.')
 
 
+class AbsentReasonShape(Shape):
+    """Views that recorded nothing for one reason."""
+
+    reason = serializers.CharField()
+    status = serializers.IntegerField(
+        allow_null=True, help_text="What the ingest endpoint answered, with the reason `status`."
+    )
+    reports = serializers.IntegerField()
+    views = serializers.IntegerField()
+
+
+class AbsentBrowserShape(Shape):
+    browser = serializers.CharField()
+    reports = serializers.IntegerField()
+    views = serializers.IntegerField()
+
+
+class AbsentPageShape(Shape):
+    page = serializers.CharField()
+    reports = serializers.IntegerField()
+    views = serializers.IntegerField()
+
+
+class AbsentShape(Shape):
+    """Page views that recorded nothing, by UTC day, page and browser. `views` are estimated from `reports`."""
+
+    reports = serializers.IntegerField()
+    views = serializers.IntegerField()
+    recorded_views = serializers.IntegerField(
+        allow_null=True, help_text="The views that the recorded ones of the same days, pages and browsers stand for."
+    )
+    share = serializers.FloatField(allow_null=True, help_text="Of all page views with the snippet.")
+    since = serializers.DateField(allow_null=True, help_text="The first day that has such views.")
+    by_reason = AbsentReasonShape(many=True)
+    by_browser = AbsentBrowserShape(many=True)
+    by_page = AbsentPageShape(many=True, help_text="The 50 pages with the most such views.")
+    page_count = serializers.IntegerField()
+
+
 QualityShape = define_shape(
     "QualityShape",
     "How reliable the other answers are.",
@@ -121,6 +163,7 @@ QualityShape = define_shape(
         "functions_beyond": serializers.IntegerField(
             help_text='How often a new function was beyond the room of its day, and counted as "(other)".'
         ),
+        "absent": AbsentShape(help_text="Releases and devices of these views are not known, and days are whole."),
         "sampled": SampledReceiptsShape(),
     },
 )
@@ -145,6 +188,7 @@ class QualityView(ProjectView):
                 "by_browser": [encode_measured(row) for row in rows],
                 "overflow": {"views": overflow.views, "without_release": overflow.without_release},
                 "functions_beyond": select_funcs_beyond(slice_),
+                "absent": encode_absences(select_absences(slice_)),
                 "sampled": encode_receipts(select_receipts(slice_, whole.views)),
             }
         )
@@ -158,6 +202,27 @@ def encode_day(day: IntakeDay) -> Json:
         "set_aside": day.set_aside,
         "refused": day.refused,
     }
+
+
+def encode_absences(absences: Absences) -> Json:
+    return {
+        "reports": absences.reports,
+        "views": absences.views,
+        "recorded_views": absences.recorded,
+        "share": absences.share,
+        "since": absences.first_on.isoformat() if absences.first_on else None,
+        "by_reason": [
+            {"reason": row.reason, "status": row.status, "reports": row.reports, "views": row.views}
+            for row in absences.by_reason
+        ],
+        "by_browser": encode_absent_parts("browser", absences.by_browser),
+        "by_page": encode_absent_parts("page", absences.by_page),
+        "page_count": absences.page_count,
+    }
+
+
+def encode_absent_parts(name: str, parts: Sequence[AbsentPart]) -> list[Json]:
+    return [{name: part.name, "reports": part.reports, "views": part.views} for part in parts]
 
 
 def encode_measured(row: MeasuredRow) -> Json:

@@ -8,9 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from aggregate.selectors.project.absences import AbsentReason, select_recent_reasons
 from aggregate.selectors.project.summaries import NewestTrace, Status, select_newest_trace, select_status
 from dashboard.pages.frame.shell import Shell, build_tabs
 from dashboard.pages.overview.onboarding import build_onboarding
+from dashboard.pages.quality.absent_words import AbsentRow, explain_absence
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.pages.quality.view import ReasonRow, explain_reasons
 from dashboard.web.access import get_visible_project, may_administer
@@ -33,11 +35,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The progress of the first trace. `said` changes when anything does; `newest` is a rejected trace."""
+    """The progress of the first trace. `said` changes when anything does; `newest` is a rejected trace.
+
+    `absent` says why pages recorded nothing, as long as no trace is received.
+    """
 
     steps: Sequence[Step]
     said: str
     refusals: Sequence[ReasonRow]
+    absent: Sequence[AbsentRow]
     newest: NewestTrace | None
     is_slow: bool
 
@@ -60,7 +66,7 @@ def answer_first_visit(request: HttpRequest, project: Project, status: Status) -
         "shell": Shell(build_tabs(project, here="project"), None),
         "may_administer": may_administer(request.user, project),
         "onboarding": build_onboarding(project, base_url, timezone.now()),
-        "progress": read_progress(project, status),
+        "progress": read_progress(project, status, base_url),
     }
     return render(request, "dashboard/overview/first_visit.html", context)
 
@@ -69,35 +75,41 @@ def answer_first_visit(request: HttpRequest, project: Project, status: Status) -
 def show_first_steps(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows the progress of the first trace: the part of the page that is fetched repeatedly."""
     project = get_visible_project(request.user, slug)
-    progress = read_progress(project, select_status(project.pk))
+    base_url = request.build_absolute_uri("/").rstrip("/")
+    progress = read_progress(project, select_status(project.pk), base_url)
     return render(request, "dashboard/overview/_first_steps.html", {"project": project, "progress": progress})
 
 
-def read_progress(project: Project, status: Status) -> Progress:
-    """Returns the progress of the project's first trace."""
+def read_progress(project: Project, status: Status, base_url: str) -> Progress:
+    """Returns the progress of the project's first trace. `base_url` is this server's, without a slash at its end."""
     newest = None if status.folded else select_newest_trace(project.pk)
-    steps = [_step_of_door(status), _step_of_trace(status), _step_of_fold(status)]
+    absent = [] if status.received else select_recent_reasons(project.pk, timezone.now())
+    steps = [_step_of_door(status, absent), _step_of_trace(status, absent), _step_of_fold(status)]
+    rows = [explain_absence(reason, base_url) for reason in absent]
     return Progress(
         steps=steps,
-        said=" ".join(step.words for step in steps),
+        said=" ".join([*(step.words for step in steps), *(row.words.meaning for row in rows)]),
+        absent=rows,
         refusals=explain_reasons(status.refused_by_reason),
         newest=newest if newest and newest.state == Receipt.State.REJECTED else None,
         is_slow=(status.oldest_pending_s or 0.0) > SLOW_FOLD_S,
     )
 
 
-def _step_of_door(status: Status) -> Step:
+def _step_of_door(status: Status, absent: Sequence[AbsentReason]) -> Step:
     if status.received:
         return Step("Your site reaches this server", "The key was used.", "done")
     if status.refused:
         return Step("Your site reaches this server", "Traces were sent with the key, but refused.", "done")
+    if absent:
+        return Step("Your site reaches this server", "Your page loads the snippet, but recorded nothing.", "done")
     return Step("Your site reaches this server", "Waiting for the first trace with the key.", "now")
 
 
-def _step_of_trace(status: Status) -> Step:
+def _step_of_trace(status: Status, absent: Sequence[AbsentReason]) -> Step:
     if status.received:
         return Step("A trace is received", f"{status.received} received.", "done")
-    if status.refused:
+    if status.refused or absent:
         return Step("A trace is received", "None was received yet; the reasons are below.", "problem")
     return Step("A trace is received", "This takes about ten seconds after a page is opened.", "later")
 

@@ -15,6 +15,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
+from aggregate.selectors.project.absences import select_absences
 from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.project.pages import select_releases
@@ -33,6 +34,7 @@ from aggregate.selectors.project.quality import (
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.frame.shell import build_shell
+from dashboard.pages.quality.absent_words import explain_absence
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.web.access import get_visible_project
 from dashboard.web.etags import answer_unchanged
@@ -46,6 +48,7 @@ from profcore.stats.summaries import MIN_VIEWS
 SHOWN_DAYS: Final = 60
 MAX_DAYS: Final = 10_000  # 27 years
 MAX_ROWS: Final = 40  # of browsers × device classes, and of their intervals: there are 10 × 7
+MAX_ABSENT_PAGES: Final = 10  # pages whose views could not be recorded; the API lists more
 BAR_WIDTH: Final = 10
 CHART_HEIGHT: Final = 100
 LEAST_DAYS: Final = 14  # so that the bar of a single day is narrow
@@ -99,26 +102,30 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
     kept = [("plain", "1")] if is_plain else []
     releases = select_releases(project.pk)
     whole, rows = select_measured(slice_)
-    context = read_intake(slice_) | {
-        "project": project,
-        "slice": slice_,
-        "shell": build_shell(request, project, slice_, "quality", releases=releases, now=timezone.now(), kept=kept),
-        "is_plain": is_plain,
-        "whole": whole,
-        "rows": rows[:MAX_ROWS],
-        "row_count": len(rows),
-        "overflow": select_overflow(slice_),
-        "funcs_beyond": select_funcs_beyond(slice_),
-        "max_new_funcs": settings.FOLD_MAX_NEW_FUNCS,
-        "max_groups": settings.INGEST_MAX_GROUPS,
-        "max_new_groups": settings.INGEST_MAX_NEW_GROUPS,
-        "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
-        "min_views": MIN_VIEWS,
-        "snippet_bytes": measure_snippet(),
-        "sampled_link": f"{reverse('quality-sampled', args=[slug])}?{slice_.query()}",
-        "plain_link": f"{reverse('quality', args=[slug])}?{write_query([*slice_.params(), ('plain', '1')])}",
-        **(read_sampled(slice_, whole.views) if is_plain else {}),
-    }
+    context = (
+        read_intake(slice_)
+        | read_absences(request, slice_)
+        | {
+            "project": project,
+            "slice": slice_,
+            "shell": build_shell(request, project, slice_, "quality", releases=releases, now=timezone.now(), kept=kept),
+            "is_plain": is_plain,
+            "whole": whole,
+            "rows": rows[:MAX_ROWS],
+            "row_count": len(rows),
+            "overflow": select_overflow(slice_),
+            "funcs_beyond": select_funcs_beyond(slice_),
+            "max_new_funcs": settings.FOLD_MAX_NEW_FUNCS,
+            "max_groups": settings.INGEST_MAX_GROUPS,
+            "max_new_groups": settings.INGEST_MAX_NEW_GROUPS,
+            "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
+            "min_views": MIN_VIEWS,
+            "snippet_bytes": measure_snippet(),
+            "sampled_link": f"{reverse('quality-sampled', args=[slug])}?{slice_.query()}",
+            "plain_link": f"{reverse('quality', args=[slug])}?{write_query([*slice_.params(), ('plain', '1')])}",
+            **(read_sampled(slice_, whole.views) if is_plain else {}),
+        }
+    )
     return render(request, "dashboard/quality/page.html", context)
 
 
@@ -139,6 +146,17 @@ def read_intake(slice_: Slice) -> dict[str, object]:
         "totals": {state: sum(getattr(day, state) for day in days) for state, _ in STATES},
         "states": STATES,
         "chart": draw_days(shown),
+    }
+
+
+def read_absences(request: HttpRequest, slice_: Slice) -> dict[str, object]:
+    """Returns the page views that could not be recorded, with their reasons in words."""
+    absences = select_absences(slice_)
+    origin = request.build_absolute_uri("/").rstrip("/")
+    return {
+        "absences": absences,
+        "absent_rows": [explain_absence(row, origin) for row in absences.by_reason],
+        "absent_pages": absences.by_page[:MAX_ABSENT_PAGES],
     }
 
 

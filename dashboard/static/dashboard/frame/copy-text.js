@@ -1,14 +1,9 @@
-// Copies a text: the button in frame/_copy.html. Without access to the clipboard (plain http, except on this computer), it
-// selects the text, so that the user can copy it.
+// Copies a text: the button in frame/_copy.html, also in parts that are fetched later. Without access to the clipboard
+// (plain http, except on this computer), it selects the text, so that the user can copy it.
 const SAID_MS = 2_000;
 
-for (const button of document.querySelectorAll("button.copy")) {
-  const code = button.parentElement.querySelector("code");
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    button.textContent = (await copy(code)) ? "Copied" : "Selected: Ctrl+C";
-    setTimeout(() => { button.textContent = "Copy"; }, SAID_MS);
-  });
+function reveal() {
+  for (const button of document.querySelectorAll("button.copy[hidden]")) button.hidden = false;
 }
 
 async function copy(code) {
@@ -20,3 +15,12 @@ async function copy(code) {
     return false;
   }
 }
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button.copy");
+  if (!button) return;
+  button.textContent = (await copy(button.parentElement.querySelector("code"))) ? "Copied" : "Selected: Ctrl+C";
+  setTimeout(() => { button.textContent = "Copy"; }, SAID_MS);
+});
+document.addEventListener("htmx:afterSwap", reveal);
+reveal();

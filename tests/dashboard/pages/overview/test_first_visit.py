@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from ingest.models import IngestKey, Membership, Project, Receipt, Refusal
-from tests.builders import count_receipts, make_cell, make_project, make_receipt
+from tests.builders import count_receipts, make_absence, make_cell, make_project, make_receipt
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import text_of
 
@@ -91,3 +91,32 @@ def test_it_says_from_where_the_key_may_be_used_and_who_can_change_that(
     assert "This key allows no origin yet" in text_of(client, ADDRESS)
     fresh.memberships.update(role=Membership.Role.MEMBER)
     assert "Change keys and origins" not in text_of(client, ADDRESS)
+
+
+def test_a_page_without_the_header_is_told_with_the_line_to_add(member: Client, fresh: Project) -> None:
+    make_absence(fresh, "no-header", views=3)
+    assert states_of(member) == ["done", "problem", "later"]
+    text = text_of(member, ADDRESS)
+    assert "Your page loads the snippet, but recorded nothing." in text
+    assert "The page loads the snippet, but has no Document-Policy header. About 3 page views today" in text
+    assert "not of the script: Document-Policy: js-profiling" in text
+    said = member.get(PART).content.decode().split('data-said="')[1].partition('"')[0]
+    assert "no Document-Policy header" in said
+
+
+def test_a_policy_is_told_with_this_servers_address(member: Client, fresh: Project) -> None:
+    make_absence(fresh, "csp")
+    assert "connect-src http://testserver" in text_of(member, PART)
+
+
+def test_what_recorded_nothing_is_over_once_a_trace_is_received(member: Client, fresh: Project) -> None:
+    make_absence(fresh, "no-header")
+    make_receipt(fresh, state=Receipt.State.PENDING)
+    assert states_of(member) == ["done", "done", "now"]
+    assert "Recorded nothing" not in text_of(member, PART)
+
+
+def test_what_recorded_nothing_days_ago_or_elsewhere_is_not_told(member: Client, fresh: Project) -> None:
+    make_absence(fresh, "no-header", day_on=datetime.now(UTC).date() - timedelta(days=3))
+    make_absence(make_project("another"), "no-header")
+    assert states_of(member) == ["now", "later", "later"]

@@ -137,7 +137,7 @@ def test_the_page_says_what_to_do_about_each_reason(reader: Client) -> None:
     )
     assert re.search(r"crashed 1 100 % A worker crashed on it three times.", text)
     assert "Received 7" in text
-    assert "Firefox, Safari and all browsers on iOS send nothing" in text
+    assert "Firefox, Safari and all browsers on iOS record nothing" in text
     assert "chrome desktop" in text
     assert "Recording" in text
 
@@ -209,9 +209,9 @@ def test_the_page_takes_a_fixed_number_of_statements(
     reader: Client, project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     reader.get("/projects/shop/quality/")  # sets the cookie without which there is no ETag
-    # session, user, releases, pages, measured, overflow, funcs beyond, arrivals, set aside, days, status, overview by
-    # day, the project twice; and for its ETag its state and sites, which are remembered then
-    with django_assert_num_queries(16):
+    # session, user, releases, pages, absences, measured, overflow, funcs beyond, arrivals, set aside, days, status,
+    # overview by day, the project twice; and for its ETag its state and sites, which are remembered then
+    with django_assert_num_queries(17):
         reader.get("/projects/shop/quality/")
     with django_assert_num_queries(
         8
