@@ -22,6 +22,7 @@ from profcore.trace.absence import Absence
 
 SHARDS: Final = 8  # as many rows as a process has connections
 FULL_CHECK_S: Final = 10.0  # so long a project without room is taken to have none
+MAX_FULL: Final = 1_000  # projects × days that are remembered to have none
 
 Row = tuple[int, date, str, int, int, int, int]  # project, day, page, browser, reason, status, shard
 
@@ -92,7 +93,8 @@ def has_room(project_id: int, day_on: date) -> bool:
     rows = AbsentCount.objects.filter(project_id=project_id, day_on=day_on)
     is_free: bool = rows[: settings.INGEST_MAX_ABSENT_ROWS].count() < settings.INGEST_MAX_ABSENT_ROWS
     if not is_free:
-        _no_room_until.clear()  # those of earlier days
+        if len(_no_room_until) >= MAX_FULL:
+            _no_room_until.clear()
         _no_room_until[project_id, day_on] = now + FULL_CHECK_S
     return is_free
 

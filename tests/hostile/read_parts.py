@@ -27,12 +27,32 @@ READS: Final = (
     *(address.partition("?")[0].replace("/1/", "/{func}/") for address in API_ADDRESSES),
     *(API + name for name in (VIEW + "timeline", "traces/{trace}", "traces/{trace}/raw", "jobs/{trace}")),
     *("/", "/login/", "/projects/", "/account/", "/api/v1/schema", "/api/v1/shared/{trace}/a.json", "/snippet.js"),
-    *("/ingest/v1/traces", "/metrics", "/healthz", "/no-such-page", "/account/password/{func}/{trace}/"),
+    *(
+        "/snippet/KEY-shop.js",
+        "/snippet/{trace}.js",
+        "/ingest/v1/traces",
+        "/ingest/v1/absent",
+        "/metrics",
+        "/healthz",
+        "/no-such-page",
+        "/account/password/{func}/{trace}/",
+    ),
 )
 SETTINGS: Final = PROJECT + "settings/"
 SETTINGS_PAGES: Final = tuple(
     SETTINGS + name
-    for name in ("", "keys/", "routes/", "code/", "display/", "source-maps/", "retention/", "members/", "tokens/")
+    for name in (
+        "",
+        "keys/",
+        "collection/",
+        "routes/",
+        "code/",
+        "display/",
+        "source-maps/",
+        "retention/",
+        "members/",
+        "tokens/",
+    )
 )
 # Whatever a view reads by its name is tried, also what is added later.
 READ_BY_NAME: Final = re.compile(r'(?:read_\w+|\.get|getlist)\([^"()]*"([a-z_]+)"')

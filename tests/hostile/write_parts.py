@@ -40,6 +40,12 @@ JSON_BODIES: Final[tuple[tuple[str, str, bytes], ...]] = (
     ("POST", API + "jobs", b'{"kind":"calltree","params":{"device":"desktop","min_share":"0.1"}}'),
     ("POST", API + "links", b'{"params":{"format":"speedscope","page":["/cart"]},"expires_in_s":3600}'),
     ("PATCH", API + "settings", b'{"keep_raw_days":3,"keep_views_days":null,"max_traces_per_day":5}'),
+    ("PATCH", API + "settings", b'{"collection":{"rate":0.5,"pages":[["/a/*",1]],"duration_ms":5000,"off":false}}'),
+    (
+        "POST",
+        "/ingest/v1/absent",
+        b'{"reason":"status","page":"/a?b","url":"https://a.example/1","rate":0.5,"status":413}',
+    ),
     ("PATCH", API + "code", b'{"rules":' + CODE + b',"source_link_template":"https://a.example/{path}#L{line}"}'),
     ("POST", API + "code/preview", b'{"rules":' + CODE + b"}"),
     ("PUT", API + "display", b'{"rules":[' + RULE + b"]}"),
@@ -76,6 +82,7 @@ FORM_BASES: Final[tuple[tuple[str, Fields], ...]] = (
     (SETTINGS + "keys/", ((b"origins", b"https://a.example\n*"),)),
     (SETTINGS + "keys/{func}/", ((b"origins", b"https://a.example"),)),
     (SETTINGS + "keys/{func}/revoke/", ()),
+    (SETTINGS + "collection/", ((b"rate", b"5"), (b"pages", b"/a/* 7\n* 0"), (b"duration", b"60"), (b"off", b"on"))),
     (SETTINGS + "routes/", ((b"rules", b"/a/:b\n/a/*"),)),
     (SETTINGS + "routes/", ((b"rules", b"/a/:b\n/a/*"), (b"preview", b"1"))),
     (SETTINGS + "code/", CODE_FORM),
@@ -177,7 +184,7 @@ FORMS: Final = (
         make_json_request,
         st.integers(0, len(JSON_BODIES) - 1),
         st.just([]) | EDITS,
-        pick([b"", b"", b"release=1&url_prefix=https://a.example/"]) | QUERY_STRINGS,
+        pick([b"", b"", b"key=KEY-shop", b"release=1&url_prefix=https://a.example/"]) | QUERY_STRINGS,
         pick(["owner", "owner", "token", "member"]),
     )
     | st.builds(
