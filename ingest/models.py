@@ -175,12 +175,14 @@ class Receipt(models.Model):
     view_started_at = models.DateTimeField()
     device_class = models.SmallIntegerField()
     browser = models.SmallIntegerField()
+    navigation = models.SmallIntegerField(db_default=0)
     end_reason = models.SmallIntegerField()
     isolated = models.BooleanField(null=True)
     sample_rate = models.FloatField(null=True)  # null is 1, the usual value: it takes no space
     requested_interval_us = models.IntegerField(null=True)
     interval_us = models.IntegerField()
     measured_interval_us = models.IntegerField(null=True)
+    snippet_us = models.IntegerField(null=True)  # main-thread time of the sender itself
     body_bytes = models.IntegerField()  # expanded
     state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
     attempts = models.SmallIntegerField(default=0)

@@ -18,7 +18,7 @@ from ingest.door.keys import KeyFacts
 from ingest.models import PENDING
 from ingest.partitions import create_partitions
 from profcore.remembering import remember
-from profcore.trace.dimensions import classify_browser, classify_device, classify_end_reason
+from profcore.trace.dimensions import classify_browser, classify_device, classify_end_reason, classify_navigation
 from profcore.trace.routes import clean_page, route_of_url
 from profcore.trace.weights import to_us
 from profcore.trace.wire import Envelope
@@ -71,20 +71,21 @@ STORE = f"""
 WITH arrived AS (
     SELECT * FROM unnest(
         %(view_id)b::uuid[], %(seq)b::int[], %(group_id)b::int[], %(view_started_at)b::timestamptz[],
-        %(device_class)b::smallint[], %(browser)b::smallint[], %(end_reason)b::smallint[], %(isolated)b::boolean[],
-        %(sample_rate)b::float8[], %(requested_interval_us)b::int[], %(interval_us)b::int[], %(body_bytes)b::int[],
-        %(trace_id)b::uuid[], %(is_gzip)b::boolean[], %(body)b::bytea[]
+        %(device_class)b::smallint[], %(browser)b::smallint[], %(navigation)b::smallint[], %(end_reason)b::smallint[],
+        %(isolated)b::boolean[], %(sample_rate)b::float8[], %(requested_interval_us)b::int[], %(interval_us)b::int[],
+        %(snippet_us)b::int[], %(body_bytes)b::int[], %(trace_id)b::uuid[], %(is_gzip)b::boolean[], %(body)b::bytea[]
     ) WITH ORDINALITY AS a (
-        view_id, seq, group_id, view_started_at, device_class, browser, end_reason, isolated, sample_rate,
-        requested_interval_us, interval_us, body_bytes, trace_id, is_gzip, body, position)
+        view_id, seq, group_id, view_started_at, device_class, browser, navigation, end_reason, isolated, sample_rate,
+        requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, body, position)
 ), once AS (
     SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
 ), receipt AS (
     INSERT INTO ingest_receipt (
-        project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, body_bytes, state, attempts, crashes)
-    SELECT %(project_id)s, view_id, seq, group_id, %(received_at)s, view_started_at, device_class, browser, end_reason,
-           isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, body_bytes, {PENDING}, 0, 0
+        project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation, end_reason,
+        isolated, sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
+    SELECT %(project_id)s, view_id, seq, group_id, %(received_at)s, view_started_at, device_class, browser, navigation,
+           end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes,
+           {PENDING}, 0, 0
     FROM once
     ON CONFLICT (project_id, view_id, seq) DO NOTHING
     RETURNING view_id, seq
@@ -145,6 +146,7 @@ def _store_columns(
         "view_started_at": [view_start_of(e, received_at) for e in envelopes],
         "device_class": [_device_of(e, header_agent) for e in envelopes],
         "browser": [browser_of(e.userAgent or header_agent) for e in envelopes],
+        "navigation": [classify_navigation(e.navigation) for e in envelopes],
         "end_reason": [classify_end_reason(e.reason) for e in envelopes],
         "isolated": [e.isolated for e in envelopes],
         "sample_rate": [e.sampleRate for e in envelopes],
@@ -152,6 +154,7 @@ def _store_columns(
             None if e.requestedInterval is None else to_us(e.requestedInterval) for e in envelopes
         ],
         "interval_us": [to_us(e.sampleInterval) for e in envelopes],
+        "snippet_us": [None if e.cost is None else to_us(e.cost.ms) for e in envelopes],
         "body_bytes": [arrival.expanded_bytes for arrival in arrivals],
         "trace_id": [trace_id_of(e) for e in envelopes],
         "is_gzip": [is_gzip for is_gzip, _ in bodies],

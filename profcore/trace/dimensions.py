@@ -1,4 +1,4 @@
-"""The dimensions of a view that are closed sets: device class, browser family, why the trace ended.
+"""The dimensions of a view that are closed sets: device class, browser family, navigation, why the trace ended.
 
 A code is an index into its tuple and is stored: append, never reorder.
 """
@@ -7,7 +7,22 @@ from typing import Final
 
 DEVICE_CLASSES: Final = ("unknown", "desktop", "desktop-low", "desktop-high", "mobile", "mobile-low", "mobile-high")
 BROWSERS: Final = ("unknown", "chrome", "edge", "opera", "samsung", "firefox", "safari", "webview", "electron", "other")
-END_REASONS: Final = ("unknown", "stop", "timer", "timeout", "samplebufferfull", "pagehide", "other")
+# How the view began. Senders name each of them except the first, which is no word of the wire.
+NAVIGATIONS: Final = ("unknown", "load", "reload", "back_forward", "route", "bfcache", "prerender")
+END_REASONS: Final = (
+    "unknown",
+    "stop",
+    "timer",
+    "timeout",
+    "samplebufferfull",
+    "pagehide",
+    "other",
+    "hidden",
+    "freeze",
+    "beforeunload",
+    "route",
+    "prerender",
+)
 TRUNCATING_REASONS: Final = frozenset({"samplebufferfull", "pagehide"})
 
 # navigator.deviceMemory is rounded and capped by the browser (0.25 … 8 GiB; Chrome 147 added 16 and 32).
@@ -57,6 +72,11 @@ def classify_browser(family: str | None) -> int:
     if not family:
         return BROWSERS.index("unknown")
     return BROWSERS.index(FAMILY_OF_BROWSER.get(family.lower(), "other"))
+
+
+def classify_navigation(navigation: str | None) -> int:
+    """Returns the code of a navigation that `check_envelope` has accepted."""
+    return NAVIGATIONS.index(navigation or "unknown")
 
 
 def classify_end_reason(reason: str | None) -> int:

@@ -13,6 +13,7 @@ from uuid import UUID
 import msgspec
 
 from profcore.errors import Reason, TraceError
+from profcore.trace.dimensions import NAVIGATIONS
 
 
 class Frame(msgspec.Struct, gc=False, omit_defaults=True):
@@ -64,6 +65,12 @@ class Mark(msgspec.Struct, gc=False, omit_defaults=True):
     duration: float = 0.0
 
 
+class Cost(msgspec.Struct, gc=False, omit_defaults=True):
+    """What the sender itself took of the main thread for its view since its last envelope, ms."""
+
+    ms: float
+
+
 class Envelope(msgspec.Struct, gc=False, kw_only=True):
     """A trace with the facts of its view. Names are those of the wire (docs/ingest.md)."""
 
@@ -80,6 +87,8 @@ class Envelope(msgspec.Struct, gc=False, kw_only=True):
     requestedInterval: float | None = None
     sampleRate: float = 1.0
     reason: str | None = None
+    navigation: str | None = None
+    cost: Cost | None = None
     userAgent: str | None = None
     isolated: bool | None = None
     device: Device | None = None
@@ -119,6 +128,7 @@ MAX_INTERVAL_MS: Final = 2_147_483.0  # the largest value that the constructor a
 MIN_EPOCH_MS: Final = 946_684_800_000.0
 MAX_EPOCH_MS: Final = 4_102_444_800_000.0
 MAX_USER_AGENT_CHARS: Final = 2_000
+MAX_COST_MS: Final = 60_000.0  # a minute of its own work between two envelopes: the sender is broken
 MAX_SHORT_CHARS: Final = 100  # reasons, mark types, markers: words of a closed or small set
 SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
@@ -260,6 +270,11 @@ def check_envelope(envelope: Envelope, limits: Limits) -> None:
     _check_text(envelope.page, limits.page_chars, "$.page")
     _check_text(envelope.url, limits.uri_chars, "$.url")
     _check_text(envelope.reason, MAX_SHORT_CHARS, "$.reason")
+    if envelope.navigation is not None and envelope.navigation not in NAVIGATIONS[1:]:
+        detail = f"The navigation is none of {', '.join(NAVIGATIONS[1:])}."
+        raise TraceError(Reason.INVALID_VALUE, "$.navigation", detail)
+    if envelope.cost is not None:
+        _check_range(envelope.cost.ms, 0, MAX_COST_MS, "$.cost.ms")
     _check_text(envelope.userAgent, MAX_USER_AGENT_CHARS, "$.userAgent")
     _check_marks(envelope.marks, limits)
     _check_tags(envelope.tags, limits)

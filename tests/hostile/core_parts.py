@@ -96,7 +96,14 @@ def make_random_envelope(samples: int, depth: int, seed: int) -> dict[str, Any]:
         {"type": "longtask", "start": n * 37.0, "duration": chance.choice([0, 60, 1e5])} for n in range(samples % 97)
     ]
     return make_wire_envelope(
-        str(seed), trace=trace, marks=marks, tags={"a": "b"}, device={"memory": 8}, url=chance.choice(URIS)
+        str(seed),
+        trace=trace,
+        marks=marks,
+        tags={"a": "b"},
+        device={"memory": 8},
+        navigation="route",
+        cost={"ms": 1.5},
+        url=chance.choice(URIS),
     )
 
 

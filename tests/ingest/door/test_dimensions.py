@@ -1,11 +1,11 @@
-"""What a receipt keeps of a view: its start, device class, browser, intervals, why it ended."""
+"""What a receipt keeps of a view: its start, device class, browser, navigation, intervals, cost, why it ended."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
 from tests.envelopes import make_envelope
 from tests.ingest.door.posting import Door
 
@@ -116,8 +116,52 @@ def test_what_was_not_said_is_null(door: Door) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "kept"), [(None, "unknown"), ("timer", "timer"), ("buffer-full", "samplebufferfull"), ("mine", "other")]
+    ("reason", "kept"),
+    [
+        (None, "unknown"),
+        ("timer", "timer"),
+        ("buffer-full", "samplebufferfull"),
+        ("hidden", "hidden"),
+        ("mine", "other"),
+    ],
 )
 def test_why_a_trace_ended_is_kept_as_a_word_of_a_closed_set(door: Door, reason: str | None, kept: str) -> None:
     (code,) = receipt_of(door, "end_reason", reason=reason)
     assert END_REASONS[code] == kept
+
+
+@pytest.mark.parametrize("word", [None, *NAVIGATIONS[1:]])
+def test_how_the_view_began_is_kept(door: Door, word: str | None) -> None:
+    (code,) = receipt_of(door, "navigation", navigation=word)
+    assert NAVIGATIONS[code] == (word or "unknown")
+
+
+def test_a_sender_that_says_nothing_of_it_has_an_unknown_navigation(door: Door) -> None:
+    assert receipt_of(door, "navigation, snippet_us") == (0, None)
+
+
+@pytest.mark.parametrize("word", ["unknown", "", "Load", "soft", "l" * 9_000])
+def test_another_word_for_a_navigation_is_refused(door: Door, word: str) -> None:
+    answer = door.post(make_envelope("a", navigation=word))
+    assert (answer.status, answer.reason, answer.json["path"]) == (400, "invalid_value", "$.navigation")
+    assert door.receipts() == []
+
+
+@pytest.mark.parametrize(("ms", "kept_us"), [(0, 0), (1.25, 1_250), (60_000, 60_000_000)])
+def test_what_the_snippet_itself_took_is_kept(door: Door, ms: float, kept_us: int) -> None:
+    assert receipt_of(door, "snippet_us", cost={"ms": ms}) == (kept_us,)
+
+
+@pytest.mark.parametrize(
+    ("cost", "reason", "path"),
+    [
+        ({"ms": -0.001}, "out_of_range", "$.cost.ms"),
+        ({"ms": 60_000.1}, "out_of_range", "$.cost.ms"),
+        ({"ms": "1"}, "wrong_type", "$.cost.ms"),
+        ({}, "missing_field", "$.cost"),
+        (1.25, "wrong_type", "$.cost"),
+    ],
+)
+def test_a_cost_that_cannot_be_is_refused(door: Door, cost: object, reason: str, path: str) -> None:
+    answer = door.post(make_envelope("a", cost=cost))
+    assert (answer.status, answer.reason, answer.json["path"]) == (400, reason, path)

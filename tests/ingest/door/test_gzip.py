@@ -1,6 +1,7 @@
 """Gzip bodies: by header and by magic, of several members, damaged, and meant to harm."""
 
 import gzip
+import json
 import threading
 import tracemalloc
 import zlib
@@ -31,6 +32,16 @@ def test_gzip_of_several_members_is_one_body(door: Door) -> None:
     body = ndjson(make_envelope("a"), make_envelope("b"))
     sent = b"".join(gzip.compress(body[start : start + 200]) for start in range(0, len(body), 200))
     assert door.post(sent, content_type="application/x-ndjson").json == {"accepted": 2, "rejected": []}
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_a_chunk_of_a_view_per_line_and_member_is_a_batch(door: Door, end: bytes) -> None:
+    chunks = [make_envelope("a", seq=seq, navigation="route") for seq in range(3)]
+    lines = [json.dumps(chunk).encode() + (b"\n" if chunk is not chunks[-1] else end) for chunk in chunks]
+    answer = door.post(b"".join(map(gzip.compress, lines)), content_type="text/plain;charset=UTF-8")
+    assert (answer.status, answer.json) == (202, {"accepted": 3, "rejected": []})
+    assert [seq for _, seq in door.receipts()] == [0, 1, 2]
+    assert [json.loads(body)["seq"] for body in door.bodies()] == [0, 1, 2]
 
 
 def test_a_single_envelope_is_stored_as_the_gzip_that_came(door: Door) -> None:

@@ -7,9 +7,11 @@ from profcore.trace.dimensions import (
     BROWSERS,
     DEVICE_CLASSES,
     END_REASONS,
+    NAVIGATIONS,
     classify_browser,
     classify_device,
     classify_end_reason,
+    classify_navigation,
     is_truncating,
 )
 
@@ -36,7 +38,25 @@ def test_codes_are_stored_so_the_tuples_only_ever_grow_at_the_end() -> None:
         "electron",
         "other",
     )
-    assert END_REASONS[:7] == ("unknown", "stop", "timer", "timeout", "samplebufferfull", "pagehide", "other")
+    assert END_REASONS[:12] == (
+        "unknown",
+        "stop",
+        "timer",
+        "timeout",
+        "samplebufferfull",
+        "pagehide",
+        "other",
+        "hidden",
+        "freeze",
+        "beforeunload",
+        "route",
+        "prerender",
+    )
+    assert NAVIGATIONS[:7] == ("unknown", "load", "reload", "back_forward", "route", "bfcache", "prerender")
+
+
+def test_a_navigation_that_is_not_told_is_unknown() -> None:
+    assert [classify_navigation(word) for word in (None, *NAVIGATIONS[1:])] == list(range(7))
 
 
 # The table of docs/dimensions.md, row by row.
@@ -120,6 +140,11 @@ def test_the_families_are_those_that_the_parser_names(platform: str, rest: str, 
         ("samplebufferfull", "samplebufferfull", True),
         ("buffer-full", "samplebufferfull", True),
         ("pagehide", "pagehide", True),
+        ("hidden", "hidden", False),
+        ("freeze", "freeze", False),
+        ("beforeunload", "beforeunload", False),
+        ("route", "route", False),
+        ("prerender", "prerender", False),
         ("the user closed /account/81724", "other", False),
         ("Stop", "other", False),
     ],

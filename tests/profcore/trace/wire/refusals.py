@@ -28,6 +28,8 @@ def full_envelope() -> Json:
         requestedInterval=10,
         sampleRate=0.5,
         reason="timer",
+        navigation="reload",
+        cost={"ms": 1.25},
         userAgent="Mozilla/5.0",
         isolated=False,
         device={"memory": 8, "cores": 4, "mobile": False},

@@ -25,6 +25,7 @@ OWNERS = {
     "$.trace.samples[2].timestamp": "$.trace.samples[2]",
     "$.marks[0].type": "$.marks[0]",
     "$.marks[0].start": "$.marks[0]",
+    "$.cost.ms": "$.cost",
 }
 OPTIONAL = [
     "$.traceId",
@@ -32,6 +33,8 @@ OPTIONAL = [
     "$.viewStart",
     "$.requestedInterval",
     "$.reason",
+    "$.navigation",
+    "$.cost",
     "$.userAgent",
     "$.isolated",
     "$.device",
@@ -89,6 +92,9 @@ def test_what_is_absent_has_its_documented_default() -> None:
         ("$.timeOrigin", False),
         ("$.isolated", 1),
         ("$.device", "phone"),
+        ("$.navigation", 1),
+        ("$.cost", 1.25),
+        ("$.cost.ms", "1"),
         ("$.device.cores", "8"),
         ("$.marks", {"type": "longtask"}),
         ("$.tags", "checkout"),
