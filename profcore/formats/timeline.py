@@ -94,6 +94,7 @@ class ViewTimeline:
     page: str
     browser: str
     device: str
+    navigation: str
     started_at_ms: float
     prefix: Sequence[int]
     func: Sequence[int]
@@ -120,13 +121,19 @@ class ViewTimeline:
 
 
 def build_timeline(
-    traces: Sequence[ViewTrace], *, page: str, funcs: FuncTable, browser: str = "unknown", device: str = "unknown"
+    traces: Sequence[ViewTrace],
+    *,
+    page: str,
+    funcs: FuncTable,
+    browser: str = "unknown",
+    device: str = "unknown",
+    navigation: str = "unknown",
 ) -> ViewTimeline:
     """Returns the joined traces of one view, given in any order, on the clock of its start.
 
-    `page` is the stored route, `browser` and `device` are words of profcore.trace.dimensions. New funcs are interned
-    into `funcs`, which the stacks index. If traces disagree on the view's start (they should not), the earliest
-    counts. A mark in several traces is there once. Raises `ValueError` without traces.
+    `page` is the stored route, `browser`, `device` and `navigation` are words of profcore.trace.dimensions. New funcs
+    are interned into `funcs`, which the stacks index. If traces disagree on the view's start (they should not), the
+    earliest counts. A mark in several traces is there once. Raises `ValueError` without traces.
     """
     if not traces:
         raise ValueError("a view needs at least one trace")
@@ -149,6 +156,7 @@ def build_timeline(
         page=page,
         browser=browser,
         device=device,
+        navigation=navigation,
         started_at_ms=started_at_ms,
         prefix=stacks.prefix,
         func=stacks.func,
@@ -247,9 +255,15 @@ def _overlap_us(observed: Sequence[Observed]) -> int:
 
 
 def _join_marks(observed: Sequence[tuple[ViewTrace, Observed]], started_at_ms: float) -> list[TimelineMark]:
-    """Returns the marks of all traces on the view's clock. Equal ones, which traces may repeat, are there once."""
-    joined: dict[str, TimelineMark] = {}
+    """Returns the marks of all traces on the view's clock. What several traces tell is there once.
+
+    A long task or frame that spans two traces is told by both. It is known by its type, name and time: the second may
+    know other facts. Within a trace only equal marks are one: many events may begin together.
+    """
+    joined: list[TimelineMark] = []
+    known: set[tuple[str, str, int, int]] = set()
     for trace, _ in observed:
+        own: dict[str, TimelineMark] = {}
         shift_us = _shift_us(trace.envelope, started_at_ms)
         for mark in map(plain_mark, trace.envelope.marks) if trace.marks is None else trace.marks:
             moved = TimelineMark(
@@ -260,8 +274,15 @@ def _join_marks(observed: Sequence[tuple[ViewTrace, Observed]], started_at_ms: f
                 facts=mark.facts,
                 scripts=mark.scripts,
             )
-            joined.setdefault(repr(moved), moved)
-    return sorted(joined.values(), key=lambda mark: (mark.start_us, mark.duration_us, mark.type, mark.name))
+            own.setdefault(repr(moved), moved)
+        fresh = [mark for mark in own.values() if _identity_of(mark) not in known]
+        joined += fresh
+        known.update(map(_identity_of, fresh))
+    return sorted(joined, key=lambda mark: (mark.start_us, mark.duration_us, mark.type, mark.name))
+
+
+def _identity_of(mark: TimelineMark) -> tuple[str, str, int, int]:
+    return mark.type, mark.name, mark.start_us, mark.duration_us
 
 
 def _join_tasks(observed: Sequence[tuple[ViewTrace, Observed]], started_at_ms: float) -> list[tuple[int, int]]:

@@ -108,6 +108,35 @@ def read_marks(body: bytes, *, page_url: str | None, page: str) -> list[Timeline
     return [found for mark in marks if (found := _read_mark(mark, page_url, page)) is not None]
 
 
+# The names of a script's facts, as the snippet and as the browser's own entries have them.
+SCRIPT_FUNCTION: Final = ("function", "sourceFunctionName")
+SCRIPT_URL: Final = ("url", "sourceURL", "sourceUrl")
+SCRIPT_FORCED: Final = ("forced", "forcedStyleAndLayoutDuration")
+
+
+def script_text(script: Mapping[str, Fact], *names: str) -> str:
+    """Returns the first fact with one of these names that says something; "" without one."""
+    return next((str(script[name]) for name in names if script.get(name) not in (None, "")), "")
+
+
+def script_ms(script: Mapping[str, Fact], *names: str) -> float:
+    """Returns the first fact with one of these names that is a number; 0 without one."""
+    numbers = (script.get(name) for name in names)
+    return next((each for each in numbers if isinstance(each, int | float) and not isinstance(each, bool)), 0.0)
+
+
+def describe_script(script: Mapping[str, Fact]) -> str:
+    """Returns a script of a long animation frame in one line: who called it, what ran, and for how long."""
+    words = [
+        script_text(script, "invoker", "invokerType"),
+        script_text(script, *SCRIPT_FUNCTION),
+        script_text(script, *SCRIPT_URL),
+        f"{script_ms(script, 'duration'):g} ms",
+    ]
+    forced = script_ms(script, *SCRIPT_FORCED)
+    return " ".join(word for word in words if word) + (f", forced layout {forced:g} ms" if forced else "")
+
+
 def plain_mark(mark: Mark) -> TimelineMark:
     """Returns a mark with only the fields of the wire."""
     kind = TYPE_ALIASES.get(mark.type.lower(), mark.type)

@@ -24,7 +24,7 @@ from dashboard.web.shapes import Json, Shape, define_shape
 from profcore.code.packages import package_of
 from profcore.formats.slice import ExportFunc
 from profcore.formats.timeline import TimelineTrace
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
 from profcore.trace.weights import MARKERS
 
 KINDS = ("js", "hidden", "idle", "profiler")  # by weights.KIND_…
@@ -90,6 +90,7 @@ class TimelineMarkShape(Shape):
     start_ms = serializers.FloatField()
     duration_ms = serializers.FloatField()
     facts = serializers.DictField()
+    scripts = serializers.ListField(child=serializers.DictField(), help_text="Those of a long animation frame.")
 
 
 class TimelineShape(Shape):
@@ -100,6 +101,7 @@ class TimelineShape(Shape):
     page = serializers.CharField()
     device = serializers.ChoiceField(DEVICE_CLASSES)
     browser = serializers.ChoiceField(BROWSERS)
+    navigation = serializers.ChoiceField(NAVIGATIONS)
     started_at_ms = serializers.FloatField(help_text="Epoch ms: 0 of the clock.")
     interval_ms = serializers.FloatField(help_text="That of most samples.")
     time_ms = TimeShape()
@@ -169,6 +171,7 @@ def encode_timeline(named: NamedTimeline) -> Json:
         "page": view.page,
         "device": view.device,
         "browser": view.browser,
+        "navigation": view.navigation,
         "started_at_ms": view.started_at_ms,
         "interval_ms": view.interval_us / 1000,
         "time_ms": encode_time(view.time),
@@ -197,6 +200,7 @@ def encode_timeline(named: NamedTimeline) -> Json:
                 "start_ms": mark.start_us / 1000,
                 "duration_ms": mark.duration_us / 1000,
                 "facts": mark.facts,
+                "scripts": mark.scripts,
             }
             for mark in view.marks
         ],

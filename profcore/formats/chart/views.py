@@ -12,7 +12,7 @@ from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import TimelineExport
 from profcore.formats.timeline import ViewTimeline
 from profcore.sums.calltree import CallTreeBuilder
-from profcore.trace.marks import TimelineMark
+from profcore.trace.marks import TimelineMark, describe_script
 from profcore.trace.weights import KIND_HIDDEN, KIND_IDLE, KIND_JS, MARKERS, TimeParts
 
 ID_CHARS: Final = 8  # of a view's id, which is enough to distinguish a few views
@@ -101,6 +101,8 @@ def _draw_lane(view: ViewTimeline, lane: int, nodes: Sequence[int]) -> Track:
 def _mark(mark: TimelineMark) -> ChartMark:
     name = " ".join(word for word in (mark.type, mark.name) if word)
     facts = {safe_text(key): safe_text(fact) if isinstance(fact, str) else fact for key, fact in mark.facts.items()}
+    for number, script in enumerate(mark.scripts, 1):
+        facts[f"script {number}"] = safe_text(describe_script(script))
     return ChartMark(safe_text(name), mark.start_us, mark.duration_us, facts)
 
 
@@ -115,6 +117,7 @@ def _facts(export: TimelineExport, time: TimeParts) -> Mapping[str, Fact]:
         "from": [iso(view.started_at_ms) for view in views],
         "browsers": _distinct(view.browser for view in views),
         "devices": _distinct(view.device for view in views),
+        "navigations": _distinct(view.navigation for view in views),
         "views": len(views),
         "traces": sum(len(view.traces) for view in views),
         "samples": time.samples,

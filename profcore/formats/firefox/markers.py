@@ -12,7 +12,17 @@ from profcore.formats.firefox.shapes import Markers, MarkerSchema
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import ExportFunc
 from profcore.formats.timeline import TimelineTrace, ViewTimeline
-from profcore.trace.marks import LONG_FRAME, LONG_TASK, Fact, TimelineMark
+from profcore.trace.marks import (
+    LONG_FRAME,
+    LONG_TASK,
+    SCRIPT_FORCED,
+    SCRIPT_FUNCTION,
+    SCRIPT_URL,
+    Fact,
+    TimelineMark,
+    script_ms,
+    script_text,
+)
 from profcore.trace.weights import KIND_HIDDEN, KIND_JS, MARKERS
 
 PAGE: Final = CATEGORY_INDEX["Page"]
@@ -32,6 +42,11 @@ END_MEANINGS: Final = {
     "timeout": "It had recorded for its full time.",
     "samplebufferfull": "Its buffer was full. The view went on without it.",
     "pagehide": "The page was left or hidden. The view went on without it, or ended.",
+    "hidden": "The page was hidden: another tab or window came to the front, or the page was left.",
+    "freeze": "The browser froze the page in the background.",
+    "beforeunload": "The page was about to be left.",
+    "route": "The page changed its address without a load: the next view began.",
+    "prerender": "A page that was rendered ahead was shown: the view began.",
 }
 
 
@@ -194,19 +209,12 @@ def _interaction(mark: TimelineMark, facts: dict[str, Fact]) -> dict[str, object
 
 
 def _script_row(script: Mapping[str, Fact]) -> list[object]:
-    def text(*names: str) -> str:
-        return safe_text(next((_shown(script[name]) for name in names if name in script), ""))
-
-    def ms(name: str) -> Fact:
-        value = script.get(name, 0)
-        return value if isinstance(value, int | float) else 0
-
     return [
-        text("invoker", "invokerType"),
-        text("sourceFunctionName"),
-        text("sourceURL", "sourceUrl", "url"),
-        ms("duration"),
-        ms("forcedStyleAndLayoutDuration"),
+        safe_text(script_text(script, "invoker", "invokerType")),
+        safe_text(script_text(script, *SCRIPT_FUNCTION)),
+        safe_text(script_text(script, *SCRIPT_URL)),
+        script_ms(script, "duration"),
+        script_ms(script, *SCRIPT_FORCED),
     ]
 
 

@@ -70,7 +70,16 @@ export function asMoment(ms) {
   return asTime(ms);
 }
 
+// Returns a script of a long frame in one line: who called it, what ran, and for how long.
+export function scriptLine(script) {
+  const { invoker, invokerType, function: own, sourceFunctionName, url, sourceURL, duration, forced, forcedStyleAndLayoutDuration } = script;
+  const layout = forced ?? forcedStyleAndLayoutDuration;
+  const words = [invoker || invokerType, own || sourceFunctionName, url || sourceURL].filter(Boolean).map((word) => visible(String(word)));
+  return `${["Script", ...words].join(" ")} ${asTime(Number(duration) || 0)}${layout ? `, forced layout ${asTime(Number(layout) || 0)}` : ""}`;
+}
+
 export function describeFacts(mark) {
   const facts = Object.entries(mark.facts).map(([name, value]) => `${visible(name)}: ${visible(String(value))}`);
+  facts.push(...mark.scripts.map(scriptLine));
   return facts.length ? make("span", { className: "under muted" }, facts.join(" · ")) : "";
 }
