@@ -77,7 +77,7 @@ class TimePartColumns(models.Model):
 
 
 class Cell(TimePartColumns):
-    """The smallest aggregate kept: group × bucket × device class × browser, with exact sums."""
+    """The smallest aggregate kept: group × bucket × device class × browser × navigation, with exact sums."""
 
     class Grain(models.IntegerChoices):
         HOUR = 0
@@ -91,6 +91,7 @@ class Cell(TimePartColumns):
     grain = models.SmallIntegerField(choices=Grain.choices, default=Grain.HOUR)
     device_class = models.SmallIntegerField()
     browser = models.SmallIntegerField()
+    navigation = models.SmallIntegerField(db_default=0)
     merged_into = models.IntegerField(null=True)
     is_rolled = models.BooleanField(default=False, db_default=False)  # it is in the roll-up of its day
     fold_version = models.SmallIntegerField()
@@ -101,7 +102,8 @@ class Cell(TimePartColumns):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["project", "group_id", "bucket_at", "grain", "device_class", "browser"], name="cell_once"
+                fields=["project", "group_id", "bucket_at", "grain", "device_class", "browser", "navigation"],
+                name="cell_once",
             )
         ]
         indexes = [

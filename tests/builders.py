@@ -18,7 +18,7 @@ from ingest.projects.creation import create_project
 from profcore.sums.blobs import Contribution, encode_call_tree, encode_contribution
 from profcore.sums.calltree import CallTree
 from profcore.trace.absence import ABSENT_REASONS
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from profcore.trace.weights import TimeParts
 
 MONDAY = datetime(2026, 11, 16, 9, tzinfo=UTC)
@@ -77,6 +77,7 @@ def make_cell(
     bucket_at: datetime = MONDAY,
     device: str = "desktop",
     browser: str = "chrome",
+    navigation: str = "unknown",
     views: int = 1,
     truncated_views: int = 0,
     traces: int = 1,
@@ -102,6 +103,7 @@ def make_cell(
         grain=grain,
         device_class=DEVICE_CLASSES.index(device),
         browser=BROWSERS.index(browser),
+        navigation=NAVIGATIONS.index(navigation),
         merged_into=merged_into,
         fold_version=1,
         views=views,

@@ -170,7 +170,8 @@ def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, 
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT DISTINCT ON (r.view_id, r.group_id)
-                      r.view_id, r.group_id, r.view_started_at, r.device_class, r.browser, nullif(r.sample_rate, 1)
+                      r.view_id, r.group_id, r.view_started_at, r.device_class, r.browser, r.navigation,
+                      nullif(r.sample_rate, 1)
                FROM ingest_receipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
                  ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
                WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[])
@@ -178,5 +179,15 @@ def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, 
             [view_ids, [group_id for _, group_id in views], claim.project_id, view_ids],
         )
         rows = cursor.fetchall()
-    cells = {(row[0], row[1]): CellKey(row[1], start_of_hour(row[2]), row[3], row[4]) for row in rows}
-    return cells, {(row[0], row[1]): row[5] for row in rows}
+    cells: dict[ViewKey, CellKey] = {}
+    sample_rates: dict[ViewKey, float | None] = {}
+    for view_id, group_id, started_at, device_class, browser, navigation, sample_rate in rows:
+        cells[view_id, group_id] = CellKey(
+            group_id=group_id,
+            bucket_at=start_of_hour(started_at),
+            device_class=device_class,
+            browser=browser,
+            navigation=navigation,
+        )
+        sample_rates[view_id, group_id] = sample_rate
+    return cells, sample_rates

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Final
 
@@ -23,7 +23,7 @@ MAX_ORIGINS: Final = 1_000  # of a project; the first ones stay. All are read fo
 _func_ids: RememberedIds[bytes] = RememberedIds()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellKey:
     """The key of a cell within its project."""
 
@@ -31,6 +31,7 @@ class CellKey:
     bucket_at: datetime
     device_class: int
     browser: int
+    navigation: int
 
 
 def forget_interned() -> None:
@@ -152,7 +153,7 @@ def _wake_symbolication() -> None:
 
 def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
     """Returns the id of each hour cell; new keys get empty cells. Then use `settle_cells` under the groups' locks."""
-    ordered = sorted(set(keys), key=lambda key: (key.group_id, key.bucket_at, key.device_class, key.browser))
+    ordered = sorted(set(keys), key=astuple)
     found = _select_cells(project_id, ordered)
     missing = [key for key in ordered if key not in found]
     if missing:
@@ -160,14 +161,15 @@ def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]
             ids = allocate_ids(project_id, "cell", len(missing))
             cursor.execute(
                 """INSERT INTO aggregate_cell (
-                       project_id, id, group_id, bucket_at, grain, device_class, browser, fold_version, views, traces,
-                       truncated_views, js_us, hidden_us, idle_us, unobserved_us, profiler_us, span_us,
+                       project_id, id, group_id, bucket_at, grain, device_class, browser, navigation, fold_version,
+                       views, traces, truncated_views, js_us, hidden_us, idle_us, unobserved_us, profiler_us, span_us,
                        js_samples, hidden_samples, idle_samples, profiler_samples)
-                   SELECT %s, w.id, w.group_id, w.bucket_at, %s, w.device_class, w.browser, %s, 0, 0,
-                          0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-                   FROM unnest(%b::int[], %b::int[], %b::timestamptz[], %b::smallint[], %b::smallint[])
-                        AS w (id, group_id, bucket_at, device_class, browser)
-                   ON CONFLICT (project_id, group_id, bucket_at, grain, device_class, browser) DO NOTHING""",
+                   SELECT %s, w.id, w.group_id, w.bucket_at, %s, w.device_class, w.browser, w.navigation, %s, 0,
+                          0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+                   FROM unnest(%b::int[], %b::int[], %b::timestamptz[], %b::smallint[], %b::smallint[], %b::smallint[])
+                        AS w (id, group_id, bucket_at, device_class, browser, navigation)
+                   ON CONFLICT (project_id, group_id, bucket_at, grain, device_class, browser, navigation)
+                   DO NOTHING""",
                 [project_id, HOUR_GRAIN, FOLD_VERSION, list(ids), *_columns(missing)],
             )
         found.update(_select_cells(project_id, missing))
@@ -202,18 +204,22 @@ def _columns(keys: Sequence[CellKey]) -> list[list[object]]:
         [key.bucket_at for key in keys],
         [key.device_class for key in keys],
         [key.browser for key in keys],
+        [key.navigation for key in keys],
     ]
 
 
 def _select_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT c.group_id, c.bucket_at, c.device_class, c.browser, c.id FROM aggregate_cell c
-               JOIN unnest(%b::int[], %b::timestamptz[], %b::smallint[], %b::smallint[])
-                    AS w (group_id, bucket_at, device_class, browser)
-                 ON (c.group_id, c.bucket_at, c.device_class, c.browser)
-                  = (w.group_id, w.bucket_at, w.device_class, w.browser)
+            """SELECT c.group_id, c.bucket_at, c.device_class, c.browser, c.navigation, c.id FROM aggregate_cell c
+               JOIN unnest(%b::int[], %b::timestamptz[], %b::smallint[], %b::smallint[], %b::smallint[])
+                    AS w (group_id, bucket_at, device_class, browser, navigation)
+                 ON (c.group_id, c.bucket_at, c.device_class, c.browser, c.navigation)
+                  = (w.group_id, w.bucket_at, w.device_class, w.browser, w.navigation)
                WHERE c.project_id = %s AND c.grain = %s""",
             [*_columns(keys), project_id, HOUR_GRAIN],
         )
-        return {CellKey(group, bucket, device, browser): cell for group, bucket, device, browser, cell in cursor}
+        return {
+            CellKey(group_id=group, bucket_at=bucket, device_class=device, browser=browser, navigation=navigation): cell
+            for group, bucket, device, browser, navigation, cell in cursor
+        }

@@ -84,11 +84,14 @@ def merge_day(day: GroupDay) -> None:
             unroll_days(day.project_id, sorted(days.values()))
 
 
-def _load_hours(day: GroupDay) -> dict[int, tuple[int, int]]:
-    """Returns a day's unmerged hours with device class and browser, none if one of them awaits a refold."""
+Dimensions = tuple[int, int, int]  # the codes of device class, browser and navigation
+
+
+def _load_hours(day: GroupDay) -> dict[int, Dimensions]:
+    """Returns a day's unmerged hours with their dimensions, none if one of them awaits a refold."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT c.id, c.device_class, c.browser, {AWAITS_REFOLD} FROM aggregate_cell c
+            f"""SELECT c.id, c.device_class, c.browser, c.navigation, {AWAITS_REFOLD} FROM aggregate_cell c
                 WHERE c.project_id = %s AND c.group_id = %s AND c.grain = {HOUR_GRAIN}
                   AND c.merged_into IS NULL AND c.bucket_at >= %s AND c.bucket_at < %s""",
             [day.project_id, day.group_id, day.day_at, day.day_at + DAY],
@@ -96,7 +99,7 @@ def _load_hours(day: GroupDay) -> dict[int, tuple[int, int]]:
         hours = cursor.fetchall()
     if any(awaits for *_, awaits in hours):
         return {}
-    return {cell_id: (device_class, browser) for cell_id, device_class, browser, _ in hours}
+    return {cell_id: (device, browser, navigation) for cell_id, device, browser, navigation, _ in hours}
 
 
 def _are_rolled(day: GroupDay) -> bool:
@@ -112,27 +115,28 @@ def _are_rolled(day: GroupDay) -> bool:
     return bool(row and row[0])
 
 
-def _intern_days(day: GroupDay, wanted: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    select = """SELECT device_class, browser, id FROM aggregate_cell
+def _intern_days(day: GroupDay, wanted: list[Dimensions]) -> dict[Dimensions, int]:
+    select = """SELECT device_class, browser, navigation, id FROM aggregate_cell
                 WHERE project_id = %s AND group_id = %s AND bucket_at = %s AND grain = %s"""
     params: list[Any] = [day.project_id, day.group_id, day.day_at, DAY_GRAIN]
     with connection.cursor() as cursor:
         cursor.execute(select, params)
-        found = {(device, browser): cell_id for device, browser, cell_id in cursor}
+        found = {(device, browser, navigation): cell_id for device, browser, navigation, cell_id in cursor}
         missing = [dimensions for dimensions in wanted if dimensions not in found]
         if missing:
             # Nobody else creates day cells of this group, because we hold its lock.
             ids = allocate_ids(day.project_id, "cell", len(missing))
             Cell.objects.bulk_create(
-                [_empty_day(day, cell_id, *dims) for cell_id, dims in zip(ids, missing, strict=True)]
+                [_empty_day(day, cell_id, dims) for cell_id, dims in zip(ids, missing, strict=True)]
             )
             found.update(zip(missing, ids, strict=True))
     return found
 
 
-def _empty_day(day: GroupDay, cell_id: int, device_class: int, browser: int) -> Cell:
+def _empty_day(day: GroupDay, cell_id: int, dimensions: Dimensions) -> Cell:
     zeros = {field.attname: 0 for field in Cell._meta.fields if field.attname.endswith(("_us", "_samples"))}
     zeros.pop("marker_us")
+    device_class, browser, navigation = dimensions
     return Cell(
         project_id=day.project_id,
         id=cell_id,
@@ -142,6 +146,7 @@ def _empty_day(day: GroupDay, cell_id: int, device_class: int, browser: int) -> 
         is_rolled=True,
         device_class=device_class,
         browser=browser,
+        navigation=navigation,
         fold_version=FOLD_VERSION,
         views=0,
         traces=0,

@@ -42,6 +42,7 @@ def sum_exports(exports: Sequence[SliceExport], *, query: str) -> SliceExport:
         pages=_union(export.pages for export in exports),
         browsers=_union(export.browsers for export in exports),
         devices=_union(export.devices for export in exports),
+        navigations=_union(export.navigations for export in exports),
         contents={source: text for export in exports for source, text in export.contents.items()},
     )
 

@@ -64,7 +64,8 @@ class SliceExport:
     `query` is the slice as requested, in the read API's words (`release=1.1.0&page=/force`), `""` for everything.
     `tree.func` indexes `funcs`, which may be in any order and may have unused entries. The sum of the tree's self µs is
     `time.js_us`. `views`, `traces` and `samples` are counts of the slice. `interval_ms` is the effective sampling
-    interval (the most common one if traces differ; > 0). `releases`, `pages`, `browsers` and `devices` are those found
+    interval (the most common one if traces differ; > 0). `releases`, `pages`, `browsers`, `devices` and
+    `navigations` are those found
     in the slice, in the order to show. `started_at_ms` and `ended_at_ms` are the slice's bounds after rounding to
     buckets, epoch milliseconds. `link` leads back to the slice's page; it goes into the file, so it carries no token.
     `contents` are texts of original sources, by `ExportOriginal.source`, if they are stored and wanted. `pruned` tells
@@ -87,6 +88,7 @@ class SliceExport:
     pages: Sequence[str] = ()
     browsers: Sequence[str] = ()
     devices: Sequence[str] = ()
+    navigations: Sequence[str] = ()
     link: str | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
     pruned: Pruned | None = None
@@ -106,7 +108,7 @@ class SegmentedExport:
     segments: Sequence[tuple[str, SliceExport]]
 
 
-SEGMENTS: Final = ("release", "page", "device", "browser", "category")
+SEGMENTS: Final = ("release", "page", "device", "browser", "navigation", "category")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

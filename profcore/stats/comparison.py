@@ -1,11 +1,11 @@
 """The comparison of two samples of views: which funcs cost more than before, by how much, and how sure that is.
 
-Everything is stratified by device class, unless device classes are compared. The difference is of means in ms per view,
-standardised directly to the device mix of both samples together. Whether it is a change at all is decided by ranks.
-They are not affected by the few slow views that hold most of the time.
+Everything is stratified by device class and navigation, unless these are what is compared. The difference is of means
+in ms per view, standardised directly to the mix of both samples together. Whether it is a change at all is decided by
+ranks. They are not affected by the few slow views that hold most of the time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -19,7 +19,8 @@ from profcore.stats.estimates import (
     effective_views,
 )
 from profcore.stats.ranks import RankRows, rank_test
-from profcore.stats.standardised import ClassSums, Side, crude_means, device_mix, standardise
+from profcore.stats.standardised import ClassSums, Side, common_mix, crude_means, standardise
+from profcore.stats.strata import KnownKinds, Strata, find_strata
 from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align
 
 Status = Literal["changed", "new", "gone"]
@@ -27,8 +28,6 @@ Status = Literal["changed", "new", "gone"]
 FALSE_DISCOVERIES: Final = 0.05
 # With fewer views per side nothing is compared: the simulations of the suite begin here.
 MIN_COMPARED_VIEWS: Final = 20
-# A class with a single view on one side has no variance there: its views are left out and counted.
-MIN_CLASS_VIEWS: Final = 2
 US_PER_MS: Final = 1_000.0
 
 
@@ -37,10 +36,10 @@ class Difference:
     """One func's change, in ms per view.
 
     `base_ms` and `head_ms` are plain means over the views of each sample. `delta_ms` is head minus base at one common
-    device mix, and `ci95` is its interval. `crude_delta_ms` is the plain difference. `mix_ms` is `crude_delta_ms` minus
-    `delta_ms`: the part that comes from the device mix. `relative` is `delta_ms` divided by the standardised base mean,
-    None if that is 0. `p` and `q` are from the rank test. `status` tells whether one side never ran the func in these
-    views.
+    mix of devices and navigations, and `ci95` is its interval. `crude_delta_ms` is the plain difference. `mix_ms` is
+    `crude_delta_ms` minus `delta_ms`: the part that comes from the mix. `relative` is `delta_ms` divided by the
+    standardised base mean, None if that is 0. `p` and `q` are from the rank test. `status` tells whether one side never
+    ran the func in these views.
 
     Hidden time is inferred: it is in the func *or in something that it called*. `is_seen` tells whether the func's
     visible self time by itself rose significantly too; `self_delta_ms` is that part. With other measures all of the
@@ -87,13 +86,14 @@ class Comparison:
     The significant increases come first, largest `ranking_ms` first. So a caller that only surrounds hidden time does
     not come before the callee that was seen to cost more. All others follow by `delta_ms`, largest first.
 
-    With `is_too_few` there are no differences: a side has too few (effective) views in device classes that both sides
-    have. `left_out_views` counts the views of classes that only one side has, or that have a single view. `overall` is
+    With `is_too_few` there are no differences: a side has too few (effective) views in strata that both sides
+    have. `left_out_views` counts the views of strata that only one side has, or that have a single view. `overall` is
     the change of the views' whole time by the same measure, with `func_id` -1 and its p as q. It is None for the
     measure `total`.
 
-    `device_mix` has the code of each common class and its share of the mix at which differences are computed. It is ()
-    if device classes are compared. `is_weighted` means that sample rates differ; `is_complete` is false if
+    `device_mix` has the code of each common class and its share of the mix at which differences are computed, and
+    `navigation_mix` that of each common navigation (unknown of classes that are not divided). They are () if these are
+    compared. `is_weighted` means that sample rates differ; `is_complete` is false if
     contributions of some views have expired. `base_effective` and `head_effective` are the effective numbers of
     compared views: so many equally weighted views carry as much information.
     """
@@ -109,6 +109,7 @@ class Comparison:
     overall: Difference | None
     functions: tuple[Difference, ...]
     device_mix: tuple[tuple[int, float], ...] = ()
+    navigation_mix: tuple[tuple[int, float], ...] = ()
     is_weighted: bool = False
     is_complete: bool = True
     base_effective: float = 0.0
@@ -128,32 +129,28 @@ def control_discoveries(found: Sequence[Difference]) -> list[Difference]:
     return [replace(each, q=float(q)) for each, q in zip(found, adjusted, strict=True)]
 
 
-# By code of the device class.
-KnownClasses = Mapping[int, ClassSums]
-
-
 def compare(
     base: ViewSample,
     head: ViewSample,
     *,
     measure: Measure = "self+hidden",
     min_views: int = MIN_COMPARED_VIEWS,
-    known: tuple[KnownClasses, KnownClasses] | None = None,
+    known: tuple[KnownKinds, KnownKinds] | None = None,
     by_device: bool = True,
+    by_navigation: bool = True,
 ) -> Comparison:
     """Returns the comparison of two samples with the same kind of func ids (map them to identities first).
 
     Samples without funcs (`sample_of_times`) are compared only by their views' whole time. `known` has sums over all
     views of base and head. With it, means of the whole time are those of all views, and the intervals are as narrow as
-    that many views allow. It is ignored if sample rates differ within a side. Without `by_device` all device classes
-    are one stratum, for samples that differ by class; `known` is not used for it.
+    that many views allow. It is ignored if sample rates differ within a side. Without `by_device` device
+    classes are no strata, for samples that differ by class; `known` is not used for it. The same holds for navigations
+    without `by_navigation`, except that `known` is used.
     """
     base, head = align(base, head)
     weights = [clip_weights(sample.weight) for sample in (base, head)]
-    classes = [each.facts.device_class for each in (base, head)]
-    if not by_device:
-        classes = [np.zeros_like(each) for each in classes]
-    stratum, shared = _strata(classes[0], classes[1])
+    strata = find_strata(base.facts, head.facts, by_device=by_device, by_navigation=by_navigation)
+    stratum, shared = strata.codes, strata.shared
     kept = [int(np.count_nonzero(codes >= 0)) for codes in stratum]
     effective = [effective_views(weight[codes >= 0]) for (weight, _), codes in zip(weights, stratum, strict=True)]
     is_too_few = min(effective) < min_views
@@ -162,9 +159,9 @@ def compare(
     mix: list[float] = []
     if not is_too_few:
         sides = tuple(_Views(*parts) for parts in zip((base, head), (w for w, _ in weights), stratum, strict=True))
-        mix = device_mix(sides[0].whole("self", ()), sides[1].whole("self", ()), len(shared)).tolist()
+        mix = common_mix(sides[0].whole("self", ()), sides[1].whole("self", ()), len(shared)).tolist()
         functions = _compare_funcs(sides[0], sides[1], measure, len(shared)) if base.func_count else ()
-        by_class = _known_by_stratum(base, head, stratum, len(shared), known if by_device else None)
+        by_class = _known_by_stratum(base, head, strata, known if by_device else None)
         overall = None if measure == "total" else _compare_whole(sides[0], sides[1], measure, len(shared), by_class)
     return Comparison(
         measure=measure,
@@ -177,21 +174,13 @@ def compare(
         clipped_views=sum(clipped for _, clipped in weights),
         overall=overall,
         functions=functions,
-        device_mix=tuple(zip(shared, mix, strict=False)) if by_device else (),
+        device_mix=strata.mix_of_devices(mix) if by_device else (),
+        navigation_mix=strata.mix_of_navigations(mix) if by_navigation else (),
         is_weighted=len(np.unique(np.concatenate([base.weight, head.weight]))) > 1,
         is_complete=base.is_complete and head.is_complete,
         base_effective=effective[0],
         head_effective=effective[1],
     )
-
-
-def _strata(base: IntColumn, head: IntColumn) -> tuple[tuple[IntColumn, IntColumn], list[int]]:
-    """Returns each view's stratum number and the device classes that both sides have; other views get -1."""
-    classes = np.intersect1d(base, head)
-    shared = [code for code in classes.tolist() if min(np.sum(base == code), np.sum(head == code)) >= MIN_CLASS_VIEWS]
-    number = {code: index for index, code in enumerate(shared)}
-    codes = [np.array([number.get(code, -1) for code in side.tolist()], dtype=np.int64) for side in (base, head)]
-    return (codes[0], codes[1]), shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,22 +216,13 @@ class _Views:
 
 
 def _known_by_stratum(
-    base: ViewSample,
-    head: ViewSample,
-    stratum: tuple[IntColumn, IntColumn],
-    strata: int,
-    known: tuple[KnownClasses, KnownClasses] | None,
+    base: ViewSample, head: ViewSample, strata: Strata, known: tuple[KnownKinds, KnownKinds] | None
 ) -> tuple[Sequence[ClassSums], Sequence[ClassSums]]:
     """Returns the known sums per stratum of both sides; empty for both if sample rates differ within a side."""
     if known is None or any(np.unique(sample.weight).size > 1 for sample in (base, head)):
         return (), ()
-    found = []
-    for sample, codes, sums in zip((base, head), stratum, known, strict=True):
-        classes = [int(sample.facts.device_class[np.argmax(codes == number)]) for number in range(strata)]
-        if any(each not in sums for each in classes):  # views that were received after the sums were read
-            return (), ()
-        found.append([sums[each] for each in classes])
-    return found[0], found[1]
+    found = [strata.known(sums) for sums in known]
+    return (found[0], found[1]) if found[0] and found[1] else ((), ())
 
 
 def _compare_funcs(base: _Views, head: _Views, measure: Measure, strata: int) -> tuple[Difference, ...]:

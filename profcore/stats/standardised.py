@@ -1,4 +1,4 @@
-"""The means of two sides at one common mix of device classes, and their difference with its bounds."""
+"""The means of two sides at one common mix of device classes and navigations, and their difference with its bounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ DIFFERENCE_SKEW_FACTOR: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ClassSums:
-    """The sums of all views of a device class: how many there are, and their time by the measure, in µs."""
+    """The sums of all views of a kind: how many there are, and their time by the measure, in µs."""
 
     views: int
     us: int
@@ -35,7 +35,7 @@ class Side:
 
 
 def crude_means(side: Side, funcs: int) -> Floats:
-    """Returns plain means, without regard to the device mix."""
+    """Returns plain means, without regard to the mix."""
     if side.known:
         return np.array([sum(each.us for each in side.known) / US_PER_MS / sum(each.views for each in side.known)])
     return _ratios(side, funcs, np.zeros_like(side.stratum), 1).value[:, 0]
@@ -47,12 +47,12 @@ def _ratios(side: Side, funcs: int, stratum: IntColumn, strata: int) -> Ratios:
 
 
 def standardise(base: Side, head: Side, funcs: int, strata: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Returns the base mean and the difference at the common device mix, and the bounds of the difference.
+    """Returns the base mean and the difference at the common mix, and the bounds of the difference.
 
     The bounds are combined from those of both means (Zou and Donner's "method of variance estimates recovery"). The
     skewness of a difference cannot be estimated well, since its two parts nearly cancel.
     """
-    mix = device_mix(base, head, strata)
+    mix = common_mix(base, head, strata)
     base_mean, base_low, base_high = _standard_mean(base, funcs, mix)
     head_mean, head_low, head_high = _standard_mean(head, funcs, mix)
     delta = head_mean - base_mean
@@ -62,7 +62,7 @@ def standardise(base: Side, head: Side, funcs: int, strata: int) -> tuple[Floats
 
 
 def _standard_mean(side: Side, funcs: int, mix: Floats) -> tuple[Floats, Floats, Floats]:
-    """Returns one side's means at a device mix, and their bounds; the bounds are the mean if nothing varies."""
+    """Returns one side's means at a mix, and their bounds; the bounds are the mean if nothing varies."""
     ratios = _ratios(side, funcs, side.stratum, mix.size)
     sizes = np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size)
     value, stands_for, own_degrees = ratios.value, np.ones(mix.size), np.broadcast_to(sizes - 1.0, ratios.value.shape)
@@ -82,8 +82,8 @@ def _standard_mean(side: Side, funcs: int, mix: Floats) -> tuple[Floats, Floats,
     return mean, np.where(variance > 0, low, mean), np.where(variance > 0, high, mean)
 
 
-def device_mix(base: Side, head: Side, strata: int) -> Floats:
-    """Returns the share of each class: the mean of both sides' mixes, so that the larger sample does not dominate."""
+def common_mix(base: Side, head: Side, strata: int) -> Floats:
+    """Returns the share of each stratum: the mean of both sides' mixes, so that the larger sample does not dominate."""
     mixes = []
     for side in (base, head):
         kept = side.stratum >= 0

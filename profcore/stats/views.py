@@ -27,14 +27,15 @@ class NoTotalsError(ValueError):
 class ViewFacts:
     """The facts of each view of a sample, by view index.
 
-    `js_us` and `hidden_us` are the view's own parts of time (hidden time, attributed or not). `device_class` is the
-    code of its class. `sample_rate` is the share of views that its sender recorded (0 < rate ≤ 1). `release` is its
-    release, () if nobody needs it.
+    `js_us` and `hidden_us` are the view's own parts of time (hidden time, attributed or not). `device_class` and
+    `navigation` are the codes of its class and of how it began. `sample_rate` is the share of views that its sender
+    recorded (0 < rate ≤ 1). `release` is its release, () if nobody needs it.
     """
 
     js_us: IntColumn
     hidden_us: IntColumn
     device_class: IntColumn
+    navigation: IntColumn
     sample_rate: FloatColumn
     release: Sequence[str] = ()
 
@@ -46,15 +47,25 @@ class ViewFacts:
         device_class: Sequence[int],
         sample_rate: Sequence[float] | None = None,
         release: Sequence[str] = (),
+        *,
+        navigation: Sequence[int] | None = None,
     ) -> "ViewFacts":
-        """Returns facts from lists; without rates every view was recorded."""
+        """Returns facts from lists; without rates every view was recorded, without navigations they are unknown."""
         rates = np.ones(len(js_us)) if sample_rate is None else np.asarray(sample_rate, dtype=np.float64)
-        columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device_class)]
+        ways = [0] * len(js_us) if navigation is None else navigation
+        columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device_class, ways)]
         if any(column.size != rates.size for column in columns):
             raise ValueError("all columns of facts must have the same length")
         if rates.size and not bool(np.all((rates > 0) & (rates <= 1))):
             raise ValueError("a sample rate must be above 0 and at most 1")
-        return cls(js_us=columns[0], hidden_us=columns[1], device_class=columns[2], sample_rate=rates, release=release)
+        return cls(
+            js_us=columns[0],
+            hidden_us=columns[1],
+            device_class=columns[2],
+            navigation=columns[3],
+            sample_rate=rates,
+            release=release,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

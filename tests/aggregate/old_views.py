@@ -11,7 +11,7 @@ SHAPES = ["A\nA B\n-", "A B C\nA B\nD", "-\n-", "D\nD E\nA"]
 
 
 def old_views(count: int = 12) -> list[dict[str, Any]]:
-    """Returns views over some hours of one day, four days ago, on two pages and two devices."""
+    """Returns views over some hours of one day, four days ago, on two pages and devices, some by soft navigation."""
     return [
         make_envelope(
             f"v{n}",
@@ -20,6 +20,7 @@ def old_views(count: int = 12) -> list[dict[str, Any]]:
             viewStart=(OLD + timedelta(hours=n % 5)).timestamp() * 1000,
             device={"mobile": bool(n % 3), "cores": 2},
             reason="pagehide" if n % 4 == 0 else "manual",
+            **({"navigation": "route"} if n % 3 == 2 else {}),
         )
         for n in range(count)
     ]

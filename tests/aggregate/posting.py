@@ -60,20 +60,20 @@ SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
 WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted
 """
 HOTSPOTS = """
-SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, f.uri, f.line, f.col, f.name, h.self_samples,
-       h.total_samples, h.self_us, h.total_us, h.hidden_us, h.hidden_total_us, h.views
+SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, c.navigation, f.uri, f.line, f.col, f.name,
+       h.self_samples, h.total_samples, h.self_us, h.total_us, h.hidden_us, h.hidden_total_us, h.views
 FROM aggregate_hotspot h
 JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
 JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
 JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
-ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 """
 CELLS = """
-SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, c.views, c.traces, c.js_us, c.hidden_us, c.idle_us,
-       c.unobserved_us, c.profiler_us, c.span_us, c.js_samples, c.hidden_samples, c.idle_samples, c.profiler_samples,
-       c.marker_us
+SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, c.navigation, c.views, c.traces, c.js_us, c.hidden_us,
+       c.idle_us, c.unobserved_us, c.profiler_us, c.span_us, c.js_samples, c.hidden_samples, c.idle_samples,
+       c.profiler_samples, c.marker_us
 FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
-WHERE c.traces > 0 ORDER BY 1, 2, 3, 4, 5
+WHERE c.traces > 0 ORDER BY 1, 2, 3, 4, 5, 6
 """
 
 
@@ -96,7 +96,7 @@ def call_trees() -> list[tuple[Any, ...]]:
     names = func_names()
     pieces: dict[tuple[Any, ...], list[Any]] = {}
     for *cell, blob in rows(
-        """SELECT p.project_id, g.release, g.page, c.bucket_at, c.device_class, c.browser, p.blob
+        """SELECT p.project_id, g.release, g.page, c.bucket_at, c.device_class, c.browser, c.navigation, p.blob
            FROM aggregate_calltreepiece p
            JOIN aggregate_cell c ON c.project_id = p.project_id AND c.id = p.cell_id
            JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"""

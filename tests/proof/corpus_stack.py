@@ -3,13 +3,15 @@
 import http.client
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psycopg
 
 from config.up.running import RunningStack
-from tests.corpus import corpus_envelopes, expected
+from profcore.trace.dimensions import NAVIGATIONS
+from tests.corpus import Json, corpus_envelopes, expected
 
 APPS = ("crunch", "docsite", "graphlab", "shopboard")
 PARTS = ("js", "hidden", "idle", "unobserved", "profiler", "span")
@@ -17,9 +19,18 @@ PARTS = ("js", "hidden", "idle", "unobserved", "profiler", "span")
 
 def corpus(apps: Sequence[str] = APPS) -> Iterator[tuple[str, bytes]]:
     """Yields (app, envelope as JSON) of every recorded trace of some apps, of all by default."""
-    for app, envelope in corpus_envelopes():
+    for app, envelope in _with_navigations():
         if app in apps:
             yield app, json.dumps(envelope, separators=(",", ":")).encode()
+
+
+def _with_navigations() -> Iterator[tuple[str, Json]]:
+    """Yields all traces, each with a navigation in turn: all were recorded before senders told it."""
+    for index, (app, envelope) in enumerate(corpus_envelopes()):
+        yield (
+            app,
+            envelope | {"navigation": NAVIGATIONS[index % len(NAVIGATIONS)] if index % len(NAVIGATIONS) else None},
+        )
 
 
 CREATE = """
@@ -90,10 +101,25 @@ WHERE p.slug = %s AND g.release = %s AND g.page = %s
 """
 
 
+NAVIGATED = """
+SELECT g.release, g.page, c.navigation, sum(c.traces)::int
+FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
+JOIN ingest_project p ON p.id = c.project_id WHERE p.slug = %s AND c.traces > 0 GROUP BY 1, 2, 3
+"""
+
+
 def compare_with_oracle(stack: RunningStack, apps: Sequence[str] = APPS) -> list[str]:
     """Returns a line for each group of some apps whose funcs or parts of time differ from the oracle's integers."""
     differences = []
+    sent = Counter(
+        (app, envelope["release"], envelope["page"], NAVIGATIONS.index(envelope["navigation"] or "unknown"))
+        for app, envelope in _with_navigations()
+    )
     with database(stack) as connection:
+        for app in apps:
+            kept = {(app, *key): traces for *key, traces in connection.execute(NAVIGATED, (app,))}
+            if kept != {key: traces for key, traces in sent.items() if key[0] == app}:
+                differences.append(f"{app}: traces by navigation are {kept}")
         for group in (group for group in expected() if group["app"] in apps):
             names = (group["app"], group["release"], group["page"])
             stored = {tuple(row[:4]): [int(n) for n in row[4:]] for row in connection.execute(FUNCS, names)}

@@ -32,9 +32,9 @@ from profcore.formats.streaming import gzip_stream
 class Command(BaseCommand):
     help = (
         "Write a slice of a project as a profile. Each of --release, --page, --from, --to, --device, --browser, "
-        "--view, --trace, --tag and --func-over may be given several times; without an option, all are included. The "
-        "last four are answered from raw traces, any number of them, batch by batch. With --format raw: one trace as "
-        "it came."
+        "--navigation, --view, --trace, --tag and --func-over may be given several times; without an option, all are "
+        "included. The last four are answered from raw traces, any number of them, batch by batch. With --format raw: "
+        "one trace as it came."
     )
     requires_system_checks = []  # they import every page: a second
 
@@ -51,6 +51,7 @@ class Command(BaseCommand):
             ("to", "ISO 8601 or epoch milliseconds; rounded up to a bucket"),
             ("device", "a device class"),
             ("browser", "a browser family"),
+            ("navigation", "how the view began"),
             ("view", "a page view's id"),
             ("trace", "a trace's id; for --format raw, VIEW.SEQ too"),
             ("tag", "key:value; a trace must have all that are given"),
@@ -75,6 +76,7 @@ class Command(BaseCommand):
             to=options["slice_to"],
             device=options["slice_device"],
             browser=options["slice_browser"],
+            navigation=options["slice_navigation"],
             view=options["slice_view"],
             trace=options["slice_trace"],
             tag=options["slice_tag"],

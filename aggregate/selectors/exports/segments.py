@@ -14,7 +14,7 @@ from profcore.formats.matching import align_funcs, share_funcs
 from profcore.formats.pruning import prune_both, prune_export
 from profcore.formats.segments import split_by_category, sum_exports
 from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 
 # by → the field of a slice, its column, and the words that the column's numbers stand for
 DIMENSIONS: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
@@ -22,6 +22,7 @@ DIMENSIONS: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
     "page": ("pages", "g.page", ()),
     "device": ("devices", "c.device_class", DEVICE_CLASSES),
     "browser": ("browsers", "c.browser", BROWSERS),
+    "navigation": ("navigations", "c.navigation", NAVIGATIONS),
 }
 MIN_SEGMENT_NODES: Final = 1_000
 

@@ -18,7 +18,7 @@ from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.formats.pruning import prune_export
 from profcore.formats.slice import ExportFunc, ExportOriginal, SliceExport
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from profcore.trace.funcs import FuncKey, func_digest
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -84,6 +84,7 @@ def select_slice_export(
         pages=sorted(whole.pages),
         browsers=[BROWSERS[code] for code in sorted(whole.browsers)],
         devices=[DEVICE_CLASSES[code] for code in sorted(whole.devices)],
+        navigations=[NAVIGATIONS[code] for code in sorted(whole.navigations)],
         link=link,
         display_rules=len(code.display),
     )

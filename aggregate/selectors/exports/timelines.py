@@ -18,7 +18,7 @@ from ingest.models import FOLDED
 from profcore.code.display_rules import show_stacks
 from profcore.formats.slice import ExportFunc, TimelineExport
 from profcore.formats.timeline import NO_STACK, ViewTimeline, ViewTrace, build_timeline
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import decode_envelope
@@ -35,6 +35,7 @@ class _FoldedTrace:
     page: str
     browser: int
     device: int
+    navigation: int
     body_bytes: int
 
 
@@ -111,7 +112,12 @@ def _build_view(
         page_url = clean_url(envelope.url) if envelope.url else None
         decoded.append(ViewTrace(envelope, read_marks(body, page_url=page_url, page=trace.page)))
     return build_timeline(
-        decoded, page=first.page, funcs=funcs, browser=BROWSERS[first.browser], device=DEVICE_CLASSES[first.device]
+        decoded,
+        page=first.page,
+        funcs=funcs,
+        browser=BROWSERS[first.browser],
+        device=DEVICE_CLASSES[first.device],
+        navigation=NAVIGATIONS[first.navigation],
     )
 
 
@@ -130,7 +136,7 @@ def _select_stored(slice_: Slice) -> Sequence[_FoldedTrace]:
     return select_records(
         _FoldedTrace,
         f"""SELECT r.view_id, r.group_id, r.seq, r.received_at, g.page, r.browser, r.device_class AS device,
-                   r.body_bytes
+                   r.navigation, r.body_bytes
             FROM ingest_receipt r JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
             WHERE {where} AND r.state = %(folded)s ORDER BY r.view_id, r.group_id, r.seq LIMIT %(limit)s""",
         params | known,

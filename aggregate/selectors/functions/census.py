@@ -15,7 +15,7 @@ from aggregate.selectors.functions.grouped_rows import find_grouped_row
 from aggregate.selectors.slice.slices import DAY_OF_CELL, FROM_CELLS, Slice, where_rolled, where_slice
 from aggregate.selectors.views.contributions import SliceView
 from aggregate.selectors.views.fine_sums import select_seen_views
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 
 # The expression for a cell's value of each dimension, as text or code.
 DIMENSIONS: Final = {
@@ -23,6 +23,7 @@ DIMENSIONS: Final = {
     "page": "g.page",
     "device": "c.device_class",
     "browser": "c.browser",
+    "navigation": "c.navigation",
     "day": "to_char(c.bucket_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
 }
 VALUES: Final[Mapping[str, Callable[[SliceView], str]]] = {
@@ -30,9 +31,10 @@ VALUES: Final[Mapping[str, Callable[[SliceView], str]]] = {
     "page": lambda view: view.page,
     "device": lambda view: DEVICE_CLASSES[view.device],
     "browser": lambda view: BROWSERS[view.browser],
+    "navigation": lambda view: NAVIGATIONS[view.navigation],
     "day": lambda view: view.bucket_at.astimezone(UTC).strftime("%Y-%m-%d"),
 }
-WORDS: Final = {"device": DEVICE_CLASSES, "browser": BROWSERS}
+WORDS: Final = {"device": DEVICE_CLASSES, "browser": BROWSERS, "navigation": NAVIGATIONS}
 MAX_ROWS: Final = 10_000
 WHOLE: Final = ""  # the value of the one row that is not by any dimension
 FUNC_SUMS: Final = ("views", "self_us", "total_us", "hidden_us", "self_samples", "total_samples")
@@ -183,7 +185,7 @@ def _select_spots(
     found = f"""CROSS JOIN LATERAL (SELECT {", ".join(f"h.{name}" for name in FUNC_SUMS)} FROM {{table}} h
         WHERE h.project_id = %(project_id)s AND {{key}} AND {is_it} OFFSET 0) AS h"""
     of_cells = found.format(table="aggregate_hotspot", key="h.cell_id = p.id")
-    rolled = None if by in WORDS else where_rolled(slice_)  # the roll-up knows neither device class nor browser
+    rolled = None if by in WORDS else where_rolled(slice_)  # the roll-up knows none of them
     if rolled is None:
         return f"SELECT p.value, h.* FROM picked p {of_cells}"
     return f"""SELECT p.value, h.*

@@ -43,6 +43,7 @@ class MergedSlice:
     pages: set[str] = field(default_factory=set)
     browsers: set[int] = field(default_factory=set)
     devices: set[int] = field(default_factory=set)
+    navigations: set[int] = field(default_factory=set)
     starts: list[datetime] = field(default_factory=list)
     ends: list[datetime] = field(default_factory=list)
     interval_us: int | None = None
@@ -83,6 +84,7 @@ def _add_place(whole: MergedSlice, view: SliceView) -> None:
     whole.pages.add(view.page)
     whole.browsers.add(view.browser)
     whole.devices.add(view.device)
+    whole.navigations.add(view.navigation)
     whole.starts.append(view.bucket_at)
     whole.ends.append(view.bucket_at + BUCKETS[Cell.Grain(view.grain)])
 
@@ -122,7 +124,7 @@ def _select_cells_and_trees(slice_: Slice, where: str) -> str:
     rolled = where_rolled(slice_)
     # The first piece of a tree has the tree's number of traces, the others have 0.
     first = "CASE WHEN lag(t.id) OVER (PARTITION BY {key} ORDER BY t.id) IS NULL THEN {traces} ELSE 0 END"
-    nothing = "NULL::int, NULL, NULL, NULL::int, NULL::int, NULL::timestamptz, NULL::int, NULL::bigint"
+    nothing = "NULL::int, NULL, NULL, NULL::int, NULL::int, NULL::int, NULL::timestamptz, NULL::int, NULL::bigint"
     parts = ", ".join(["NULL::bigint"] * len(TIME_PART_NAMES))
     trees = f"""
         SELECT t.blob, t.node_count, {first.format(key="t.cell_id", traces="p.traces")}, {nothing}, {parts},
@@ -138,12 +140,12 @@ def _select_cells_and_trees(slice_: Slice, where: str) -> str:
         JOIN aggregate_daytreepiece t ON t.project_id = %(project_id)s AND t.group_id = d.group_id
              AND t.day_at = d.day_at"""
     own = ", ".join(f"p.{name}" for name in TIME_PART_NAMES)
-    columns = "blob, node_count, traces, id, release, page, browser, device_class, bucket_at, grain, views"
+    columns = "blob, node_count, traces, id, release, page, browser, device_class, navigation, bucket_at, grain, views"
     return f"""WITH picked AS MATERIALIZED (
             SELECT c.*, g.release, g.page {FROM_CELLS} WHERE {where} AND c.traces > 0),
         found ({columns}, {", ".join(TIME_PART_NAMES)}, kind, key, piece) AS (
-            SELECT NULL::bytea, NULL::int, p.traces, p.id, p.release, p.page, p.browser, p.device_class, p.bucket_at,
-                   p.grain, p.views, {own}, 0, p.id, 0 FROM picked p
+            SELECT NULL::bytea, NULL::int, p.traces, p.id, p.release, p.page, p.browser, p.device_class, p.navigation,
+                   p.bucket_at, p.grain, p.views, {own}, 0, p.id, 0 FROM picked p
             UNION ALL {trees})
         SELECT {columns}, {", ".join(TIME_PART_NAMES)} FROM found ORDER BY kind, key, piece"""
 
@@ -186,12 +188,15 @@ def _add_cells(whole: MergedSlice, cells: Sequence[tuple[Any, ...]]) -> None:  #
     """Adds cells, except for their trees."""
     if not cells:
         return
-    traces, ids, releases, pages, browsers, devices, starts, grains, views, *parts = zip(*cells, strict=True)
+    traces, ids, releases, pages, browsers, devices, navigations, starts, grains, views, *parts = zip(
+        *cells, strict=True
+    )
     whole.cell_ids += ids
     whole.releases.update(releases)
     whole.pages.update(pages)
     whole.browsers.update(browsers)
     whole.devices.update(devices)
+    whole.navigations.update(navigations)
     buckets = set(zip(starts, grains, strict=True))
     whole.starts += [start for start, _ in buckets]
     whole.ends += [start + BUCKETS[Cell.Grain(grain)] for start, grain in buckets]

@@ -17,11 +17,11 @@ from profcore.stats.comparison import (
     MIN_COMPARED_VIEWS,
     Comparison,
     Difference,
-    KnownClasses,
     compare,
     control_discoveries,
 )
 from profcore.stats.standardised import ClassSums
+from profcore.stats.strata import Kind, KnownKinds
 from profcore.stats.views import Measure, ViewSample, sample_of_times
 
 COMPARED_PAGES: Final = 20  # those with the most time; about 400 views per side of each are looked at
@@ -70,13 +70,13 @@ def pick_last_releases(
 
 
 def compare_releases(slice_: Slice, base: str, head: str, *, measure: Measure = "self") -> ReleaseChange:
-    """Returns the comparison of two releases of a slice, stratified by device class. Two statements.
+    """Returns the comparison of two releases of a slice, stratified by device class and navigation. Two statements.
 
     It looks at up to `CHANGE_MAX_VIEWS` views per side. If there are more, it takes a uniform sample of about as many.
     """
     both = replace(slice_, releases=(base, head))
     most = settings.CHANGE_MAX_VIEWS
-    sums = _sum_classes(both, measure)
+    sums = _sum_kinds(both, measure)
     sides = [sums.get((release, None), {}) for release in (base, head)]
     strata = [Stratum(_count_views(side), release=name) for side, name in zip(sides, (base, head), strict=True)]
     times = select_view_times(both, strata, most=most)
@@ -91,7 +91,7 @@ def compare_pages(slice_: Slice, base: str, head: str, *, measure: Measure = "se
     both = replace(slice_, releases=(base, head))
     pages = [row.page or "" for row in select_overview(both, ["page"], limit=COMPARED_PAGES).rows]
     both = replace(both, pages=tuple(pages))
-    sums = _sum_classes(both, measure, by_page=True)
+    sums = _sum_kinds(both, measure, by_page=True)
     keys = [(release, page) for page in pages for release in (base, head)]
     strata = [Stratum(_count_views(sums.get(key, {})), release=key[0], page=key[1]) for key in keys]
     times = select_view_times(both, strata, most=POINT_VIEWS)
@@ -107,7 +107,7 @@ def compare_pages(slice_: Slice, base: str, head: str, *, measure: Measure = "se
 
 
 def _compare(
-    times: ViewTimes, sides: tuple[int, int], known: tuple[KnownClasses, KnownClasses], *, measure: Measure, most: int
+    times: ViewTimes, sides: tuple[int, int], known: tuple[KnownKinds, KnownKinds], *, measure: Measure, most: int
 ) -> Comparison:
     """Returns the comparison of two strata, with the exact sums of all their views if none have expired."""
     samples = [
@@ -119,27 +119,27 @@ def _compare(
     return compare(base, head, measure=measure, known=known if is_whole else None)
 
 
-def _sum_classes(
+def _sum_kinds(
     slice_: Slice, measure: Measure, *, by_page: bool = False
-) -> dict[tuple[str, str | None], dict[int, ClassSums]]:
-    """Returns the exact sums of all views of a slice, by (release, page or None) and device class."""
+) -> dict[tuple[str, str | None], dict[Kind, ClassSums]]:
+    """Returns the exact sums of all views of a slice, by (release, page or None), device class and navigation."""
     where, params = where_slice(slice_)
     time_us = {"self": "c.js_us", "hidden": "c.hidden_us"}.get(measure, "c.js_us + c.hidden_us")
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT g.release, {"g.page" if by_page else "NULL"}, c.device_class, sum(c.views)::bigint,
-                       sum({time_us})::bigint
-                {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1, 2, 3""",
+            f"""SELECT g.release, {"g.page" if by_page else "NULL"}, c.device_class, c.navigation,
+                       sum(c.views)::bigint, sum({time_us})::bigint
+                {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1, 2, 3, 4""",
             params,
         )
-        found: dict[tuple[str, str | None], dict[int, ClassSums]] = {}
-        for release, page, device_class, views, us in cursor:
-            found.setdefault((release, page), {})[device_class] = ClassSums(views, us)
+        found: dict[tuple[str, str | None], dict[Kind, ClassSums]] = {}
+        for release, page, device, navigation, views, us in cursor:
+            found.setdefault((release, page), {})[device, navigation] = ClassSums(views, us)
         return found
 
 
-def _count_views(classes: KnownClasses) -> int:
-    return sum(each.views for each in classes.values())
+def _count_views(kinds: KnownKinds) -> int:
+    return sum(each.views for each in kinds.values())
 
 
 def _is_complete(sample: ViewSample, most: int) -> bool:

@@ -69,6 +69,7 @@ def unite(base: Slice, head: Slice) -> Slice:
         ranges=both(base.ranges, head.ranges),
         devices=both(base.devices, head.devices),
         browsers=both(base.browsers, head.browsers),
+        navigations=both(base.navigations, head.navigations),
     )
 
 
@@ -84,4 +85,5 @@ def _resolve(common: Slice, side: str, query: SliceQuery) -> Slice:
         ranges=own.ranges or common.ranges,
         devices=own.devices or common.devices,
         browsers=own.browsers or common.browsers,
+        navigations=own.navigations or common.navigations,
     )

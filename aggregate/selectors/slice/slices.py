@@ -14,7 +14,7 @@ from aggregate.models import DAY_GRAIN
 from profcore.code.display_rules import SHOWN_ID
 from profcore.code.identity import MAPPED_ID
 from profcore.times import DAY, HOUR, start_of_day, start_of_hour
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 
 MAX_VALUES: Final = 100  # of one field; a URL with that many releases is near the limit of proxies
 MAX_EPOCH_MS: Final = 253_402_300_799_999  # the end of the year 9999
@@ -49,6 +49,7 @@ class SliceQuery:
     to: Sequence[str] = ()
     device: Sequence[str] = ()
     browser: Sequence[str] = ()
+    navigation: Sequence[str] = ()
     view: Sequence[str] = ()
     trace: Sequence[str] = ()
     tag: Sequence[str] = ()
@@ -70,7 +71,7 @@ def _attribute_of(field: str) -> str:
     return "from_" if field == "from" else field  # `from` is a keyword of Python
 
 
-SLICE_FIELDS: Final = ("release", "page", "from", "to", "device", "browser")
+SLICE_FIELDS: Final = ("release", "page", "from", "to", "device", "browser", "navigation")
 # Fields that are finer than a cell: answered from views' contributions or raw traces.
 FINE_FIELDS: Final = ("view", "trace", "tag", "func_over")
 # How functions are shown: no filter, but links keep it with the slice. `none` means without the display rules.
@@ -83,7 +84,7 @@ class Slice:
     """A checked slice of one project. Empty means all.
 
     `ranges` are half-open `[from, to)`, aware, rounded outwards to whole buckets; None is an open end. A cell is in
-    the slice if it is in any of them. `devices` and `browsers` are words of profcore.trace.dimensions.
+    the slice if it is in any of them. `devices`, `browsers` and `navigations` are words of profcore.trace.dimensions.
 
     The other fields are finer than cells. A view or trace must be one of `views` or `traces`. A trace must have all
     `tags` (key, value). In a view, each function of `func_over` (id, µs) must have a greater total.
@@ -98,6 +99,7 @@ class Slice:
     ranges: tuple[TimeRange, ...] = ()
     devices: tuple[str, ...] = ()
     browsers: tuple[str, ...] = ()
+    navigations: tuple[str, ...] = ()
     views: tuple[UUID, ...] = ()
     traces: tuple[UUID, ...] = ()
     tags: tuple[tuple[str, str], ...] = ()
@@ -108,6 +110,11 @@ class Slice:
     def is_fine(self) -> bool:
         """Tells whether the slice is finer than cells."""
         return bool(self.views or self.traces or self.tags or self.func_over)
+
+    @property
+    def has_dimensions(self) -> bool:
+        """Tells whether it names a dimension that cells have and their roll-up has not."""
+        return bool(self.devices or self.browsers or self.navigations)
 
     @property
     def tree_source(self) -> str:
@@ -134,6 +141,7 @@ class Slice:
             pairs += [("to", format_instant(end))] if end else []
         pairs += [("device", device) for device in self.devices]
         pairs += [("browser", browser) for browser in self.browsers]
+        pairs += [("navigation", navigation) for navigation in self.navigations]
         pairs += [("view", str(view)) for view in self.views] + [("trace", str(trace)) for trace in self.traces]
         pairs += [("tag", f"{key}:{value}") for key, value in self.tags]
         pairs += [("func_over", f"{func}:{us / 1000:.15g}") for func, us in self.func_over]
@@ -161,6 +169,7 @@ def resolve_slice(project_id: int, query: SliceQuery) -> Slice:
         ranges=_read_ranges(project_id, query),
         devices=_read_words("device", query.device, DEVICE_CLASSES),
         browsers=_read_words("browser", query.browser, BROWSERS),
+        navigations=_read_words("navigation", query.navigation, NAVIGATIONS),
         views=_read_uuids("view", query.view),
         traces=_read_uuids("trace", query.trace),
         tags=_read_tags(query.tag),
@@ -288,10 +297,10 @@ def where_slice(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters
 def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as above
     """Returns the same condition on the roll-up's days `c` joined with groups `g`; None if cells must be read.
 
-    The roll-up knows whole UTC days, and neither device class nor browser.
+    The roll-up knows whole UTC days, and neither device class, browser nor navigation.
     """
     bounds = [at for pair in slice_.ranges for at in pair if at is not None]
-    if slice_.devices or slice_.browsers or any(at != start_of_day(at) for at in bounds):
+    if slice_.has_dimensions or any(at != start_of_day(at) for at in bounds):
         return None
     return _conditions(slice_, "c", "c.day_at")
 
@@ -299,11 +308,11 @@ def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as a
 def where_rolled(slice_: Slice) -> tuple[str, str] | None:
     """Returns the conditions on the roll-up's groups `g`, and on the cells `p` that the roll-up replaces.
 
-    None if cells must be read: the roll-up has all device classes and browsers of a group's day together. It replaces
+    None if cells must be read: the roll-up has all dimensions of a group's day together. It replaces
     the rolled cells of days that are entirely in the slice. The first condition has no time. The parameters are those
     of `where_slice`.
     """
-    if slice_.devices or slice_.browsers:
+    if slice_.has_dimensions:
         return None
     where, _ = _conditions(replace(slice_, ranges=()), "g", "")
     if not slice_.ranges:
@@ -346,6 +355,9 @@ def _conditions(slice_: Slice, table: str, start: str) -> tuple[str, dict[str, A
     if slice_.browsers:
         conditions.append(f"{table}.browser = ANY(%(browsers)s::smallint[])")
         params["browsers"] = [BROWSERS.index(word) for word in slice_.browsers]
+    if slice_.navigations:
+        conditions.append(f"{table}.navigation = ANY(%(navigations)s::smallint[])")
+        params["navigations"] = [NAVIGATIONS.index(word) for word in slice_.navigations]
     if slice_.ranges:
         conditions.append(
             "EXISTS (SELECT FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[]) AS b (f, t)"

@@ -72,7 +72,7 @@ def compare_slices(
 
     `group_by` is `function` (see `profcore.code.identity`) or one of `GROUPINGS`. Files are the same if their names
     differ only by a content hash. If the sides name device classes and have none in common, device classes are what is
-    compared, and are no strata. Raises `NoTotalsError` for totals of groups.
+    compared, and are no strata; so it is with navigations. Raises `NoTotalsError` for totals of groups.
     """
     code = select_code(base.project_id, as_stored=base.as_stored or group_by != "function")
     samples = [select_view_sample(slice_) for slice_ in (base, head)]
@@ -110,7 +110,8 @@ def compare_slices(
     for number, several in members.items():
         shown[number] = make_part_row(code, several) or shown[number]
     by_device = not (base.devices and head.devices) or bool(set(base.devices) & set(head.devices))
-    found = compare(grouped[1], grouped[0], measure=measure, by_device=by_device)
+    by_navigation = not (base.navigations and head.navigations) or bool(set(base.navigations) & set(head.navigations))
+    found = compare(grouped[1], grouped[0], measure=measure, by_device=by_device, by_navigation=by_navigation)
     return SliceComparison(found, shown, len(code.display))
 
 

@@ -58,6 +58,7 @@ class SliceView:
     release: str
     page: str
     browser: int
+    navigation: int
     device: int
     bucket_at: datetime
     grain: int
@@ -183,8 +184,9 @@ def _fetch_views(
         params |= {"after_view": after[0], "after_group": after[1]}
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT v.contribution, v.view_id, v.group_id, v.cell_id, g.release, g.page, c.browser, c.device_class,
-                       c.bucket_at, c.grain, v.traces, v.is_truncated, coalesce(v.sample_rate, 1.0), {PART_COLUMNS}
+            f"""SELECT v.contribution, v.view_id, v.group_id, v.cell_id, g.release, g.page, c.browser, c.navigation,
+                       c.device_class, c.bucket_at, c.grain, v.traces, v.is_truncated, coalesce(v.sample_rate, 1.0),
+                       {PART_COLUMNS}
                 {FROM_VIEWS}
                 WHERE {where} ORDER BY v.view_id, v.group_id LIMIT %(limit)s""",
             {**params, "limit": limit},
@@ -203,6 +205,7 @@ def _read_view(row: tuple[Any, ...], contribution: Contribution) -> SliceView:  
         release,
         page,
         browser,
+        navigation,
         device,
         bucket_at,
         grain,
@@ -218,6 +221,7 @@ def _read_view(row: tuple[Any, ...], contribution: Contribution) -> SliceView:  
         release=release,
         page=page,
         browser=browser,
+        navigation=navigation,
         device=device,
         bucket_at=bucket_at,
         grain=grain,

@@ -32,12 +32,13 @@ from profcore.trace.weights import TimeParts
 DECODED_SAMPLES_KEPT: Final = 6
 DECODED_SAMPLE_MAX_BYTES: Final = 600_000
 
-FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release"
+FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.navigation"
 # Every view of the slice with a key below the bound, in the uniform order. Views expire by the start of their cell: if
 # the oldest cell has views left, all cells have theirs.
 SAMPLED: Final = f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, c.bucket_at, c.views, g.release {FROM_CELLS} WHERE {{where}}),
+    SELECT c.project_id, c.id, c.device_class, c.navigation, c.bucket_at, c.views, g.release
+    {FROM_CELLS} WHERE {{where}}),
 oldest AS (SELECT c.id FROM c WHERE c.views > 0 ORDER BY c.bucket_at, c.id LIMIT 1)
 SELECT {{columns}}, EXISTS (SELECT FROM aggregate_view o WHERE o.project_id = %(project_id)s
                             AND o.cell_id = (SELECT id FROM oldest)) AS is_complete
@@ -51,7 +52,8 @@ ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id LIMIT %(most)s
 # at a million views).
 SAMPLED_BY: Final = f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, c.bucket_at, c.views, g.release, ({{value}})::text AS value
+    SELECT c.project_id, c.id, c.device_class, c.navigation, c.bucket_at, c.views, g.release,
+           ({{value}})::text AS value
     {FROM_CELLS} WHERE {{where}}),
 oldest AS (SELECT DISTINCT ON (c.value) c.value, c.id FROM c WHERE c.views > 0 ORDER BY c.value, c.bucket_at, c.id),
 w AS MATERIALIZED (
@@ -168,8 +170,8 @@ def select_sampled(
 
 
 def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewFacts:  # Any: as above
-    js_us, hidden_us, device, rate, release = ([row[at] for row in rows] for at in range(1, 6))
-    return ViewFacts.of(js_us, hidden_us, device, rate, release)
+    js_us, hidden_us, device, rate, release, navigation = ([row[at] for row in rows] for at in range(1, 7))
+    return ViewFacts.of(js_us, hidden_us, device, rate, release, navigation=navigation)
 
 
 def sum_sample(
@@ -217,6 +219,7 @@ class ViewSampler:
             [view.device for _, _, view, _, _ in rows],
             [view.sample_rate for _, _, view, _, _ in rows],
             [view.release for _, _, view, _, _ in rows],
+            navigation=[view.navigation for _, _, view, _, _ in rows],
         )
         contributions = (contribution for *_, contribution in rows)
         if id_of is not None:

@@ -27,7 +27,7 @@ VIEW_ORDERS: Final = ("typical", "worst", "random")
 TRACE_REF: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([0-9]{1,9}))?", re.IGNORECASE)
 # The fields of a `TraceRow`.
 COLUMNS: Final = """t.trace_id, r.view_id, r.seq, g.release, g.page, r.received_at, r.view_started_at,
-r.device_class AS device, r.browser, r.requested_interval_us, r.interval_us, r.measured_interval_us,
+r.device_class AS device, r.browser, r.navigation, r.requested_interval_us, r.interval_us, r.measured_interval_us,
 coalesce(r.sample_rate, 1) AS sample_rate, r.isolated, r.end_reason, r.body_bytes, r.state, r.reason, r.path, r.detail,
 r.fold_version"""
 FROM_RECEIPTS: Final = f"""FROM ingest_receipt r
@@ -48,6 +48,7 @@ class TraceRow:
     view_started_at: datetime
     device: int
     browser: int
+    navigation: int
     requested_interval_us: int | None
     interval_us: int
     measured_interval_us: int | None

@@ -21,13 +21,14 @@ WITH s (number, release, page, at, share) AS (
     SELECT * FROM unnest(%(numbers)s::int[], %(of_release)s::text[], %(of_page)s::text[], %(of_at)s::timestamptz[],
                          %(shares)s::float8[])),
 c AS MATERIALIZED (
-    SELECT c.id, c.device_class, s.number, s.share, least(1.0, {ASKED_CELLS} * c.views * s.share) AS chance
+    SELECT c.id, c.device_class, c.navigation, s.number, s.share,
+           least(1.0, {ASKED_CELLS} * c.views * s.share) AS chance
     {FROM_CELLS} JOIN s ON {{of}} WHERE {{where}} AND c.views > 0),
 asked AS MATERIALIZED (
-    SELECT c.id, c.device_class, c.number,
+    SELECT c.id, c.device_class, c.navigation, c.number,
            CASE WHEN c.share >= c.chance THEN {LAST_KEY} ELSE (c.share / c.chance * {LAST_KEY})::bigint END AS below
     FROM c WHERE c.chance >= 1 OR (hashint4extended(c.id, 0) & {LAST_KEY}) < c.chance * {LAST_KEY})
-SELECT c.number, v.js_us, v.hidden_us, c.device_class, v.sample_rate
+SELECT c.number, v.js_us, v.hidden_us, c.device_class, c.navigation, v.sample_rate
 FROM asked c CROSS JOIN LATERAL (
     SELECT v.js_us, v.hidden_us, coalesce(v.sample_rate, 1.0) AS sample_rate FROM aggregate_view v
     WHERE v.project_id = %(project_id)s AND v.cell_id = c.id AND fieldflame_sample_key(v.view_id) <= c.below
@@ -53,6 +54,7 @@ class ViewTimes:
     js_us: IntColumn
     hidden_us: IntColumn
     device_class: IntColumn
+    navigation: IntColumn
     sample_rate: FloatColumn
 
     def facts(self, stratum: int) -> ViewFacts:
@@ -62,6 +64,7 @@ class ViewTimes:
             js_us=self.js_us[is_in],
             hidden_us=self.hidden_us[is_in],
             device_class=self.device_class[is_in],
+            navigation=self.navigation[is_in],
             sample_rate=self.sample_rate[is_in],
         )
 
@@ -88,12 +91,13 @@ def select_view_times(slice_: Slice, strata: Sequence[Stratum], *, most: int, bu
     with connection.cursor() as cursor:
         cursor.execute(SAMPLED.format(of=" AND ".join(of) or "true", where=where), params)
         rows = cursor.fetchall()
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 5
-    stratum, js_us, hidden_us, device_class = (np.array(column, dtype=np.int64) for column in columns[:4])
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 6
+    stratum, js_us, hidden_us, device, navigation = (np.array(column, dtype=np.int64) for column in columns[:5])
     return ViewTimes(
         stratum=stratum,
         js_us=js_us,
         hidden_us=hidden_us,
-        device_class=device_class,
-        sample_rate=np.array(columns[4], dtype=np.float64),
+        device_class=device,
+        navigation=navigation,
+        sample_rate=np.array(columns[5], dtype=np.float64),
     )

@@ -11,7 +11,7 @@ from dashboard.api.core.encoding import (
     ErrorShape,
 )
 from profcore.formats.slice import SEGMENTS
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 
 
 def _many(
@@ -27,6 +27,7 @@ FILTER_PARAMS: Final = [
     _many("to", "ISO 8601 or epoch ms; rounded up to a bucket. The n-th `from` and `to` are a pair."),
     _many("device", "A device class.", enum=DEVICE_CLASSES),
     _many("browser", "A browser family.", enum=BROWSERS),
+    _many("navigation", "How the view began.", enum=NAVIGATIONS),
 ]
 
 

@@ -30,7 +30,7 @@ from dashboard.web.comparisons import facts_of_sides, remember_comparison
 from dashboard.web.params import MEASURES, read_choice, read_count, read_measure, read_side
 from dashboard.web.shapes import Json, Shape, define_shape, interval_field
 from profcore.stats.comparison import Difference
-from profcore.trace.dimensions import DEVICE_CLASSES
+from profcore.trace.dimensions import DEVICE_CLASSES, NAVIGATIONS
 
 SIGNIFICANT: Final = "significant"
 
@@ -51,6 +51,13 @@ class DeviceShareShape(Shape):
     share = serializers.FloatField()
 
 
+class NavigationShareShape(Shape):
+    """A navigation's share of the common mix: `unknown` also of device classes with too many unknown ones."""
+
+    navigation = serializers.ChoiceField(NAVIGATIONS)
+    share = serializers.FloatField()
+
+
 ComparedFunctionShape = define_shape(
     "ComparedFunctionShape",
     "One function's change in ms per view; significant increases come first.",
@@ -61,11 +68,13 @@ ComparedFunctionShape = define_shape(
         "status": serializers.ChoiceField(["changed", "new", "gone"]),
         "base_ms_per_view": serializers.FloatField(),
         "head_ms_per_view": serializers.FloatField(),
-        "delta_ms_per_view": serializers.FloatField(help_text="Head minus base at one common mix of device classes."),
+        "delta_ms_per_view": serializers.FloatField(
+            help_text="Head minus base at one common mix of devices and navigations."
+        ),
         "delta_ci95": interval_field(),
         "relative": serializers.FloatField(allow_null=True),
-        "crude_delta_ms_per_view": serializers.FloatField(help_text="Without correction for the mix of devices."),
-        "mix_ms_per_view": serializers.FloatField(help_text="The part explained by the mix of devices."),
+        "crude_delta_ms_per_view": serializers.FloatField(help_text="Without correction for the mix."),
+        "mix_ms_per_view": serializers.FloatField(help_text="The part explained by the mix."),
         "self_delta_ms_per_view": serializers.FloatField(help_text="The part that is visible self time."),
         "is_seen": serializers.BooleanField(help_text="Whether this part rose significantly by itself."),
         "p": serializers.FloatField(),
@@ -87,7 +96,8 @@ class ComparisonShape(Shape):
     is_weighted = serializers.BooleanField(help_text="Sample rates differ: each view counts 1 / its rate.")
     is_complete = serializers.BooleanField(help_text="False if the contributions of some views have expired.")
     device_mix = DeviceShareShape(many=True)
-    left_out_views = serializers.IntegerField(help_text="Views of device classes that occur on one side only.")
+    navigation_mix = NavigationShareShape(many=True)
+    left_out_views = serializers.IntegerField(help_text="Views of a device class and navigation that one side lacks.")
     overall_delta_ms_per_view = serializers.FloatField(allow_null=True)
     overall_delta_ci95 = interval_field()
     overall_p = serializers.FloatField(allow_null=True)
@@ -164,6 +174,7 @@ def encode_comparison(
         "is_weighted": found.is_weighted,
         "is_complete": found.is_complete,
         "device_mix": [{"device": DEVICE_CLASSES[code], "share": share} for code, share in found.device_mix],
+        "navigation_mix": [{"navigation": NAVIGATIONS[code], "share": share} for code, share in found.navigation_mix],
         "left_out_views": found.left_out_views,
         "overall_delta_ms_per_view": overall.delta_ms if overall else None,
         "overall_delta_ci95": encode_interval(overall.ci95 if overall else None),

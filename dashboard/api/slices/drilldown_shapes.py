@@ -21,7 +21,7 @@ from dashboard.api.core.encoding import (
 )
 from dashboard.web.shapes import Json, Shape, define_shape
 from ingest.models import Receipt
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
 
 FuncShape = define_shape(
     "FuncShape",
@@ -36,7 +36,7 @@ FuncShape = define_shape(
 
 
 class CensusRowShape(Shape):
-    value = serializers.CharField(help_text="A release, page, device class, browser or day.")
+    value = serializers.CharField(help_text="A release, page, device class, browser, navigation or day.")
     views = serializers.IntegerField(help_text="All page views of it.")
     function_views = serializers.IntegerField(
         allow_null=True,
@@ -119,6 +119,7 @@ class TraceShape(Shape):
     view_started_at = serializers.DateTimeField()
     device = serializers.ChoiceField(DEVICE_CLASSES)
     browser = serializers.ChoiceField(BROWSERS)
+    navigation = serializers.ChoiceField(NAVIGATIONS)
     requested_interval_ms = serializers.FloatField(allow_null=True)
     interval_ms = serializers.FloatField(help_text="As the profiler reported it.")
     measured_interval_ms = serializers.FloatField(allow_null=True, help_text="The median gap; null until folded.")
@@ -148,6 +149,7 @@ ViewShape = define_shape(
         "page": serializers.CharField(),
         "device": serializers.ChoiceField(DEVICE_CLASSES),
         "browser": serializers.ChoiceField(BROWSERS),
+        "navigation": serializers.ChoiceField(NAVIGATIONS),
         "is_truncated": serializers.BooleanField(help_text="The recording ended before the view."),
         "js_ms": serializers.FloatField(),
         "self_ms": serializers.FloatField(),
@@ -269,6 +271,7 @@ def encode_trace(row: TraceRow) -> Json:
         "view_started_at": _format_at(row.view_started_at),
         "device": DEVICE_CLASSES[row.device],
         "browser": BROWSERS[row.browser],
+        "navigation": NAVIGATIONS[row.navigation],
         "requested_interval_ms": None if row.requested_interval_us is None else row.requested_interval_us / 1000,
         "interval_ms": row.interval_us / 1000,
         "measured_interval_ms": None if row.measured_interval_us is None else row.measured_interval_us / 1000,
@@ -297,6 +300,7 @@ def encode_views(slice_: Slice, table: ViewTable) -> Json:
             "page": row.view.page,
             "device": DEVICE_CLASSES[row.view.device],
             "browser": BROWSERS[row.view.browser],
+            "navigation": NAVIGATIONS[row.view.navigation],
             "is_truncated": row.view.is_truncated,
             "js_ms": row.view.time.js_us / 1000,
             "self_ms": row.self_us / 1000,

@@ -17,7 +17,7 @@ from dashboard.web.queries import write_query
 from dashboard.web.shapes import Json
 from profcore.stats.comparison import MIN_COMPARED_VIEWS, Comparison
 from profcore.stats.views import Measure
-from profcore.trace.dimensions import DEVICE_CLASSES
+from profcore.trace.dimensions import DEVICE_CLASSES, NAVIGATIONS
 
 SHOWN_PAGES: Final = 8  # those that changed most
 US_PER_MS: Final = 1_000
@@ -122,6 +122,10 @@ def _describe_answer(asked: AskedComparison, answer: SliceComparison, table: Com
         "largest_func": answer.funcs[largest.func_id] if largest else None,
         "least_views": MIN_COMPARED_VIEWS,
         "device_mix": [(DEVICE_CLASSES[device], share) for device, share in found.device_mix],
+        # It says nothing if all are unknown, whose code is 0.
+        "navigation_mix": [
+            (NAVIGATIONS[code], share) for code, share in found.navigation_mix if found.navigation_mix[-1][0]
+        ],
     }
 
 

@@ -15,7 +15,7 @@ from dashboard.web.params import EVERY_FUNCTION, MAX_SEARCH, Narrowing
 from dashboard.web.queries import read_page_narrowing, write_query
 from ingest.models import Project
 from profcore.code.categories import FUNC_CATEGORIES
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 
 # (name of its address, word, does it take a slice)
 TABS: Final = (
@@ -37,6 +37,7 @@ CHIP_WORDS: Final = {
     "page": "Page",
     "device": "Device",
     "browser": "Browser",
+    "navigation": "Navigation",
     "view": "View",
     "trace": "Trace",
     "tag": "Tag",
@@ -176,6 +177,7 @@ def build_shell(
         _field("page", "All pages", pages_known, slice_.pages),
         _field("device", "All devices", [(word, word, None) for word in DEVICE_CLASSES], slice_.devices),
         _field("browser", "All browsers", [(word, word, None) for word in BROWSERS], slice_.browsers),
+        _field("navigation", "All navigations", [(word, word, None) for word in NAVIGATIONS], slice_.navigations),
     ]
     if here in NARROWED:
         words = [(key, word, None) for key, word in FUNC_CATEGORIES.items()]

@@ -21,6 +21,7 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
     "page": "pages",
     "device": "devices",
     "browser": "browsers",
+    "navigation": "navigations",
 }
 SIDE_WORDS: Final[Mapping[str, str]] = {BASE: "the “before” side", HEAD: "the “after” side"}
 DESKTOPS: Final = tuple(word for word in DEVICE_CLASSES if word.startswith("desktop"))

@@ -1,4 +1,4 @@
-"""What a function costs, as its page shows it: in the slice, and by page, device class, browser and day."""
+"""What a function costs, as its page shows it: in the slice, and by page, device class, browser, navigation and day."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -93,6 +93,13 @@ def build_browsers(question: FunctionQuestion, _params: QueryDict) -> Context:
     costs = select_costs(question.slice_, question.ref, "browser", measures=(question.measure,))
     rows = [make_row(question, cost, replace(question.slice_, browsers=(cost.sums.value,))) for cost in costs.rows]
     return {"rows": rows, "what": "Browser"}
+
+
+def build_navigations(question: FunctionQuestion, _params: QueryDict) -> Context:
+    """Returns the cost by navigation."""
+    costs = select_costs(question.slice_, question.ref, "navigation", measures=(question.measure,))
+    rows = [make_row(question, cost, replace(question.slice_, navigations=(cost.sums.value,))) for cost in costs.rows]
+    return {"rows": rows, "what": "Navigation"}
 
 
 def build_days(question: FunctionQuestion, _params: QueryDict) -> Context:

@@ -18,7 +18,7 @@ from dashboard.pages.function.costs import Context
 from dashboard.pages.function.question import FunctionQuestion
 from dashboard.web.queries import write_query
 from ingest.models import Project
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 
 MOST_CALLS: Final = 12  # callers, or callees: the sandwich has all
 MOST_VIEWS: Final = 5  # of each kind
@@ -94,6 +94,7 @@ def _view_rows(question: FunctionQuestion, rows: Sequence[ViewRow]) -> list[Cont
             "at": min((trace.view_started_at for trace in row.traces), default=row.view.bucket_at),
             "device": DEVICE_CLASSES[row.view.device],
             "browser": BROWSERS[row.view.browser],
+            "navigation": NAVIGATIONS[row.view.navigation],
             "link": _link_to_view(question, row),
             "profile_url": make_profile_url(project, _slice_of(row, project))
             if row.traces and all(trace.trace_id for trace in row.traces)

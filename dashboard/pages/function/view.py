@@ -24,6 +24,7 @@ from dashboard.pages.function.costs import (
     build_cost,
     build_days,
     build_devices,
+    build_navigations,
     build_pages,
 )
 from dashboard.pages.function.drill import build_calls, build_views
@@ -48,10 +49,11 @@ PARTS: Final[Mapping[str, tuple[Build, str]]] = {
     "calls": (build_calls, "calls"),
     "devices": (build_devices, "census"),
     "browsers": (build_browsers, "census"),
+    "navigations": (build_navigations, "census"),
     "days": (build_days, "days"),
     "views": (build_views, "views"),
 }
-ON_PAGE: Final = ("cost", "trend", "pages", "calls", "devices", "browsers", "days", "views")
+ON_PAGE: Final = ("cost", "trend", "pages", "calls", "devices", "browsers", "navigations", "days", "views")
 
 NESTED: Final = (("step", "step_links"), ("relatives", "relative_links"))  # parts of the trend
 

@@ -41,7 +41,7 @@ from dashboard.web.queries import read_page_slice, write_query
 from ingest.models import Project
 from ingest.projects.limits import limit_of
 from profcore.stats.summaries import MIN_VIEWS
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 
 PER_PAGE: Final = 25
 MAX_SKIP: Final = 10_000  # nobody pages further than this: a narrower slice is better
@@ -90,6 +90,7 @@ class ListedRow:
     beside_us: int  # the second time column: hidden time next to script time, else script time
     device: str
     browser: str
+    navigation: str
     link: str
     profile_url: str
     profile_name: str
@@ -273,6 +274,7 @@ def _rows(project: Project, slice_: Slice, listing: Listing, page: ViewPage) -> 
             beside_us=view.time.hidden_us if listing.query.by == "js" else view.time.js_us,
             device=DEVICE_CLASSES[view.device],
             browser=BROWSERS[view.browser],
+            navigation=NAVIGATIONS[view.navigation],
             link=_link_to_view(project, slice_, listing, listed, at),
             profile_url=make_profile_url(project, one_view(project, view.view_id, view.release, view.page)),
             profile_name=f"{project.slug} {view.page} {view.view_id}",

@@ -34,7 +34,7 @@ from ingest.models import Project, Receipt
 from ingest.projects.limits import ProjectLimit, limit_of
 from profcore.code.categories import FUNC_CATEGORIES
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
 
 TOP_FUNCTIONS: Final = 25
 MAX_PLAIN_MARKS: Final = 500
@@ -45,6 +45,11 @@ END_WORDS: Final = {
     "timeout": "the time limit was reached",
     "samplebufferfull": "the sample buffer was full",
     "pagehide": "the page was left or hidden",
+    "hidden": "the page was hidden",
+    "freeze": "the browser froze the page",
+    "beforeunload": "the page was about to be left",
+    "route": "the page changed its address without a load",
+    "prerender": "a page that was rendered ahead was shown",
     "other": "another reason of the client",
 }
 
@@ -113,6 +118,7 @@ def _describe_view(known: ViewDetails) -> dict[str, object]:
     return {
         "device": DEVICE_CLASSES[known.traces[0].device],
         "browser": BROWSERS[known.traces[0].browser],
+        "navigation": NAVIGATIONS[known.traces[0].navigation],
         "facts": [known.facts[seq] for seq in sorted(known.facts)],
         "tags": sorted({tag for facts in known.facts.values() for tag in facts.tags}),
     }
@@ -136,7 +142,7 @@ def _link_view(request: HttpRequest, project: Project, known: ViewDetails, slice
     on_it = {"release": known.release, "page": known.page} | ({DISPLAY: AS_STORED} if slice_.as_stored else {})
     address = reverse("view", args=[slug, known.view_id])
     functions_address = reverse("view-functions", args=[slug, known.view_id])
-    same = replace(usual, ranges=(), devices=(), browsers=())
+    same = replace(usual, ranges=(), devices=(), browsers=(), navigations=())
     return {
         "timeline_url": f"{reverse('api-timeline', args=[slug, known.view_id])}?{write_query(on_it)}",
         "function_url": f"{reverse('function', args=[slug, 'ID'])}?{usual.query()}",
@@ -217,6 +223,7 @@ def _usual_slice(slice_: Slice, known: ViewDetails) -> Slice:
         ranges=slice_.ranges,
         devices=slice_.devices,
         browsers=slice_.browsers,
+        navigations=slice_.navigations,
         as_stored=slice_.as_stored,
     )
 

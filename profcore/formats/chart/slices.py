@@ -145,6 +145,7 @@ def facts_of_slice(export: SliceExport) -> dict[str, Fact]:
         "to": iso(export.ended_at_ms),
         "browsers": safe_texts(export.browsers),
         "devices": safe_texts(export.devices),
+        "navigations": safe_texts(export.navigations),
         "views": export.views,
         "traces": export.traces,
         "samples": export.samples,

@@ -147,6 +147,7 @@ def timeline_sections(export: TimelineExport) -> list[ExtraSection]:
             ("Started", _iso(int(view.started_at_ms), "milliseconds")),
             ("Browser", view.browser),
             ("Device", view.device),
+            ("Navigation", view.navigation),
             ("Traces", str(len(view.traces))),
         ]
         if view.overlap_us:
@@ -182,6 +183,7 @@ def _slice_texts(export: SliceExport) -> list[tuple[str, str]]:
         ("To", _iso(export.ended_at_ms, "minutes")),
         ("Browsers", ", ".join(export.browsers)),
         ("Devices", ", ".join(export.devices)),
+        ("Navigations", ", ".join(export.navigations)),
         ("Interval", f"{export.interval_ms:g} ms (of most traces)"),
         _rules_text(export.display_rules),
     ]

@@ -10,6 +10,7 @@ from django.db import connection
 from aggregate.folding.fold import BatchOutcome
 from ingest.projects.creation import create_project
 from profcore.times import start_of_hour
+from profcore.trace.dimensions import NAVIGATIONS
 from tests.aggregate.posting import HOTSPOTS, everything, fold_all, post, rows
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope
 
@@ -40,7 +41,7 @@ def clear_folds() -> None:
 def test_a_trace_becomes_hotspots_with_self_and_total(key: str) -> None:
     post(key, make_envelope(columns="A\nA B\nA B\n-"))
     assert fold_all() == [BatchOutcome.FOLDED]
-    by_name = {row[8]: row[9:] for row in rows(HOTSPOTS)}
+    by_name = {row[9]: row[10:] for row in rows(HOTSPOTS)}
     # self_samples, total_samples, self_us, total_us, hidden_us, hidden_total_us, views
     assert by_name == {"A": (1, 3, 10_000, 30_000, 0, 0, 1), "B": (2, 2, 20_000, 20_000, 0, 0, 1)}
 
@@ -74,8 +75,8 @@ def test_a_view_in_several_traces_gives_identical_rows_in_any_order(key: str) ->
     results.append(everything())
     assert all(result == results[0] for result in results)
     hotspots, cells, _, contributions = results[0]
-    assert [row[5] for row in cells] == [1]  # one view
-    assert {row[8]: row[15] for row in hotspots} == {"A": 1, "B": 1, "C": 1}
+    assert [row[6] for row in cells] == [1]  # one view
+    assert {row[9]: row[16] for row in hotspots} == {"A": 1, "B": 1, "C": 1}
     assert contributions[0][1:3] == (3, True)
 
 
@@ -145,7 +146,7 @@ def test_names_postgres_cannot_store_are_folded_all_the_same(key: str) -> None:
     envelope["trace"]["frames"][0]["name"] = "nul\0name\u00e2\u0082\u00ac"
     post(key, envelope)
     fold_all()
-    assert [row[8] for row in rows(HOTSPOTS)] == ["nul\ufffdname€"]
+    assert [row[9] for row in rows(HOTSPOTS)] == ["nul\ufffdname€"]
 
 
 def test_a_view_belongs_to_the_hour_of_its_start_clamped_to_seven_days(key: str) -> None:
@@ -171,6 +172,14 @@ def test_a_view_keeps_the_cell_of_its_first_receipt(key: str) -> None:
     post(key, make_envelope("v", "A", seq=0, viewStart=start_ms - 7_200_000, device={"mobile": False, "cores": 16}))
     fold_all()
     assert rows("SELECT count(*), sum(views), sum(traces) FROM aggregate_cell WHERE traces > 0") == [(1, 1, 2)]
+
+
+def test_a_view_keeps_the_navigation_of_its_first_receipt(key: str) -> None:
+    post(key, make_envelope("v", "A", seq=1, navigation="reload"))
+    post(key, make_envelope("v", "A", seq=0, navigation="route"), make_envelope("w", "A"))
+    fold_all()
+    cells = rows("SELECT navigation, views, traces FROM aggregate_cell WHERE traces > 0 ORDER BY 1")
+    assert [(NAVIGATIONS[code], *sums) for code, *sums in cells] == [("unknown", 1, 1), ("reload", 1, 2)]
 
 
 def test_two_projects_never_share_a_row(key: str) -> None:

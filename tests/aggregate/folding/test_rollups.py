@@ -20,7 +20,7 @@ from aggregate.upkeep.merging import merge_old_hours
 from ingest.models import Group, Project
 from ingest.projects.creation import create_project
 from profcore.times import start_of_day, start_of_hour
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from profcore.trace.weights import TIME_PART_NAMES
 from tests.aggregate.old_views import NOW, OLD, old_views
 from tests.aggregate.posting import fold_all, post, rows
@@ -99,7 +99,7 @@ def test_a_range_of_days_and_some_pages(project_id: int) -> None:
     assert (empty.row_count, empty.rows, empty.whole.views) == (0, [], 0)
 
 
-def test_an_hour_a_device_and_a_browser_are_told_by_cells(project_id: int) -> None:
+def test_an_hour_a_device_a_browser_and_a_navigation_are_told_by_cells(project_id: int) -> None:
     hour = start_of_hour(OLD)
     found = select_overview(
         Slice(project_id=project_id, ranges=((hour, hour + timedelta(hours=1)),)), ["page"], limit=100
@@ -111,8 +111,12 @@ def test_an_hour_a_device_and_a_browser_are_told_by_cells(project_id: int) -> No
     by_browser = [
         select_overview(Slice(project_id=project_id, browsers=(word,)), ["page"], limit=9) for word in BROWSERS
     ]
+    by_navigation = [
+        select_overview(Slice(project_id=project_id, navigations=(word,)), ["page"], limit=9) for word in NAVIGATIONS
+    ]
+    assert sum(part.whole.views > 0 for part in by_navigation) == 2
     whole = select_overview(Slice(project_id=project_id), ["page"], limit=9).whole
-    for parts in (by_device, by_browser):
+    for parts in (by_device, by_browser, by_navigation):
         assert {part.source for part in parts} == {"cells"}
         assert sum(part.whole.views for part in parts) == whole.views
         assert sum(part.whole.time.js_us for part in parts) == whole.time.js_us

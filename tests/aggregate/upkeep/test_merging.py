@@ -33,6 +33,7 @@ def test_a_merge_changes_no_sum(key: str) -> None:
     live = rows("SELECT count(*), min(grain), max(grain) FROM aggregate_cell WHERE merged_into IS NULL")
     assert live[0][0] < hours
     assert live[0][1:] == (1, 1)
+    assert rows("SELECT DISTINCT navigation FROM aggregate_cell WHERE merged_into IS NULL ORDER BY 1") == [(0,), (4,)]
     assert rows(
         "SELECT count(*) FROM aggregate_view v JOIN aggregate_cell c ON c.id = v.cell_id WHERE c.grain = 0"
     ) == [(0,)]

@@ -105,7 +105,7 @@ def test_differences_around_exact_means_cover_what_they_promise() -> None:
             us = np.rint(skewed_ms(rng, (1, 3_000), zeros=0.2, mean_ms=mean)[0] * speed[classes] * 1_000).astype(
                 np.int64
             )
-            known.append({n: ClassSums(int((classes == n).sum()), int(us[classes == n].sum())) for n in (0, 1)})
+            known.append({(n, 0): ClassSums(int((classes == n).sum()), int(us[classes == n].sum())) for n in (0, 1)})
             sides.append(ViewFacts.of(us[:600].tolist(), [0] * 600, classes[:600].tolist()))
         base, head = (sample_of_times(facts, population=3_000) for facts in sides)
         found = [compare(base, head, measure="self", known=each).overall for each in ((known[0], known[1]), None)]

@@ -18,7 +18,7 @@ from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.comparisons import select_summary
 from aggregate.upkeep.merging import merge_old_hours
 from profcore.times import midnight_hours_before, start_of_day
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from tests.aggregate.fresh_projects import fresh_project
 from tests.aggregate.generated_traffic import NOW, Json, traffic
 from tests.aggregate.posting import fold_all, post, rows
@@ -44,6 +44,7 @@ queries: st.SearchStrategy[SliceQuery] = st.builds(
     to=some_days,
     device=st.lists(st.sampled_from(DEVICE_CLASSES), max_size=2),
     browser=st.lists(st.sampled_from(BROWSERS), max_size=2),
+    navigation=st.lists(st.sampled_from(NAVIGATIONS), max_size=2),
 ).filter(ends_after_it_begins)
 
 

@@ -68,6 +68,7 @@ def test_several_froms_and_tos_are_pairs_and_their_union_is_picked() -> None:
         (SliceQuery(from_=["1", "2"], to=["3"]), "from"),
         (SliceQuery(device=["toaster"]), "device"),
         (SliceQuery(browser=["chrome", "netscape"]), "browser"),
+        (SliceQuery(navigation=["load", "soft"]), "navigation"),
         (SliceQuery(release=["a\0b"]), "release"),
         (SliceQuery(page=["/x"] * 101), "page"),
     ],
@@ -87,7 +88,7 @@ def test_each_field_narrows_and_its_values_widen(django_assert_num_queries: Djan
     project = make_project()
     make_cell(project, release="1", page="/a", device="desktop", browser="chrome", views=1)
     make_cell(project, release="2", page="/a", device="mobile", browser="chrome", views=10)
-    make_cell(project, release="2", page="/b", device="mobile", browser="edge", views=100)
+    make_cell(project, release="2", page="/b", device="mobile", browser="edge", navigation="route", views=100)
 
     def views(query: SliceQuery) -> int:
         return select_functions(resolve_slice(project.pk, query), limit=1).views
@@ -98,6 +99,9 @@ def test_each_field_narrows_and_its_values_widen(django_assert_num_queries: Djan
     assert views(SliceQuery(release=["2"], page=["/a"])) == 10
     assert views(SliceQuery(device=["mobile"])) == 110
     assert views(SliceQuery(browser=["edge"])) == 100
+    assert views(SliceQuery(navigation=["route"])) == 100
+    assert views(SliceQuery(navigation=["unknown"])) == 11
+    assert views(SliceQuery(navigation=["unknown", "route"])) == 111
     assert views(SliceQuery(release=["3"])) == 0
     with django_assert_num_queries(0):
         resolve_slice(project.pk, SliceQuery(release=["2"], device=["mobile"]))
@@ -117,6 +121,7 @@ def test_a_slice_written_as_a_query_reads_back_as_itself() -> None:
         to=["2026-11-16T12:00Z", "2026-11-19"],
         device=["mobile"],
         browser=["edge"],
+        navigation=["route", "bfcache"],
     )
     slice_ = resolve_slice(1, query)
     assert resolve_slice(1, read_slice_query(QueryDict(slice_.query()))) == slice_

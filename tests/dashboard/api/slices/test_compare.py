@@ -26,12 +26,12 @@ def headers(lab: Project) -> dict[str, str]:
     return {"Authorization": f"Bearer {create_token(project=lab)[1]}"}
 
 
-def post_release(release: str, cost: int, views: int = 30) -> None:
+def post_release(release: str, cost: int, views: int = 30, **fields: Any) -> None:
     envelopes = []
     for number in range(views):
         columns = "\n".join(["main slow"] * (cost + number % 2) + ["main steady"])
         device = {"mobile": number % 3 == 0, "cores": 8}
-        envelope = make_envelope(f"{release}-{number}", columns, release=release, device=device)
+        envelope = make_envelope(f"{release}-{number}", columns, release=release, device=device, **fields)
         for frame in envelope["trace"]["frames"]:
             frame["column"] = len(frame["name"])
         envelopes.append(envelope)
@@ -57,6 +57,21 @@ def test_the_func_that_grew_stands_first_with_its_interval_and_q(client: Client,
     assert first["q"] < 0.05
     assert (told["base"]["views"], told["head"]["population"], told["measure"]) == (30, 30, "self+hidden")
     assert told["head"]["slice"]["release"] == ["1.1.0"]
+
+
+def test_navigations_are_strata_and_may_be_what_is_compared(client: Client, headers: dict[str, str]) -> None:
+    post_release("1.0.0", 1, navigation="load")
+    post_release("1.1.0", 6, navigation="load")
+    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
+    assert told["navigation_mix"] == [{"navigation": "load", "share": 1.0}]
+    assert (told["functions"][0]["label"], told["left_out_views"]) == ("slow", 0)
+    post_release("1.2.0", 1, navigation="route")
+    others = ask(client, headers, "base_release=1.1.0&head_release=1.2.0")
+    assert (others["is_too_few"], others["left_out_views"]) == (True, 60)
+    own = "base_navigation=load&head_navigation=route"
+    asked = ask(client, headers, f"base_release=1.1.0&head_release=1.2.0&{own}")
+    assert (asked["is_too_few"], asked["left_out_views"], asked["navigation_mix"]) == (False, 0, [])
+    assert asked["functions"][-1]["delta_ms_per_view"] == pytest.approx(-50.0)
 
 
 def test_nothing_is_significant_where_nothing_changed(client: Client, headers: dict[str, str]) -> None:

@@ -163,6 +163,17 @@ def test_segments_are_tracks_below_the_whole(tea: Client) -> None:
     assert names_of(profile) == ["All: 2 pages", "page: /cart", "page: /list"]
 
 
+def test_segments_by_navigation_say_how_views_began(tea: Client) -> None:
+    add(make_envelope("b", "C", navigation="route"), make_envelope("c", "C\nC\nC", navigation="bfcache"))
+    profile, name = ask(tea, "&segment=navigation")
+    assert name == '"tea-by-navigation.json"'
+    assert names_of(profile)[0].startswith("All")
+    assert sorted(names_of(profile)[1:]) == ["navigation: bfcache", "navigation: route", "navigation: unknown"]
+    (alone, _) = ask(tea, "&navigation=route")
+    facts = [entry for section in alone["meta"]["extra"] for entry in section["entries"]]
+    assert [entry["value"] for entry in facts if entry["label"] == "Navigations"] == ["route"]
+
+
 def test_a_difference_is_head_minus_base_for_each_view(tea: Client) -> None:
     add(make_envelope("b", "A\nA\nA", release="2.0.0"), make_envelope("c", "A B", release="2.0.0"))
     profile, name = ask(tea, "&base_release=1.0.0&head_release=2.0.0&page=/cart")

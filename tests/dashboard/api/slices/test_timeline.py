@@ -25,9 +25,10 @@ def view(people: People) -> Project:
     Membership.objects.create(project=web, user=people.member)
     marks = [
         {"type": "longtask", "start": 10, "duration": 40},
+        {"type": "loaf", "start": 10, "duration": 41, "scripts": [{"function": "f", "url": "/a.js?k=1", "forced": 3}]},
         {"type": "lcp", "start": 25, "url": "https://shop.example/hero.png?secret=1"},
     ]
-    first = make_envelope("a", "A\nA B\nA B\n-\n-\n-", page="/a", marks=marks, reason="timer")
+    first = make_envelope("a", "A\nA B\nA B\n-\n-\n-", page="/a", marks=marks, reason="timer", navigation="prerender")
     second = make_envelope("a", "A", seq=1, page="/a", timeOrigin=TIME_ORIGIN_MS + 500, viewStart=TIME_ORIGIN_MS)
     post("KEY-web", first, second)
     fold_all()
@@ -43,6 +44,7 @@ def ask(client: Client, query: str = "") -> dict[str, Any]:
 
 def test_samples_of_all_traces_are_on_one_clock(member: Client, view: Project) -> None:
     answer = ask(member)
+    assert (answer["device"], answer["browser"], answer["navigation"]) == ("unknown", "unknown", "prerender")
     samples = answer["samples"]
     assert samples["time_ms"] == [0, 10, 20, 30, 40, 50, 500]
     assert samples["weight_ms"] == [10] * 7
@@ -81,6 +83,7 @@ def test_marks_come_with_their_facts_and_no_secrets(member: Client, view: Projec
     lcp = marks["largest-contentful-paint"]
     assert (lcp["start_ms"], lcp["facts"]) == (25, {"url": "https://shop.example/hero.png"})
     assert marks["longtask"]["duration_ms"] == 40
+    assert marks["long-animation-frame"]["scripts"] == [{"forced": 3, "function": "f", "url": "/a.js"}]
 
 
 def test_an_unchanged_view_is_not_sent_again(member: Client, view: Project) -> None:

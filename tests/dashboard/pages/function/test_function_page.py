@@ -37,6 +37,7 @@ STATEMENTS = {
     "devices": 2,
     "browsers": 2,
     "days": 2,
+    "navigations": 2,
     "views": 3,  # how many there are, those looked at, their traces
 }
 BETWEEN = {"base_release": "1.0.0", "head_release": "2.0.0"}
@@ -81,7 +82,7 @@ def test_the_page_says_what_the_function_is_and_names_its_parts(client: Client, 
     fetched = re.findall(r'hx-get="([^"]+)"', page)
     assert [link.split("/parts/")[1] for link in fetched] == [
         f"{part}/?release=2.0.0&page=/cart&measure=total"
-        for part in ("cost", "trend", "pages", "calls", "devices", "browsers", "days", "views")
+        for part in ("cost", "trend", "pages", "calls", "devices", "browsers", "navigations", "days", "views")
     ]
     assert {client.get(link).status_code for link in fetched} == {200}
     assert 'name="measure" value="total"' in page  # the slice bar keeps it
@@ -204,7 +205,7 @@ def test_the_graph_of_a_function_that_is_shown_as_one_with_others_has_it(client:
         assert f'href="/projects/busy/tree/?{query}show=sandwich&func={draw(busy).id}"' in calls
 
 
-def test_pages_devices_browsers_and_days_have_their_own_views(client: Client, busy: Project) -> None:
+def test_pages_devices_browsers_navigations_and_days_have_their_own_views(client: Client, busy: Project) -> None:
     text = part_text(client, busy, "pages", "release=1.0.0")
     assert re.search(r"/cart Show all functions of this page 20 ms 20 to 20 ms 66\.7 % 40 of 40", text)
     assert "/list" not in text
@@ -214,6 +215,7 @@ def test_pages_devices_browsers_and_days_have_their_own_views(client: Client, bu
     assert 'href="/projects/busy/page/?release=1.0.0&page=/cart"' in page
     assert re.search(r"unknown 16 ms .* 40 of 50", part_text(client, busy, "devices", "release=1.0.0"))
     assert re.search(r"unknown 16 ms .* 40 of 50", part_text(client, busy, "browsers", "release=1.0.0"))
+    assert re.search(r"unknown 16 ms .* 40 of 50", part_text(client, busy, "navigations", "release=1.0.0"))
     assert re.search(r"\d{4}-\d\d-\d\d 32 ms .* 80 of 100", part_text(client, busy, "days"))
 
 

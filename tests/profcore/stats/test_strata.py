@@ -1,0 +1,146 @@
+"""The strata of a comparison: by device class and navigation, and what becomes of views without a match."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from profcore.stats.comparison import Comparison, compare
+from profcore.stats.standardised import ClassSums
+from profcore.stats.views import ViewSample, sample_of_times
+from profcore.trace.dimensions import NAVIGATIONS
+from tests.profcore.stats.field import Matrix, sample_of_ms, skewed_ms
+
+UNKNOWN, LOAD, RELOAD, BACK, ROUTE = range(5)
+assert NAVIGATIONS[LOAD] == "load"
+assert NAVIGATIONS[ROUTE] == "route"
+LOAD_MS, ROUTE_MS = 100.0, 10.0
+
+
+def make_sides(seed: int = 3) -> tuple[tuple[Matrix, list[int]], tuple[Matrix, list[int]]]:
+    """Returns times and device classes of two sides of three classes; every fifth func costs more in the head."""
+    rng = np.random.default_rng(seed)
+    base, head = skewed_ms(rng, (90, 40), zeros=0.2), skewed_ms(rng, (70, 40), zeros=0.2)
+    head[:, ::5] *= 3
+    return (base, (np.arange(90) % 3).tolist()), (head, (np.arange(70) % 3).tolist())
+
+
+def compare_all(navigation: int, **how: bool) -> Comparison:
+    return compare(
+        *(
+            sample_of_ms(ms, device_class=classes, navigation=[navigation] * len(classes))
+            for ms, classes in make_sides()
+        ),
+        **how,  # type: ignore[arg-type]  # the two switches
+    )
+
+
+@pytest.mark.parametrize("navigation", [LOAD, ROUTE])
+def test_one_navigation_alone_gives_the_answer_of_none(navigation: int) -> None:
+    unknown, known = compare_all(UNKNOWN), compare_all(navigation)
+    assert sum(each.is_significant for each in unknown.functions) >= 5
+    assert known.functions == unknown.functions
+    assert (known.overall, known.device_mix, known.left_out_views) == (unknown.overall, unknown.device_mix, 0)
+    assert (known.base_effective, known.head_effective) == (unknown.base_effective, unknown.head_effective)
+    assert [found.navigation_mix[0][0] for found in (unknown, known)] == [UNKNOWN, navigation]
+
+
+def test_unknown_navigations_give_the_answer_of_device_classes_alone() -> None:
+    without, by_both = compare_all(UNKNOWN, by_navigation=False), compare_all(UNKNOWN)
+    assert (by_both.functions, by_both.overall, by_both.device_mix) == (
+        without.functions,
+        without.overall,
+        without.device_mix,
+    )
+
+
+def test_a_side_of_unknown_navigations_is_compared_with_all_of_the_other() -> None:
+    (base_ms, base_classes), (head_ms, head_classes) = make_sides()
+    base = sample_of_ms(base_ms, device_class=base_classes)
+    named = sample_of_ms(head_ms, device_class=head_classes, navigation=[LOAD] * 40 + [UNKNOWN] * 3 + [ROUTE] * 27)
+    found, usual = compare(base, named), compare_all(UNKNOWN)
+    assert (found.left_out_views, found.functions, found.overall) == (0, usual.functions, usual.overall)
+    assert found.navigation_mix == ((UNKNOWN, 1.0),)
+
+
+def sample_of_ways(loads: int, routes: int, *, reloads: int = 0, factor: float = 1.0) -> ViewSample:
+    """Returns views whose loads take ten times as long as their routes."""
+    rng = np.random.default_rng([loads, routes])
+    ways = [LOAD] * loads + [ROUTE] * routes + [RELOAD] * reloads
+    means = np.array([{ROUTE: ROUTE_MS}.get(way, LOAD_MS) for way in ways])[:, None]
+    return sample_of_ms(factor * means * rng.uniform(0.9, 1.1, (len(ways), 1)), navigation=ways)
+
+
+def test_a_shift_of_navigations_alone_is_no_change() -> None:
+    base, head = sample_of_ways(80, 20), sample_of_ways(20, 80)
+    (mixed,) = compare(base, head, by_navigation=False).functions
+    (found,) = compare(base, head).functions
+    assert mixed.is_significant
+    assert mixed.delta_ms == pytest.approx(-54, abs=2)
+    assert not found.is_significant
+    assert found.delta_ms == pytest.approx(0, abs=2)
+    assert found.crude_delta_ms == pytest.approx(-54, abs=2)
+
+
+def test_a_change_behind_a_shift_of_navigations_is_found() -> None:
+    (found,) = compare(sample_of_ways(80, 20), sample_of_ways(20, 80, factor=1.3)).functions
+    assert found.is_increase
+    assert found.delta_ms == pytest.approx(0.3 * (LOAD_MS + ROUTE_MS) / 2, abs=3)
+
+
+def test_navigations_that_one_side_lacks_are_left_out_and_counted() -> None:
+    found = compare(sample_of_ways(60, 0, reloads=1), sample_of_ways(60, 90, reloads=30))
+    assert found.left_out_views == 1 + 90 + 30
+    assert found.navigation_mix == ((LOAD, 1.0),)
+
+
+def test_navigations_that_are_the_question_are_no_strata() -> None:
+    loads, routes = sample_of_ways(40, 0), sample_of_ways(0, 40)
+    assert compare(loads, routes).is_too_few
+    found = compare(loads, routes, by_navigation=False)
+    assert (found.is_too_few, found.left_out_views, found.navigation_mix) == (False, 0, ())
+    assert found.functions[0].delta_ms == pytest.approx(ROUTE_MS - LOAD_MS, abs=3)
+
+
+def test_known_sums_are_those_of_the_strata() -> None:
+    base, head = sample_of_ways(40, 40), sample_of_ways(40, 40)
+    times = [sample_of_times(each.facts) for each in (base, head)]
+    known = (
+        {(0, LOAD): ClassSums(400, 40_000_000), (0, ROUTE): ClassSums(100, 1_000_000)},
+        {(0, LOAD): ClassSums(100, 11_000_000), (0, ROUTE): ClassSums(400, 4_000_000), (0, BACK): ClassSums(9, 9_000)},
+    )
+    found = compare(*times, measure="self", known=known)
+    assert found.overall is not None
+    assert found.overall.delta_ms == pytest.approx(0.5 * (110 - 100))
+    pooled = compare(*times, measure="self", known=known, by_navigation=False)
+    assert pooled.overall is not None
+    assert pooled.overall.delta_ms == pytest.approx(15_009 / 509 - 41_000 / 500)
+
+
+@pytest.mark.slow(4)
+def test_thin_navigations_keep_level_coverage_and_most_power() -> None:
+    covered: list[bool] = []
+    p_values: list[float] = []
+    found = {True: 0, False: 0}
+    speed = np.array([1.0, 2.0, 4.0])
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        sides = []
+        for mean in (np.full(120, 10.0), np.where(np.arange(120) % 4 == 0, 20.0, 10.0)):
+            classes = rng.choice(3, size=60, p=[0.4, 0.3, 0.3])
+            ways = rng.choice([LOAD, ROUTE, RELOAD, BACK], size=60, p=[0.6, 0.25, 0.1, 0.05])
+            ms = skewed_ms(rng, (60, 120), sigma=0.8) * (mean / 10.0) * speed[classes][:, None]
+            sides.append(sample_of_ms(ms, device_class=classes.tolist(), navigation=ways.tolist()))
+        for by_navigation in (True, False):
+            answer = compare(sides[0], sides[1], by_navigation=by_navigation)
+            changed = [each for each in answer.functions if each.func_id % 4 == 0]
+            found[by_navigation] += sum(each.p < 0.05 for each in changed)
+            if by_navigation:
+                same = [each for each in answer.functions if each.func_id % 4]
+                p_values += [each.p for each in same]
+                covered += [each.ci95.low <= 0 <= each.ci95.high for each in same if each.ci95]
+    assert 0.035 <= np.mean(np.array(p_values) < 0.05) <= 0.065
+    assert stats.kstest(p_values, "uniform").statistic < 0.04
+    # Strata of two or three views make intervals wider, never too narrow.
+    assert np.mean(covered) >= 0.925
+    # Here navigations differ in nothing, so dividing by them only costs.
+    assert found[True] >= 0.8 * found[False], found
