@@ -19,7 +19,7 @@ from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_arrived, w
 from aggregate.selectors.views.samples import select_sampled_views
 from ingest.door.groups import OTHER
 from ingest.models import PENDING, REJECTED
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 
 # The receipts of so many views are read: shares are then within about 2 %, and the look-ups take about 50 ms.
@@ -65,10 +65,11 @@ class Overflow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredRow:
-    """Exact sums of the views of one browser family and device class; both are None for all views together."""
+    """Exact sums of the views of one browser family and device class, or of one navigation; others are None."""
 
     browser: str | None
     device: str | None
+    navigation: str | None
     views: int
     truncated_views: int
     traces: int
@@ -82,6 +83,15 @@ class MeasuredRow:
         """Returns the share of a part in the recorded time, 0 to 1; None if nothing was recorded."""
         us: int = getattr(self.time, f"{part}_us")
         return us / self.time.span_us if self.time.span_us else None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The sums of a slice: whole, by browser family and device class, and by navigation."""
+
+    whole: MeasuredRow
+    by_browser: Sequence[MeasuredRow]
+    by_navigation: Sequence[MeasuredRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +119,15 @@ class IntervalRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnippetCost:
+    """The main-thread time of the snippet itself per view, µs: over the `views` whose senders told it."""
+
+    views: int
+    median_us: float
+    high_us: int  # the 95th percentile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SampledReceipts:
     """Facts from receipts of a uniform sample: `views` views out of `population`. Counts are of traces.
 
@@ -123,6 +142,7 @@ class SampledReceipts:
     sample_rates: Mapping[float, int]
     end_reasons: Mapping[str, int]
     body_bytes: float | None  # median, expanded
+    snippet: SnippetCost | None
 
 
 def select_intake_days(slice_: Slice, *, limit: int) -> list[IntakeDay]:
@@ -188,26 +208,32 @@ def select_funcs_beyond(slice_: Slice) -> int:
     return int(beyond)
 
 
-def select_measured(slice_: Slice) -> tuple[MeasuredRow, Sequence[MeasuredRow]]:
-    """Returns the sums of a slice, and those by browser and device class, the most views first. One statement."""
+def select_measured(slice_: Slice) -> Measured:
+    """Returns the sums of a slice, and those of its parts, the most views first. One statement."""
     where, params = where_slice(slice_)
     sums = ("views", "truncated_views", "traces", *TIME_PART_NAMES)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT c.browser, c.device_class, {", ".join(f"COALESCE(sum(c.{name}), 0)::bigint" for name in sums)}
-                {FROM_CELLS} WHERE {where} GROUP BY GROUPING SETS ((), (c.browser, c.device_class))
-                ORDER BY GROUPING(c.browser) DESC, 3 DESC, 1, 2""",
+            f"""SELECT c.browser, c.device_class, c.navigation,
+                       {", ".join(f"COALESCE(sum(c.{name}), 0)::bigint" for name in sums)}
+                {FROM_CELLS} WHERE {where}
+                GROUP BY GROUPING SETS ((), (c.browser, c.device_class), (c.navigation))
+                ORDER BY GROUPING(c.browser) + GROUPING(c.navigation) DESC, 4 DESC, 1, 2, 3""",
             params,
         )
         whole, *rows = [_read_measured(row) for row in cursor]
-    return whole, [row for row in rows if row.views]
+    found = [row for row in rows if row.views]
+    return Measured(
+        whole, [row for row in found if row.navigation is None], [row for row in found if row.navigation is not None]
+    )
 
 
 def _read_measured(row: Sequence[Any]) -> MeasuredRow:  # Any: a row as the driver types it
-    browser, device, views, truncated_views, traces, *parts = row
+    browser, device, navigation, views, truncated_views, traces, *parts = row
     return MeasuredRow(
         browser=None if browser is None else BROWSERS[browser],
         device=None if device is None else DEVICE_CLASSES[device],
+        navigation=None if navigation is None else NAVIGATIONS[navigation],
         views=views,
         truncated_views=truncated_views,
         traces=traces,
@@ -232,6 +258,7 @@ def select_receipts(slice_: Slice, population: int) -> SampledReceipts:
         sample_rates={rate: rates[rate] for rate in sorted(rates)},
         end_reasons=dict(Counter(END_REASONS[row[7]] for row in rows).most_common()),
         body_bytes=median(row[8] for row in rows) if rows else None,
+        snippet=_sum_snippet(rows),
     )
 
 
@@ -239,12 +266,29 @@ def _read_receipts(project_id: int, sampled: Sequence[tuple[UUID, int]]) -> list
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT r.browser, r.device_class, r.requested_interval_us, r.interval_us, r.measured_interval_us,
-                      r.isolated, COALESCE(r.sample_rate, 1.0), r.end_reason, r.body_bytes
+                      r.isolated, COALESCE(r.sample_rate, 1.0), r.end_reason, r.body_bytes,
+                      r.snippet_us, r.view_id, r.group_id
                FROM unnest(%s::uuid[], %s::int[]) AS v (view_id, group_id)
                JOIN ingest_receipt r ON r.project_id = %s AND r.view_id = v.view_id AND r.group_id = v.group_id""",
             [[view for view, _ in sampled], [group for _, group in sampled], project_id],
         )
         return list(cursor)
+
+
+def _sum_snippet(rows: Sequence[tuple[Any, ...]]) -> SnippetCost | None:  # Any: as above
+    """Returns what the snippet took per view, summed over each view's traces; None if no sender told it."""
+    costs: dict[tuple[UUID, int], int] = {}
+    for *_, snippet_us, view_id, group_id in rows:
+        if snippet_us is not None:
+            costs[view_id, group_id] = costs.get((view_id, group_id), 0) + snippet_us
+    ordered = sorted(costs.values())
+    if not ordered:
+        return None
+    return SnippetCost(views=len(ordered), median_us=median(ordered), high_us=_p95(ordered))
+
+
+def _p95(ordered: Sequence[int]) -> int:
+    return ordered[(len(ordered) * 95 - 1) // 100]
 
 
 def _sum_intervals(rows: Sequence[tuple[Any, ...]]) -> list[IntervalRow]:  # Any: as above
@@ -264,7 +308,7 @@ def _sum_intervals(rows: Sequence[tuple[Any, ...]]) -> list[IntervalRow]:  # Any
                 traces=len(all_gaps),
                 measured=len(known),
                 measured_us=median(known) if known else None,
-                high_us=known[(len(known) * 95 - 1) // 100] if known else None,
+                high_us=_p95(known) if known else None,
                 wrong=sum(gap >= WRONG_FROM * effective_us for gap in known),
             )
         )

@@ -14,6 +14,7 @@ from aggregate.selectors.project.quality import (
     IntervalRow,
     MeasuredRow,
     SampledReceipts,
+    SnippetCost,
     select_funcs_beyond,
     select_intake_days,
     select_measured,
@@ -50,10 +51,11 @@ class IntakeDayShape(Shape):
 
 
 class MeasuredShape(ViewsCountShape):
-    """Exact sums of the views of one browser family and device class. Both are null for all views."""
+    """Exact sums of the views of one browser family and device class, or of one navigation; the others are null."""
 
     browser = serializers.CharField(allow_null=True)
     device = serializers.CharField(allow_null=True)
+    navigation = serializers.CharField(allow_null=True)
     traces = serializers.IntegerField()
     samples_per_view = serializers.FloatField(allow_null=True)
     time_ms = TimeShape()
@@ -88,6 +90,14 @@ class RateCountShape(Shape):
     traces = serializers.IntegerField()
 
 
+class SnippetCostShape(Shape):
+    """The main-thread time of the snippet itself per view, over the views whose senders told it."""
+
+    views = serializers.IntegerField()
+    median_ms = serializers.FloatField()
+    p95_ms = serializers.FloatField()
+
+
 class SampledReceiptsShape(Shape):
     """Facts from the receipts of a uniform sample of views. Counts are traces."""
 
@@ -99,6 +109,7 @@ class SampledReceiptsShape(Shape):
     sample_rates = RateCountShape(many=True)
     end_reasons = serializers.DictField(child=serializers.IntegerField())
     body_bytes = serializers.FloatField(allow_null=True, help_text="Median, expanded.")
+    snippet = SnippetCostShape(allow_null=True, help_text="Null if no sender told its cost.")
 
 
 class OverflowShape(Shape):
@@ -159,6 +170,7 @@ QualityShape = define_shape(
         "days": IntakeDayShape(many=True),
         "whole": MeasuredShape(),
         "by_browser": MeasuredShape(many=True, help_text="By browser family and device class; most views first."),
+        "by_navigation": MeasuredShape(many=True, help_text="By how the views began; most views first."),
         "overflow": OverflowShape(),
         "functions_beyond": serializers.IntegerField(
             help_text='How often a new function was beyond the room of its day, and counted as "(other)".'
@@ -176,7 +188,7 @@ class QualityView(ProjectView):
     def get(self, request: Request, slug: str) -> Response:
         """Reports traces by state, how they were measured, and in which browsers."""
         slice_ = self.resolve_slice()
-        whole, rows = select_measured(slice_)
+        measured = select_measured(slice_)
         overflow = select_overflow(slice_)
         return Response(
             {
@@ -184,12 +196,13 @@ class QualityView(ProjectView):
                 "arrivals": encode_arrivals(select_arrivals(slice_)),
                 "set_aside_by_reason": dict(select_rejections(slice_).by_reason),
                 "days": [encode_day(day) for day in select_intake_days(slice_, limit=MAX_DAYS)],
-                "whole": encode_measured(whole),
-                "by_browser": [encode_measured(row) for row in rows],
+                "whole": encode_measured(measured.whole),
+                "by_browser": [encode_measured(row) for row in measured.by_browser],
+                "by_navigation": [encode_measured(row) for row in measured.by_navigation],
                 "overflow": {"views": overflow.views, "without_release": overflow.without_release},
                 "functions_beyond": select_funcs_beyond(slice_),
                 "absent": encode_absences(select_absences(slice_)),
-                "sampled": encode_receipts(select_receipts(slice_, whole.views)),
+                "sampled": encode_receipts(select_receipts(slice_, measured.whole.views)),
             }
         )
 
@@ -229,6 +242,7 @@ def encode_measured(row: MeasuredRow) -> Json:
     return {
         "browser": row.browser,
         "device": row.device,
+        "navigation": row.navigation,
         **encode_views_count(row.views, row.truncated_views),
         "traces": row.traces,
         "samples_per_view": row.samples_per_view,
@@ -248,7 +262,12 @@ def encode_receipts(receipts: SampledReceipts) -> Json:
         "sample_rates": [{"sample_rate": rate, "traces": count} for rate, count in receipts.sample_rates.items()],
         "end_reasons": dict(receipts.end_reasons),
         "body_bytes": receipts.body_bytes,
+        "snippet": None if receipts.snippet is None else encode_snippet(receipts.snippet),
     }
+
+
+def encode_snippet(cost: SnippetCost) -> Json:
+    return {"views": cost.views, "median_ms": cost.median_us / 1000, "p95_ms": cost.high_us / 1000}
 
 
 def encode_interval_row(row: IntervalRow) -> Json:

@@ -101,7 +101,8 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     kept = [("plain", "1")] if is_plain else []
     releases = select_releases(project.pk)
-    whole, rows = select_measured(slice_)
+    measured = select_measured(slice_)
+    whole, rows = measured.whole, measured.by_browser
     context = (
         read_intake(slice_)
         | read_absences(request, slice_)
@@ -113,6 +114,7 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
             "whole": whole,
             "rows": rows[:MAX_ROWS],
             "row_count": len(rows),
+            "navigations": measured.by_navigation,
             "overflow": select_overflow(slice_),
             "funcs_beyond": select_funcs_beyond(slice_),
             "max_new_funcs": settings.FOLD_MAX_NEW_FUNCS,
@@ -165,8 +167,8 @@ def read_absences(request: HttpRequest, slice_: Slice) -> dict[str, object]:
 def show_sampled(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
-    whole, _ = select_measured(slice_)
-    return render(request, "dashboard/quality/_sampled.html", read_sampled(slice_, whole.views))
+    views = select_measured(slice_).whole.views
+    return render(request, "dashboard/quality/_sampled.html", read_sampled(slice_, views))
 
 
 def read_sampled(slice_: Slice, views: int) -> dict[str, object]:

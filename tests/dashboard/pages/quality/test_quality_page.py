@@ -26,6 +26,7 @@ HOUR = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36"
 EDGE = CHROME + " Edg/141.0.0.0"
 PICTURE = "A\nA B\n-\nA B"
+WAYS = ("load", "load", "load", "route")
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def project(db: None) -> Project:
     project = make_project("shop")
     known: dict[str, Any] = {"requestedInterval": 10, "isolated": False, "reason": "timer"}
     for n in range(4):
-        post("KEY-shop", make_envelope(f"c{n}", PICTURE, userAgent=CHROME, **known))
+        post("KEY-shop", make_envelope(f"c{n}", PICTURE, userAgent=CHROME, navigation=WAYS[n], **known))
     slow = make_trace(PICTURE, interval_ms=20)
     post("KEY-shop", make_envelope("slow", userAgent=CHROME, **known | {"trace": slow, "requestedInterval": 10.5}))
     post(
@@ -102,6 +103,32 @@ def test_sums_by_browser_are_those_of_the_slice(reader: Client) -> None:
     assert [row["browser"] for row in ask(reader, "browser=edge")["by_browser"]] == ["edge"]
 
 
+def test_sums_by_navigation_are_those_of_the_slice(reader: Client) -> None:
+    answer = ask(reader, "page=/cart")
+    found = [(row["navigation"], row["browser"], row["views"]) for row in answer["by_navigation"]]
+    assert found == [("load", None, 3), ("unknown", None, 2), ("route", None, 1)]
+    spans = [row["time_ms"]["span"] for row in answer["by_navigation"]]
+    assert sum(spans) == pytest.approx(answer["whole"]["time_ms"]["span"])
+    assert [row["navigation"] for row in ask(reader, "navigation=route")["by_navigation"]] == ["route"]
+    assert re.search(r"By navigation.* load 3 50\.0 %", text_of(reader, "/projects/shop/quality/?page=/cart"))
+
+
+def test_the_cost_of_the_snippet_itself_is_told_per_view(reader: Client) -> None:
+    assert ask(reader, "page=/cart")["sampled"]["snippet"] is None
+    for n, costs in enumerate([(1.0, 0.5), (2.0,), (4.0,), (0.0,)]):
+        for seq, ms in enumerate(costs):
+            post("KEY-shop", make_envelope(f"told{n}", PICTURE, page="/told", seq=seq, cost={"ms": ms}))
+    post("KEY-shop", make_envelope("told0", PICTURE, page="/told", seq=2), make_envelope("silent", page="/told"))
+    fold_all()
+    snippet = ask(reader, "page=/told")["sampled"]["snippet"]
+    assert snippet == {"views": 4, "median_ms": 1.75, "p95_ms": 4.0}
+    text = text_of(reader, "/projects/shop/quality/sampled/?page=/told")
+    assert re.search(
+        r"Cost of the snippet itself 1\.[78]\d* ms of the main thread per view, median; p95 4.* ms, of 4 views", text
+    )
+    assert "Cost of the snippet itself" not in text_of(reader, "/projects/shop/quality/sampled/?page=/cart")
+
+
 def test_an_interval_that_is_not_what_the_browser_says_is_found(reader: Client) -> None:
     right, *_, wrong = sorted(
         ask(reader, "browser=chrome")["sampled"]["intervals"], key=lambda row: float(row["requested_ms"])
@@ -152,7 +179,7 @@ def test_without_script_the_sampled_part_comes_with_the_page(reader: Client) -> 
 
 def test_numbers_of_few_views_are_marked(reader: Client) -> None:
     page = reader.get("/projects/shop/quality/?page=/cart").content.decode()
-    assert page.count('class="too-few" title="Fewer than 25 page views: could be noise"') == 2
+    assert page.count('class="too-few" title="Fewer than 25 page views: could be noise"') == 2 + 3
 
 
 def test_what_was_refused_or_set_aside_leads_here_from_every_page(reader: Client) -> None:
