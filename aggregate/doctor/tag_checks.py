@@ -94,8 +94,9 @@ def check_place(result: VisitResult, tags: Sequence[SnippetTag], *, tag_line: st
         )
     first, line = tags[0], write_tag(tags[0])
     assert result.markup is not None
-    if first.tag.attributes.get("type", "").strip().lower() == "module":
-        yield problem("tag", "The tag is a module, which cannot read its own attributes.", line=line)
+    if first.tag.attributes.get("type", "").strip().lower() == "module" and find_stub(result.markup.scripts) is None:
+        text = "The tag is a module, which runs after the page is read: it misses the first moments. Use async, and a stub."
+        yield warning("tag", text, line=line)
     else:
         yield judge_place(first, result.markup.scripts, line)
 

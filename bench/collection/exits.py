@@ -169,7 +169,9 @@ def _interval(visits: Sequence[Visit], rounds: int = 2_000) -> tuple[float, floa
 
 def describe(result: ExitsResult) -> str:
     """Returns a table by the way of leaving."""
-    rows = [(how, [visit for visit in result.visits if visit.exit == how]) for how in EXITS]
+    rows: list[tuple[str, list[Visit]]] = [
+        (how, [visit for visit in result.visits if visit.exit == how]) for how in EXITS
+    ]
     rows += [
         (f"{'with' if has_cache else 'without'} bfcache", [v for v in result.visits if v.has_cache == has_cache])
         for has_cache in (True, False)

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingest', '0013_byte_quotas'),
+        ('ingest', '0014_navigation'),
     ]
 
     operations = [

@@ -84,6 +84,12 @@ def snippet(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+def stub(request: HttpRequest) -> HttpResponse:
+    """Answers the text that pages hold in their head."""
+    return answer_snippet(request, read_fixed_file(STUB_PATH), SNIPPET_CACHE_CONTROL)
+
+
+@require_safe
 def keyed_snippet(request: HttpRequest, public_key: str) -> HttpResponse:
     """Answers the snippet with the settings of a key's project inside; an unknown key's says to record nothing."""
     try:

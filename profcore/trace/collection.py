@@ -1,6 +1,7 @@
 """Collection: what a project tells the snippet to record. The server writes it into the snippet's file."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,8 @@ MAX_DURATION_MS: Final = 30 * 60_000  # about what a trace may have at 10 ms: 20
 MAX_PAGES: Final = 50  # each page view is matched against each of them, in the browser
 MAX_PATTERN_CHARS: Final = 200
 MAX_STARS: Final = 3  # each more makes the worst match a page's length times longer
+
+PATTERN_PART: Final = re.compile(r"\*|:\w+|[.+?^${}()|[\]\\]")
 
 PagePatterns = tuple[tuple[str, float], ...]
 
@@ -117,12 +120,23 @@ def encode_for_snippet(collection: Collection, *, absent_rate: float | None = No
     absent = absent_rate if collection.absent_rate is None else collection.absent_rate
     fields: dict[str, object] = {
         "rate": collection.rate,
-        "pages": [[pattern, rate] for pattern, rate in collection.pages] or None,
+        "pages": [[write_expression(pattern), rate] for pattern, rate in collection.pages] or None,
         "duration": collection.duration_ms,
         "interactions": collection.interactions or None,
         "absent": absent,
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def write_expression(pattern: str) -> str:
+    """Returns a pattern as a regular expression of JavaScript; the snippet would need more code to do so itself."""
+    return "^" + PATTERN_PART.sub(lambda found: _write_part(found.group()), pattern) + "$"
+
+
+def _write_part(part: str) -> str:
+    if part == "*":
+        return ".*"
+    return "[^/]+" if part.startswith(":") and len(part) > 1 else f"\\{part}"
 
 
 def write_for_script(value: object) -> str:

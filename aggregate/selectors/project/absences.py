@@ -125,7 +125,7 @@ def _estimate_recorded(days: Slice, first_on: date) -> int | None:
     ranges: Sequence[TimeRange] = days.ranges or ((None, None),)
     kept = tuple((max(start or first_at, first_at), end) for start, end in ranges if end is None or end > first_at)
     since = replace(days, ranges=kept, views=(), traces=(), tags=(), func_over=())
-    whole, _ = select_measured(since)
+    whole = select_measured(since).whole
     if not whole.views:
         return 0
     rates = select_receipts(since, whole.views).sample_rates

@@ -1,13 +1,26 @@
-"""The two lines that a site needs to be recorded: the header of its pages, and the snippet's tag."""
+"""What a site needs to be recorded: the header of its pages, and the snippet's two tags."""
 
+from functools import cache
 from typing import Final
 
-HEADER: Final = "Document-Policy: js-profiling"
+from ingest.snippet.views import STUB_PATH
+
+HEADER: Final = "Document-Policy: js-profiling, js-profiling-mode=lazy"
 
 
 def write_tag(base_url: str, public_key: str) -> str:
-    """Returns the snippet's tag with a key, for a page's head: the address with the project's settings inside."""
+    """Returns the snippet's tags with a key, for a page's head: the inline stub, and the core.
+
+    The core's address is that with the project's settings inside.
+    """
     return (
-        f'<script src="{base_url}/snippet/{public_key}.js" data-key="{public_key}" data-release="1.0.0" '
+        f"<script>{read_stub()}</script>\n"
+        f'<script async src="{base_url}/snippet/{public_key}.js" data-key="{public_key}" data-release="1.0.0" '
         "crossorigin></script>"
     )
+
+
+@cache
+def read_stub() -> str:
+    """Returns the text of the inline stub."""
+    return STUB_PATH.read_text().strip()

@@ -107,6 +107,7 @@ def test_pages_have_no_inline_style_or_script(member: Client, shop: Project) -> 
 def test_an_empty_project_shows_tag_header_and_a_curl_line_that_the_door_takes(
     client: Client, member: Client, shop: Project
 ) -> None:
+    from ingest.snippet.views import STUB_PATH
     from tests.builders import make_project
 
     project = make_project("fresh")
@@ -115,9 +116,10 @@ def test_an_empty_project_shows_tag_header_and_a_curl_line_that_the_door_takes(
         html.unescape(code) for code in re.findall(r"<pre[^>]*><code[^>]*>(.*?)</code>", _page(member, "fresh"), re.S)
     ]
     header, tag, curl = codes
-    assert header == "Document-Policy: js-profiling"
+    assert header == "Document-Policy: js-profiling, js-profiling-mode=lazy"
     assert tag == (
-        '<script src="http://testserver/snippet/KEY-fresh.js" data-key="KEY-fresh" data-release="1.0.0" '
+        f"<script>{STUB_PATH.read_text().strip()}</script>\n"
+        '<script async src="http://testserver/snippet/KEY-fresh.js" data-key="KEY-fresh" data-release="1.0.0" '
         "crossorigin></script>"
     )
     words = shlex.split(curl)

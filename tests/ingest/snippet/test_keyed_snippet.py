@@ -78,7 +78,7 @@ def test_the_snippet_says_what_the_project_set() -> None:
     )
     assert read_settings(get()) == {
         "rate": 0.1,
-        "pages": [["/checkout/*", 1], ["/product/:id", 0]],
+        "pages": [["^/checkout/.*$", 1], ["^/product/[^/]+$", 0]],
         "duration": 60_000,
         "interactions": True,
         "absent": 0,
@@ -196,6 +196,6 @@ def test_only_reading_is_allowed() -> None:
 def test_settings_cannot_end_the_script_or_a_line() -> None:
     hostile = "/</script>\u2028\u2029<!--" + '"\\'
     written = write_for_script(encode_for_snippet(Collection(pages=((hostile, 0.5),))))
-    assert json.loads(written) == {"pages": [[hostile, 0.5]]}
+    assert json.loads(written) == {"pages": [['^/</script>\u2028\u2029<!--"\\\\$', 0.5]]}
     assert "<" not in written
     assert written.isascii()
