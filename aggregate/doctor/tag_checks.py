@@ -95,7 +95,7 @@ def check_place(result: VisitResult, tags: Sequence[SnippetTag], *, tag_line: st
     first, line = tags[0], write_tag(tags[0])
     assert result.markup is not None
     if first.tag.attributes.get("type", "").strip().lower() == "module" and find_stub(result.markup.scripts) is None:
-        text = "The tag is a module, which runs after the page is read: it misses the first moments. Use async, and a stub."
+        text = "The tag is a module, which runs late: it misses the first moments. Use async, and the stub before it."
         yield warning("tag", text, line=line)
     else:
         yield judge_place(first, result.markup.scripts, line)

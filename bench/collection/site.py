@@ -28,7 +28,7 @@ addEventListener('pagehide', () => navigator.sendBeacon('/own' + location.search
 """
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Door:
     """What arrived: envelopes by the visit's number, the begins of documents (epoch ms), and the pages' own beacons."""
 
