@@ -94,14 +94,21 @@ class _Server(ThreadingHTTPServer):
         """A browser that was killed breaks its connections off."""
 
 
+def write_tags(door_url: str, attributes: str = "") -> str:
+    """Returns the stub and the core's tag."""
+    return (
+        f"<script>{STUB_PATH.read_text()}</script>"
+        f"<script async src='{door_url}/snippet.js' data-key=bench data-release=1 data-page=/ data-localhost"
+        f" {attributes} crossorigin></script>"
+    )
+
+
 def write_page(door_url: str, *, head: str = "", work: str = WORK, attributes: str = "") -> str:
     """Returns a page that says when it began, includes the stub and the core of `door_url`, and works."""
     begin = "new Image().src = `/begin${location.search}&at=${performance.timeOrigin}`;"
     return (
         f"<!doctype html><meta charset=utf-8><title>page</title><link rel=icon href='data:,'>{head}"
-        f"<script>{STUB_PATH.read_text()}</script>"
-        f"<script async src='{door_url}/snippet.js' data-key=bench data-release=1 data-page=/ data-localhost"
-        f" {attributes} crossorigin></script>"
+        f"{write_tags(door_url, attributes)}"
         f"<script>{begin}{OWN_BEACON}{work}</script>"
         "<a id=next href='/next'>next</a>"
     )

@@ -1,13 +1,19 @@
 """`bench …`: the numbers of docs/benchmarks.md, each by a command that anyone can run."""
 
 import json
+import shutil
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from bench.collection.cohort import bench_cohort
+from bench.collection.cohort import describe as describe_cohort
+from bench.collection.exits import bench_exits
+from bench.collection.exits import describe as describe_exits
 from bench.core import bench_core
 from bench.corpus import read_corpus
 from bench.end_to_end import bench_end_to_end
@@ -37,6 +43,16 @@ HEAVY_ENVELOPES = 60
 VIEWS_A_CELL = (10, 100, 1000)
 
 
+def find_program(name: str) -> str:
+    """Returns the path of a program, and of the tests' package that drives it, or says what is missing."""
+    path = shutil.which(name)
+    if path is None:
+        raise CommandError(f"There is no program {name}: install Chromium, or name another one by --chromium.")
+    if find_spec("playwright") is None:
+        raise CommandError("Playwright is missing: run ./test core once, which installs the tests' packages.")
+    return path
+
+
 class Command(BaseCommand):
     help = "Measure Fieldflame on this machine. Compare ratios within one run: machines differ and are shared."
     requires_system_checks = []
@@ -52,6 +68,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--senders", type=int, default=8, help="end-to-end, memory: connections (default: %(default)s)"
         )
+        parser.add_argument("--visits", type=int, default=100, help="exits: how many (default: %(default)s)")
+        parser.add_argument("--at-a-time", type=int, default=4, help="exits: pages at once (default: %(default)s)")
+        parser.add_argument("--loads", type=int, default=20, help="cohort: of each app and kind (default: %(default)s)")
+        parser.add_argument("--apps", type=Path, help="cohort: a folder of apps, each with an index.html")
+        parser.add_argument("--chromium", default="chromium", help="exits, cohort: the browser (default: %(default)s)")
         parser.add_argument("--reads", type=int, default=1000, help="memory: how many (default: %(default)s)")
         parser.add_argument("--project", default="", help="export-here, pages: which project")
         parser.add_argument("--format", default="firefox", help="export-here: which format")
@@ -71,6 +92,19 @@ class Command(BaseCommand):
         if options["kind"] != "corpus":
             return [make_heavy_envelope(number, options["kind"]) for number in range(HEAVY_ENVELOPES)]
         return [envelope for _, envelope in read_corpus(options["corpus"])]
+
+    def show_exits(self, options: dict[str, Any]) -> None:
+        result = bench_exits(
+            visits=options["visits"], chromium=find_program(options["chromium"]), at_a_time=options["at_a_time"]
+        )
+        self.stdout.write(describe_exits(result))
+
+    def show_cohort(self, options: dict[str, Any]) -> None:
+        if options["apps"] is None or not options["apps"].is_dir():
+            raise CommandError("Give a folder of apps by --apps.")
+        chromium = find_program(options["chromium"])
+        loads = bench_cohort(apps=options["apps"], loads=options["loads"], chromium=chromium)
+        self.stdout.write(describe_cohort(loads))
 
     def show_core(self, options: dict[str, Any]) -> None:
         result = bench_core(self.read_envelopes(options), options["rounds"])
@@ -204,9 +238,11 @@ class Command(BaseCommand):
             self.stdout.write(describe_tree(result))
 
     parts: dict[str, Callable[["Command", dict[str, Any]], None]] = {
+        "cohort": show_cohort,
         "core": show_core,
         "end-to-end": show_end_to_end,
         "export-here": show_export_here,
+        "exits": show_exits,
         "exports": show_exports,
         "exports-here": show_exports_here,
         "hidden": show_hidden,

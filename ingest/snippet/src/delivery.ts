@@ -35,6 +35,7 @@ export interface Answer {
 
 let waiting: Part[] = [];
 let keptBytes = 0;
+let deferral: AbortController | undefined;
 let heard: (answer: Answer, viewId: string) => void;
 
 /** Calls `run` for each answer, with the view of the first line. */
@@ -44,11 +45,43 @@ export function onAnswer(run: typeof heard): void {
 
 /** Forgets all that waits. */
 export function clear(): void {
+  takeBack();
   waiting = [];
+}
+
+function takeBack(): void {
+  if (deferral) {
+    deferral.abort();
+  }
+}
+
+/**
+ * Leaves what waits with the browser, which sends it when the page ends in any way, a crash too. The next flush takes
+ * it back. Only secure contexts have this.
+ */
+function defer(): void {
+  takeBack();
+  const parts = waiting.filter(({ bytes, flight }) => !flight && bytes[0] === GZIP);
+  if (window.fetchLater && parts.length) {
+    deferral = new AbortController();
+    const { signal } = deferral;
+    window.fetchLater(endpoint, { method: 'POST', body: join(parts), credentials: 'omit', signal });
+  }
+}
+
+function join(parts: readonly Part[]): Uint8Array<ArrayBuffer> {
+  const body = new Uint8Array(parts.reduce((length, { bytes }) => length + bytes.length, 0));
+  let at = 0;
+  for (const { bytes } of parts) {
+    body.set(bytes, at);
+    at += bytes.length;
+  }
+  return body;
 }
 
 /** Sends all that waits. `isLeaving`: the page may end at any moment. */
 export function flush(isLeaving?: boolean): void {
+  takeBack();
   for (const isZipped of [true, false]) {
     // What may be lost with the page goes a second time. That is harmless: view and number are a trace's identity.
     send(waiting.filter(({ bytes, flight }) => (
@@ -65,27 +98,21 @@ function halve(parts: readonly Part[], isLeaving?: boolean): void {
 
 /** The bytes go as they are and without a type, which needs no preflight. */
 function send(parts: readonly Part[], isLeaving?: boolean): void {
-  let length = 0;
-  for (const { bytes } of parts) {
-    length += bytes.length;
-  }
+  const body = join(parts);
+  const { length } = body;
   if (length > KEEPALIVE_BYTES && parts.length > 1) {
     halve(parts, isLeaving);
     return;
   }
-  const body = new Uint8Array(length);
-  let at = 0;
   const keepalive = keptBytes + length <= KEEPALIVE_BYTES;
   for (const part of parts) {
-    body.set(part.bytes, at);
-    at += part.bytes.length;
     part.tries++;
     part.flight = keepalive ? KEPT : UNKEPT;
   }
   if (isLeaving && !keepalive) {
     navigator.sendBeacon(endpoint, body);
-  } else if (at) {
-    const kept = keepalive ? at : 0;
+  } else if (length) {
+    const kept = keepalive ? length : 0;
     keptBytes += kept;
     const end = (answer: Answer, retryAfterS = 0): void => {
       keptBytes -= kept;
@@ -126,6 +153,8 @@ export function add(id: string, line: string, isDue: boolean): void {
     }
     if (isDue) {
       flush();
+    } else {
+      defer();
     }
   }).catch(() => {});
 }

@@ -31,6 +31,8 @@ export interface Api {
 declare global {
   interface Window {
     readonly Profiler?: new (options: { sampleInterval: number; maxBufferSize: number }) => Profiler;
+    /** Sends a request when the document is gone, unless it is taken back. */
+    readonly fetchLater?: (url: string, request: RequestInit) => unknown;
     fieldflame?: Api;
     readonly fieldflameSettings?: Record<string, unknown>;
   }

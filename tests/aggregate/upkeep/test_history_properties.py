@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 from aggregate.folding.batch import FoldedBatch, fold_claim
 from aggregate.folding.claims import claim_batch, release_claim
 from aggregate.folding.fold import ClaimLost, fold_pending_batch, write_batch
+from aggregate.folding.interning import forget_interned
 from aggregate.folding.rolling import roll_up_hours
 from aggregate.folding.stragglers import ViewsExpired
 from aggregate.models import RefoldRun
@@ -187,6 +188,10 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def expire_raw_traces(self) -> None:
+        # Three days later no worker remembers a func, and no claim is left: expiry may delete unused funcs.
+        self.batches.clear()
+        void_claims()
+        forget_interned()
         self.expire(keep_raw_days=1, days_later=3)
         self.raw = {key for key in self.raw if self.states[key] == PENDING}
 

@@ -1,10 +1,14 @@
 """How chunks travel: compressed, together, split if too large, and beside the page's own beacons."""
 
-import pytest
-from playwright.sync_api import Page
+import contextlib
+import time
 
+import pytest
+from playwright.sync_api import Error, Page
+
+from ingest.snippet.views import STUB_PATH
 from tests.ingest.snippet.browsing import BUSY, wait_until
-from tests.ingest.snippet.site import Site
+from tests.ingest.snippet.site import WAIT_S, Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
 
@@ -83,3 +87,32 @@ def test_a_slow_door_gets_each_chunk_once(site: Site, page: Page) -> None:
     page.wait_for_timeout(1_500)
     numbers = [envelope["seq"] for envelope in site.envelopes]
     assert sorted(numbers) == sorted(set(numbers))
+
+
+def test_what_waits_for_the_next_sending_survives_a_crash(site: Site, page: Page) -> None:
+    fast_clock = "const real = performance.now.bind(performance); performance.now = () => real() + 12000;"
+    # A view older than ten seconds, of which something was just sent: what follows waits.
+    site.add_page(before=fast_clock, attributes="data-duration=90000")
+    page.goto(site.url())
+    wait_until(page, lambda: len(site.envelopes) >= 1)
+    page.evaluate("() => dispatchEvent(new Event('beforeunload'))")  # cuts a chunk, and the page stays
+    page.wait_for_timeout(1_500)
+    count = len(site.envelopes)
+    with contextlib.suppress(Error):  # the page is gone before it can answer
+        page.goto("chrome://crash", timeout=5_000)
+    deadline = time.monotonic() + WAIT_S
+    while len(site.envelopes) == count and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(site.envelopes) > count
+
+
+def test_a_hanging_server_delays_nothing_of_the_page(site: Site, page: Page) -> None:
+    site.delays["/snippet.js"] = 8.0
+    core = "<script async src=/snippet.js data-key=k data-release=r data-localhost></script>"
+    site.pages["/"] = f"<!doctype html><title>page</title><script>{STUB_PATH.read_text()}</script>{core}<p>text</p>"
+    page.goto(site.url(), wait_until="domcontentloaded")
+    page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length > 0")
+    assert "/snippet.js" in site.asked
+    assert page.evaluate("() => fieldflame.core === undefined")  # painted, and the core is not there yet
+    wait_until(page, lambda: site.posts != [])
+    assert site.envelopes[0]["trace"]["samples"][0]["timestamp"] < 4_000  # the stub's, from before the core
