@@ -55,6 +55,7 @@ class Site:
     posts: list[Post] = field(default_factory=list)
     delays: dict[str, float] = field(default_factory=dict)  # seconds before an answer, by path
     files: dict[str, str] = field(default_factory=dict)  # scripts by path
+    others: list[bytes] = field(default_factory=list)  # what another product on the page has sent
     asked: list[str] = field(default_factory=list)  # the addresses of all reads
     absents: list[dict[str, str]] = field(default_factory=list)
     word: dict[str, Any] = field(default_factory=dict)  # Any: what the door's answers hold
@@ -118,6 +119,10 @@ class SiteHandler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path.startswith("/api/"):
+            self.site.others.append(body)
+            self.answer(200, {"Access-Control-Allow-Origin": "*"}, b"{}")
+            return
         status, headers = self.site.answers.pop(0) if self.site.answers else (202, {})
         self.site.posts.append(Post(self.path, dict(self.headers), body, time.monotonic()))
         time.sleep(self.site.delays.get(self.path.partition("?")[0], 0))
