@@ -22,6 +22,8 @@ interface View {
   page: string | undefined;
   /** When it began, ms since the time origin. A soft navigation that the browser tells of moves it back. */
   start: number;
+  /** When its recording began: with a core that comes late and without a stub, later. */
+  readonly since: number;
   /** The number of its next trace. */
   seq: number;
   /** Main-thread ms that the snippet has taken in it, and how many of them have been sent. */
@@ -29,7 +31,7 @@ interface View {
   told: number;
 }
 
-/** A chunk ends at these ages of a view, in ms, and then at each multiple of the length. */
+/** A chunk ends when a view has been recorded for so many ms, and then at each multiple of the length. */
 const CHUNK_ENDS_MS = [500, 1e3, 2e3, 3e3, 4e3, 6e3, 8e3, 1e4];
 const CHUNK_MS = 8e3;
 /** So young a view sends each chunk at once; an older one about every so many ms. */
@@ -188,8 +190,9 @@ function construct(): void {
   }
 }
 
-function ageOf({ start }: View): number {
-  return now() - start;
+/** Returns the ms for which a view has been recorded. */
+function ageOf({ since }: View): number {
+  return now() - since;
 }
 
 function durationMs(): number {
@@ -209,7 +212,7 @@ function cut(reason: Reason, goesOn?: boolean, next = view): void {
   }
   if (old && of) {
     const seq = of.seq++;
-    const isDue = !profiler || end - of.start < EAGER_MS || end - sentAt > EAGER_MS;
+    const isDue = !profiler || end - of.since < EAGER_MS || end - sentAt > EAGER_MS;
     if (isDue) {
       sentAt = end;
     }
@@ -246,6 +249,7 @@ function begin(navigation: Navigation, start: number, page?: string): void {
     url: location.href,
     page,
     start,
+    since: early ? start : now(),
     seq: 0,
     spent: 0,
     told: 0,
