@@ -35,6 +35,8 @@ export interface Answer {
 
 let waiting: Part[] = [];
 let keptBytes = 0;
+/** The server asked for some time, or did not answer. */
+let isHeld = false;
 let deferral: AbortController | undefined;
 let heard: (answer: Answer, viewId: string) => void;
 
@@ -81,6 +83,9 @@ function join(parts: readonly Part[]): Uint8Array<ArrayBuffer> {
 
 /** Sends all that waits. `isLeaving`: the page may end at any moment. */
 export function flush(isLeaving?: boolean): void {
+  if (isHeld && !isLeaving) {
+    return;
+  }
   takeBack();
   for (const isZipped of [true, false]) {
     // What may be lost with the page goes a second time. That is harmless: view and number are a trace's identity.
@@ -110,7 +115,10 @@ function send(parts: readonly Part[], isLeaving?: boolean): void {
     part.flight = keepalive ? KEPT : UNKEPT;
   }
   if (isLeaving && !keepalive) {
-    navigator.sendBeacon(endpoint, body);
+    // A beacon has no answer. One that the browser takes is as good as arrived.
+    if (navigator.sendBeacon(endpoint, body)) {
+      waiting = waiting.filter((part) => !parts.includes(part));
+    }
   } else if (length) {
     const kept = keepalive ? length : 0;
     keptBytes += kept;
@@ -138,7 +146,11 @@ function finish(parts: readonly Part[], answer: Answer, retryAfterS: number): vo
   if (isSplit) {
     halve(parts);
   } else if (isLater) {
-    setTimeout(flush, Math.min(retryAfterS || RETRY_S, RETRY_MAX_S) * 1e3);
+    isHeld = true;
+    setTimeout(() => {
+      isHeld = false;
+      flush();
+    }, Math.min(retryAfterS || RETRY_S, RETRY_MAX_S) * 1e3);
   }
 }
 

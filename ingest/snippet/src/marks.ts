@@ -46,7 +46,7 @@ const INTERACTION_MS = 40;
 let marks: Mark[] = [];
 let scriptsLeft: number;
 let marksLeft: number;
-let observer: PerformanceObserver;
+let observer: PerformanceObserver | undefined;
 let onSoftNavigation: (start: number) => void;
 
 /** Returns a text without query and fragment, and cut; other values as they are. */
@@ -81,7 +81,9 @@ function keep(entry: Entry): void {
       return facts;
     });
   }
-  marks.push(mark);
+  if (marks.push(mark) > MAX_MARKS) {
+    marks.shift(); // of a view that nobody records
+  }
 }
 
 /** Begins a view: its bounds are its own. */
@@ -92,8 +94,10 @@ export function resetMarks(): void {
 
 /** Watches from now on, with what the browser still knows of before. `heard` gets the starts of soft navigations. */
 export function watchMarks(heard: (start: number) => void): void {
+  if (observer) {
+    return;
+  }
   onSoftNavigation = heard;
-  resetMarks();
   observer = new PerformanceObserver((list) => (list.getEntries() as Entry[]).forEach(keep));
   for (const type in FACTS) {
     // Chromium warns in the console of a type that it does not know.
@@ -105,7 +109,7 @@ export function watchMarks(heard: (start: number) => void): void {
 
 /** Returns the marks that began before `end` and did not end before `start`, ms. Those that go on are kept too. */
 export function takeMarks(start: number, end: number): Mark[] {
-  (observer.takeRecords() as Entry[]).forEach(keep);
+  (observer!.takeRecords() as Entry[]).forEach(keep);
   const taken = marks.filter((mark) => mark.start < end && mark.start + mark.duration >= start);
   marks = marks.filter((mark) => mark.start + mark.duration >= end);
   return taken;

@@ -255,11 +255,21 @@ function begin(navigation: Navigation, start: number, page?: string): void {
     told: 0,
   };
   resetMarks();
+  if (next.isDrawn) {
+    watchMarks(moveStart);
+  }
   cut('route', true, next);
   drop(early); // of a view that is not drawn
   early = undefined;
   if (!next.isDrawn) {
     log('no trace, rate');
+  }
+}
+
+/** The browser tells late when a route's interaction began. What has been sent by then stays as it is. */
+function moveStart(start: number): void {
+  if (view && view.navigation === 'route' && !view.seq) {
+    view.start = Math.min(view.start, start);
   }
 }
 
@@ -291,12 +301,6 @@ function on<E extends Event>(target: EventTarget, type: string, run: (event: E) 
 export function record(stubs: Profiler | undefined): void {
   early = stubs;
   onAnswer(hear);
-  watchMarks((start) => {
-    // The browser tells late when a route's interaction began. What has been sent by then stays as it is.
-    if (view && view.navigation === 'route' && !view.seq) {
-      view.start = Math.min(view.start, start);
-    }
-  });
   on(window, 'beforeunload', () => cut('beforeunload', true));
   on(document, 'freeze', () => leave('freeze'));
   on(window, 'pagehide', () => leave('pagehide', true));

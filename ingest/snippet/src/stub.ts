@@ -15,7 +15,7 @@ if (!window.fieldflame) {
   try {
     // Where the page's server announced that it did not send the header, the constructor would only throw.
     const announced = JSON.stringify(performance.getEntriesByType('navigation'));
-    if (!document.prerendering && !/on=0/.test(announced)) {
+    if (!document.prerendering && !/"ff"[^}]*\bon=0/.test(announced)) {
       stub.p = new window.Profiler!({ sampleInterval: 10, maxBufferSize: 1e4 });
     }
   } catch (error) {

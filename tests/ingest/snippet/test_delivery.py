@@ -71,6 +71,33 @@ def test_half_of_the_keepalive_budget_is_left_to_the_page(site: Site, page: Page
         assert not (request["keepalive"] and request["bytes"] > 32_768)
 
 
+def test_nothing_is_sent_before_the_time_that_the_server_asked_for(site: Site, page: Page) -> None:
+    site.answers = [(429, {"Retry-After": "3"})]
+    site.add_page()
+    page.goto(site.url(host="shop.test"))  # chunks end every half a second and second meanwhile
+    first, second = site.wait_for_posts(2, page.wait_for_timeout)[:2]
+    assert second.at - first.at >= 2.9
+    assert len(second.envelopes) >= 3
+
+
+def test_what_went_by_beacon_is_not_sent_each_time_that_the_page_is_hidden(site: Site, page: Page) -> None:
+    wide = "for (let n = 0; n < 600; n += 1) performance.mark(Array.from({length: 190}, () => Math.random()).join(''));"
+    site.delays["/ingest/v1/traces"] = 2.0  # so that the large chunk is still on its way, without keepalive
+    site.add_page(attributes="data-duration=900", after=wide)
+    hide = """(isHidden) => {
+        Object.defineProperty(document, 'hidden', {value: isHidden, configurable: true});
+        document.dispatchEvent(new Event('visibilitychange'));
+    }"""
+    page.goto(site.url())
+    page.wait_for_timeout(1_500)
+    for _ in range(3):
+        page.evaluate(hide, True)
+        page.evaluate(hide, False)
+    page.wait_for_timeout(5_000)
+    counts = [[envelope["seq"] for envelope in site.envelopes].count(seq) for seq in (0, 1)]
+    assert max(counts) <= 2
+
+
 def test_a_page_that_ends_at_once_leaves_a_trace(site: Site, page: Page) -> None:
     site.add_page(after=f"{BUSY} spin(60);")
     site.pages["/next"] = "<!doctype html><title>next</title>"
@@ -90,12 +117,14 @@ def test_a_slow_door_gets_each_chunk_once(site: Site, page: Page) -> None:
 
 
 def test_what_waits_for_the_next_sending_survives_a_crash(site: Site, page: Page) -> None:
-    fast_clock = "const real = performance.now.bind(performance); performance.now = () => real() + 12000;"
-    # A view older than ten seconds, of which something was just sent: what follows waits.
-    site.add_page(before=fast_clock, attributes="data-duration=90000")
+    clock = "window.jump = 0; const real = performance.now.bind(performance); performance.now = () => real() + jump;"
+    site.add_page(before=clock)
     page.goto(site.url())
     wait_until(page, lambda: len(site.envelopes) >= 1)
-    page.evaluate("() => dispatchEvent(new Event('beforeunload'))")  # cuts a chunk, and the page stays
+    # The view is older than ten seconds now. A chunk is sent, and the next one waits.
+    page.evaluate("() => { jump = 12000; dispatchEvent(new Event('beforeunload')); }")
+    page.wait_for_timeout(1_500)
+    page.evaluate("() => dispatchEvent(new Event('beforeunload'))")
     page.wait_for_timeout(1_500)
     count = len(site.envelopes)
     with contextlib.suppress(Error):  # the page is gone before it can answer

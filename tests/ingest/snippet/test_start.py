@@ -199,3 +199,9 @@ def test_the_package_records_when_it_is_told_to(site: Site, page: Page) -> None:
 
 def test_the_core_holds_the_place_of_the_servers_word_once() -> None:
     assert len(re.findall('"FIELDFLAME_SETTINGS"', SNIPPET_PATH.read_text())) == 1
+
+
+def test_an_address_that_looks_like_an_announcement_changes_nothing(site: Site, page: Page) -> None:
+    site.pages["/"] = f"<!doctype html><title>page</title><script>{STUB}</script>"
+    page.goto(site.url("/?location=0;on=0"))
+    assert page.evaluate("() => 'p' in fieldflame")
