@@ -7,6 +7,10 @@ import { endpoint } from './page';
  * the page.
  */
 const KEEPALIVE_BYTES = 32_768;
+/** At the exit, when nothing else is left. Not a beacon: that would send cookies. */
+const LAST_BYTES = 60_000;
+/** Chunks that wait for a server that does not answer. A view of a minute has 14. */
+const MAX_WAITING = 40;
 const MAX_TRIES = 3;
 const RETRY_S = 5;
 /** Longer delays than 2^31 ms make `setTimeout` fire at once. */
@@ -35,8 +39,8 @@ export interface Answer {
 
 let waiting: Part[] = [];
 let keptBytes = 0;
-/** The server asked for some time, or did not answer. */
-let isHeld = false;
+/** How many times are running that the server asked for, or that follow no answer. Nothing is sent meanwhile. */
+let holds = 0;
 let deferral: AbortController | undefined;
 let heard: (answer: Answer, viewId: string) => void;
 
@@ -83,14 +87,16 @@ function join(parts: readonly Part[]): Uint8Array<ArrayBuffer> {
 
 /** Sends all that waits. `isLeaving`: the page may end at any moment. */
 export function flush(isLeaving?: boolean): void {
-  if (isHeld && !isLeaving) {
+  if (holds && !isLeaving) {
+    defer();
     return;
   }
   takeBack();
   for (const isZipped of [true, false]) {
     // What may be lost with the page goes a second time. That is harmless: view and number are a trace's identity.
     send(waiting.filter(({ bytes, flight }) => (
-      (bytes[0] === GZIP) === isZipped && (!flight || (isLeaving && flight === UNKEPT))
+      (bytes[0] === GZIP) === isZipped
+        && (!flight || (isLeaving && flight === UNKEPT && keptBytes + bytes.length <= LAST_BYTES))
     )), isLeaving);
   }
 }
@@ -109,24 +115,22 @@ function send(parts: readonly Part[], isLeaving?: boolean): void {
     halve(parts, isLeaving);
     return;
   }
-  const keepalive = keptBytes + length <= KEEPALIVE_BYTES;
+  const keepalive = keptBytes + length <= (isLeaving ? LAST_BYTES : KEEPALIVE_BYTES);
   for (const part of parts) {
     part.tries++;
     part.flight = keepalive ? KEPT : UNKEPT;
   }
-  if (isLeaving && !keepalive) {
-    // A beacon has no answer. One that the browser takes is as good as arrived.
-    if (navigator.sendBeacon(endpoint, body)) {
-      waiting = waiting.filter((part) => !parts.includes(part));
-    }
-  } else if (length) {
+  if (length) {
     const kept = keepalive ? length : 0;
     keptBytes += kept;
     const end = (answer: Answer, retryAfterS = 0): void => {
       keptBytes -= kept;
       finish(parts, answer, retryAfterS);
     };
-    fetch(endpoint, { method: 'POST', body, credentials: 'omit', keepalive }).then((response) => {
+    // A page's own `fetch` may throw.
+    new Promise<Response>((resolve) => {
+      resolve(fetch(endpoint, { method: 'POST', body, credentials: 'omit', keepalive }));
+    }).then((response) => {
       const { status } = response;
       const retryAfterS = Number(response.headers.get('Retry-After'));
       response.json().catch(() => {}).then((said) => end(Object.assign({}, said, { status }), retryAfterS));
@@ -144,11 +148,11 @@ function finish(parts: readonly Part[], answer: Answer, retryAfterS: number): vo
   }
   heard(answer, parts[0]!.id);
   if (isSplit) {
-    halve(parts);
+    halve(parts.filter((part) => waiting.includes(part)));
   } else if (isLater) {
-    isHeld = true;
+    holds++;
     setTimeout(() => {
-      isHeld = false;
+      holds--;
       flush();
     }, Math.min(retryAfterS || RETRY_S, RETRY_MAX_S) * 1e3);
   }
@@ -157,7 +161,9 @@ function finish(parts: readonly Part[], answer: Answer, retryAfterS: number): vo
 /** Keeps a line, of the view `id`, until it is delivered. `isDue`: sends all lines once it is compressed. */
 export function add(id: string, line: string, isDue: boolean): void {
   const part: Part = { id, bytes: new TextEncoder().encode(`${line}\n`), tries: 0, flight: 0 };
-  waiting.push(part);
+  if (waiting.push(part) > MAX_WAITING) {
+    waiting.shift();
+  }
   const zipped = new Blob([part.bytes]).stream().pipeThrough(new CompressionStream('gzip'));
   new Response(zipped).arrayBuffer().then((buffer) => {
     if (!part.flight) {

@@ -18,7 +18,7 @@ interface View {
   /** Share of such views that are recorded: that of the header times that of the draw. */
   readonly rate: number;
   readonly isDrawn: boolean;
-  readonly url: string;
+  url: string;
   page: string | undefined;
   /** When it began, ms since the time origin. A soft navigation that the browser tells of moves it back. */
   start: number;
@@ -38,6 +38,8 @@ const CHUNK_MS = 8e3;
 const EAGER_MS = 1e4;
 /** A timer may fire a little early. */
 const EARLY_MS = 5;
+/** A page may say its new route a moment before it changes the address. */
+const RENAME_MS = 100;
 const DURATION_MS = 6e4;
 const INTERVAL_MS = 10;
 /** A busy page's bursts give up to 14 times as many samples as the interval promises. */
@@ -60,7 +62,14 @@ let quietUntil = 0;
 /** Until then nothing is sent. */
 let mutedUntil = 0;
 let isLeaving = false;
+/** Marks from before, as before consent, are not sent. */
+let marksFrom = 0;
 let path: string;
+/** The route of a page that is left, which the back/forward cache may bring back. */
+let leftPage: string | undefined;
+/** When the last view began, and the one before it. */
+let begunAt = 0;
+let formerBegunAt = 0;
 
 function now(): number {
   return performance.now();
@@ -100,7 +109,7 @@ function giveUp(reason: string, error?: unknown): void {
 
 /** Records nothing for so many ms. */
 export function pause(ms: number): void {
-  quietUntil = now() + ms;
+  quietUntil = Math.max(quietUntil, now() + ms);
   cut('stop');
 }
 
@@ -112,8 +121,10 @@ export function resume(): void {
   }
 }
 
+/** Begins again after the page's own `stop`; a pause that the server asked for stays. What was meanwhile is not sent. */
 export function unpause(): void {
-  quietUntil = 0;
+  quietUntil = mutedUntil;
+  marksFrom = now();
   resume();
 }
 
@@ -158,7 +169,7 @@ function write(of: View, seq: number, reason: Reason, sampleInterval: number, en
     },
     cost: { ms },
     tags,
-    marks: takeMarks(of.start, end),
+    marks: takeMarks(Math.max(of.start, marksFrom), end),
     trace,
   });
 }
@@ -240,6 +251,8 @@ const endChunk = counted(() => {
 
 function begin(navigation: Navigation, start: number, page?: string): void {
   path = location.pathname;
+  formerBegunAt = begunAt;
+  begunAt = now();
   const rate = rateOf(page || path);
   const next: View = {
     id: newViewId(),
@@ -268,7 +281,7 @@ function begin(navigation: Navigation, start: number, page?: string): void {
 
 /** The browser tells late when a route's interaction began. What has been sent by then stays as it is. */
 function moveStart(start: number): void {
-  if (view && view.navigation === 'route' && !view.seq) {
+  if (view && view.navigation === 'route' && !view.seq && start > formerBegunAt) {
     view.start = Math.min(view.start, start);
   }
 }
@@ -283,13 +296,17 @@ export function setPage(page: string): void {
 }
 
 export function setTags(value: unknown): void {
-  tags = value;
+  tags = JSON.parse(JSON.stringify(value)); // throws here rather than in each chunk
 }
 
 /** `isGone`: a cache may bring the document back, as another view. */
 function leave(reason: Reason, isGone?: boolean): void {
   isLeaving = true;
-  cut(reason, false, isGone ? undefined : view);
+  cut(reason);
+  if (isGone) {
+    leftPage = view && view.page;
+    view = undefined;
+  }
   flush(true);
 }
 
@@ -297,9 +314,10 @@ function on<E extends Event>(target: EventTarget, type: string, run: (event: E) 
   target.addEventListener(type, counted(run as (event: Event) => void), true);
 }
 
-/** Begins with the view that the document's load began. `stubs` is the stub's profiler. */
-export function record(stubs: Profiler | undefined): void {
+/** Begins with the view that the document's load began. `stubs` is the stub's profiler; marks are from `from` on, ms. */
+export function record(stubs: Profiler | undefined, from: number): void {
   early = stubs;
+  marksFrom = from;
   onAnswer(hear);
   on(window, 'beforeunload', () => cut('beforeunload', true));
   on(document, 'freeze', () => leave('freeze'));
@@ -308,12 +326,18 @@ export function record(stubs: Profiler | undefined): void {
   on<PageTransitionEvent>(window, 'pageshow', ({ persisted }) => {
     if (persisted) {
       isLeaving = false;
-      begin('bfcache', now());
+      begin('bfcache', now(), leftPage);
     }
   });
   if (window.navigation) {
     on(window.navigation, 'currententrychange', () => {
-      if (location.pathname !== path) {
+      if (location.pathname === path) {
+        return;
+      }
+      if (view && view.page && !view.seq && ageOf(view) < RENAME_MS) {
+        path = location.pathname; // the page named its route just before it went there
+        view.url = location.href;
+      } else {
         begin('route', now());
       }
     });
@@ -326,8 +350,8 @@ export function record(stubs: Profiler | undefined): void {
       });
     }
   }
-  on<SecurityPolicyViolationEvent>(document, 'securitypolicyviolation', ({ blockedURI, effectiveDirective }) => {
-    if (effectiveDirective === 'connect-src' && endpoint.startsWith(blockedURI.split('?')[0]!)) {
+  on<SecurityPolicyViolationEvent>(document, 'securitypolicyviolation', ({ blockedURI, disposition }) => {
+    if (disposition === 'enforce' && endpoint.split('?')[0] === blockedURI.split('?')[0]) {
       mute(Infinity);
       miss('csp');
     }

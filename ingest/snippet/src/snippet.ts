@@ -1,6 +1,6 @@
 /** The classic script: settings from its own element, from `fieldflameSettings`, and from the server that sent it. */
 
-import { log } from './page';
+import { drop, log } from './page';
 import { start } from './start';
 
 // A module has no `currentScript`, and an inlined copy no `src`. Both may have attributes.
@@ -10,4 +10,5 @@ try {
   start(options, script ? script.src : '', 'FIELDFLAME_SETTINGS');
 } catch (error) {
   log(`no trace, ${error}`);
+  drop(window.fieldflame && window.fieldflame.p);
 }

@@ -1,13 +1,19 @@
 /** Decides whether this page is recorded at all, and says why not. Nothing here may ever break or delay the page. */
 
 import { drop, header, isOn, log, miss, type Options, readPage, settings } from './page';
-import type { Api, Command } from './profiler';
+import type { Api, Call, Command } from './profiler';
 import { fail, pause, record, setPage, setTags, unpause } from './recorder';
 
+/** A bundle may call it again. Another copy of the script has a variable of its own. */
+let hasStarted = false;
 const LOCAL = /^(localhost|127\..*|\[::1\])$|\.localhost$/;
 
 /** Starts the recording of a page. Throws an Error that says what is missing. The arguments are those of `readPage`. */
 export function start(options: Partial<Options>, source: string, word: unknown): void {
+  if (hasStarted) {
+    return;
+  }
+  hasStarted = true;
   readPage(options, source, word);
   const stub = window.fieldflame || ({} as Partial<Api>);
   if (stub.core) {
@@ -23,16 +29,23 @@ export function start(options: Partial<Options>, source: string, word: unknown):
   const begin = (): void => {
     if (!isRecording && hasConsent && !document.prerendering) {
       isRecording = true;
-      record(early);
+      record(early, isOn('consent') ? performance.now() : 0);
+      for (const words of pending.splice(0)) {
+        call(...words);
+      }
     }
   };
-  const call = (command: Command, value?: unknown): void => {
+  /** Calls that came before the recording: before consent, or while the page is prerendered. */
+  const pending: Call[] = [];
+  const run = (command: Command, value?: unknown): void => {
     if (command === 'consent') {
       hasConsent = true;
       if (isAllowed) {
         begin();
       }
-    } else if (isRecording) {
+    } else if (!isRecording) {
+      pending.push([command, value]);
+    } else {
       if (command === 'page') {
         setPage(`${value}`);
       } else if (command === 'tags') {
@@ -44,6 +57,13 @@ export function start(options: Partial<Options>, source: string, word: unknown):
       }
     }
   };
+  const call = (...words: Call): void => {
+    try {
+      run(...words);
+    } catch (error) {
+      log(`${error}`);
+    }
+  };
   window.fieldflame = Object.assign(call, { core: true as const });
 
   // Nothing of these is asked of the server: the site or the person wants it so.
@@ -52,17 +72,18 @@ export function start(options: Partial<Options>, source: string, word: unknown):
       : LOCAL.test(location.hostname) && !isOn('localhost') ? 'localhost'
         : isOn('gpc') && navigator.globalPrivacyControl ? 'gpc'
           : '';
-  const isAllowed = !unwanted && typeof window.Profiler === 'function' && !stub.e;
+  const hasApi = typeof window.Profiler === 'function';
+  const isAllowed = !unwanted && hasApi && !stub.e;
   if (!isAllowed || !hasConsent) {
     drop(early);
     early = undefined;
   }
   if (unwanted) {
     log(`no trace, ${unwanted}`);
+  } else if (!hasApi) {
+    miss('no-api');
   } else if (stub.e) {
     fail(stub.e);
-  } else if (!isAllowed) {
-    miss('no-api');
   } else {
     document.addEventListener('prerenderingchange', begin);
     if (!hasConsent) {

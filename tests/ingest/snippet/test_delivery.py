@@ -80,7 +80,7 @@ def test_nothing_is_sent_before_the_time_that_the_server_asked_for(site: Site, p
     assert len(second.envelopes) >= 3
 
 
-def test_what_went_by_beacon_is_not_sent_each_time_that_the_page_is_hidden(site: Site, page: Page) -> None:
+def test_a_large_chunk_is_not_sent_each_time_that_the_page_is_hidden(site: Site, page: Page) -> None:
     wide = "for (let n = 0; n < 600; n += 1) performance.mark(Array.from({length: 190}, () => Math.random()).join(''));"
     site.delays["/ingest/v1/traces"] = 2.0  # so that the large chunk is still on its way, without keepalive
     site.add_page(attributes="data-duration=900", after=wide)

@@ -81,8 +81,19 @@ def test_the_page_may_name_its_route(site: Site, page: Page) -> None:
     assert views[0][0]["tags"] == ["dark", "eu"]
 
 
+def test_a_name_that_comes_just_before_its_address_begins_one_view(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-page=/start")
+    page.goto(site.url())
+    wait_for_views(site, page, 1)
+    page.evaluate("() => { fieldflame('page', '/a/:id'); history.pushState({}, '', '/a/1'); }")
+    wait_for_views(site, page, 2)
+    page.wait_for_timeout(700)
+    assert len(views_of(site)) == 2
+    assert [list(views_of(site).values())[1][0][name] for name in ("page", "url")] == ["/a/:id", site.url("/a/1")]
+
+
 def test_a_page_from_the_back_forward_cache_is_a_view_of_its_own(site: Site, page: Page) -> None:
-    site.add_page()
+    site.add_page(attributes="data-page=/named")
     site.pages["/next"] = NEXT
     page.goto(site.url())
     page.wait_for_timeout(700)
@@ -93,6 +104,10 @@ def test_a_page_from_the_back_forward_cache_is_a_view_of_its_own(site: Site, pag
     first, second = views_of(site).values()
     assert second[0]["viewStart"] > first[0]["viewStart"]
     assert second[0]["timeOrigin"] == first[0]["timeOrigin"]
+    assert second[0]["page"] == "/named"  # the document is the same
+    assert {envelope["reason"] for envelope in first} <= {"timer", "beforeunload", "hidden", "pagehide"}
+    returned_ms = second[0]["viewStart"] - second[0]["timeOrigin"]
+    assert all(envelope["trace"]["samples"][0]["timestamp"] < returned_ms for envelope in first)
 
 
 def test_a_reload_says_so(site: Site, page: Page) -> None:

@@ -15,7 +15,7 @@ from ingest.snippet.views import SNIPPET_PATH
 
 SOURCE_DIR = Path(__file__).resolve().parent.parent.parent.parent / "ingest" / "snippet"
 # What a page loads, gzipped. `bare.js` is the core without marks beside long tasks; only its size is of interest.
-LIMITS_BYTES = {"stub.js": 300, "bare.js": 3_900, "snippet.js": 4_400}
+LIMITS_BYTES = {"stub.js": 300, "bare.js": 4_100, "snippet.js": 4_500}
 
 
 @pytest.mark.parametrize("name", LIMITS_BYTES)

@@ -121,13 +121,19 @@ def test_some_pages_are_not_recorded_and_nothing_is_asked(
 
 
 def test_nothing_is_recorded_before_consent(site: Site, page: Page) -> None:
-    site.add_page(attributes="data-consent")
+    site.add_page(
+        attributes="data-consent",
+        after="performance.mark('before'); fieldflame('tags', ['a']); fieldflame('page', '/p');",
+    )
     page.goto(site.url())
     page.wait_for_timeout(QUIET_MS)
     assert site.posts == []
     page.evaluate("() => fieldflame('consent')")
     wait_until(page, lambda: site.posts != [])
-    assert site.envelopes[0]["trace"]["samples"][0]["timestamp"] > QUIET_MS
+    envelope = site.envelopes[0]
+    assert envelope["trace"]["samples"][0]["timestamp"] > QUIET_MS
+    assert [mark for mark in envelope["marks"] if mark["start"] + mark["duration"] < QUIET_MS] == []
+    assert (envelope["page"], envelope["tags"]) == ("/p", ["a"])  # what the page said meanwhile holds
 
 
 def test_the_page_may_stop_and_start_the_recording(site: Site, page: Page) -> None:
@@ -139,6 +145,17 @@ def test_the_page_may_stop_and_start_the_recording(site: Site, page: Page) -> No
     assert len(site.envelopes) == count == 1
     page.evaluate("() => fieldflame('start')")
     wait_until(page, lambda: len(site.envelopes) > count)
+
+
+def test_the_servers_stop_does_not_end_the_pages_own(site: Site, page: Page) -> None:
+    site.word = {"stop": 1}
+    site.add_page(after="fieldflame('stop');")
+    page.goto(site.url())
+    wait_until(page, lambda: site.posts != [])
+    page.wait_for_timeout(QUIET_MS)
+    page.evaluate("() => history.pushState({}, '', '/other')")
+    page.wait_for_timeout(QUIET_MS)
+    assert len(site.envelopes) == 1
 
 
 def test_a_second_copy_does_nothing_and_says_so(site: Site, page: Page, heard: list[str]) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 
+from ingest.snippet.views import STUB_PATH
 from tests.ingest.snippet.browsing import wait_until
 from tests.ingest.snippet.site import Site
 
@@ -58,6 +59,21 @@ def test_a_policy_that_forbids_the_connection_is_told_by_an_image_and_ends_it(si
     refusals = [line for line in lines if line.startswith("Fetch API cannot load")]
     assert len(refusals) == 1  # one attempt, not one for each chunk
     assert [line for line in lines if line.startswith("fieldflame: no trace, csp")]
+
+
+def test_a_policy_that_only_reports_changes_nothing(site: Site, page: Page) -> None:
+    site.page_headers["Content-Security-Policy-Report-Only"] = "connect-src 'none'"
+    site.add_page(attributes="data-absent=1")
+    page.goto(site.url())
+    site.wait_for_posts(3, page.wait_for_timeout)
+    assert site.absents == []
+
+
+def test_a_browser_without_the_api_is_told_as_one_with_the_stub_too(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-absent=1", before=f"delete window.Profiler; {STUB_PATH.read_text()}")
+    page.goto(site.url())
+    wait_until(page, lambda: site.absents != [])
+    assert [absent["reason"] for absent in site.absents] == ["no-api"]
 
 
 def test_a_page_that_never_consents_is_counted_when_it_is_left(site: Site, page: Page) -> None:
