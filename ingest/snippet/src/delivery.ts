@@ -109,6 +109,9 @@ function halve(parts: readonly Part[], isLeaving?: boolean): void {
 
 /** The bytes go as they are and without a type, which needs no preflight. */
 function send(parts: readonly Part[], isLeaving?: boolean): void {
+  if (!parts.length) {
+    return;
+  }
   const body = join(parts);
   const { length } = body;
   if (length > KEEPALIVE_BYTES && parts.length > 1) {
@@ -120,22 +123,20 @@ function send(parts: readonly Part[], isLeaving?: boolean): void {
     part.tries++;
     part.flight = keepalive ? KEPT : UNKEPT;
   }
-  if (length) {
-    const kept = keepalive ? length : 0;
-    keptBytes += kept;
-    const end = (answer: Answer, retryAfterS = 0): void => {
-      keptBytes -= kept;
-      finish(parts, answer, retryAfterS);
-    };
-    // A page's own `fetch` may throw.
-    new Promise<Response>((resolve) => {
-      resolve(fetch(endpoint, { method: 'POST', body, credentials: 'omit', keepalive }));
-    }).then((response) => {
-      const { status } = response;
-      const retryAfterS = Number(response.headers.get('Retry-After'));
-      response.json().catch(() => {}).then((said) => end(Object.assign({}, said, { status }), retryAfterS));
-    }, () => end({ status: 0 }));
-  }
+  const kept = keepalive ? length : 0;
+  keptBytes += kept;
+  const end = (answer: Answer, retryAfterS = 0): void => {
+    keptBytes -= kept;
+    finish(parts, answer, retryAfterS);
+  };
+  // A page's own `fetch` may throw.
+  new Promise<Response>((resolve) => {
+    resolve(fetch(endpoint, { method: 'POST', body, credentials: 'omit', keepalive }));
+  }).then((response) => {
+    const { status } = response;
+    const retryAfterS = Number(response.headers.get('Retry-After'));
+    response.json().catch(() => {}).then((said) => end(Object.assign({}, said, { status }), retryAfterS));
+  }, () => end({ status: 0 }));
 }
 
 function finish(parts: readonly Part[], answer: Answer, retryAfterS: number): void {

@@ -88,14 +88,14 @@ function newViewId(): string {
 /** Returns `run`, with its time on the main thread counted. An error of ours never reaches the page. */
 function counted<T>(run: (value: T) => void): (value: T) => void {
   return (value) => {
-    const begunAt = now();
+    const enteredAt = now();
     const of = view;
     try {
       run(value);
     } catch (error) {
       log(`${error}`);
     }
-    if (of && (of.spent += now() - begunAt) > MAX_COST_MS && quietUntil < Infinity) {
+    if (of && (of.spent += now() - enteredAt) > MAX_COST_MS && quietUntil < Infinity) {
       giveUp('cost');
     }
   };

@@ -45,16 +45,14 @@ export function start(options: Partial<Options>, source: string, word: unknown):
       }
     } else if (!isRecording) {
       pending.push([command, value]);
+    } else if (command === 'page') {
+      setPage(`${value}`);
+    } else if (command === 'tags') {
+      setTags(value);
+    } else if (command === 'stop') {
+      pause(Infinity);
     } else {
-      if (command === 'page') {
-        setPage(`${value}`);
-      } else if (command === 'tags') {
-        setTags(value);
-      } else if (command === 'stop') {
-        pause(Infinity);
-      } else {
-        unpause();
-      }
+      unpause();
     }
   };
   const call = (...words: Call): void => {

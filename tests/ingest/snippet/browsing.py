@@ -16,6 +16,11 @@ function spin(ms) {
   return n;
 }
 """
+# Tells the page that it is hidden, or seen again: headless Chromium keeps all its tabs visible.
+HIDE = """(isHidden) => {
+    Object.defineProperty(document, 'hidden', {value: isHidden, configurable: true});
+    document.dispatchEvent(new Event('visibilitychange'));
+}"""
 
 
 def wait_until(page: Page, is_so: Callable[[], bool]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Error, Page
 
 from ingest.snippet.views import STUB_PATH
-from tests.ingest.snippet.browsing import BUSY, wait_until
+from tests.ingest.snippet.browsing import BUSY, HIDE, wait_until
 from tests.ingest.snippet.site import WAIT_S, Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
@@ -84,15 +84,11 @@ def test_a_large_chunk_is_not_sent_each_time_that_the_page_is_hidden(site: Site,
     wide = "for (let n = 0; n < 600; n += 1) performance.mark(Array.from({length: 190}, () => Math.random()).join(''));"
     site.delays["/ingest/v1/traces"] = 2.0  # so that the large chunk is still on its way, without keepalive
     site.add_page(attributes="data-duration=900", after=wide)
-    hide = """(isHidden) => {
-        Object.defineProperty(document, 'hidden', {value: isHidden, configurable: true});
-        document.dispatchEvent(new Event('visibilitychange'));
-    }"""
     page.goto(site.url())
     page.wait_for_timeout(1_500)
     for _ in range(3):
-        page.evaluate(hide, True)
-        page.evaluate(hide, False)
+        page.evaluate(HIDE, True)
+        page.evaluate(HIDE, False)
     page.wait_for_timeout(5_000)
     counts = [[envelope["seq"] for envelope in site.envelopes].count(seq) for seq in (0, 1)]
     assert max(counts) <= 2

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.e2e.browser import find_chromium
-from tests.ingest.snippet.browsing import wait_until
+from tests.ingest.snippet.browsing import HIDE, wait_until
 from tests.ingest.snippet.site import WAIT_S, Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
@@ -120,17 +120,13 @@ def test_a_reload_says_so(site: Site, page: Page) -> None:
 def test_a_hidden_page_stops_and_goes_on_when_it_is_seen_again(site: Site, page: Page) -> None:
     site.add_page()
     page.goto(site.url())
-    hide = """(isHidden) => {
-        Object.defineProperty(document, 'hidden', {value: isHidden, configurable: true});
-        document.dispatchEvent(new Event('visibilitychange'));
-    }"""
     page.wait_for_timeout(200)
-    page.evaluate(hide, True)
+    page.evaluate(HIDE, True)
     wait_until(page, lambda: "hidden" in {envelope["reason"] for envelope in site.envelopes})
     count = len(site.envelopes)
     page.wait_for_timeout(1_200)
     assert len(site.envelopes) == count
-    page.evaluate(hide, False)
+    page.evaluate(HIDE, False)
     wait_until(page, lambda: len(site.envelopes) > count)
     assert len(views_of(site)) == 1
 
