@@ -86,6 +86,12 @@ class Jar:
         return {"Cookie": "; ".join(f"{key}={value}" for key, value in cookies.items())} if cookies else {}
 
 
+def find_next_url(answer: Answer) -> str | None:
+    """Returns where an answer redirects to, None if nowhere. Raises `ValueError` if that is not an address."""
+    place = answer.header("location")
+    return urljoin(answer.target.url, place) if answer.status in REDIRECTS and place else None
+
+
 def follow(url: str, limits: Limits, *, max_bytes: int, sent: Jar, got: Jar, hops: list[Answer]) -> Answer:
     """Requests a page, follows redirects, and adds each answer to `hops`. Returns the last one.
 
@@ -96,13 +102,13 @@ def follow(url: str, limits: Limits, *, max_bytes: int, sent: Jar, got: Jar, hop
         answer = request(target, limits, PAGE_HEADERS | sent.headers_for(target), max_bytes=max_bytes)
         hops.append(answer)
         got.keep(answer)
-        place = answer.header("location")
-        if answer.status not in REDIRECTS or not place:
-            return answer
         try:
-            url = urljoin(answer.target.url, place)
+            next_url = find_next_url(answer)
         except ValueError:
             raise FailedRequest("It leads to something that is not an address.") from None
+        if next_url is None:
+            return answer
+        url = next_url
     raise FailedRequest(f"It leads through more than {MAX_REDIRECTS} redirects.")
 
 
@@ -110,13 +116,13 @@ def fetch(url: str, limits: Limits, headers: Mapping[str, str], *, max_bytes: in
     """Requests one file, and follows redirects. Raises `FailedRequest`."""
     for _ in range(MAX_REDIRECTS + 1):
         answer = request(_read(url, limits), limits, headers, max_bytes=max_bytes, keep_end=keep_end)
-        place = answer.header("location")
-        if answer.status not in REDIRECTS or not place:
-            return answer
         try:
-            url = urljoin(answer.target.url, place)
+            next_url = find_next_url(answer)
         except ValueError:
             break
+        if next_url is None:
+            return answer
+        url = next_url
     raise FailedRequest("It leads through too many redirects.")
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from tqdm import tqdm
 
+from bench.collection.resampling import find_interval
 from bench.collection.site import POLICY, Door, serve, write_tags
 
 if TYPE_CHECKING:
@@ -108,16 +109,15 @@ def bench_cohort(*, apps: Path, loads: int, chromium: str) -> list[Load]:
     return asyncio.run(_run(read_apps(apps), loads, chromium))
 
 
-def _excess(base: Sequence[float], other: Sequence[float], rounds: int = 2_000) -> tuple[float, float, float]:
-    """Returns by how much more the other's mean is, as a share, with its 95 % interval by resampling pairs."""
-    chance = random.Random(0)  # noqa: S311  # repeatable, and no secret
+def _excess(pairs: Sequence[tuple[float, float]]) -> float:
+    """Returns by how much more the second of each pair is, in the mean, as a share."""
+    return sum(other for _, other in pairs) / sum(base for base, _ in pairs) - 1
+
+
+def _write_excess(base: Sequence[float], other: Sequence[float]) -> str:
     pairs = list(zip(base, other, strict=True))
-    shares = []
-    for _ in range(rounds):
-        drawn = chance.choices(pairs, k=len(pairs))
-        shares.append(sum(b for _, b in drawn) / sum(a for a, _ in drawn) - 1)
-    shares.sort()
-    return sum(other) / sum(base) - 1, shares[round(rounds * 0.025)], shares[round(rounds * 0.975)]
+    low, high = find_interval(pairs, _excess)
+    return f"{_excess(pairs):+.1%} [{low:+.1%}, {high:+.1%}]"
 
 
 def describe(loads: Sequence[Load]) -> str:
@@ -132,10 +132,7 @@ def describe(loads: Sequence[Load]) -> str:
                 ]
                 for kind in KINDS
             }
-            cells = [
-                f"{'{:+.1%} [{:+.1%}, {:+.1%}]'.format(*_excess(values['none'], values[kind])):>26}"
-                for kind in ("header", "snippet")
-            ]
+            cells = [f"{_write_excess(values['none'], values[kind]):>26}" for kind in ("header", "snippet")]
             median = f"{statistics.median(values['none']):.0f} {unit}"
             lines.append(f"{app:24}{len(values['none']):6}{median:>12}{''.join(cells)}")
     return "\n".join(lines) + "\n"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tqdm import tqdm
 
+from bench.collection.resampling import find_interval
 from bench.collection.site import POLICY, Door, serve, write_page
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ CACHE_OFF: Final = "--disable-back-forward-cache"  # one of Playwright's own fla
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """One visit: how it ended, its length in ms, the ms that arrived of it, and whether its own beacon did."""
+    """One visit: how it ended, how long it was, how much of that arrived (ms), and whether its own beacon arrived."""
 
     exit: Exit
     has_cache: bool
@@ -168,13 +169,6 @@ def _share(visits: Sequence[Visit]) -> float:
     return sum(visit.arrived_ms for visit in visits) / max(sum(visit.length_ms for visit in visits), 1e-9)
 
 
-def _interval(visits: Sequence[Visit], rounds: int = 2_000) -> tuple[float, float]:
-    """Returns the 95 % interval of the share, by resampling visits."""
-    chance = random.Random(0)  # noqa: S311  # repeatable, and no secret
-    shares = sorted(_share(chance.choices(visits, k=len(visits))) for _ in range(rounds))
-    return shares[round(rounds * 0.025)], shares[round(rounds * 0.975)]
-
-
 def describe(result: ExitsResult) -> str:
     """Returns a table by the way of leaving."""
     rows: list[tuple[str, list[Visit]]] = [
@@ -188,7 +182,7 @@ def describe(result: ExitsResult) -> str:
     lines = [f"{'exit':16}{'visits':>7}{'arrived':>9}{'95 %':>14}{'empty':>7}{'own beacon lost':>17}"]
     for name, visits in rows:
         if visits:
-            low, high = _interval(visits)
+            low, high = find_interval(visits, _share)
             empty = sum(not visit.envelopes for visit in visits)
             lost = sum(not visit.has_beacon for visit in visits if visit.exit != "crash")
             lines.append(

@@ -1,8 +1,8 @@
 """What a site needs to be recorded: the header of its pages, and the snippet's two tags."""
 
-from functools import cache
 from typing import Final
 
+from ingest.snippet.files import read_fixed_file
 from ingest.snippet.views import STUB_PATH
 
 HEADER: Final = "Document-Policy: js-profiling, js-profiling-mode=lazy"
@@ -20,7 +20,6 @@ def write_tag(base_url: str, public_key: str) -> str:
     )
 
 
-@cache
 def read_stub() -> str:
     """Returns the text of the inline stub."""
-    return STUB_PATH.read_text().strip()
+    return read_fixed_file(STUB_PATH).bodies[""].decode().strip()
