@@ -63,7 +63,7 @@ def test_the_button_records_another_page_view(site: Site, page: Page) -> None:
 
 
 def test_a_missing_demo_project_is_explained(site: Site, page: Page) -> None:
-    site.answers = [(401, {})]
+    site.answers = [(401, {})] * 100  # every chunk's: a view sends several
     page.goto(site.url("/demo/"))
     expect_state(page, "send", "failed", "./run create_project")
     expect(page.get_by_role("link", name="See it in the dashboard")).to_be_hidden()
