@@ -159,6 +159,8 @@ DOCTOR_AT_ONCE = read_int("FIELDFLAME_DOCTOR_AT_ONCE", 2, low=1)  # in a web pro
 # Views whose contributions statistics look at: all of a slice up to so many, else a uniform sample. A comparison of
 # twice as many should take less than half a second. Intervals narrow with the square root of the number.
 STATISTICS_MAX_VIEWS = read_int("FIELDFLAME_STATISTICS_MAX_VIEWS", 2_000, low=1)
+# The same for a comparison by one tag: of each view one raw trace is read, 0.24 ms each.
+STRATIFY_MAX_VIEWS = read_int("FIELDFLAME_STRATIFY_MAX_VIEWS", 1_000, low=1)
 # The same for intervals and percentiles in a table of functions. Means are of all views anyway. The sample shows how much
 # views differ, and a thousand are read in the time that the table itself takes. With fewer than 400, intervals around
 # exact means of skewed times cover less than 93 % (docs/statistics.md).

@@ -14,12 +14,14 @@ COMPARISONS_KEPT: Final = 4
 
 
 @lru_cache(maxsize=COMPARISONS_KEPT)
-def remember_comparison(base: Slice, head: Slice, measure: Measure, group_by: str, facts: str) -> SliceComparison:
+def remember_comparison(
+    base: Slice, head: Slice, measure: Measure, group_by: str, facts: str, *, stratify: str = ""
+) -> SliceComparison:
     """Returns the comparison of two slices. The last ones are kept in memory.
 
     `facts` is the result of `facts_of_sides` as a text: one more trace makes another comparison.
     """
-    return compare_slices(base, head, measure=measure, group_by=group_by)
+    return compare_slices(base, head, measure=measure, group_by=group_by, stratify=stratify)
 
 
 def facts_of_sides(base: Slice, head: Slice) -> tuple[object, ...]:

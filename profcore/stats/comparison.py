@@ -1,8 +1,8 @@
 """The comparison of two samples of views: which funcs cost more than before, by how much, and how sure that is.
 
-Everything is stratified by device class and navigation, unless these are what is compared. The difference is of means
-in ms per view, standardised directly to the mix of both samples together. Whether it is a change at all is decided by
-ranks. They are not affected by the few slow views that hold most of the time.
+Everything is stratified by device class and navigation, and by page if asked, unless these are what is compared. The
+difference is of means in ms per view, standardised directly to the mix of both samples together. Whether it is a change
+at all is decided by ranks. They are not affected by the few slow views that hold most of the time.
 """
 
 from collections.abc import Sequence
@@ -91,11 +91,12 @@ class Comparison:
     the change of the views' whole time by the same measure, with `func_id` -1 and its p as q. It is None for the
     measure `total`.
 
-    `device_mix` has the code of each common class and its share of the mix at which differences are computed, and
-    `navigation_mix` that of each common navigation (unknown of classes that are not divided). They are () if these are
-    compared. `is_weighted` means that sample rates differ; `is_complete` is false if
-    contributions of some views have expired. `base_effective` and `head_effective` are the effective numbers of
-    compared views: so many equally weighted views carry as much information.
+    `device_mix` has the code of each common class and its share of the mix at which differences are computed,
+    `navigation_mix` that of each common navigation (unknown of classes that are not divided), and `page_mix` that of
+    each common page (`SEVERAL_PAGES` of small ones). They are () if these are no strata. `is_weighted` means that
+    sample rates differ; `is_complete` is false if contributions of some views have expired. `base_effective` and
+    `head_effective` are the effective numbers of compared views: so many equally weighted views carry as much
+    information.
     """
 
     measure: Measure
@@ -110,6 +111,7 @@ class Comparison:
     functions: tuple[Difference, ...]
     device_mix: tuple[tuple[int, float], ...] = ()
     navigation_mix: tuple[tuple[int, float], ...] = ()
+    page_mix: tuple[tuple[int, float], ...] = ()
     is_weighted: bool = False
     is_complete: bool = True
     base_effective: float = 0.0
@@ -138,6 +140,8 @@ def compare(
     known: tuple[KnownKinds, KnownKinds] | None = None,
     by_device: bool = True,
     by_navigation: bool = True,
+    by_page: bool = False,
+    by_tag: bool = False,
 ) -> Comparison:
     """Returns the comparison of two samples with the same kind of func ids (map them to identities first).
 
@@ -146,10 +150,15 @@ def compare(
     that many views allow. It is ignored if sample rates differ within a side. Without `by_device` device
     classes are no strata, for samples that differ by class; `known` is not used for it. The same holds for navigations
     without `by_navigation`, except that `known` is used.
+
+    With `by_page` and `by_tag` the pages and tags of views are strata too. For samples that share pages, `known` must
+    then be by page; it is ignored with `by_tag`.
     """
     base, head = align(base, head)
     weights = [clip_weights(sample.weight) for sample in (base, head)]
-    strata = find_strata(base.facts, head.facts, by_device=by_device, by_navigation=by_navigation)
+    strata = find_strata(
+        base.facts, head.facts, by_device=by_device, by_navigation=by_navigation, by_page=by_page, by_tag=by_tag
+    )
     stratum, shared = strata.codes, strata.shared
     kept = [int(np.count_nonzero(codes >= 0)) for codes in stratum]
     effective = [effective_views(weight[codes >= 0]) for (weight, _), codes in zip(weights, stratum, strict=True)]
@@ -161,7 +170,7 @@ def compare(
         sides = tuple(_Views(*parts) for parts in zip((base, head), (w for w, _ in weights), stratum, strict=True))
         mix = common_mix(sides[0].whole("self", ()), sides[1].whole("self", ()), len(shared)).tolist()
         functions = _compare_funcs(sides[0], sides[1], measure, len(shared)) if base.func_count else ()
-        by_class = _known_by_stratum(base, head, strata, known if by_device else None)
+        by_class = _known_by_stratum(base, head, strata, known if by_device and not by_tag else None)
         overall = None if measure == "total" else _compare_whole(sides[0], sides[1], measure, len(shared), by_class)
     return Comparison(
         measure=measure,
@@ -176,6 +185,7 @@ def compare(
         functions=functions,
         device_mix=strata.mix_of_devices(mix) if by_device else (),
         navigation_mix=strata.mix_of_navigations(mix) if by_navigation else (),
+        page_mix=strata.mix_of_pages(mix),
         is_weighted=len(np.unique(np.concatenate([base.weight, head.weight]))) > 1,
         is_complete=base.is_complete and head.is_complete,
         base_effective=effective[0],

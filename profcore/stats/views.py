@@ -4,8 +4,8 @@ A func without a contribution to a view cost that view nothing. Zeros are not st
 them. Times are integer µs here; only results have milliseconds.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -29,7 +29,9 @@ class ViewFacts:
 
     `js_us` and `hidden_us` are the view's own parts of time (hidden time, attributed or not). `device_class` and
     `navigation` are the codes of its class and of how it began. `sample_rate` is the share of views that its sender
-    recorded (0 < rate ≤ 1). `release` is its release, () if nobody needs it.
+    recorded (0 < rate ≤ 1). `page` is the code of its page (`profcore.stats.strata.text_code`; 0: unknown), and `tag`
+    that of its value of one tag (0: none). `release` is its release, () if nobody needs it. `page_names` has the pages
+    by code, as far as somebody needs them.
     """
 
     js_us: IntColumn
@@ -37,7 +39,10 @@ class ViewFacts:
     device_class: IntColumn
     navigation: IntColumn
     sample_rate: FloatColumn
+    page: IntColumn
+    tag: IntColumn
     release: Sequence[str] = ()
+    page_names: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -49,11 +54,14 @@ class ViewFacts:
         release: Sequence[str] = (),
         *,
         navigation: Sequence[int] | None = None,
+        page: Sequence[int] | None = None,
+        tag: Sequence[int] | None = None,
+        page_names: Mapping[int, str] | None = None,
     ) -> "ViewFacts":
-        """Returns facts from lists; without rates every view was recorded, without navigations they are unknown."""
+        """Returns facts from lists; without rates every view was recorded, what else is missing is unknown."""
         rates = np.ones(len(js_us)) if sample_rate is None else np.asarray(sample_rate, dtype=np.float64)
-        ways = [0] * len(js_us) if navigation is None else navigation
-        columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device_class, ways)]
+        known = [[0] * len(js_us) if column is None else column for column in (navigation, page, tag)]
+        columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device_class, *known)]
         if any(column.size != rates.size for column in columns):
             raise ValueError("all columns of facts must have the same length")
         if rates.size and not bool(np.all((rates > 0) & (rates <= 1))):
@@ -64,7 +72,10 @@ class ViewFacts:
             device_class=columns[2],
             navigation=columns[3],
             sample_rate=rates,
+            page=columns[4],
+            tag=columns[5],
             release=release,
+            page_names=page_names or {},
         )
 
 

@@ -1,7 +1,8 @@
 """Statistics of a slice from its views' contributions: summaries of one slice, the comparison of two."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from django.db import connection
 
@@ -17,6 +18,8 @@ from profcore.stats.summaries import FuncSummary, Summary, summarise
 from profcore.stats.views import Measure, ViewSample, group_funcs, split_funcs
 from profcore.trace.funcs import FuncKey
 from profcore.trace.weights import MARKERS
+
+STRATIFY_BY_TAG: Final = "tag:"
 
 
 def select_summary(slice_: Slice, *, measure: Measure = "self") -> Summary:
@@ -63,19 +66,23 @@ class SliceComparison:
     comparison: Comparison
     funcs: Sequence[FunctionRow]
     display_rules: int = 0
+    page_names: Mapping[int, str] = field(default_factory=dict)
 
 
 def compare_slices(
-    base: Slice, head: Slice, *, measure: Measure = "self+hidden", group_by: str = "function"
+    base: Slice, head: Slice, *, measure: Measure = "self+hidden", group_by: str = "function", stratify: str = ""
 ) -> SliceComparison:
     """Returns the comparison of two slices of one project, by identity across releases or by group of funcs.
 
     `group_by` is `function` (see `profcore.code.identity`) or one of `GROUPINGS`. Files are the same if their names
     differ only by a content hash. If the sides name device classes and have none in common, device classes are what is
-    compared, and are no strata; so it is with navigations. Raises `NoTotalsError` for totals of groups.
+    compared, and are no strata; so it is with navigations and pages. `stratify` is "" or `tag:` and the beginning of a
+    tag, whose values are strata too. Raises `NoTotalsError` for totals of groups, and `SliceError` if tags have
+    expired.
     """
     code = select_code(base.project_id, as_stored=base.as_stored or group_by != "function")
-    samples = [select_view_sample(slice_) for slice_ in (base, head)]
+    tag = stratify.removeprefix(STRATIFY_BY_TAG)
+    samples = [select_view_sample(slice_, tag=tag) for slice_ in (base, head)]
     split = [_split(sample, code) for sample in samples]
     keys = load_keys(base.project_id, sorted({func_id for _, pairs in split for _, func_id in pairs}))
     identify = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, code)
@@ -109,10 +116,22 @@ def compare_slices(
         grouped.append(group_funcs(sample, numbers, known_totals_alone=group_by == "function"))
     for number, several in members.items():
         shown[number] = make_part_row(code, several) or shown[number]
-    by_device = not (base.devices and head.devices) or bool(set(base.devices) & set(head.devices))
-    by_navigation = not (base.navigations and head.navigations) or bool(set(base.navigations) & set(head.navigations))
-    found = compare(grouped[1], grouped[0], measure=measure, by_device=by_device, by_navigation=by_navigation)
-    return SliceComparison(found, shown, len(code.display))
+    found = compare(
+        grouped[1],
+        grouped[0],
+        measure=measure,
+        by_device=_may_share(base.devices, head.devices),
+        by_navigation=_may_share(base.navigations, head.navigations),
+        by_page=_may_share(base.pages, head.pages),
+        by_tag=bool(tag),
+    )
+    page_names = {code: name for sample in samples for code, name in sample.facts.page_names.items()}
+    return SliceComparison(found, shown, len(code.display), page_names)
+
+
+def _may_share(base: Sequence[str], head: Sequence[str]) -> bool:
+    """Tells whether views of both sides may have the same value of a field of the slice."""
+    return not (base and head) or bool(set(base) & set(head))
 
 
 def _split(sample: ViewSample, code: Code) -> tuple[ViewSample, list[tuple[str, int]]]:

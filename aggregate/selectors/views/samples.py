@@ -1,19 +1,22 @@
 """Uniform samples of a slice's views, with the facts that statistics need."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from heapq import heappush, heapreplace
 from typing import Any, Final
 from uuid import UUID
 
+import numpy as np
 from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.code.project_code import RowId, RowOf
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.views.contributions import SliceView
+from aggregate.selectors.views.tag_values import select_tag_values
 from profcore.stats.sampling import LAST_KEY, bound_of_sample, sample_key
+from profcore.stats.strata import text_code
 from profcore.stats.views import (
     IntColumn,
     ViewFacts,
@@ -32,12 +35,12 @@ from profcore.trace.weights import TimeParts
 DECODED_SAMPLES_KEPT: Final = 6
 DECODED_SAMPLE_MAX_BYTES: Final = 600_000
 
-FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.navigation"
+FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.navigation, c.page"
 # Every view of the slice with a key below the bound, in the uniform order. Views expire by the start of their cell: if
 # the oldest cell has views left, all cells have theirs.
 SAMPLED: Final = f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, c.navigation, c.bucket_at, c.views, g.release
+    SELECT c.project_id, c.id, c.device_class, c.navigation, c.bucket_at, c.views, g.release, g.page
     {FROM_CELLS} WHERE {{where}}),
 oldest AS (SELECT c.id FROM c WHERE c.views > 0 ORDER BY c.bucket_at, c.id LIMIT 1)
 SELECT {{columns}}, EXISTS (SELECT FROM aggregate_view o WHERE o.project_id = %(project_id)s
@@ -52,7 +55,7 @@ ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id LIMIT %(most)s
 # at a million views).
 SAMPLED_BY: Final = f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, c.navigation, c.bucket_at, c.views, g.release,
+    SELECT c.project_id, c.id, c.device_class, c.navigation, c.bucket_at, c.views, g.release, g.page,
            ({{value}})::text AS value
     {FROM_CELLS} WHERE {{where}}),
 oldest AS (SELECT DISTINCT ON (c.value) c.value, c.id FROM c WHERE c.views > 0 ORDER BY c.value, c.bucket_at, c.id),
@@ -68,18 +71,30 @@ ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id
 """
 
 
-def select_view_sample(slice_: Slice, *, most: int | None = None, population: int | None = None) -> ViewSample:
+def select_view_sample(
+    slice_: Slice, *, most: int | None = None, population: int | None = None, tag: str = ""
+) -> ViewSample:
     """Returns the views of a slice as a sample: all of them up to `most`, else the first in the uniform order.
 
     `population` is the number of views, if the caller knows it; else they are counted. The sample is in order of sample
     key. Views whose rows have expired are missing. One or two statements.
+
+    With the prefix of a tag, facts have each view's value of it, which are read from at most `STRATIFY_MAX_VIEWS` raw
+    traces. Raises `SliceError` if these have expired.
     """
     most = settings.STATISTICS_MAX_VIEWS if most is None else most
-    population, rows = select_sampled(slice_, f"v.contribution, {FACTS}", most=most, population=population)
+    most = min(most, settings.STRATIFY_MAX_VIEWS) if tag else most
+    population, rows = select_sampled(
+        slice_, f"v.contribution, {FACTS}, v.view_id, v.group_id", most=most, population=population
+    )
     blobs = tuple(bytes(row[0]) for row in rows)
     is_small = sum(map(len, blobs)) <= DECODED_SAMPLE_MAX_BYTES
     lengths, columns = _remember_decoded(blobs) if is_small else _decode(blobs)
-    sample = sample_of_columns(lengths, columns, _facts_of(rows), max(population, len(rows)))
+    facts = _facts_of(rows)
+    if tag:
+        values = select_tag_values(slice_.project_id, [(row[8], row[9]) for row in rows], tag)
+        facts = replace(facts, tag=np.array([text_code(value) for value in values], dtype=np.int64))
+    sample = sample_of_columns(lengths, columns, facts, max(population, len(rows)))
     is_complete = len(rows) >= min(population, most) and (not rows or rows[0][-1])
     return replace(sample, is_complete=is_complete)
 
@@ -170,8 +185,22 @@ def select_sampled(
 
 
 def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewFacts:  # Any: as above
-    js_us, hidden_us, device, rate, release, navigation = ([row[at] for row in rows] for at in range(1, 7))
-    return ViewFacts.of(js_us, hidden_us, device, rate, release, navigation=navigation)
+    js_us, hidden_us, device, rate, release, navigation, page = ([row[at] for row in rows] for at in range(1, 8))
+    return ViewFacts.of(
+        js_us,
+        hidden_us,
+        device,
+        rate,
+        release,
+        navigation=navigation,
+        page=[text_code(each) for each in page],
+        page_names=name_pages(page),
+    )
+
+
+def name_pages(pages: Iterable[str]) -> dict[int, str]:
+    """Returns the distinct pages by code."""
+    return {text_code(page): page for page in set(pages)}
 
 
 def sum_sample(
@@ -220,6 +249,8 @@ class ViewSampler:
             [view.sample_rate for _, _, view, _, _ in rows],
             [view.release for _, _, view, _, _ in rows],
             navigation=[view.navigation for _, _, view, _, _ in rows],
+            page=[text_code(view.page) for _, _, view, _, _ in rows],
+            page_names=name_pages(view.page for _, _, view, _, _ in rows),
         )
         contributions = (contribution for *_, contribution in rows)
         if id_of is not None:

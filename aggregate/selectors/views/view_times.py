@@ -10,6 +10,7 @@ from django.db import connection
 
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import LAST_KEY
+from profcore.stats.strata import text_code
 from profcore.stats.views import FloatColumn, IntColumn, ViewFacts
 
 # Each cell is read by the index of its views. Without this, the planner reads and hashes every view of a project of
@@ -21,14 +22,14 @@ WITH s (number, release, page, at, share) AS (
     SELECT * FROM unnest(%(numbers)s::int[], %(of_release)s::text[], %(of_page)s::text[], %(of_at)s::timestamptz[],
                          %(shares)s::float8[])),
 c AS MATERIALIZED (
-    SELECT c.id, c.device_class, c.navigation, s.number, s.share,
+    SELECT c.id, c.device_class, c.navigation, g.page, s.number, s.share,
            least(1.0, {ASKED_CELLS} * c.views * s.share) AS chance
     {FROM_CELLS} JOIN s ON {{of}} WHERE {{where}} AND c.views > 0),
 asked AS MATERIALIZED (
-    SELECT c.id, c.device_class, c.navigation, c.number,
+    SELECT c.id, c.device_class, c.navigation, c.page, c.number,
            CASE WHEN c.share >= c.chance THEN {LAST_KEY} ELSE (c.share / c.chance * {LAST_KEY})::bigint END AS below
     FROM c WHERE c.chance >= 1 OR (hashint4extended(c.id, 0) & {LAST_KEY}) < c.chance * {LAST_KEY})
-SELECT c.number, v.js_us, v.hidden_us, c.device_class, c.navigation, v.sample_rate
+SELECT c.number, v.js_us, v.hidden_us, c.device_class, c.navigation, v.sample_rate, c.page
 FROM asked c CROSS JOIN LATERAL (
     SELECT v.js_us, v.hidden_us, coalesce(v.sample_rate, 1.0) AS sample_rate FROM aggregate_view v
     WHERE v.project_id = %(project_id)s AND v.cell_id = c.id AND fieldflame_sample_key(v.view_id) <= c.below
@@ -56,6 +57,7 @@ class ViewTimes:
     device_class: IntColumn
     navigation: IntColumn
     sample_rate: FloatColumn
+    page: IntColumn
 
     def facts(self, stratum: int) -> ViewFacts:
         """Returns what statistics need of one stratum's views."""
@@ -66,6 +68,8 @@ class ViewTimes:
             device_class=self.device_class[is_in],
             navigation=self.navigation[is_in],
             sample_rate=self.sample_rate[is_in],
+            page=self.page[is_in],
+            tag=np.zeros_like(self.page[is_in]),
         )
 
 
@@ -91,7 +95,7 @@ def select_view_times(slice_: Slice, strata: Sequence[Stratum], *, most: int, bu
     with connection.cursor() as cursor:
         cursor.execute(SAMPLED.format(of=" AND ".join(of) or "true", where=where), params)
         rows = cursor.fetchall()
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 6
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 7
     stratum, js_us, hidden_us, device, navigation = (np.array(column, dtype=np.int64) for column in columns[:5])
     return ViewTimes(
         stratum=stratum,
@@ -100,4 +104,5 @@ def select_view_times(slice_: Slice, strata: Sequence[Stratum], *, most: int, bu
         device_class=device,
         navigation=navigation,
         sample_rate=np.array(columns[5], dtype=np.float64),
+        page=np.array([text_code(page) for page in columns[6]], dtype=np.int64),
     )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from aggregate.selectors.functions.groups import GROUPINGS
 from aggregate.selectors.slice.sides import SIDE_FIELDS, resolve_sides
 from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice
-from aggregate.selectors.statistics.comparisons import SliceComparison
+from aggregate.selectors.statistics.comparisons import STRATIFY_BY_TAG, SliceComparison
 from dashboard.api.core.encoding import (
     DisplayShape,
     OriginalShape,
@@ -27,7 +27,7 @@ from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.questions import MAX_FUNCTIONS
 from dashboard.web.answers import answer_json
 from dashboard.web.comparisons import facts_of_sides, remember_comparison
-from dashboard.web.params import MEASURES, read_choice, read_count, read_measure, read_side
+from dashboard.web.params import MEASURES, ParamError, read_choice, read_count, read_measure, read_one, read_side
 from dashboard.web.shapes import Json, Shape, define_shape, interval_field
 from profcore.stats.comparison import Difference
 from profcore.trace.dimensions import DEVICE_CLASSES, NAVIGATIONS
@@ -55,6 +55,13 @@ class NavigationShareShape(Shape):
     """A navigation's share of the common mix: `unknown` also of device classes with too many unknown ones."""
 
     navigation = serializers.ChoiceField(NAVIGATIONS)
+    share = serializers.FloatField()
+
+
+class PageShareShape(Shape):
+    """A page's share of the common mix. Small pages are put together, without a name."""
+
+    page = serializers.CharField(allow_null=True)
     share = serializers.FloatField()
 
 
@@ -97,7 +104,10 @@ class ComparisonShape(Shape):
     is_complete = serializers.BooleanField(help_text="False if the contributions of some views have expired.")
     device_mix = DeviceShareShape(many=True)
     navigation_mix = NavigationShareShape(many=True)
-    left_out_views = serializers.IntegerField(help_text="Views of a device class and navigation that one side lacks.")
+    page_mix = PageShareShape(many=True)
+    left_out_views = serializers.IntegerField(
+        help_text="Views of a device class, navigation, page or tag that one side lacks."
+    )
     overall_delta_ms_per_view = serializers.FloatField(allow_null=True)
     overall_delta_ci95 = interval_field()
     overall_p = serializers.FloatField(allow_null=True)
@@ -112,6 +122,7 @@ class CompareView(ProjectView):
         *SIDE_FIELDS,
         "measure",
         "group_by",
+        "stratify",
         "only",
         "limit",
     )
@@ -123,6 +134,9 @@ class CompareView(ProjectView):
             *SIDE_PARAMS,
             OpenApiParameter("measure", str, enum=MEASURES, default="self+hidden"),
             OpenApiParameter("group_by", str, enum=["function", *GROUPINGS], default="function"),
+            OpenApiParameter(
+                "stratify", str, description="`tag:PREFIX`: compare only views with the same value of this tag."
+            ),
             OpenApiParameter(
                 "only", str, enum=[SIGNIFICANT], description="`significant`: only functions with a significant change."
             ),
@@ -140,6 +154,7 @@ class CompareView(ProjectView):
         group_by = read_choice(params, "group_by", ("function", *GROUPINGS), "function")
         measure = read_measure(params, group_by=group_by, default="self+hidden")
         limit = read_count(params, "limit", default=MAX_FUNCTIONS, high=MAX_FUNCTIONS)
+        stratify = _read_stratify(params)
         common = self.resolve_slice()
         base, head = resolve_sides(common, read_side(params, "base"), read_side(params, "head"))
         only = read_choice(params, "only", ("", SIGNIFICANT), "")
@@ -147,10 +162,18 @@ class CompareView(ProjectView):
         facts = facts_of_sides(base, head)
 
         def make() -> Json:
-            answer = remember_comparison(base, head, measure, group_by, repr(facts))
+            answer = remember_comparison(base, head, measure, group_by, repr(facts), stratify=stratify)
             return encode_comparison(base, head, answer, limit, only_significant=only == SIGNIFICANT)
 
-        return answer_json(request._request, facts=(measure, group_by, limit, only, *facts), make=make)
+        return answer_json(request._request, facts=(measure, group_by, limit, only, stratify, *facts), make=make)
+
+
+def _read_stratify(params: QueryDict) -> str:
+    """Returns what else is a stratum, "" if nothing. Raises `ParamError`."""
+    value = read_one(params, "stratify", "")
+    if value and (not value.startswith(STRATIFY_BY_TAG) or value == STRATIFY_BY_TAG):
+        raise ParamError("stratify", "stratify must be tag: and the beginning of a tag, such as tag:input.")
+    return value
 
 
 def encode_comparison(
@@ -175,6 +198,7 @@ def encode_comparison(
         "is_complete": found.is_complete,
         "device_mix": [{"device": DEVICE_CLASSES[code], "share": share} for code, share in found.device_mix],
         "navigation_mix": [{"navigation": NAVIGATIONS[code], "share": share} for code, share in found.navigation_mix],
+        "page_mix": [{"page": answer.page_names.get(code), "share": share} for code, share in found.page_mix],
         "left_out_views": found.left_out_views,
         "overall_delta_ms_per_view": overall.delta_ms if overall else None,
         "overall_delta_ci95": encode_interval(overall.ci95 if overall else None),

@@ -26,12 +26,12 @@ def headers(lab: Project) -> dict[str, str]:
     return {"Authorization": f"Bearer {create_token(project=lab)[1]}"}
 
 
-def post_release(release: str, cost: int, views: int = 30, **fields: Any) -> None:
+def post_release(release: str, cost: int, views: int = 30, name: str = "", **fields: Any) -> None:
     envelopes = []
     for number in range(views):
         columns = "\n".join(["main slow"] * (cost + number % 2) + ["main steady"])
         device = {"mobile": number % 3 == 0, "cores": 8}
-        envelope = make_envelope(f"{release}-{number}", columns, release=release, device=device, **fields)
+        envelope = make_envelope(f"{release}-{name}-{number}", columns, release=release, device=device, **fields)
         for frame in envelope["trace"]["frames"]:
             frame["column"] = len(frame["name"])
         envelopes.append(envelope)
@@ -72,6 +72,33 @@ def test_navigations_are_strata_and_may_be_what_is_compared(client: Client, head
     asked = ask(client, headers, f"base_release=1.1.0&head_release=1.2.0&{own}")
     assert (asked["is_too_few"], asked["left_out_views"], asked["navigation_mix"]) == (False, 0, [])
     assert asked["functions"][-1]["delta_ms_per_view"] == pytest.approx(-50.0)
+
+
+def test_pages_are_strata_and_may_be_what_is_compared(client: Client, headers: dict[str, str]) -> None:
+    for release, views in (("1.0.0", (60, 30)), ("1.1.0", (30, 60))):
+        post_release(release, 1, views=views[0], page="/quick", name="quick")
+        post_release(release, 9, views=views[1], page="/slow", name="slow")
+    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
+    assert {each["page"]: each["share"] for each in told["page_mix"]} == {"/quick": 0.5, "/slow": 0.5}
+    assert [each["label"] for each in told["functions"] if each["is_significant"]] == []
+    assert told["overall_delta_ms_per_view"] == pytest.approx(0.0, abs=1.0)
+    pages = ask(client, headers, "release=1.0.0&base_page=/quick&head_page=/slow")
+    assert (pages["page_mix"], pages["left_out_views"]) == ([], 0)
+    assert pages["functions"][0]["label"] == "slow"
+
+
+def test_one_tag_can_be_a_stratum(client: Client, headers: dict[str, str]) -> None:
+    for release, views in (("1.0.0", (60, 30)), ("1.1.0", (30, 60))):
+        post_release(release, 1, views=views[0], name="small", tags={"input": "small"})
+        post_release(release, 9, views=views[1], name="large", tags=["dark", "input=large"])
+    sides = "base_release=1.0.0&head_release=1.1.0"
+    mixed, told = ask(client, headers, sides), ask(client, headers, f"{sides}&stratify=tag:input")
+    assert [each["is_significant"] for each in mixed["functions"] if each["label"] == "slow"] == [True]
+    assert [each["is_significant"] for each in told["functions"] if each["label"] == "slow"] == [False]
+    assert told["overall_delta_ms_per_view"] == pytest.approx(0.0, abs=1.0)
+    assert told["left_out_views"] == 0
+    others = ask(client, headers, f"{sides}&stratify=tag:output")
+    assert others["overall_delta_ms_per_view"] == mixed["overall_delta_ms_per_view"]
 
 
 def test_nothing_is_significant_where_nothing_changed(client: Client, headers: dict[str, str]) -> None:
@@ -140,6 +167,8 @@ def test_too_few_views_are_said_instead_of_numbers(client: Client, headers: dict
         ("base_device=mobile&head_device=toaster", "head_device"),
         ("base_release=a&head_release=b&limit=0", "limit"),
         ("base_release=a&head_release=b&only=new", "only"),
+        ("base_release=a&head_release=b&stratify=page", "stratify"),
+        ("base_release=a&head_release=b&stratify=tag:", "stratify"),
     ],
 )
 def test_a_bad_parameter_is_named(client: Client, headers: dict[str, str], query: str, field: str) -> None:
