@@ -34,12 +34,19 @@ def binomial_quantile(chance: float, count: int, share: float) -> int:
     return most - 1 if most > 0 and special.bdtr(most - 1, count, share) >= chance else most
 
 
-def control_false_discoveries(p: npt.ArrayLike) -> Floats:
+def control_false_discoveries(p: npt.ArrayLike, weight: npt.ArrayLike | None = None) -> Floats:
     """Returns a q for each p: the share of false discoveries if it and all smaller ones are called significant.
 
-    Benjamini and Hochberg, Controlling the false discovery rate, J. R. Statist. Soc. B 57, 1995.
+    Benjamini and Hochberg, Controlling the false discovery rate, J. R. Statist. Soc. B 57, 1995. With weights, which
+    are normed to the mean 1, each p is divided by its own (Genovese, Roeder and Wasserman, Biometrika 93, 2006): a
+    greater weight makes a discovery easier, and all others harder. Weights must not depend on which views are on which
+    side.
     """
     values = np.asarray(p, dtype=np.float64)
+    if weight is not None and values.size:
+        weights = np.asarray(weight, dtype=np.float64)
+        shares = weights / weights.mean() if weights.any() else np.ones_like(weights)
+        values = np.where(shares > 0, values / np.where(shares > 0, shares, 1.0), np.inf)
     order = np.argsort(values)
     raised = values[order] * (values.size / np.arange(1, values.size + 1))
     q = np.empty_like(values)

@@ -63,6 +63,24 @@ def test_false_discoveries_among_true_ones_stay_at_their_rate() -> None:
     assert false / found <= 0.08
 
 
+def test_heavy_funcs_are_found_among_many_cheap_ones_and_nothing_is_found_in_nothing() -> None:
+    cost = np.array([0.7**rank for rank in range(12)] + [0.002] * 288)
+    slower = np.where(np.arange(300) == 3, 1.5, 1.0)
+    rounds = 60
+    found, false = 0, 0
+    for seed in range(rounds):
+        rng = np.random.default_rng(seed)
+        samples = [
+            sample_of_ms(skewed_ms(rng, (100, 300), sigma=0.8, zeros=0.1, mean_ms=100.0) * cost * factor)
+            for factor in (1.0, slower, 1.0)
+        ]
+        found += any(each.func_id == 3 for each in compare(samples[0], samples[1]).increases)
+        false += any(each.is_significant for each in compare(samples[0], samples[2]).functions)
+    # With equal weights 13 of 60 are found, with these 28.
+    assert found >= 22, found
+    assert false <= 0.05 * rounds + 2 * np.sqrt(0.05 * 0.95 * rounds), false
+
+
 def test_one_rare_run_in_a_small_sample_against_a_large_one_is_no_proof() -> None:
     base = np.zeros((5_000, 50))
     head = np.zeros((25, 50))

@@ -47,6 +47,22 @@ def test_false_discoveries_are_controlled_as_scipy_does(size: int) -> None:
 
 def test_no_p_gives_no_q() -> None:
     assert control_false_discoveries([]).size == 0
+    assert control_false_discoveries([], []).size == 0
+
+
+def test_weights_divide_the_p_and_equal_ones_change_nothing() -> None:
+    p = [0.001, 0.02, 0.4, 0.9]
+    assert control_false_discoveries(p, [7.0] * 4).tolist() == control_false_discoveries(p).tolist()
+    assert control_false_discoveries(p, [0.0] * 4).tolist() == control_false_discoveries(p).tolist()
+    weighted = control_false_discoveries(p, [0.0, 3.0, 1.0, 0.0])
+    np.testing.assert_allclose(weighted, [1.0, 0.02 / 3 * 4, 0.4 / 1 * 2, 1.0], rtol=1e-12)
+
+
+def test_a_heavy_func_is_found_among_many_that_cost_nothing() -> None:
+    p = np.linspace(0.002, 1.0, 300)
+    time_ms = np.append(400.0, np.full(299, 0.5))
+    assert control_false_discoveries(p)[0] > 0.5
+    assert control_false_discoveries(p, np.sqrt(time_ms))[0] < 0.05
 
 
 def test_the_statistics_do_not_load_scipys() -> None:
