@@ -83,7 +83,7 @@ def _runs_of(envelope: Envelope) -> Iterator[tuple[HiddenRun, int]]:
     prefix = [-1 if stack.parentId is None else stack.parentId for stack in trace.stacks]
     index_of_frame = FuncTable().intern_all(keys)
     func = [index_of_frame[stack.frameId] for stack in trace.stacks]
-    interval_us, busy = max(to_us(envelope.sampleInterval), 1), busy_ranges(envelope.marks)
+    interval_us, busy = to_us(envelope.sampleInterval), busy_ranges(envelope.marks)
     weighed = weigh(trace.samples, stack_count=len(prefix), profiler_stacks=own, interval_us=interval_us, busy=busy)
     for run in weighed.hidden_runs:
         yield run, sum(attribute_runs([run], prefix, func, own))

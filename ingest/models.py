@@ -182,6 +182,7 @@ class Receipt(models.Model):
     requested_interval_us = models.IntegerField(null=True)
     interval_us = models.IntegerField()
     measured_interval_us = models.IntegerField(null=True)
+    used_interval_us = models.IntegerField(null=True)  # null if it is the reported one, as nearly always
     snippet_us = models.IntegerField(null=True)  # main-thread time of the sender itself
     body_bytes = models.IntegerField()  # expanded
     state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)

@@ -48,7 +48,8 @@ class FoldedBatch:
     funcs: FuncTable
     id_of: list[int] = field(default_factory=list)  # of each func index with JS or hidden time; 0 for one that has none
     cells: dict[CellKey, CellFold[CellKey]] = field(default_factory=dict)
-    folded: list[tuple[ClaimedTrace, int | None]] = field(default_factory=list)  # with the measured interval, µs
+    # With the measured interval and the one in use, µs.
+    folded: list[tuple[ClaimedTrace, int | None, int]] = field(default_factory=list)
     rejected: list[Rejection] = field(default_factory=list)
     # By view: the share of views that its page records, None for all.
     sample_rates: dict[ViewKey, float | None] = field(default_factory=dict)
@@ -104,7 +105,7 @@ def _fold_all(claim: Claim, expired: Collection[ViewKey], cpu_s: float, funcs: F
         if cell is None:
             cell = batch.cells[key] = CellFold(key)
         cell.add(trace.view_id, fold, is_truncated=is_truncating(trace.end_reason))
-        batch.folded.append((trace, fold.measured_interval_us))
+        batch.folded.append((trace, fold.measured_interval_us, fold.interval_us))
     return batch
 
 

@@ -201,25 +201,26 @@ def lock_claimed(claim: Claim) -> None:
 
 
 def mark_receipts(
-    project_id: int, folded: Sequence[tuple[ClaimedTrace, int | None]], rejected: Sequence[Rejection]
+    project_id: int, folded: Sequence[tuple[ClaimedTrace, int | None, int]], rejected: Sequence[Rejection]
 ) -> None:
     """Marks receipts as folded or rejected, counts them, and ends their claims. Call it last in a transaction."""
     rows: list[tuple[object, ...]] = [
-        (trace.view_id, trace.seq, FOLDED, None if measured is None else min(measured, MAX_INT4), None, None, None)
-        for trace, measured in folded
+        (trace.view_id, trace.seq, FOLDED, None if measured is None else min(measured, MAX_INT4), used, *[None] * 3)
+        for trace, measured, used in folded
     ]
     for rejection in rejected:
         trace, error = rejection.trace, rejection.error
-        rows.append((trace.view_id, trace.seq, REJECTED, None, str(error.reason), error.path, error.detail))
+        rows.append((trace.view_id, trace.seq, REJECTED, None, None, str(error.reason), error.path, error.detail))
     rows.sort(key=lambda row: (str(row[0]), row[1]))
     columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
     with connection.cursor() as cursor:
         cursor.execute(
             f"""WITH marked AS (UPDATE ingest_receipt r
-               SET state = d.state, measured_interval_us = d.measured, reason = d.reason, path = d.path,
+               SET state = d.state, measured_interval_us = d.measured,
+                   used_interval_us = nullif(d.used, r.interval_us), reason = d.reason, path = d.path,
                    detail = d.detail, fold_version = %s, claim_token = NULL, claimed_until = NULL
-               FROM unnest(%b::uuid[], %b::int[], %b::smallint[], %b::int[], %b::text[], %b::text[], %b::text[])
-                    AS d (view_id, seq, state, measured, reason, path, detail)
+               FROM unnest(%b::uuid[], %b::int[], %b::smallint[], %b::int[], %b::int[], %b::text[], %b::text[],
+                    %b::text[]) AS d (view_id, seq, state, measured, used, reason, path, detail)
                WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.view_id = d.view_id AND r.seq = d.seq
                RETURNING r.project_id, r.received_at, r.state) {count_settled("marked", sign=1)}""",
             [FOLD_VERSION, *columns, project_id, columns[0]],

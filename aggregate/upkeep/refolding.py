@@ -153,7 +153,7 @@ def _set_pending(project_id: int, cell_id: int, group_id: int) -> None:
                    ORDER BY r.view_id, r.seq FOR UPDATE OF r),
                counted AS ({count_settled("mine", sign=-1)})
                UPDATE ingest_receipt r SET state = {PENDING}, attempts = 0, crashes = 0, measured_interval_us = NULL,
-                   fold_version = NULL, claim_token = NULL, claimed_until = NULL
+                   used_interval_us = NULL, fold_version = NULL, claim_token = NULL, claimed_until = NULL
                FROM mine WHERE r.project_id = %(project)s AND r.view_id = mine.view_id AND r.seq = mine.seq""",
             {"project": project_id, "cell": cell_id, "group": group_id},
         )

@@ -9,7 +9,7 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.registry import translate_envelope
-from profcore.trace.wire import Envelope, Limits, Trace, decode_envelope, read_trace_id, split_array
+from profcore.trace.wire import Envelope, Limits, Trace, check_posted, decode_envelope, read_trace_id, split_array
 
 WHITESPACE: Final = b" \t\r\n"
 NDJSON_TYPES: Final = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
@@ -88,6 +88,7 @@ def _check(value: bytes | msgspec.Raw, limits: Limits) -> tuple[bytes | msgspec.
     The door does not need the trace: decoded it takes several times its bytes, and a body may have a hundred traces.
     """
     value, envelope = _decode(value, limits)
+    check_posted(envelope)
     envelope.trace = NO_TRACE
     envelope.marks = []
     return value, envelope

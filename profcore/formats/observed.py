@@ -10,9 +10,9 @@ from typing import Final
 
 from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.hidden import NO_STACK, HiddenRun, RunFinder
+from profcore.trace.intervals import GAP_CAP_TICKS
 from profcore.trace.weights import (
     ENGINE_MARKERS,
-    GAP_CAP_TICKS,
     KIND_HIDDEN,
     KIND_IDLE,
     KIND_JS,
@@ -35,7 +35,8 @@ class Observed:
     """The samples of one trace in order of time, by column, as `TimelineSamples` describes them.
 
     Stacks are the trace's own (`prefix`, `func` over the given `FuncTable`). `gaps` are `[start, end)` beyond the cap.
-    `start_us` and `last_us` are the times of the first and the last sample, 0 without samples.
+    `interval_us` is the interval in use, which may not be the reported one. `start_us` and `last_us` are the times of
+    the first and the last sample, 0 without samples.
     """
 
     time_us: Sequence[int]
@@ -68,14 +69,14 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
     prefix = [NO_STACK if stack.parentId is None else stack.parentId for stack in trace.stacks]
     func = [index_of[stack.frameId] for stack in trace.stacks]
     profiler_stacks = [index in funcs.profiler_indexes for index in func]
-    interval_us = max(to_us(envelope.sampleInterval), 1)
+    reported_us = to_us(envelope.sampleInterval)
     busy = busy_ranges(envelope.marks)
-    ordered, times, gaps, measured_us = measure_gaps(trace.samples, interval_us)
+    ordered, times, gaps, measured_us, interval_us = measure_gaps(trace.samples, reported_us)
     cap = GAP_CAP_TICKS * interval_us
     weights = [min(gap, cap) for gap in gaps]
     kinds, runs = _kinds(ordered, times, profiler_stacks, busy)
     weighed = weigh(
-        trace.samples, stack_count=len(prefix), profiler_stacks=profiler_stacks, interval_us=interval_us, busy=busy
+        trace.samples, stack_count=len(prefix), profiler_stacks=profiler_stacks, interval_us=reported_us, busy=busy
     )
     stacks = [NO_STACK if sample.stackId is None else sample.stackId for sample in ordered]
     hidden_stack = [NO_STACK] * len(times)

@@ -61,10 +61,11 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineTrace:
-    """A trace of the view: `[start_us, end_us)` is its span, in which the last sample counts one effective interval.
+    """A trace of the view: `[start_us, end_us)` is its span, in which the last sample counts one interval.
 
-    `lane` is 0 unless the trace overlaps an earlier one of lane 0: then two profilers ran at the same time and both
-    recorded that time. `end_reason` is one of `END_REASONS`, `reason` the client's own word or "".
+    `interval_us` is the interval in use, `reported_interval_us` the browser's. `lane` is 0 unless the trace overlaps an
+    earlier one of lane 0: then two profilers ran at the same time and both recorded that time. `end_reason` is one of
+    `END_REASONS`, `reason` the client's own word or "".
     """
 
     seq: int
@@ -72,6 +73,7 @@ class TimelineTrace:
     start_us: int
     end_us: int
     interval_us: int
+    reported_interval_us: int
     requested_interval_us: int | None
     measured_interval_us: int | None
     end_reason: str
@@ -108,7 +110,7 @@ class ViewTimeline:
 
     @property
     def interval_us(self) -> int:
-        """The effective interval of most of its samples."""
+        """The interval in use of most of its samples."""
         counts: dict[int, int] = {}
         for trace in self.traces:
             counts[trace.interval_us] = counts.get(trace.interval_us, 0) + trace.time.samples + 1
@@ -232,6 +234,7 @@ def _describe(observed: Sequence[tuple[ViewTrace, Observed]]) -> list[TimelineTr
                 start_us=seen.start_us,
                 end_us=seen.start_us + seen.time.span_us,
                 interval_us=seen.interval_us,
+                reported_interval_us=to_us(envelope.sampleInterval),
                 requested_interval_us=None if envelope.requestedInterval is None else to_us(envelope.requestedInterval),
                 measured_interval_us=seen.measured_interval_us,
                 end_reason=END_REASONS[classify_end_reason(envelope.reason)],

@@ -45,11 +45,15 @@ FUNC_SUM_NAMES: Final = tuple(column.name for column in fields(FuncSums))
 
 @dataclass(slots=True, kw_only=True)
 class TraceFold:
-    """A folded trace: the parts of its time, the sums of its funcs, and its stacks over the batch's func indexes."""
+    """A folded trace: the parts of its time, the sums of its funcs, and its stacks over the batch's func indexes.
+
+    `interval_us` is the interval in use, `measured_interval_us` the median gap above zero.
+    """
 
     parts: TimeParts
     marker_us: list[int] | None
     measured_interval_us: int | None
+    interval_us: int
     sums: FuncSums
     prefix: list[int]
     func: list[int]
@@ -70,7 +74,7 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
         trace.samples,
         stack_count=len(prefix),
         profiler_stacks=profiler_stacks,
-        interval_us=max(to_us(envelope.sampleInterval), 1),
+        interval_us=to_us(envelope.sampleInterval),
         busy=busy_ranges(envelope.marks),
     )
     hidden_us = attribute_runs(weighed.hidden_runs, prefix, func, profiler_stacks)
@@ -79,6 +83,7 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
         parts=weighed.parts,
         marker_us=weighed.marker_us,
         measured_interval_us=weighed.measured_interval_us,
+        interval_us=weighed.interval_us,
         sums=sums,
         prefix=prefix,
         func=func,

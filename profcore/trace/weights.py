@@ -13,11 +13,8 @@ from operator import sub
 from typing import Final
 
 from profcore.trace.hidden import NO_STACK, HiddenRun, find_hidden
+from profcore.trace.intervals import GAP_CAP_TICKS, settle_interval
 from profcore.trace.wire import Mark, Sample
-
-# A gap longer than this many effective intervals is a suspended tab or a starved sampler, not one function running:
-# 0.8 % of the JS time of 560 recorded traces (2026-11-21) lies beyond.
-GAP_CAP_TICKS: Final = 10
 
 MARKERS: Final = ("script", "gc", "style", "layout", "paint", "other")
 MARKER_INDEX: Final = {marker: index for index, marker in enumerate(MARKERS)}
@@ -66,8 +63,9 @@ class WeighedSamples:
 
     `stack_us[s]` and `stack_samples[s]` are the self time and samples of stack `s`, JS only. `marker_us` follows
     `MARKERS`, or is None if no sample has a marker. `measured_interval_us` is the median positive gap (the upper of
-    two), or None if no two samples differ in time. `hidden_runs` are the runs inside long tasks. Samples that are
-    hidden only by an engine marker lie in no known task, so they are in no run.
+    two), or None if no two samples differ in time. `interval_us` is the interval in use (`settle_interval`).
+    `hidden_runs` are the runs inside long tasks. Samples that are hidden only by an engine marker lie in no known task,
+    so they are in no run.
     """
 
     parts: TimeParts
@@ -75,6 +73,7 @@ class WeighedSamples:
     stack_samples: list[int]
     marker_us: list[int] | None
     measured_interval_us: int | None
+    interval_us: int
     hidden_runs: list[HiddenRun]
 
 
@@ -113,10 +112,10 @@ def weigh(
 ) -> WeighedSamples:
     """Weighs the samples of one trace.
 
-    `profiler_stacks[s]` tells whether stack `s` ends in the profiler's own built-in. `interval_us` is the effective
+    `profiler_stacks[s]` tells whether stack `s` ends in the profiler's own built-in. `interval_us` is the reported
     interval, `busy` comes from `busy_ranges`.
     """
-    ordered, times, gaps, measured = measure_gaps(samples, interval_us)
+    ordered, times, gaps, measured, interval_us = measure_gaps(samples, interval_us)
     span, cap = sum(gaps), GAP_CAP_TICKS * interval_us
     weights = [gap if gap < cap else cap for gap in gaps]  # a call to `min` costs five times as much
     observed = sum(weights)
@@ -150,6 +149,7 @@ def weigh(
         stack_samples=stack_samples,
         marker_us=marker_us,
         measured_interval_us=measured,
+        interval_us=interval_us,
         hidden_runs=found.runs,
     )
 
@@ -182,11 +182,12 @@ def _hidden_by_markers(
 
 
 def measure_gaps(
-    samples: Sequence[Sample], interval_us: int
-) -> tuple[Sequence[Sample], list[int], list[int], int | None]:
-    """Returns the samples in order of time, their times and the gaps after them in µs, and the median positive gap.
+    samples: Sequence[Sample], reported_us: int
+) -> tuple[Sequence[Sample], list[int], list[int], int | None, int]:
+    """Returns the samples in order of time, their times and the gaps after them, the median positive gap, and the
+    interval in use; all in µs.
 
-    Equal times keep their order. The last sample counts one interval, which is not a measured gap.
+    Equal times keep their order. The last sample counts one interval in use, which is not a measured gap.
     """
     floor = math.floor
     times = [floor(sample.timestamp * 1000 + 0.5) for sample in samples]
@@ -197,6 +198,7 @@ def measure_gaps(
     ascending = sorted(gaps)
     positive = bisect_right(ascending, 0)
     measured = ascending[(positive + len(gaps)) // 2] if positive < len(gaps) else None
+    interval_us = settle_interval(reported_us, ascending)
     if times:
         gaps.append(interval_us)
-    return samples, times, gaps, measured
+    return samples, times, gaps, measured, interval_us

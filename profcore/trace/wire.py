@@ -14,6 +14,7 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.trace.dimensions import NAVIGATIONS
+from profcore.trace.intervals import MAX_POSTED_MS, MIN_POSTED_MS
 
 
 class Frame(msgspec.Struct, gc=False, omit_defaults=True):
@@ -123,7 +124,8 @@ class Limits:
 
 MAX_POSITION: Final = 2**31 - 1  # V8 keeps lines and columns in 32-bit integers
 MAX_SEQ: Final = 2**31 - 1
-MAX_INTERVAL_MS: Final = 2_147_483.0  # the largest value that the constructor accepts
+# The largest value that the constructor accepts. Stored and imported envelopes may have it; posted ones may not.
+MAX_INTERVAL_MS: Final = 2_147_483.0
 # 2000-01-01 … 2100-01-01; a clock outside this range is useless.
 MIN_EPOCH_MS: Final = 946_684_800_000.0
 MAX_EPOCH_MS: Final = 4_102_444_800_000.0
@@ -278,6 +280,16 @@ def check_envelope(envelope: Envelope, limits: Limits) -> None:
     _check_text(envelope.userAgent, MAX_USER_AGENT_CHARS, "$.userAgent")
     _check_marks(envelope.marks, limits)
     _check_tags(envelope.tags, limits)
+
+
+def check_posted(envelope: Envelope) -> None:
+    """Checks what only posts are held to: anybody with a public key can send them. Raises `TraceError`.
+
+    Envelopes that were stored before, or come from a file, keep their intervals; `settle_interval` bounds these.
+    """
+    _check_range(envelope.sampleInterval, MIN_POSTED_MS, MAX_POSTED_MS, "$.sampleInterval")
+    if envelope.requestedInterval is not None:
+        _check_range(envelope.requestedInterval, 0, MAX_POSTED_MS, "$.requestedInterval")
 
 
 def _check_marks(marks: list[Mark], limits: Limits) -> None:

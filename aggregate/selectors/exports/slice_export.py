@@ -177,10 +177,10 @@ def select_ids(project_id: int, keys: Sequence[FuncKey]) -> list[int | None]:
 
 
 def _select_interval_us(project_id: int, cell_ids: Sequence[int]) -> int:
-    """Returns the effective interval of most of the slice's traces, µs."""
+    """Returns the interval in use of most of the slice's traces, µs."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT mode() WITHIN GROUP (ORDER BY r.interval_us)
+            f"""SELECT mode() WITHIN GROUP (ORDER BY COALESCE(r.used_interval_us, r.interval_us))
                 FROM (SELECT view_id, group_id FROM aggregate_view WHERE project_id = %(project_id)s
                       AND cell_id = ANY(%(cells)s::int[]) LIMIT {INTERVAL_VIEWS}) v
                 JOIN ingest_receipt r ON r.project_id = %(project_id)s AND r.view_id = v.view_id

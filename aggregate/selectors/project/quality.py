@@ -26,7 +26,7 @@ from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 SAMPLED_VIEWS: Final = 2_000
 # Reasons are counted for so many of the last rejected traces: the index leads to rows that are read one by one.
 REJECTED_READ: Final = 10_000
-# An interval is wrong if it was measured so many times as long as the browser says: 10 ms that are 16 or 20.
+# A reported interval is wrong if the measured one is so many times as long: 10 ms that are 16 or 20.
 WRONG_FROM: Final = 1.25
 
 
@@ -100,7 +100,8 @@ class IntervalRow:
 
     `requested_us` is None if the client did not say it. `measured_us` is the median over traces of each one's median
     gap, `high_us` the 95th percentile; both are None if the traces are too short. In `wrong` traces the measured
-    interval is `WRONG_FROM` times the effective one or more.
+    interval is `WRONG_FROM` times the effective one or more. In `disagreeing` ones the samples disagree with it so much
+    that the fold used the one that they show.
     """
 
     browser: str
@@ -112,10 +113,15 @@ class IntervalRow:
     measured_us: float | None
     high_us: int | None
     wrong: int
+    disagreeing: int
 
     @property
     def wrong_share(self) -> float | None:
         return self.wrong / self.measured if self.measured else None
+
+    @property
+    def disagreeing_share(self) -> float | None:
+        return self.disagreeing / self.traces if self.traces else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +149,11 @@ class SampledReceipts:
     end_reasons: Mapping[str, int]
     body_bytes: float | None  # median, expanded
     snippet: SnippetCost | None
+
+    @property
+    def disagreeing(self) -> int:
+        """The traces whose samples disagree with the reported interval."""
+        return sum(row.disagreeing for row in self.intervals)
 
 
 def select_intake_days(slice_: Slice, *, limit: int) -> list[IntakeDay]:
@@ -267,7 +278,7 @@ def _read_receipts(project_id: int, sampled: Sequence[tuple[UUID, int]]) -> list
         cursor.execute(
             """SELECT r.browser, r.device_class, r.requested_interval_us, r.interval_us, r.measured_interval_us,
                       r.isolated, COALESCE(r.sample_rate, 1.0), r.end_reason, r.body_bytes,
-                      r.snippet_us, r.view_id, r.group_id
+                      r.used_interval_us, r.snippet_us, r.view_id, r.group_id
                FROM unnest(%s::uuid[], %s::int[]) AS v (view_id, group_id)
                JOIN ingest_receipt r ON r.project_id = %s AND r.view_id = v.view_id AND r.group_id = v.group_id""",
             [[view for view, _ in sampled], [group for _, group in sampled], project_id],
@@ -294,10 +305,15 @@ def _p95(ordered: Sequence[int]) -> int:
 def _sum_intervals(rows: Sequence[tuple[Any, ...]]) -> list[IntervalRow]:  # Any: as above
     """Returns receipts by browser, device, requested and effective interval, the most traces first."""
     gaps: dict[tuple[int, int, int | None, int], list[int | None]] = {}
-    for browser, device, requested_us, effective_us, measured_us, *_ in rows:
-        gaps.setdefault((browser, device, requested_us, effective_us), []).append(measured_us)
+    disagreeing: Counter[tuple[int, int, int | None, int]] = Counter()
+    for row in rows:
+        browser, device, requested_us, effective_us, measured_us, *_, used_us, _, _, _ = row
+        key = (browser, device, requested_us, effective_us)
+        gaps.setdefault(key, []).append(measured_us)
+        disagreeing[key] += used_us is not None
     found = []
-    for (browser, device, requested_us, effective_us), all_gaps in gaps.items():
+    for key, all_gaps in gaps.items():
+        browser, device, requested_us, effective_us = key
         known = sorted(gap for gap in all_gaps if gap is not None)
         found.append(
             IntervalRow(
@@ -310,6 +326,7 @@ def _sum_intervals(rows: Sequence[tuple[Any, ...]]) -> list[IntervalRow]:  # Any
                 measured_us=median(known) if known else None,
                 high_us=_p95(known) if known else None,
                 wrong=sum(gap >= WRONG_FROM * effective_us for gap in known),
+                disagreeing=disagreeing[key],
             )
         )
     return sorted(found, key=lambda row: (-row.traces, row.browser, row.device, row.effective_us))

@@ -62,7 +62,6 @@ class _FoldedReceipt:
     seq: int
     group_id: int
     received_at: datetime
-    interval_us: int
     end_reason: int
     body_bytes: int
     has_body: bool
@@ -120,7 +119,7 @@ class RawFolder:
         view.add(fold, is_truncated=is_truncating(receipt.end_reason))
         if self.builder is not None:
             self.builder.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples, fold.stack_hidden_us)
-        self.intervals_us[receipt.interval_us] += 1
+        self.intervals_us[fold.interval_us] += 1
         self.traces += 1
         if self.reading.max_views is not None:
             self.seqs.setdefault(receipt.view_key, set()).add(receipt.seq)
@@ -130,7 +129,7 @@ class RawFolder:
         among = f"AND {AMONG_TRACES}" if self.slice_.traces else ""
         return select_records(
             _FoldedReceipt,
-            f"""SELECT r.view_id, r.seq, r.group_id, r.received_at, r.interval_us, r.end_reason, r.body_bytes,
+            f"""SELECT r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes,
                        t.view_id IS NOT NULL AS has_body
                 FROM unnest(%(views)s::uuid[], %(groups)s::int[]) AS w (view_id, group_id) {FROM_STORED} {among}
                 ORDER BY r.view_id, r.seq LIMIT %(limit)s""",

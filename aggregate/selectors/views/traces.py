@@ -28,8 +28,8 @@ TRACE_REF: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:
 # The fields of a `TraceRow`.
 COLUMNS: Final = """t.trace_id, r.view_id, r.seq, g.release, g.page, r.received_at, r.view_started_at,
 r.device_class AS device, r.browser, r.navigation, r.requested_interval_us, r.interval_us, r.measured_interval_us,
-coalesce(r.sample_rate, 1) AS sample_rate, r.isolated, r.end_reason, r.body_bytes, r.state, r.reason, r.path, r.detail,
-r.fold_version"""
+r.used_interval_us, coalesce(r.sample_rate, 1) AS sample_rate, r.isolated, r.end_reason, r.body_bytes, r.state,
+r.reason, r.path, r.detail, r.fold_version"""
 FROM_RECEIPTS: Final = f"""FROM ingest_receipt r
 JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
 {JOIN_BODY}"""
@@ -37,7 +37,10 @@ JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceRow:
-    """The facts of one trace. `trace_id` is None if its raw body has expired."""
+    """The facts of one trace. `trace_id` is None if its raw body has expired.
+
+    `used_interval_us` is None if the trace is weighed by the reported interval, `interval_us`.
+    """
 
     trace_id: UUID | None
     view_id: UUID
@@ -52,6 +55,7 @@ class TraceRow:
     requested_interval_us: int | None
     interval_us: int
     measured_interval_us: int | None
+    used_interval_us: int | None
     sample_rate: float
     isolated: bool | None
     end_reason: int

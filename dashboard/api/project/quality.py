@@ -77,6 +77,17 @@ class SampledIntervalShape(Shape):
     wrong_traces = serializers.IntegerField(
         help_text="Traces whose measured interval is at least 1.25 times the reported one."
     )
+    disagreeing_traces = serializers.IntegerField(
+        help_text="Traces whose samples disagree with the reported interval by more than a factor of 2. They are "
+        "weighed by the interval that they show."
+    )
+
+
+class IntervalDisagreementShape(Shape):
+    """Sampled traces that are weighed by the interval that their samples show, not by the reported one."""
+
+    traces = serializers.IntegerField()
+    share = serializers.FloatField(allow_null=True, help_text="Of all sampled traces; null without any.")
 
 
 class IsolationShape(Shape):
@@ -104,6 +115,7 @@ class SampledReceiptsShape(Shape):
     views = serializers.IntegerField()
     population = serializers.IntegerField(help_text="Views of the slice.")
     traces = serializers.IntegerField()
+    interval_disagrees = IntervalDisagreementShape()
     intervals = SampledIntervalShape(many=True)
     isolated = IsolationShape(help_text="Cross-origin isolated pages.")
     sample_rates = RateCountShape(many=True)
@@ -255,6 +267,10 @@ def encode_receipts(receipts: SampledReceipts) -> Json:
         "views": receipts.views,
         "population": receipts.population,
         "traces": receipts.traces,
+        "interval_disagrees": {
+            "traces": receipts.disagreeing,
+            "share": receipts.disagreeing / receipts.traces if receipts.traces else None,
+        },
         "intervals": [encode_interval_row(row) for row in receipts.intervals],
         "isolated": {
             word: receipts.isolated.get(key, 0) for word, key in (("yes", True), ("no", False), ("unknown", None))
@@ -281,4 +297,5 @@ def encode_interval_row(row: IntervalRow) -> Json:
         "traces": row.traces,
         "measured_traces": row.measured,
         "wrong_traces": row.wrong,
+        "disagreeing_traces": row.disagreeing,
     }

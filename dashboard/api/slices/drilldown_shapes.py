@@ -123,6 +123,9 @@ class TraceShape(Shape):
     requested_interval_ms = serializers.FloatField(allow_null=True)
     interval_ms = serializers.FloatField(help_text="As the profiler reported it.")
     measured_interval_ms = serializers.FloatField(allow_null=True, help_text="The median gap; null until folded.")
+    used_interval_ms = serializers.FloatField(
+        help_text="The interval that its samples are weighed by: the reported one, unless the samples disagree with it."
+    )
     sample_rate = serializers.FloatField()
     isolated = serializers.BooleanField(allow_null=True)
     end_reason = serializers.ChoiceField(END_REASONS)
@@ -275,6 +278,7 @@ def encode_trace(row: TraceRow) -> Json:
         "requested_interval_ms": None if row.requested_interval_us is None else row.requested_interval_us / 1000,
         "interval_ms": row.interval_us / 1000,
         "measured_interval_ms": None if row.measured_interval_us is None else row.measured_interval_us / 1000,
+        "used_interval_ms": (row.interval_us if row.used_interval_us is None else row.used_interval_us) / 1000,
         "sample_rate": row.sample_rate,
         "isolated": row.isolated,
         "end_reason": END_REASONS[row.end_reason],

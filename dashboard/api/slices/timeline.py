@@ -75,6 +75,9 @@ class TimelineTraceShape(Shape):
     start_ms = serializers.FloatField()
     end_ms = serializers.FloatField()
     interval_ms = serializers.FloatField(help_text="As the profiler reported it.")
+    used_interval_ms = serializers.FloatField(
+        help_text="The interval that its samples are weighed by: the reported one, unless the samples disagree with it."
+    )
     requested_interval_ms = serializers.FloatField(allow_null=True)
     measured_interval_ms = serializers.FloatField(allow_null=True)
     end_reason = serializers.ChoiceField(END_REASONS)
@@ -232,7 +235,8 @@ def _encode_trace(trace: TimelineTrace) -> Json:
         "id": trace.trace_id,
         "start_ms": trace.start_us / 1000,
         "end_ms": trace.end_us / 1000,
-        "interval_ms": trace.interval_us / 1000,
+        "interval_ms": trace.reported_interval_us / 1000,
+        "used_interval_ms": trace.interval_us / 1000,
         "requested_interval_ms": None if trace.requested_interval_us is None else trace.requested_interval_us / 1000,
         "measured_interval_ms": None if trace.measured_interval_us is None else trace.measured_interval_us / 1000,
         "end_reason": trace.end_reason,

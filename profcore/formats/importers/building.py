@@ -8,10 +8,14 @@ from typing import Final, NamedTuple
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.shapes import ImportLimits
 from profcore.trace.funcs import UNSTORABLE, repair_text
-from profcore.trace.weights import GAP_CAP_TICKS, to_us
-from profcore.trace.wire import MAX_INTERVAL_MS, MAX_POSITION, Frame, Mark, Sample, Stack, Trace
+from profcore.trace.intervals import GAP_CAP_TICKS, MAX_USED_US
+from profcore.trace.weights import measure_gaps, to_us
+from profcore.trace.wire import MAX_POSITION, Frame, Mark, Sample, Stack, Trace
 
 DEFAULT_INTERVAL_MS: Final = 10.0  # the snippet's interval, used for traces without two different times
+MAX_USED_MS: Final = MAX_USED_US / 1000
+# Samples are placed again by the interval that they show. Recorded slices take three rounds at most.
+MAX_ROUNDS: Final = 10
 
 
 class Span(NamedTuple):
@@ -71,19 +75,27 @@ class TraceBuilder:
 
         A gap counts up to `GAP_CAP_TICKS` intervals, so a longer span becomes several samples. The last sample weighs
         one interval, so it is that long before the end, or a sample without a stack closes it. `interval_ms` is from
-        the file, else the median duration is used; it is raised if there would be too many samples. Spans are end to
-        end, or begin at `starts_us`, ascending. Long tasks in `marks` cover the hidden ones.
+        the file, else the median duration is used; it is raised if there would be too many samples. If the samples
+        then disagree with it (`settle_interval`), it is the one that they show, which the fold will use. Spans are end
+        to end, or begin at `starts_us`, ascending. Long tasks in `marks` cover the hidden ones.
         """
         durations = [span.duration_us for span in spans if span.duration_us > 0]
         total = sum(durations)
         if not total <= self.limits.envelope.timestamp_ms * 1000:
             raise TraceError(Reason.OUT_OF_RANGE, path, "The durations add up to more than a trace may last.")
         stated = median_gap_ms(durations) if interval_ms is None else interval_ms
-        interval = self._fit_interval(to_us(max(0.001, min(stated, MAX_INTERVAL_MS))), total, len(spans), path)
+        interval = self._fit_interval(to_us(max(0.001, min(stated, MAX_USED_MS))), total, len(spans), path)
         placed = _end_to_end(spans) if starts_us is None else _place(spans, starts_us)
-        for index, (begins, ends, span) in enumerate(placed):
-            following = placed[index + 1][0] if index + 1 < len(placed) else None
-            self._add_span(span, begins, ends, following, interval)
+        samples, marks = list(self.samples), list(self.marks)
+        for _ in range(MAX_ROUNDS):
+            self.samples, self.marks = list(samples), list(marks)
+            for index, (begins, ends, span) in enumerate(placed):
+                following = placed[index + 1][0] if index + 1 < len(placed) else None
+                self._add_span(span, begins, ends, following, interval)
+            used = self._fit_interval(measure_gaps(self.samples, interval)[-1], total, len(spans), path)
+            if used == interval:
+                break
+            interval = used
         return interval / 1000
 
     def _add_span(self, span: Span, begins: int, ends: int, following: int | None, interval: int) -> None:
@@ -210,7 +222,7 @@ def measure_interval_ms(samples: Sequence[Sample]) -> float:
     """Returns the interval of a trace whose file does not have it: the median gap between its samples, ms."""
     times = sorted(sample.timestamp for sample in samples)
     gaps = [math.floor((later - earlier) * 1000 + 0.5) for earlier, later in pairwise(times)]
-    return min(MAX_INTERVAL_MS, median_gap_ms(gaps))
+    return min(MAX_USED_MS, median_gap_ms(gaps))
 
 
 def dangling(path: str, table: str) -> TraceError:

@@ -17,7 +17,8 @@ def test_every_edge_trace_is_taken_whole_and_its_parts_sum_to_its_span(name: str
     assert parts.hidden_samples + parts.idle_samples == stats["withoutStackId"]
     assert max(map(len, edge.paths()), default=0) == stats["maxDepth"]
     times = edge.times_us()
-    interval_us = round(edge.envelope.sampleInterval * 1000)
+    interval_us = edge.fold.interval_us
+    assert (interval_us == round(edge.envelope.sampleInterval * 1000)) == (name != "interval-10.5-reports-10")
     assert parts.span_us == (max(times) - min(times) + interval_us if times else 0)
     total = parts.js_us + parts.hidden_us + parts.idle_us + parts.unobserved_us + parts.profiler_us
     assert total == parts.span_us

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from random import Random
+from typing import Final
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,11 @@ from profcore.trace.wire import Mark, Sample
 from tests.profcore.strategies import PROPERTY, mark_lists, sample_lists, times_ms
 from tests.profcore.trace.weighing import PROFILER_STACKS, weigh_samples
 
+# What a browser says, what a hostile page says, and what an old envelope may say.
+hostile_intervals: Final = st.sampled_from([1, 5, 1_000, 10_000, 16_000, 1_000_000, 2_147_483_000]) | st.integers(
+    0, 2**31
+)
+
 
 def parts_sum(parts: TimeParts) -> int:
     """Returns the sum of the parts that make the span."""
@@ -18,16 +24,17 @@ def parts_sum(parts: TimeParts) -> int:
 
 
 @PROPERTY
-@given(sample_lists(), mark_lists, st.sampled_from([1, 5, 10_000, 16_000]))
+@given(sample_lists(), mark_lists, hostile_intervals)
 def test_the_parts_sum_to_the_span(samples: list[Sample], marks: list[Mark], interval_us: int) -> None:
     weighed = weigh_samples(samples, marks, interval_us=interval_us)
     times = [to_us(sample.timestamp) for sample in samples]
-    span = max(times) - min(times) + interval_us if times else 0
+    span = max(times) - min(times) + weighed.interval_us if times else 0
     assert parts_sum(weighed.parts) == weighed.parts.span_us == span
     assert sum(weighed.stack_us) == weighed.parts.js_us
     assert sum(weighed.stack_samples) == weighed.parts.js_samples
     assert weighed.parts.samples == len(samples)
     assert min(getattr(weighed.parts, name) for name in TIME_PART_NAMES) >= 0
+    assert 1 <= weighed.interval_us <= 1_000_000
 
 
 @PROPERTY

@@ -68,6 +68,22 @@ def ask(client: Client, query: str = "") -> dict[str, Any]:
     return answer
 
 
+def test_traces_that_disagree_with_their_reported_interval_are_counted(reader: Client) -> None:
+    gaps = {"resources": [], "frames": [], "stacks": [], "samples": [{"timestamp": n} for n in range(40)]}
+    post("KEY-shop", make_envelope("liar", userAgent=EDGE, sampleInterval=1_000, trace=gaps))
+    fold_all()
+
+    sampled = ask(reader)["sampled"]
+    assert sampled["interval_disagrees"] == {"traces": 1, "share": pytest.approx(1 / sampled["traces"])}
+    rows = {(row["browser"], row["effective_ms"]): row["disagreeing_traces"] for row in sampled["intervals"]}
+    assert rows[("edge", 1_000)] == sum(rows.values()) == 1
+    receipt = Receipt.objects.get(interval_us=1_000_000)
+    assert (receipt.used_interval_us, receipt.measured_interval_us) == (1_000, 1_000)
+    assert set(Receipt.objects.exclude(pk=receipt.pk).values_list("used_interval_us", flat=True)) == {None}
+    page = reader.get("/projects/shop/quality/?plain=1").content.decode()
+    assert "Intervals not used" in page
+
+
 def test_what_came_in_is_told_by_day_and_reason(reader: Client) -> None:
     answer = ask(reader)
     assert answer["arrivals"]["received"] == 7
