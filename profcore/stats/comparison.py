@@ -5,12 +5,13 @@ difference is of means in ms per view, standardised directly to the mix of both 
 at all is decided by ranks. They are not affected by the few slow views that hold most of the time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
 
+from profcore.stats.culprits import FindCallers
 from profcore.stats.distributions import control_false_discoveries
 from profcore.stats.estimates import (
     Interval,
@@ -28,6 +29,8 @@ Status = Literal["changed", "new", "gone"]
 FALSE_DISCOVERIES: Final = 0.05
 # With fewer views per side nothing is compared: the simulations of the suite begin here.
 MIN_COMPARED_VIEWS: Final = 20
+# So many increases at most are looked up in a call tree, the largest: nobody reads further.
+MAX_LOOKED_UP: Final = 50
 US_PER_MS: Final = 1_000.0
 
 
@@ -43,7 +46,8 @@ class Difference:
 
     Hidden time is inferred: it is in the func *or in something that it called*. `is_seen` tells whether the func's
     visible self time by itself rose significantly too; `self_delta_ms` is that part. With other measures all of the
-    change is seen.
+    change is seen. `is_caller` tells of a significant increase whether it lies in what the func called: a seen increase
+    is below it in the call tree. It is None if no tree was read.
     """
 
     func_id: int
@@ -62,11 +66,21 @@ class Difference:
     head_views_ran: int
     self_delta_ms: float
     is_seen: bool
+    is_caller: bool | None = None
 
     @property
     def ranking_ms(self) -> float:
-        """The sort key of an increase: all of it if it was seen, else the part that is not inferred."""
-        return self.delta_ms if self.is_seen else self.self_delta_ms
+        """The sort key of an increase: its visible part if it is that of a caller, else all of it.
+
+        Without a call tree an unseen increase is taken for that of a caller.
+        """
+        is_caller = not self.is_seen if self.is_caller is None else self.is_caller
+        return self.self_delta_ms if is_caller else self.delta_ms
+
+    @property
+    def below_ms(self) -> float:
+        """The part of a caller's change that is time below it, 0 for others."""
+        return self.delta_ms - self.self_delta_ms if self.is_caller else 0.0
 
     @property
     def is_significant(self) -> bool:
@@ -83,8 +97,9 @@ class Difference:
 class Comparison:
     """The result: differences by func, and how they were found.
 
-    The significant increases come first, largest `ranking_ms` first. So a caller that only surrounds hidden time does
-    not come before the callee that was seen to cost more. All others follow by `delta_ms`, largest first.
+    The significant increases come first, largest `ranking_ms` first (`order_increases`). So a caller that only
+    surrounds hidden time does not come before the callee that was seen to cost more. All others follow by `delta_ms`,
+    largest first.
 
     With `is_too_few` there are no differences: a side has too few (effective) views in strata that both sides
     have. `left_out_views` counts the views of strata that only one side has, or that have a single view. `overall` is
@@ -142,6 +157,7 @@ def compare(
     by_navigation: bool = True,
     by_page: bool = False,
     by_tag: bool = False,
+    find_callers: FindCallers | None = None,
 ) -> Comparison:
     """Returns the comparison of two samples with the same kind of func ids (map them to identities first).
 
@@ -152,7 +168,7 @@ def compare(
     without `by_navigation`, except that `known` is used.
 
     With `by_page` and `by_tag` the pages and tags of views are strata too. For samples that share pages, `known` must
-    then be by page; it is ignored with `by_tag`.
+    then be by page; it is ignored with `by_tag`. `find_callers` reads a call tree for `order_increases`.
     """
     base, head = align(base, head)
     weights = [clip_weights(sample.weight) for sample in (base, head)]
@@ -169,7 +185,8 @@ def compare(
     if not is_too_few:
         sides = tuple(_Views(*parts) for parts in zip((base, head), (w for w, _ in weights), stratum, strict=True))
         mix = common_mix(sides[0].whole("self", ()), sides[1].whole("self", ()), len(shared)).tolist()
-        functions = _compare_funcs(sides[0], sides[1], measure, len(shared)) if base.func_count else ()
+        if base.func_count:
+            functions = _compare_funcs(sides[0], sides[1], measure, len(shared), find_callers)
         by_class = _known_by_stratum(base, head, strata, known if by_device and not by_tag else None)
         overall = None if measure == "total" else _compare_whole(sides[0], sides[1], measure, len(shared), by_class)
     return Comparison(
@@ -235,7 +252,9 @@ def _known_by_stratum(
     return (found[0], found[1]) if found[0] and found[1] else ((), ())
 
 
-def _compare_funcs(base: _Views, head: _Views, measure: Measure, strata: int) -> tuple[Difference, ...]:
+def _compare_funcs(
+    base: _Views, head: _Views, measure: Measure, strata: int, find_callers: FindCallers | None
+) -> tuple[Difference, ...]:
     sides = [views.side(views.sample.row_us(measure)) for views in (base, head)]
     found = _differences(sides[0], sides[1], base.sample.func_ids, strata)
     if measure == "self+hidden":
@@ -244,8 +263,31 @@ def _compare_funcs(base: _Views, head: _Views, measure: Measure, strata: int) ->
         of_self = _differences(visible[0], visible[1], base.sample.func_ids, strata, is_weighted=False)
         seen = {each.func_id: each for each in of_self}
         found = [_with_visible(each, seen.get(each.func_id)) for each in found]
-    increases = sorted((each for each in found if each.is_increase), key=lambda each: -each.ranking_ms)
+    increases = [each for each in found if each.is_increase]
+    if measure == "self+hidden":
+        increases = order_increases(increases, find_callers)
     return (*increases, *(each for each in found if not each.is_increase))
+
+
+def order_increases(increases: Sequence[Difference], find_callers: FindCallers | None) -> list[Difference]:
+    """Returns significant increases, the likeliest culprit first.
+
+    Hidden time lies in a func or in something that it called. If a seen increase lies below a func whose increase is
+    unseen, or mostly hidden, the func is a caller, and counts only by its visible part. Else it counts by all of it: it
+    may be a culprit that itself loses its stack. Without a tree all unseen ones count by their visible part.
+    """
+    hidden = sorted((each for each in increases if _is_hidden(each)), key=lambda each: -each.delta_ms)[:MAX_LOOKED_UP]
+    seen = [each.func_id for each in increases if each.is_seen]
+    callers: Collection[int] | None = () if find_callers else None
+    if hidden and seen and find_callers is not None:
+        callers = find_callers([each.func_id for each in hidden], seen)
+    if callers is not None:
+        increases = [replace(each, is_caller=each.func_id in callers) for each in increases]
+    return sorted(increases, key=lambda each: -each.ranking_ms)
+
+
+def _is_hidden(difference: Difference) -> bool:
+    return not difference.is_seen or difference.delta_ms > 2 * difference.self_delta_ms
 
 
 def _with_visible(difference: Difference, visible: Difference | None) -> Difference:
@@ -310,7 +352,7 @@ def _weigh_funcs(base: Side, head: Side, funcs: int) -> FloatColumn:
     heavy funcs are found a little more often still, and more cheap ones are lost. Docs: statistics.md.
     """
     pooled = [np.bincount(side.func, side.value * side.weight[side.view], minlength=funcs) for side in (base, head)]
-    return np.sqrt(pooled[0] + pooled[1])
+    return np.asarray(np.sqrt(pooled[0] + pooled[1]), dtype=np.float64)
 
 
 def _rank_rows(base: Side, head: Side, funcs: int, strata: int) -> RankRows:

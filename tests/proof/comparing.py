@@ -3,15 +3,19 @@
 import gzip
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
+from profcore.stats.culprits import FindCallers, find_callers
 from profcore.stats.views import ViewFacts, ViewSample, group_funcs, sample_of
 from profcore.sums.blobs import Contribution
+from profcore.sums.calltree import CallTreeBuilder
 from profcore.sums.fold import ViewFold, contribution_of, fold_trace
 from profcore.trace.dimensions import classify_device
 from profcore.trace.funcs import FuncKey, FuncTable
@@ -30,6 +34,7 @@ class Views:
     contributions: list[Contribution] = field(default_factory=list)
     parts: list[TimeParts] = field(default_factory=list)
     device_class: list[int] = field(default_factory=list)
+    tree: CallTreeBuilder = field(default_factory=CallTreeBuilder)
 
 
 @cache
@@ -72,6 +77,7 @@ def _add(views: Views, envelope: Envelope, page: str, funcs: FuncTable) -> None:
     view.add(fold, is_truncated=False)
     contribution = contribution_of(view.sums, range(len(funcs.keys)))
     views.contributions.append(contribution)
+    views.tree.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples, fold.stack_hidden_us)
     views.parts.append(fold.parts)
     device = envelope.device
     assert device is not None
@@ -82,11 +88,8 @@ def _add(views: Views, envelope: Envelope, page: str, funcs: FuncTable) -> None:
 
 def page_samples(app: str, page: str, base: str, head: str) -> tuple[ViewSample, ViewSample, list[str]]:
     """Returns both releases' samples of a page, by name, and the names by group id."""
-    funcs, groups = folded()
-    label_of = names()
-    labels = [label_of.get(key) or f"{unhash(key.uri)}:{key.line}:{key.column}:{key.name}" for key in funcs.keys]
-    index = {label: position for position, label in enumerate(dict.fromkeys(labels))}
-    group_of = np.array([index[label] for label in labels])
+    _, groups = folded()
+    group_of, labels = numbered()
     samples = []
     for release in (base, head):
         views = groups[app, page, release]
@@ -95,4 +98,24 @@ def page_samples(app: str, page: str, base: str, head: str) -> tuple[ViewSample,
         )
         sample = sample_of(views.contributions, facts)
         samples.append(group_funcs(sample, group_of[sample.func_ids]))
-    return samples[0], samples[1], list(index)
+    return samples[0], samples[1], labels
+
+
+@cache
+def numbered() -> tuple[npt.NDArray[np.int64], list[str]]:
+    """Returns the group id of each func, and the names by group id."""
+    label_of = names()
+    labels = [label_of.get(key) or f"{unhash(key.uri)}:{key.line}:{key.column}:{key.name}" for key in folded()[0].keys]
+    index = {label: position for position, label in enumerate(dict.fromkeys(labels))}
+    return np.array([index[label] for label in labels]), list(index)
+
+
+def page_callers(app: str, page: str, release: str) -> FindCallers:
+    """Returns what finds callers in the call tree of a page in one release."""
+    tree = folded()[1][app, page, release].tree.tree
+    numbers = {func: (int(group),) for func, group in enumerate(numbered()[0])}
+
+    def find(hidden: Collection[int], seen: Collection[int]) -> set[int]:
+        return find_callers(tree.prefix, tree.func, tree.self_us, numbers, hidden=hidden, seen=seen)
+
+    return find

@@ -4,7 +4,7 @@ import pytest
 
 from profcore.stats.comparison import compare
 from profcore.stats.views import Measure
-from tests.proof.comparing import page_samples, regressions
+from tests.proof.comparing import page_callers, page_samples, regressions
 
 AFFECTED = [(app["app"], page) for app in regressions() for page in app["affectedPages"]]
 CONTROLS = [(app["app"], page) for app in regressions() for page in app["pages"] if page not in app["affectedPages"]]
@@ -17,11 +17,14 @@ def expected_funcs(app: str) -> list[str]:
     return names
 
 
+@pytest.mark.parametrize("with_tree", [True, False])
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize(("app", "page"), AFFECTED)
-def test_the_injected_function_comes_first_among_significant_increases(app: str, page: str, measure: Measure) -> None:
+def test_the_injected_function_comes_first_among_significant_increases(
+    app: str, page: str, measure: Measure, with_tree: bool
+) -> None:
     base, head, labels = page_samples(app, page, "1.0.0", "1.1.0")
-    answer = compare(base, head, measure=measure)
+    answer = compare(base, head, measure=measure, find_callers=page_callers(app, page, "1.1.0") if with_tree else None)
     first = answer.increases[0]
     assert labels[first.func_id].rpartition(":")[2] in expected_funcs(app)
     assert first is answer.functions[0]

@@ -1,19 +1,24 @@
 """Statistics of a slice from its views' contributions: summaries of one slice, the comparison of two."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
+from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.code.project_code import Code, RowId, select_code
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
 from aggregate.selectors.functions.groups import empty_group, name_group
+from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.table import FunctionRow, label_rows, load_keys
+from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.views.samples import select_marker_sample, select_view_sample
 from profcore.code.identity import identity_of, without_hash
 from profcore.stats.comparison import Comparison, compare
+from profcore.stats.culprits import find_callers
 from profcore.stats.summaries import FuncSummary, Summary, summarise
 from profcore.stats.views import Measure, ViewSample, group_funcs, split_funcs
 from profcore.trace.funcs import FuncKey
@@ -83,14 +88,48 @@ def compare_slices(
     code = select_code(base.project_id, as_stored=base.as_stored or group_by != "function")
     tag = stratify.removeprefix(STRATIFY_BY_TAG)
     samples = [select_view_sample(slice_, tag=tag) for slice_ in (base, head)]
+    sides = _number_funcs(base.project_id, samples, code, group_by)
+    grouped_base, grouped_head = (
+        group_funcs(sample, numbers, known_totals_alone=group_by == "function")
+        for sample, numbers in zip(sides.samples, sides.numbers, strict=True)
+    )
+    found = compare(
+        grouped_base,
+        grouped_head,
+        measure=measure,
+        by_device=_may_share(base.devices, head.devices),
+        by_navigation=_may_share(base.navigations, head.navigations),
+        by_page=_may_share(base.pages, head.pages),
+        by_tag=bool(tag),
+        find_callers=partial(_find_callers, head, sides),
+    )
+    page_names = {code: name for sample in samples for code, name in sample.facts.page_names.items()}
+    return SliceComparison(found, sides.shown, len(code.display), page_names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NumberedSides:
+    """The samples of base and head, the number of each of their funcs, and the row to show for each number.
+
+    Funcs with one number are compared as one. `head_numbers` has the numbers of a stored func in the head.
+    """
+
+    samples: Sequence[ViewSample]
+    numbers: Sequence[Sequence[int]]
+    shown: Sequence[FunctionRow]
+    head_numbers: Mapping[int, Collection[int]]
+
+
+def _number_funcs(project_id: int, samples: Sequence[ViewSample], code: Code, group_by: str) -> _NumberedSides:
     split = [_split(sample, code) for sample in samples]
-    keys = load_keys(base.project_id, sorted({func_id for _, pairs in split for _, func_id in pairs}))
+    keys = load_keys(project_id, sorted({func_id for _, pairs in split for _, func_id in pairs}))
     identify = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, code)
     index: dict[Hashable, int] = {}
     shown: list[FunctionRow] = []
     members: dict[int, list[FunctionRow]] = {}  # the funcs of both sides that display rules show as one
-    grouped = []
-    for sample, pairs in reversed(split):  # the head's funcs are the ones to show
+    numbers_of_sides: list[list[int]] = []
+    head_numbers: dict[int, set[int]] = {}
+    for _, pairs in reversed(split):  # the head's funcs are the ones to show
         parts = [
             FunctionRow(
                 id=func,
@@ -113,20 +152,28 @@ def compare_slices(
             numbers.append(number)
             if shown[number].is_made:
                 members.setdefault(number, []).append(part)
-        grouped.append(group_funcs(sample, numbers, known_totals_alone=group_by == "function"))
+        numbers_of_sides.insert(0, numbers)
+    for (_, func), number in zip(split[1][1], numbers_of_sides[1], strict=True):
+        head_numbers.setdefault(func, set()).add(number)
     for number, several in members.items():
         shown[number] = make_part_row(code, several) or shown[number]
-    found = compare(
-        grouped[1],
-        grouped[0],
-        measure=measure,
-        by_device=_may_share(base.devices, head.devices),
-        by_navigation=_may_share(base.navigations, head.navigations),
-        by_page=_may_share(base.pages, head.pages),
-        by_tag=bool(tag),
+    return _NumberedSides(
+        samples=[sample for sample, _ in split], numbers=numbers_of_sides, shown=shown, head_numbers=head_numbers
     )
-    page_names = {code: name for sample in samples for code, name in sample.facts.page_names.items()}
-    return SliceComparison(found, shown, len(code.display), page_names)
+
+
+def _find_callers(
+    head: Slice, sides: _NumberedSides, hidden: Collection[int], seen: Collection[int]
+) -> Collection[int] | None:
+    """Returns those of the hidden increases below which a seen one lies in the head's call tree (`find_callers`).
+
+    It is None if the tree is larger than one answer may read.
+    """
+    try:
+        tree = merge_slice(head, replace(Reading.at_once(), max_nodes=settings.JOB_MAX_NODES)).tree
+    except SliceTooLarge:
+        return None
+    return find_callers(tree.prefix, tree.func, tree.self_us, sides.head_numbers, hidden=hidden, seen=seen)
 
 
 def _may_share(base: Sequence[str], head: Sequence[str]) -> bool:

@@ -84,6 +84,9 @@ ComparedFunctionShape = define_shape(
         "mix_ms_per_view": serializers.FloatField(help_text="The part explained by the mix."),
         "self_delta_ms_per_view": serializers.FloatField(help_text="The part that is visible self time."),
         "is_seen": serializers.BooleanField(help_text="Whether this part rose significantly by itself."),
+        "is_caller": serializers.BooleanField(
+            allow_null=True, help_text="Whether the increase lies in functions that this one called."
+        ),
         "p": serializers.FloatField(),
         "q": serializers.FloatField(help_text="Below 0.05, one in twenty of such findings is expected to be false."),
         "is_significant": serializers.BooleanField(),
@@ -230,6 +233,7 @@ def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
         "mix_ms_per_view": difference.mix_ms,
         "self_delta_ms_per_view": difference.self_delta_ms,
         "is_seen": bool(difference.is_seen),
+        "is_caller": difference.is_caller,
         "p": difference.p,
         "q": difference.q,
         "is_significant": bool(difference.is_significant),
