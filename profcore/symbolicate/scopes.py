@@ -76,6 +76,19 @@ class FoundFunction:
     standing: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionText:
+    """The text of a function: its lines, both included, from 1, and a digest of its tokens.
+
+    The digest leaves out comments, and blanks the function's own name, wherever its text has it. It is None if there
+    are fewer than `BODY_MIN_TOKENS`.
+    """
+
+    first_line: int
+    last_line: int
+    digest: bytes | None
+
+
 @lru_cache(maxsize=4)
 def _parser(language: str) -> Parser:
     grammars = {
@@ -111,15 +124,8 @@ class ScopeTree:
 
     def find(self, line: int, column: int) -> FoundFunction | None:
         """Returns the function whose head (from its first token to its body) contains a position, or None."""
-        offset = self._offset(line, column)
-        if offset is None:
-            return None
-        path = self._descend(offset)
-        if path[-1].type == "export_statement":
-            path += _default_export(path[-1], offset)
-        while path and path[-1].type not in FUNCTIONS and path[-1].type not in CLASSES:
-            path.pop()
-        if not path or offset >= _end_of_head(path[-1]):
+        path = self._find_path(line, column)
+        if not path:
             return None
         token = name_token(path)
         at = None if token is None else self._position(token)
@@ -134,6 +140,40 @@ class ScopeTree:
             body_hash=self._hash(path[-1], token),
             standing=self._standing(path[-1]),
         )
+
+    def find_text(self, line: int, column: int) -> FunctionText | None:
+        """Returns the text of the function that `find` finds, None if there is none."""
+        path = self._find_path(line, column)
+        if not path:
+            return None
+        token = name_token(path)
+        own = None if token is None else self._content[token.start_byte : token.end_byte]
+        first = path[-1] if token is None else min(path[-1], token, key=lambda node: node.start_byte)
+        hasher = hashlib.blake2b(digest_size=HASH_BYTES)
+        count = 0
+        for leaf in _leaves(path[-1]):
+            if leaf.type != "comment":
+                count += 1
+                text = self._content[leaf.start_byte : leaf.end_byte]
+                text = b"\0" if text == own and leaf.type in NAME_TOKENS else text
+                hasher.update(b"%d:" % len(text) + text)
+        return FunctionText(
+            first_line=first.start_point.row + 1,
+            last_line=path[-1].end_point.row + 1,
+            digest=hasher.digest() if count >= BODY_MIN_TOKENS else None,
+        )
+
+    def _find_path(self, line: int, column: int) -> list[Node]:
+        """Returns the nodes around the function whose head contains a position, itself last; none if there is none."""
+        offset = self._offset(line, column)
+        if offset is None:
+            return []
+        path = self._descend(offset)
+        if path[-1].type == "export_statement":
+            path += _default_export(path[-1], offset)
+        while path and path[-1].type not in FUNCTIONS and path[-1].type not in CLASSES:
+            path.pop()
+        return path if path and offset < _end_of_head(path[-1]) else []
 
     def _standing(self, node: Node) -> str | None:
         if node.type in FIELDS:

@@ -1,5 +1,6 @@
 """A function named by the id of its row in a table, and the funcs of each release that it stands for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import connection
@@ -60,3 +61,35 @@ def list_releases(project_id: int) -> list[str]:
             [project_id],
         )
         return [release for (release,) in cursor]
+
+
+def find_home(project_id: int, ref: FuncRef, wanted: Sequence[str] = ()) -> Pair | None:
+    """Returns the release and func that show a function: in the newest wanted release that has it, else in the newest.
+
+    Labels of a URL with a content hash serve all releases, also those that have another file. So releases whose own
+    uploads have the func's script come first. None if no release is known. Two statements.
+    """
+    if not ref.pairs:
+        return None
+    owned = ref.pairs & select_owned(project_id, ref.funcs)
+    order = {release: place for place, release in enumerate(list_releases(project_id))}
+    places = [
+        (release not in wanted, pair not in owned, order.get(release, len(order)), -func, release, func)
+        for pair in ref.pairs
+        for release, func in [pair]
+    ]
+    *_, release, func = min(places)
+    return release, func
+
+
+def select_owned(project_id: int, funcs: Sequence[int]) -> frozenset[Pair]:
+    """Returns the releases that have uploaded the scripts of some funcs, with these funcs. One statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT r.release, f.id FROM aggregate_func f
+               JOIN aggregate_releasescript r
+                 ON r.project_id = f.project_id AND md5(r.uri) = md5(f.uri) AND r.uri = f.uri
+               WHERE f.project_id = %s AND f.id = ANY(%s::int[])""",
+            [project_id, list(funcs)],
+        )
+        return frozenset(cursor.fetchall())

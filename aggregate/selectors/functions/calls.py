@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from aggregate.selectors.code.project_code import Code, RowId, select_code
-from aggregate.selectors.code.refs import find_ref
+from aggregate.selectors.code.refs import find_home, find_ref, list_releases, select_owned
 from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.functions.grouped_rows import find_grouped_row
 from aggregate.selectors.functions.named_trees import merge_named, select_rows
@@ -68,29 +68,34 @@ class PrunedTree:
     display_rules: int = 0
 
 
-def select_func(project_id: int, func_id: RowId) -> FunctionRow | None:
+def select_func(project_id: int, func_id: RowId, *, releases: Sequence[str] = ()) -> FunctionRow | None:
     """Returns a function without sums, by its id or that of one of its funcs; None if there is none.
 
-    The facts are those of its newest func, with the function's id in tables. Its original is that of the row's
-    `release`. Four statements, and five more if the project has source maps. An id that a display rule made gives the
-    grouped row; one of a member of the row gives the function as it is stored.
+    The facts are those of the newest of some releases that has it, or of the newest of all, with the function's id in
+    tables. Its original is that of the row's `release`. Four statements, and six more if the project has source maps.
+    An id that a display rule made gives the grouped row; one of a member of the row gives the function as it is stored.
     """
     if is_made_id(func_id):
         grouped = find_grouped_row(Slice(project_id=project_id), str(func_id))
         return grouped.row if grouped else None
     code = select_code(project_id)
     ref = find_ref(project_id, func_id, code)
-    rows = select_rows(project_id, ref.funcs[-1:])
+    home = None if code.labels is None else find_home(project_id, ref, releases)
+    rows = select_rows(project_id, ref.funcs[-1:] if home is None else [home[1]])
     if not rows:
         return None
-    newest = rows[0]
-    if code.labels is None or ref.pairs is None:
-        parts = rows
-    else:
-        releases = [release for release, func in sorted(ref.pairs) if func == newest.id]
-        parts = [replace(newest, release=release) for release in releases]
-    found = describe_rows(code, parts)[-1]
+    found = describe_rows(code, rows if home is None else [replace(rows[0], release=home[0])])[0]
     return replace(found, id=ref.row_id, shown=None if found.is_made else found.shown)
+
+
+def select_versions(project_id: int, func_id: RowId) -> Sequence[str]:
+    """Returns the releases that have a script with a mapped function, the newest first; none of an unmapped one."""
+    code = select_code(project_id)
+    if code.labels is None or is_made_id(func_id):
+        return []
+    ref = find_ref(project_id, func_id, code)
+    owned = {release for release, _ in (ref.pairs or frozenset()) & select_owned(project_id, ref.funcs)}
+    return [release for release in list_releases(project_id) if release in owned]
 
 
 def select_calls(slice_: Slice, func_id: RowId, direction: Direction) -> Calls:

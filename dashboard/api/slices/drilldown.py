@@ -1,6 +1,7 @@
 """Drill-down: from a number to a function's census, callers and callees, and to views, traces and raw bytes."""
 
 import re
+from collections.abc import Sequence
 from typing import Final, Literal
 from uuid import UUID
 
@@ -47,10 +48,13 @@ LIMIT_PARAM: Final = OpenApiParameter("limit", OpenApiTypes.INT, default=100, de
 class FuncView(ProjectView):
     """The base of the endpoints about one function."""
 
-    def get_func(self, func_id: str) -> FunctionRow:
-        """Returns the project's function by its id. Raises the same Http404 for any other text."""
+    def get_func(self, func_id: str, releases: Sequence[str] = ()) -> FunctionRow:
+        """Returns the project's function by its id, as the newest of some releases has it, or of all.
+
+        Raises the same Http404 for any other text.
+        """
         asked = read_func_id(func_id)
-        func = None if asked is None else select_func(self.project.pk, asked)
+        func = None if asked is None else select_func(self.project.pk, asked, releases=releases)
         if func is None:
             raise Http404("There is no such function.")
         return func

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from drf_spectacular.utils import extend_schema
+from django.http import Http404
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,6 +13,7 @@ from aggregate.selectors.functions.table import FunctionRow
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.slices.drilldown import FuncView
 from dashboard.api.slices.drilldown_shapes import FuncShape, encode_func
+from dashboard.web.params import read_one
 from dashboard.web.shapes import Json, Shape
 from ingest.models import Project
 from profcore.code.source_links import make_link
@@ -37,19 +39,34 @@ class FunctionSourceShape(Shape):
     """Where a function is defined, and the lines around it."""
 
     function = FuncShape()
+    release = serializers.CharField(
+        allow_null=True, help_text="The release that the place and the text are of; null if no source map covers it."
+    )
     source = ExcerptShape(allow_null=True, help_text="Null if no source map covers it.")  # type: ignore[assignment]  # a word of DRF's own
     link = serializers.CharField(allow_null=True, help_text="By the project's `source_link_template`.")
     note = serializers.CharField()
 
 
 class SourceView(FuncView):
-    @extend_schema(operation_id="source", responses={200: FunctionSourceShape, **ERRORS})
+    known_params = ("release",)
+
+    @extend_schema(
+        operation_id="source",
+        parameters=[
+            OpenApiParameter("release", str, description="A release that has the function; the newest one by default.")
+        ],
+        responses={200: FunctionSourceShape, **ERRORS},
+    )
     def get(self, request: Request, slug: str, func_id: str) -> Response:
-        """Returns the original source around a function's definition."""
-        func = self.get_func(func_id)
+        """Returns the original source around a function's definition, in one release."""
+        release = read_one(request.query_params, "release", "")
+        func = self.get_func(func_id, (release,) if release else ())
+        if release and func.mapped is not None and func.release != release:
+            raise Http404("The function is in no script of this release.")
         excerpt = select_excerpt(self.project.pk, func)
         answer = {
             "function": encode_func(func),
+            "release": func.release if func.mapped is not None else None,
             "source": excerpt and encode_excerpt(excerpt),
             "link": link_of_source(self.project, func),
             "note": NOTE,

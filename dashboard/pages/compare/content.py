@@ -89,6 +89,8 @@ def build_content(asked: AskedComparison, *, may_change: bool) -> Json:
         "table": table,
         "base_query": sides.base.query(),
         "head_query": sides.head.query(),
+        # The source of a function's page is compared with that of the base.
+        "base_release": sides.base.releases[0] if len(sides.base.releases) == 1 else "",
         "address": reverse("compare", args=[project.slug]),
         "part": reverse("compare-table", args=[project.slug]),
         "tree_link": f"{reverse('tree', args=[project.slug])}?{write_query(sides.params())}",

@@ -31,7 +31,10 @@ MEASURES: Final[tuple[tuple[Measure, str, str], ...]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionQuestion:
-    """One function in one slice. Trends and breakdowns are by `measure`."""
+    """One function in one slice. Trends and breakdowns are by `measure`.
+
+    `func` is as the slice's newest release has it.
+    """
 
     project: Project
     func: FunctionRow
@@ -74,11 +77,10 @@ def read_function_question(request: HttpRequest, slug: str, func_id: str) -> Fun
     """
     project = get_visible_project(request.user, slug)
     asked = read_func_id(func_id)
-    func = None if asked is None or is_made_id(asked) else select_func(project.pk, asked)
+    slice_ = read_page_slice(request, project)
+    func = None if asked is None or is_made_id(asked) else select_func(project.pk, asked, releases=slice_.releases)
     if func is None:
         raise Http404("There is no such function.")
     measure = cast("Measure", read_choice(request.GET, "measure", [name for name, _, _ in MEASURES], "self"))
     ref = find_ref(project.pk, func.id)
-    return FunctionQuestion(
-        project=project, func=func, ref=ref, slice_=read_page_slice(request, project), measure=measure
-    )
+    return FunctionQuestion(project=project, func=func, ref=ref, slice_=slice_, measure=measure)

@@ -12,11 +12,9 @@ from django.utils.safestring import SafeString
 
 from aggregate.selectors.code.project_code import select_code
 from aggregate.selectors.functions.display_rows import is_made_id
-from aggregate.selectors.functions.originals import select_excerpt
 from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.slice.slices import SliceError, read_func_id
-from dashboard.api.slices.source import NOTE, link_of_source
 from dashboard.pages.frame.shell import Shell, build_shell, build_tabs
 from dashboard.pages.function.costs import (
     Context,
@@ -29,8 +27,8 @@ from dashboard.pages.function.costs import (
 )
 from dashboard.pages.function.drill import build_calls, build_views
 from dashboard.pages.function.grouped import show_grouped_row
-from dashboard.pages.function.highlighting import highlight_lines
 from dashboard.pages.function.question import MEASURES, FunctionQuestion, read_function_question
+from dashboard.pages.function.source import describe_source
 from dashboard.pages.function.trend import build_relatives, build_step, build_trend
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.guards import private_page, private_part
@@ -68,7 +66,8 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     context = {
         **_common(question),
-        **_describe_source(question),
+        **describe_source(question, request.GET),
+        **_describe_code(question),
         "arrivals": select_arrivals(question.slice_),
         "measures": [(name, word, meaning, _measure_link(question, name)) for name, word, meaning in MEASURES],
         "links": {part: question.part_link(part) for part in ON_PAGE},
@@ -79,18 +78,11 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
     return render(request, "dashboard/function/page.html", context)
 
 
-def _describe_source(question: FunctionQuestion) -> dict[str, object]:
-    """Returns where the function is defined: its source text, a link to it, its package and party."""
-    project, func = question.project, question.func
-    excerpt = select_excerpt(project.pk, func)
-    lines = excerpt.lines if excerpt else ()
-    html = highlight_lines([line.text for line in lines], excerpt.path if excerpt else "")
-    code = select_code(project.pk)
+def _describe_code(question: FunctionQuestion) -> dict[str, object]:
+    """Returns whose code the function is: its package and party."""
+    func = question.func
+    code = select_code(question.project.pk)
     return {
-        "excerpt": excerpt,
-        "lines": list(zip(lines, html, strict=True)),
-        "source_link": link_of_source(project, func),
-        "note": NOTE,
         "package": code.package_of(func.key, func.mapped),
         "party": code.party_of(func.key, func.mapped),
     }
