@@ -18,6 +18,7 @@ from profcore.stats.estimates import (
     as_interval,
     clip_weights,
     effective_views,
+    has_rates,
 )
 from profcore.stats.ranks import RankRows, rank_test
 from profcore.stats.standardised import ClassSums, Side, common_mix, crude_means, standardise
@@ -178,7 +179,9 @@ def compare(
     stratum, shared = strata.codes, strata.shared
     kept = [int(np.count_nonzero(codes >= 0)) for codes in stratum]
     effective = [effective_views(weight[codes >= 0]) for (weight, _), codes in zip(weights, stratum, strict=True)]
-    is_too_few = min(effective) < min_views
+    is_too_few = min(effective) < min_views or not all(
+        has_rates(weight[codes >= 0]).all() for (weight, _), codes in zip(weights, stratum, strict=True)
+    )
     functions: tuple[Difference, ...] = ()
     overall = None
     mix: list[float] = []

@@ -16,11 +16,21 @@ from profcore.stats.views import FloatColumn, IntColumn
 Floats = npt.NDArray[np.float64]
 
 CONFIDENCE: Final = 0.95
-# A single rare view must not decide the result: weights are cut at this multiple of the median weight.
-# Cutting adds a small bias (towards views that are sampled often) but bounds the variance. Answers count the cut views.
-WEIGHT_CLIP: Final = 20.0
+# Weights within this factor are taken as one rate: rates that differ by little change little.
+LIKE_RATES: Final = 4.0
+# A rate that stands for so much of all visits carries weight. With fewer of its views a mean is not known, and its
+# interval too narrow: 80 instead of 95 % (docs/statistics.md).
+CARRIED_SHARE: Final = 0.05
+MIN_RATE_VIEWS: Final = 20
+# One view alone with its rate, among so many, must not make the result unknown: any sender may claim a rate. In smaller
+# samples one view may be all that is seen of many visits.
+STRAY_AMONG: Final = 500
 # The sample skewness of a small, skewed sample is too low on average; docs/statistics.md has the simulation.
 SKEW_FACTOR: Final = 1.35
+
+
+# The spread of a mean is never taken as less certain than that of five views.
+MIN_DEGREES: Final = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +63,38 @@ class Ratios:
 
 
 def clip_weights(weight: FloatColumn) -> tuple[FloatColumn, int]:
-    """Returns weights cut at `WEIGHT_CLIP` times their median, and how many were cut."""
-    if not weight.size:
+    """Returns weights with those of strays cut, and how many were cut.
+
+    A stray is a single view among `STRAY_AMONG` or more that is alone with its rate, and above all others (beyond
+    `LIKE_RATES`). It gets the weight of the next one. Other weights are never cut: that would be a bias towards views
+    that are recorded often.
+    """
+    if weight.size < STRAY_AMONG:
         return weight, 0
-    bound = WEIGHT_CLIP * float(np.median(weight))
-    return np.minimum(weight, bound), int(np.count_nonzero(weight > bound))
+    second, most = np.partition(weight, -2)[-2:]
+    is_stray = bool(most > LIKE_RATES * second)
+    return (np.minimum(weight, second), 1) if is_stray else (weight, 0)
+
+
+def has_rates(weight: FloatColumn, part: IntColumn | None = None, parts: int = 1) -> npt.NDArray[np.bool_]:
+    """Returns for each part of the views whether every rate that carries weight has `MIN_RATE_VIEWS` views there.
+
+    `part` is by view; -1 leaves a view out. Parts of a single rate have enough, however many views they have.
+    """
+    own = np.zeros(weight.size, dtype=np.int64) if part is None else part
+    weight, own = weight[own >= 0], own[own >= 0]
+    least = np.full(parts, np.inf)
+    np.minimum.at(least, own, weight)
+    level = np.floor(np.log(weight / least[own]) / np.log(LIKE_RATES) + 1e-9).astype(np.int64)
+    rates, rate = np.unique(np.stack([own, level]), axis=1, return_inverse=True)
+    views = np.bincount(rate.reshape(-1), minlength=rates.shape[1])
+    carried = np.bincount(rate.reshape(-1), weight, minlength=rates.shape[1])
+    whole = np.bincount(own, weight, minlength=parts)
+    is_alone = np.bincount(rates[0], minlength=parts)[rates[0]] == 1
+    is_enough = is_alone | (views >= MIN_RATE_VIEWS) | (carried < CARRIED_SHARE * whole[rates[0]])
+    found = np.ones(parts, dtype=bool)
+    np.logical_and.at(found, rates[0], is_enough)
+    return found
 
 
 def effective_views(weight: FloatColumn) -> float:
@@ -137,6 +174,21 @@ def skewed_interval(
 def _untransform(quantile: Floats, skew: Floats) -> Floats:
     safe = np.where(np.abs(skew) < 1e-6, 1e-6, skew)
     return np.asarray(3 / safe * (np.cbrt(1 + safe * (quantile - safe / 6)) - 1))
+
+
+def degrees_of_spread(views: Floats | float, kurtosis: Floats) -> Floats:
+    """Returns the degrees of freedom of a spread that is estimated from `views` views (Satterthwaite)."""
+    most = np.maximum(views - 1.0, 1.0)
+    return np.asarray(np.clip(2.0 * views / np.maximum(kurtosis - 1.0, 1.0), np.minimum(MIN_DEGREES, most), most))
+
+
+def degrees_of_mean(views: Floats | float, kurtosis: Floats) -> Floats:
+    """Returns the degrees of freedom of a mean of equally weighted views: between those of its spread and n - 1.
+
+    A view far from the mean makes the spread both uncertain and large, which n - 1 ignores and Satterthwaite's degrees
+    count twice. Their geometric mean covers best (docs/statistics.md).
+    """
+    return np.asarray(np.sqrt(degrees_of_spread(views, kurtosis) * np.maximum(views - 1.0, 1.0)))
 
 
 def wilson_interval(share: Floats, views: float) -> tuple[Floats, Floats]:

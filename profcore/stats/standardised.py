@@ -6,8 +6,16 @@ from typing import Final
 
 import numpy as np
 
-from profcore.stats.estimates import Floats, Ratios, Rows, estimate_ratios, skewed_interval
-from profcore.stats.summaries import US_PER_MS, degrees_of_spread
+from profcore.stats.estimates import (
+    Floats,
+    Ratios,
+    Rows,
+    degrees_of_mean,
+    degrees_of_spread,
+    estimate_ratios,
+    skewed_interval,
+)
+from profcore.stats.summaries import US_PER_MS
 from profcore.stats.views import FloatColumn, IntColumn
 
 # Used instead of `SKEW_FACTOR`: bounds that are combined from two means are already on the safe side.
@@ -65,13 +73,15 @@ def _standard_mean(side: Side, funcs: int, mix: Floats) -> tuple[Floats, Floats,
     """Returns one side's means at a mix, and their bounds; the bounds are the mean if nothing varies."""
     ratios = _ratios(side, funcs, side.stratum, mix.size)
     sizes = np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size)
-    value, stands_for, own_degrees = ratios.value, np.ones(mix.size), np.broadcast_to(sizes - 1.0, ratios.value.shape)
+    is_weighted = bool(side.weight.size) and float(side.weight.min()) < float(side.weight.max())
+    effective = _effective(side, mix.size) if is_weighted else sizes.astype(np.float64)
+    of_spread = degrees_of_spread(effective, ratios.kurtosis)
+    value, stands_for = ratios.value, np.ones(mix.size)
+    own_degrees = of_spread if is_weighted else degrees_of_mean(effective, ratios.kurtosis)
     if side.known:
         value = np.array([[each.us / US_PER_MS / each.views for each in side.known]])
         stands_for = np.maximum(np.array([each.views for each in side.known]) / sizes, 1.0)
-        own_degrees = np.where(
-            stands_for > 1, degrees_of_spread(sizes.astype(np.float64), ratios.kurtosis), own_degrees
-        )
+        own_degrees = np.where(stands_for > 1, of_spread, own_degrees)
     parts = ratios.variance / stands_for * mix**2
     variance = parts.sum(1)
     spent = (parts**2 / own_degrees).sum(1)
@@ -80,6 +90,14 @@ def _standard_mean(side: Side, funcs: int, mix: Floats) -> tuple[Floats, Floats,
     third = (ratios.third / stands_for**2 * mix**3).sum(1)
     low, high = skewed_interval(mean, variance, third, np.maximum(degrees, 1.0), skew_factor=DIFFERENCE_SKEW_FACTOR)
     return mean, np.where(variance > 0, low, mean), np.where(variance > 0, high, mean)
+
+
+def _effective(side: Side, strata: int) -> Floats:
+    """Returns the effective number of views by stratum (Kish)."""
+    kept = side.stratum >= 0
+    stratum, weight = side.stratum[kept], side.weight[kept]
+    total = np.bincount(stratum, weight, minlength=strata)
+    return np.asarray(total**2 / np.bincount(stratum, weight * weight, minlength=strata))
 
 
 def common_mix(base: Side, head: Side, strata: int) -> Floats:

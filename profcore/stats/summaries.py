@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from profcore.stats.distributions import binomial_quantile
 from profcore.stats.estimates import (
@@ -16,8 +17,11 @@ from profcore.stats.estimates import (
     Rows,
     as_interval,
     clip_weights,
+    degrees_of_mean,
+    degrees_of_spread,
     effective_views,
     estimate_ratios,
+    has_rates,
     skewed_interval,
     wilson_interval,
 )
@@ -52,7 +56,10 @@ class FuncSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A sample's funcs by ms per view, largest first; none with `is_too_few`: fewer than `MIN_VIEWS` effective views.
+    """A sample's funcs by ms per view, largest first; none with `is_too_few`.
+
+    Too few are fewer than `MIN_VIEWS` effective views, or of views of a sample rate that carries weight fewer than
+    `MIN_RATE_VIEWS`.
 
     `views` of `population` were read. `effective_views` is the effective number of views, as if all had one weight.
     `clipped_views` had their weight cut. `is_weighted` means that sample rates differ; `is_complete` is false if the
@@ -94,7 +101,7 @@ def summarise(
     weight, clipped = clip_weights(sample.weight)
     effective = effective_views(weight)
     is_weighted = bool(weight.size) and float(weight.min()) < float(weight.max())
-    is_too_few = effective < min_views
+    is_too_few = effective < min_views or not has_rates(weight).all()
     rows = _measured_rows(sample, measure, weight)
     if is_weighted or not sample.is_complete:
         known = None
@@ -173,33 +180,33 @@ def _bounded(
     stratum = np.zeros(rows.weight.size, dtype=np.int64)
     ratios = estimate_ratios(rows, denominator=denominator, stratum=stratum, stratum_count=1)
     estimate = ratios.value if exact is None else exact[:, None]
-    low, high = bound_means(estimate, ratios, effective_views(rows.weight), views_a_view)
+    is_plain = bool(denominator.min() == denominator.max() and rows.weight.min() == rows.weight.max())
+    low, high = bound_means(estimate, ratios, effective_views(rows.weight), views_a_view, is_plain)
     has_enough = ran >= MIN_RAN
     return estimate[:, 0], np.where(has_enough, low[:, 0], np.nan), np.where(has_enough, high[:, 0], np.nan)
 
 
 def bound_means(
-    estimate: Floats, ratios: Ratios, views: Floats | float, views_a_view: Floats | float
+    estimate: Floats,
+    ratios: Ratios,
+    views: Floats | float,
+    views_a_view: Floats | float,
+    is_plain: npt.NDArray[np.bool_] | bool = True,
 ) -> tuple[Floats, Floats]:
     """Returns the bounds of 95 % intervals around estimates, with the spread from `ratios`; none is below zero.
 
     `views` (effective) were read, and each stands for `views_a_view` views like it. If that is more than one, the mean
     is known better than the spread. The kurtosis tells how well the spread is known (Satterthwaite's degrees of
-    freedom). If all views are equal, there is no variance, and the estimate is its own interval. NaN means no bound.
+    freedom). So it is without `is_plain`, which says that the estimate is the mean of equally weighted views. If all
+    views are equal, there is no variance, and the estimate is its own interval. NaN means no bound.
     """
-    most = np.maximum(views - 1.0, 1.0)
-    degrees = np.where(np.asarray(views_a_view) > 1, degrees_of_spread(views, ratios.kurtosis), most)
+    of_mean, of_spread = degrees_of_mean(views, ratios.kurtosis), degrees_of_spread(views, ratios.kurtosis)
+    degrees = np.where(np.asarray(is_plain) & (np.asarray(views_a_view) <= 1), of_mean, of_spread)
     variance, third = ratios.variance / views_a_view, ratios.third / views_a_view**2
     low, high = skewed_interval(estimate, variance, third, degrees)
     is_flat = variance == 0
     low, high = np.where(is_flat, estimate, low), np.where(is_flat, estimate, high)
     return np.maximum(low, 0.0), high
-
-
-def degrees_of_spread(views: Floats | float, kurtosis: Floats) -> Floats:
-    """Returns the degrees of freedom of a spread that is estimated from `views` views (Satterthwaite)."""
-    most = np.maximum(views - 1.0, 1.0)
-    return np.asarray(np.clip(2.0 * views / np.maximum(kurtosis - 1.0, 1.0), np.minimum(MIN_RAN - 1.0, most), most))
 
 
 @lru_cache(maxsize=64)  # the same for all samples of one size; a quarter of the time for a percentile

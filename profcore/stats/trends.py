@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profcore.stats.estimates import Figure, Floats, Rows, as_interval, clip_weights, estimate_ratios
+from profcore.stats.estimates import Figure, Floats, Rows, as_interval, clip_weights, estimate_ratios, has_rates
 from profcore.stats.summaries import MIN_RAN, MIN_VIEWS, US_PER_MS, bound_means
 from profcore.stats.views import FloatColumn, IntColumn
 
@@ -23,8 +23,7 @@ class BucketMean:
     """Time per view in one bucket, ms. `sampled_views` were read; `is_complete` is false if views have expired.
 
     The mean is that of all views, and exact, unless sample rates differ (`is_weighted`): then it is that of the
-    weighted sample. There is no interval with `is_too_few` (fewer than `MIN_VIEWS` effective views), nor if views have
-    expired.
+    weighted sample. There is no interval with `is_too_few` (as in `Summary`), nor if views have expired.
     """
 
     ms_per_view: Figure
@@ -58,8 +57,8 @@ def estimate_buckets(
     exact = np.array([each.us for each in sums], dtype=np.float64) / US_PER_MS / [each.views for each in sums]
     estimate = np.where(is_weighted, ratios.value[0], exact)
     stands_for = np.where(is_weighted | ~is_complete, 1.0, views / np.maximum(looked, 1))
-    low, high = bound_means(estimate[None, :], ratios, np.maximum(effective, 1.0), stands_for)
-    is_too_few = np.where(is_complete, effective < MIN_VIEWS, views < MIN_VIEWS)
+    low, high = bound_means(estimate[None, :], ratios, np.maximum(effective, 1.0), stands_for, ~is_weighted)
+    is_too_few = np.where(is_complete, effective < MIN_VIEWS, views < MIN_VIEWS) | ~has_rates(weight, bucket, count)
     has_bounds = is_complete & ~is_too_few & (ran >= MIN_RAN)
     return [
         BucketMean(

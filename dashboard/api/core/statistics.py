@@ -21,7 +21,7 @@ class StatisticsShape(Shape):
     is_complete = serializers.BooleanField(
         help_text="False if the contributions of some views have expired. Means and shares then come from the others."
     )
-    clipped_views = serializers.IntegerField(help_text="Views whose weight was limited, so that none dominates.")
+    clipped_views = serializers.IntegerField(help_text="Single views with a rate of their own, which count for less.")
     is_too_few = serializers.BooleanField()
 
 

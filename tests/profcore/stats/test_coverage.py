@@ -7,7 +7,7 @@ import pytest
 
 from profcore.stats.comparison import compare
 from profcore.stats.summaries import MIN_VIEWS, KnownSums, summarise
-from tests.profcore.stats.field import sample_of_ms, skewed_ms
+from tests.profcore.stats.field import Matrix, sample_of_ms, skewed_ms
 
 pytestmark = pytest.mark.slow(6)
 
@@ -27,8 +27,60 @@ def test_intervals_of_means_cover_93_to_97_percent(views: int, sigma: float, zer
     intervals = [each.ms_per_view.ci95 for each in summarise(sample).functions]
     covered = [interval.low <= truth <= interval.high for interval in intervals if interval is not None]
     assert len(covered) > FUNCS / 3
-    # Half a percent of slack on either side is the simulation's own error.
-    assert 0.925 <= np.mean(covered) <= 0.975
+    # Half a percent of slack on either side is the simulation's own error. With many zeros, funcs that five views ran
+    # by chance are a selection: there intervals are on the safe side.
+    assert 0.925 <= np.mean(covered) <= (0.98 if zeros >= 0.8 else 0.975)
+
+
+def test_intervals_of_funcs_that_one_view_in_ten_runs_cover_at_least_91_percent() -> None:
+    for views in (MIN_VIEWS, 50):
+        covered = []
+        for seed in range(6):
+            sample = sample_of_ms(skewed_ms(np.random.default_rng([views, seed]), (views, FUNCS), zeros=0.9))
+            intervals = [each.ms_per_view.ci95 for each in summarise(sample).functions]
+            covered += [interval.low <= 1.0 <= interval.high for interval in intervals if interval is not None]
+        # 89 % with n - 1 degrees of freedom and 25 views.
+        assert len(covered) > 500
+        assert np.mean(covered) >= 0.91, views
+
+
+def test_differences_of_funcs_that_one_view_in_ten_runs_cover_at_least_92_percent() -> None:
+    rng = np.random.default_rng(7)
+    answer = compare(*(sample_of_ms(skewed_ms(rng, (20, 2 * FUNCS), zeros=0.9)) for _ in range(2)))
+    covered = [each.ci95.low <= 0 <= each.ci95.high for each in answer.functions if each.ci95 is not None]
+    assert np.mean(covered) >= 0.92  # 91 % before
+
+
+def draw_rated(rng: np.random.Generator, views: int, rates: tuple[float, float]) -> tuple[Matrix, list[float]]:
+    """Returns views of which the fast devices (80 % of visits) and the slow ones (3 times as long) have a rate each."""
+    fast_share = 0.8 * rates[0] / (0.8 * rates[0] + 0.2 * rates[1])
+    is_fast = rng.random(views) < fast_share
+    ms = skewed_ms(rng, (views, 20), zeros=0.0) * np.where(is_fast, 1.0, 3.0)[:, None]
+    return ms, np.where(is_fast, *rates).tolist()
+
+
+@pytest.mark.parametrize("rates", [(0.1, 1.0), (1.0, 0.1), (0.01, 1.0), (1.0, 0.5)])
+@pytest.mark.parametrize("views", [50, 200, 1_000])
+def test_means_of_unequal_rates_are_right_where_they_are_given(views: int, rates: tuple[float, float]) -> None:
+    truth = 10 * (0.8 + 0.2 * 3)
+    covered: list[bool] = []
+    means: list[float] = []
+    rounds = 200 if views < 1_000 else 60
+    for seed in range(rounds):
+        ms, rate = draw_rated(np.random.default_rng([seed, views]), views, rates)
+        if len(set(rate)) < 2:  # nothing tells that there is another rate
+            continue
+        functions = summarise(sample_of_ms(ms, sample_rate=rate)).functions
+        means += [each.ms_per_view.value for each in functions]
+        intervals = [each.ms_per_view.ci95 for each in functions]
+        covered += [interval.low <= truth <= interval.high for interval in intervals if interval is not None]
+    if views < 1_000 and max(rates) / min(rates) > 4 and not (views == 200 and rates == (0.1, 1.0)):
+        # Fewer than 20 views of a rate: they would cover 67 to 84 %.
+        assert len(covered) <= 0.1 * rounds * 20
+        return
+    assert len(covered) >= 0.75 * rounds * 20
+    assert np.mean(covered) >= 0.9
+    assert np.mean(means) == pytest.approx(truth, rel=0.03)
 
 
 def test_intervals_around_exact_means_cover_93_to_97_percent_from_a_sample_of_the_views() -> None:
@@ -60,7 +112,7 @@ def test_intervals_of_shares_cover_93_to_97_percent(views: int) -> None:
             for each in summarise(sample).functions
             if each.share is not None and each.share.ci95 is not None
         ]
-    assert 0.925 <= np.mean(covered) <= 0.975
+    assert 0.93 <= np.mean(covered) <= 0.975
 
 
 @pytest.mark.parametrize(("base_views", "head_views"), [(20, 20), (28, 28), (200, 40), (300, 300)])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from profcore.stats.comparison import compare
 from profcore.stats.summaries import MIN_RAN, MIN_VIEWS, FuncSummary, summarise
 from tests.profcore.stats.field import sample_of_ms, skewed_ms
 
@@ -74,10 +75,38 @@ def test_equal_sampling_rates_change_nothing() -> None:
         assert one.p95_ms == other.p95_ms
 
 
-def test_weights_beyond_the_clip_are_cut_and_counted() -> None:
+def test_a_stray_view_of_its_own_rate_is_cut_and_counted() -> None:
+    answer = summarise(sample_of_ms(np.ones((600, 1)), sample_rate=[0.0001] + [1.0] * 599))
+    assert (answer.clipped_views, answer.is_too_few) == (1, False)
+    # In a small sample it may be all that is seen of many visits.
     answer = summarise(sample_of_ms(np.ones((100, 1)), sample_rate=[0.0001] + [1.0] * 99))
-    assert answer.clipped_views == 1
-    assert answer.effective_views > MIN_VIEWS
+    assert (answer.clipped_views, answer.is_too_few) == (0, True)
+
+
+def test_weights_of_several_views_are_not_cut() -> None:
+    ms = [[1.0]] * 570 + [[100.0]] * 30
+    answer = summarise(sample_of_ms(ms, sample_rate=[1.0] * 570 + [0.01] * 30))
+    assert answer.clipped_views == 0
+    assert answer.functions[0].ms_per_view.value == pytest.approx((570 + 30 * 100 * 100) / (570 + 30 * 100))
+
+
+@pytest.mark.parametrize(
+    ("rare", "rate", "is_too_few"),
+    [
+        (19, 0.1, True),  # 19 views stand for a third of all visits
+        (20, 0.1, False),
+        (19, 0.5, False),  # rates that differ by little are taken as one
+        (1, 0.13, False),  # carries no weight
+    ],
+)
+def test_a_rate_that_carries_weight_needs_twenty_views(rare: int, rate: float, is_too_few: bool) -> None:
+    answer = summarise(sample_of_ms(np.ones((400 + rare, 1)), sample_rate=[1.0] * 400 + [rate] * rare))
+    assert answer.is_too_few is is_too_few
+    found = compare(
+        sample_of_ms(np.ones((400, 1))),
+        sample_of_ms(np.ones((400 + rare, 1)), sample_rate=[1.0] * 400 + [rate] * rare),
+    )
+    assert found.is_too_few is is_too_few
 
 
 def test_effective_views_decide_what_is_too_few() -> None:
