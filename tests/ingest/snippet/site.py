@@ -55,6 +55,7 @@ class Site:
     posts: list[Post] = field(default_factory=list)
     delays: dict[str, float] = field(default_factory=dict)  # seconds before an answer, by path
     files: dict[str, str] = field(default_factory=dict)  # scripts by path
+    file_headers: dict[str, str] = field(default_factory=dict)  # of these scripts
     others: list[bytes] = field(default_factory=list)  # what another product on the page has sent
     asked: list[str] = field(default_factory=list)  # the addresses of all reads
     absents: list[dict[str, str]] = field(default_factory=list)
@@ -100,7 +101,8 @@ class SiteHandler(BaseHTTPRequestHandler):
                 core = core.replace('"FIELDFLAME_SETTINGS"', json.dumps(self.site.settings))
             self.answer(200, headers, core.encode())
         elif path in self.site.files:
-            self.answer(200, {"Content-Type": "text/javascript"}, self.site.files[path].encode())
+            headers = {"Content-Type": "text/javascript", **self.site.file_headers}
+            self.answer(200, headers, self.site.files[path].encode())
         elif path == ABSENT_PATH:
             self.site.absents.append(dict(parse_qsl(self.path.partition("?")[2])))
             self.answer(204, {"Access-Control-Allow-Origin": "*"}, b"")
