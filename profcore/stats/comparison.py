@@ -20,6 +20,7 @@ from profcore.stats.estimates import (
     effective_views,
     has_rates,
 )
+from profcore.stats.power import SmallestChange, find_smallest_change
 from profcore.stats.ranks import RankRows, rank_test
 from profcore.stats.standardised import ClassSums, Side, common_mix, crude_means, standardise
 from profcore.stats.strata import KnownKinds, Strata, find_strata
@@ -104,8 +105,8 @@ class Comparison:
 
     With `is_too_few` there are no differences: a side has too few (effective) views in strata that both sides
     have. `left_out_views` counts the views of strata that only one side has, or that have a single view. `overall` is
-    the change of the views' whole time by the same measure, with `func_id` -1 and its p as q. It is None for the
-    measure `total`.
+    the change of the views' whole time by the same measure, with `func_id` -1 and its p as q. `smallest` is the
+    smallest such change that these views would show four times in five. Both are None for the measure `total`.
 
     `device_mix` has the code of each common class and its share of the mix at which differences are computed,
     `navigation_mix` that of each common navigation (unknown of classes that are not divided), and `page_mix` that of
@@ -125,6 +126,7 @@ class Comparison:
     clipped_views: int
     overall: Difference | None
     functions: tuple[Difference, ...]
+    smallest: SmallestChange | None = None
     device_mix: tuple[tuple[int, float], ...] = ()
     navigation_mix: tuple[tuple[int, float], ...] = ()
     page_mix: tuple[tuple[int, float], ...] = ()
@@ -159,6 +161,7 @@ def compare(
     by_page: bool = False,
     by_tag: bool = False,
     find_callers: FindCallers | None = None,
+    bound: float = FALSE_DISCOVERIES,
 ) -> Comparison:
     """Returns the comparison of two samples with the same kind of func ids (map them to identities first).
 
@@ -170,6 +173,7 @@ def compare(
 
     With `by_page` and `by_tag` the pages and tags of views are strata too. For samples that share pages, `known` must
     then be by page; it is ignored with `by_tag`. `find_callers` reads a call tree for `order_increases`.
+    `bound` is that of the p of the whole time, for `smallest`.
     """
     base, head = align(base, head)
     weights = [clip_weights(sample.weight) for sample in (base, head)]
@@ -183,7 +187,7 @@ def compare(
         has_rates(weight[codes >= 0]).all() for (weight, _), codes in zip(weights, stratum, strict=True)
     )
     functions: tuple[Difference, ...] = ()
-    overall = None
+    overall = smallest = None
     mix: list[float] = []
     if not is_too_few:
         sides = tuple(_Views(*parts) for parts in zip((base, head), (w for w, _ in weights), stratum, strict=True))
@@ -191,7 +195,11 @@ def compare(
         if base.func_count:
             functions = _compare_funcs(sides[0], sides[1], measure, len(shared), find_callers)
         by_class = _known_by_stratum(base, head, strata, known if by_device and not by_tag else None)
-        overall = None if measure == "total" else _compare_whole(sides[0], sides[1], measure, len(shared), by_class)
+        if measure != "total":
+            whole = [side.whole(measure, sums) for side, sums in zip(sides, by_class, strict=True)]
+            found = _differences(whole[0], whole[1], np.array([-1]), len(shared))
+            overall = found[0] if found else None
+            smallest = find_smallest_change(whole[0], whole[1], len(shared), bound)
     return Comparison(
         measure=measure,
         base_views=base.views,
@@ -202,6 +210,7 @@ def compare(
         left_out_views=base.views + head.views - sum(kept),
         clipped_views=sum(clipped for _, clipped in weights),
         overall=overall,
+        smallest=smallest,
         functions=functions,
         device_mix=strata.mix_of_devices(mix) if by_device else (),
         navigation_mix=strata.mix_of_navigations(mix) if by_navigation else (),
@@ -297,17 +306,6 @@ def _with_visible(difference: Difference, visible: Difference | None) -> Differe
     if visible is None:
         return replace(difference, self_delta_ms=0.0, is_seen=False)
     return replace(difference, self_delta_ms=visible.delta_ms, is_seen=visible.is_increase)
-
-
-def _compare_whole(
-    base: _Views,
-    head: _Views,
-    measure: Measure,
-    strata: int,
-    known: tuple[Sequence[ClassSums], Sequence[ClassSums]],
-) -> Difference | None:
-    found = _differences(base.whole(measure, known[0]), head.whole(measure, known[1]), np.array([-1]), strata)
-    return found[0] if found else None
 
 
 def _differences(

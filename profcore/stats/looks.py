@@ -33,7 +33,7 @@ PANEL_MOST: Final = 0.5
 
 def spend(fraction: float, alpha: float = 0.05) -> float:
     """Returns the error that may be spent until a fraction (0 to 1) of the plan is reached."""
-    return alpha * fraction**RHO
+    return float(alpha * fraction**RHO)
 
 
 def bound_of_look(spent: Sequence[float], information: Sequence[float], alpha: float = 0.05) -> float:
@@ -134,7 +134,7 @@ class Score:
             return _normal_density(z)
         near, far = self._steps(information, z)
         scale = np.sqrt(information / (information - self.information))
-        return scale * ((_normal_density(near) + _normal_density(far)) @ self.mass)
+        return np.asarray(scale * ((_normal_density(near) + _normal_density(far)) @ self.mass))
 
     def _steps(self, information: float, z: Floats) -> tuple[Floats, Floats]:
         """Returns the steps from each node, and from its mirror image, to each `z`, in their standard deviations."""

@@ -61,16 +61,25 @@ def standardise(base: Side, head: Side, funcs: int, strata: int) -> tuple[Floats
     skewness of a difference cannot be estimated well, since its two parts nearly cancel.
     """
     mix = common_mix(base, head, strata)
-    base_mean, base_low, base_high = _standard_mean(base, funcs, mix)
-    head_mean, head_low, head_high = _standard_mean(head, funcs, mix)
-    delta = head_mean - base_mean
-    low = delta - np.hypot(head_mean - head_low, base_high - base_mean)
-    high = delta + np.hypot(head_high - head_mean, base_mean - base_low)
-    return base_mean, delta, low, high
+    before, after = standard_mean(base, funcs, mix), standard_mean(head, funcs, mix)
+    delta = after.mean - before.mean
+    low = delta - np.hypot(after.mean - after.low, before.high - before.mean)
+    high = delta + np.hypot(after.high - after.mean, before.mean - before.low)
+    return before.mean, delta, low, high
 
 
-def _standard_mean(side: Side, funcs: int, mix: Floats) -> tuple[Floats, Floats, Floats]:
-    """Returns one side's means at a mix, and their bounds; the bounds are the mean if nothing varies."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandardMean:
+    """One side's means at a mix by func, their bounds and variance; the bounds are the mean if nothing varies."""
+
+    mean: Floats
+    low: Floats
+    high: Floats
+    variance: Floats
+
+
+def standard_mean(side: Side, funcs: int, mix: Floats) -> StandardMean:
+    """Returns one side's means at a mix."""
     ratios = _ratios(side, funcs, side.stratum, mix.size)
     sizes = np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size)
     is_weighted = bool(side.weight.size) and float(side.weight.min()) < float(side.weight.max())
@@ -89,7 +98,10 @@ def _standard_mean(side: Side, funcs: int, mix: Floats) -> tuple[Floats, Floats,
     mean = (value * mix).sum(1)
     third = (ratios.third / stands_for**2 * mix**3).sum(1)
     low, high = skewed_interval(mean, variance, third, np.maximum(degrees, 1.0), skew_factor=DIFFERENCE_SKEW_FACTOR)
-    return mean, np.where(variance > 0, low, mean), np.where(variance > 0, high, mean)
+    is_known = variance > 0
+    return StandardMean(
+        mean=mean, low=np.where(is_known, low, mean), high=np.where(is_known, high, mean), variance=variance
+    )
 
 
 def _effective(side: Side, strata: int) -> Floats:

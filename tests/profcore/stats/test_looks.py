@@ -134,7 +134,11 @@ def test_daily_looks_at_skewed_times_alarm_seldom_and_lose_little_power() -> Non
         p = np.stack(
             [
                 stats.mannwhitneyu(
-                    *(side[:, : day * a_day] for side in sides), axis=1, method="asymptotic", use_continuity=False
+                    sides[0][:, : day * a_day],
+                    sides[1][:, : day * a_day],
+                    axis=1,
+                    method="asymptotic",
+                    use_continuity=False,
                 ).pvalue
                 for day in range(1, days + 1)
             ]
