@@ -86,7 +86,7 @@ def _find_pair(question: FunctionQuestion, asked: str) -> tuple[str, str]:
 
 def _build_tabs(question: FunctionQuestion, base: str, head: str, current: str | None) -> Sequence[SourceTab]:
     def link(**more: str) -> str:
-        return f"{question.link(source_base=base, **more)}#source"
+        return f"{question.link(None, source_base=base, **more)}#source"
 
     return [
         SourceTab(base, link(source_release=base), current == base),
