@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from aggregate.selectors.functions.table import FunctionRow
+from aggregate.selectors.statistics.moved import find_moved
 from dashboard.pages.compare.comparison import AskedComparison
-from dashboard.pages.compare.table import find_moved, list_wanted, sureness_of
+from dashboard.pages.compare.table import list_wanted, sureness_of
 from profcore.formats.table import Cell, encode_row
 from profcore.stats.comparison import Difference
 

@@ -9,8 +9,8 @@ from aggregate.selectors.code.project_code import Code, RowId
 from aggregate.selectors.functions.matches import FuncMatch, match_rows
 from aggregate.selectors.functions.table import FunctionRow, describe_row, keep_rows
 from aggregate.selectors.statistics.comparisons import SliceComparison
+from aggregate.selectors.statistics.moved import find_moved
 from dashboard.pages.compare.question import KINDS, TableOptions
-from profcore.code.sites import origin_of
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
 
 CLEAR_Q: Final = 0.001  # one in a thousand of such findings is expected to be noise
@@ -93,29 +93,6 @@ def sureness_of(found: Difference, *, may_have_moved: bool) -> Sureness:
     if found.ci95 is not None and found.ci95.low < 0 < found.ci95.high:
         return "unclear"
     return "clear" if found.q < CLEAR_Q else "likely"
-
-
-def find_moved(answer: SliceComparison) -> Mapping[int, str]:
-    """Returns the significantly new or gone functions that may only have moved: `new` or `gone` by their ids.
-
-    With source maps for both sides, a new function is certainly not a gone one. Without maps, or with maps of only one
-    side (the others were not uploaded or not read yet), functions of the same origin cannot be distinguished.
-    """
-    sides: dict[str, dict[int, FunctionRow]] = {"new": {}, "gone": {}}
-    for found in answer.comparison.functions:
-        func = answer.funcs[found.func_id]
-        if found.is_significant and found.status in sides and func.line is not None:
-            sides[found.status][found.func_id] = func
-    moved = {}
-    for status, other in (("new", "gone"), ("gone", "new")):
-        origins: dict[bool, set[str | None]] = {True: set(), False: set()}
-        for func in sides[other].values():
-            origins[func.mapped is not None].add(origin_of(func.uri))
-        for func_id, func in sides[status].items():
-            is_mapped = func.mapped is not None
-            if origin_of(func.uri) in origins[not is_mapped] or (not is_mapped and origins[False]):
-                moved[func_id] = status
-    return moved
 
 
 def count_moved(moved: Mapping[int, str]) -> Mapping[str, int] | None:

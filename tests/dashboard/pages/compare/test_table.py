@@ -5,12 +5,12 @@ import pytest
 from aggregate.selectors.code.project_code import Code, FuncLabel
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.statistics.comparisons import SliceComparison
+from aggregate.selectors.statistics.moved import find_moved
 from dashboard.pages.compare.question import TableOptions
 from dashboard.pages.compare.table import (
     BAR_EDGE,
     BAR_WIDTH,
     Drawing,
-    find_moved,
     find_partners,
     list_wanted,
     sureness_of,

@@ -1,0 +1,30 @@
+"""New and gone functions of a comparison that may be the same ones, in another place of a new bundle."""
+
+from collections.abc import Mapping
+
+from aggregate.selectors.functions.table import FunctionRow
+from aggregate.selectors.statistics.comparisons import SliceComparison
+from profcore.code.sites import origin_of
+
+
+def find_moved(answer: SliceComparison) -> Mapping[int, str]:
+    """Returns the significantly new or gone functions that may only have moved: `new` or `gone` by their ids.
+
+    With source maps for both sides, a new function is certainly not a gone one. Without maps, or with maps of only one
+    side (the others were not uploaded or not read yet), functions of the same origin cannot be distinguished.
+    """
+    sides: dict[str, dict[int, FunctionRow]] = {"new": {}, "gone": {}}
+    for found in answer.comparison.functions:
+        func = answer.funcs[found.func_id]
+        if found.is_significant and found.status in sides and func.line is not None:
+            sides[found.status][found.func_id] = func
+    moved = {}
+    for status, other in (("new", "gone"), ("gone", "new")):
+        origins: dict[bool, set[str | None]] = {True: set(), False: set()}
+        for func in sides[other].values():
+            origins[func.mapped is not None].add(origin_of(func.uri))
+        for func_id, func in sides[status].items():
+            is_mapped = func.mapped is not None
+            if origin_of(func.uri) in origins[not is_mapped] or (not is_mapped and origins[False]):
+                moved[func_id] = status
+    return moved
