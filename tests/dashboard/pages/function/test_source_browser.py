@@ -54,7 +54,7 @@ def test_each_release_shows_its_own_text_and_the_changes(chromium: Browser, live
             versions.get_by_role("link", name="changes").click()
             expect(page.locator("pre.source.changes .is-added").first).to_be_visible()
             added = page.locator("pre.source.changes .is-added").all_inner_texts()
-            expect(page.locator(".part-wait")).to_have_count(0)
+            expect(page.locator("[aria-busy=true]")).to_have_count(0)
             assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
             assert find_violations(page) == []
             save_screenshot(page, f"source/{look.name}-changes")
