@@ -16,6 +16,7 @@ from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.comparisons import compare_slices, select_summary
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
+from aggregate.selectors.verdict.verdict import select_verdict
 from bench.fill import RELEASES, fill
 from ingest.projects.creation import create_project
 
@@ -63,6 +64,10 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
         "compare the last two releases on it": lambda: compare_slices(
             sliced([PRIOR_RELEASE], [TOP_PAGE]), sliced([LAST_RELEASE], [TOP_PAGE])
         ),
+        "compare the last two releases on all pages": lambda: compare_slices(
+            sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE])
+        ),
+        "verdict on the last two releases": lambda: select_verdict(sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE])),
         "summary of it, one release": lambda: select_summary(sliced([LAST_RELEASE], [TOP_PAGE])),
         "overview by release": lambda: select_overview(sliced(), ["release"], limit=100),
         "overview by day and release": lambda: select_overview(sliced(), ["day", "release"], limit=10_000),

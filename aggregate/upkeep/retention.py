@@ -22,6 +22,7 @@ from aggregate.sourcemaps.deleting import expire_source_maps
 from aggregate.turns import end_step
 from aggregate.upkeep.old_funcs import expire_funcs, has_unused
 from aggregate.upkeep.old_groups import expire_groups
+from aggregate.upkeep.old_looks import delete_old_looks
 from ingest.models import PENDING, Project
 from ingest.projects.limits import limit_of
 from ingest.projects.releases import expire_announced
@@ -83,6 +84,7 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         _delete_byte_counts(project.pk, raw_before)
         expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
         expired.releases += expire_announced(project.pk, midnight_days_before(now, cells_days))
+        delete_old_looks(project.pk, midnight_days_before(now, cells_days))
     on_step("claimants")
     _delete_claimants(now)
     on_step("refolds")

@@ -1,5 +1,6 @@
 """Two slices that are compared: the fields they share, and the fields of each side."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -54,6 +55,11 @@ def query_of_sides(common: Slice, base: Slice, head: Slice) -> str:
     """Returns both sides as query parameters, which resolve to them again."""
     pairs = pairs_of_sides(common, base, head)
     return "&".join(part for part in (urlencode(pairs, safe="/:"), common.query()) if part)
+
+
+def may_share(base: Sequence[str], head: Sequence[str]) -> bool:
+    """Tells whether views of both sides may have the same value of a field, given the values that each side names."""
+    return not (base and head) or bool(set(base) & set(head))
 
 
 def unite(base: Slice, head: Slice) -> Slice:

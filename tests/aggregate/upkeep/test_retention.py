@@ -153,7 +153,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     import inspect
 
     from aggregate.sourcemaps import deleting
-    from aggregate.upkeep import old_funcs, old_groups, retention
+    from aggregate.upkeep import old_funcs, old_groups, old_looks, retention
     from ingest.projects import releases
 
     source = inspect.getsource(retention) + RefoldRun._meta.db_table
@@ -173,6 +173,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
         inspect.getsource(deleting)
         + inspect.getsource(old_groups)
         + inspect.getsource(old_funcs)
+        + inspect.getsource(old_looks)
         + inspect.getsource(releases)
     )
     # A mark a project, and a bounded number of origins, which go with it.

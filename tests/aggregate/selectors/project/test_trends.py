@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import DjangoAssertNumQueries
 
 from aggregate.models import Cell, View
-from aggregate.selectors.project.last_release import compare_pages, compare_releases, pick_last_releases
+from aggregate.selectors.project.last_release import pick_last_releases
 from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.project.trends import Trend, estimate_pages, estimate_trend, sum_trend
@@ -153,42 +153,6 @@ def test_pages_have_means_with_intervals(project: Project) -> None:
     assert (rare.ms_per_view.value, rare.is_too_few, rare.ms_per_view.ci95) == (6.0, True, None)
 
 
-def test_the_last_release_is_compared_with_the_one_before_it(project: Project) -> None:
-    change = compare_releases(Slice(project_id=project.pk), "old", "new")
-    found = change.comparison.overall
-    assert found is not None
-    assert found.ci95 is not None
-    assert (found.base_ms, found.head_ms, found.delta_ms) == (15.0, 30.0, 15.0)
-    assert 11.0 < found.ci95.low < 15.0 < found.ci95.high < 19.0
-    assert found.is_significant
-    assert (change.comparison.base_views, change.comparison.head_views) == (80, 44)
-
-
-def test_releases_on_other_devices_are_compared_at_one_mix(project: Project) -> None:
-    for release, count in (("old", 30), ("new", 90)):
-        make_timed_views(project, [100_000, 140_000] * (count // 2), release=release, device="mobile-low")
-    found = compare_releases(Slice(project_id=project.pk), "old", "new").comparison.overall
-    assert found is not None
-    mix = (30 / 110 + 90 / 134) / 2
-    assert found.delta_ms == pytest.approx(15.0 * (1 - mix))
-    assert found.crude_delta_ms > 40.0
-
-
-def test_a_sampled_comparison_has_the_means_of_all_views(project: Project, settings: Settings) -> None:
-    settings.CHANGE_MAX_VIEWS = 30
-    found = compare_releases(Slice(project_id=project.pk), "old", "new")
-    assert found.comparison.overall is not None
-    assert found.comparison.overall.delta_ms == 15.0
-    assert found.comparison.base_views < found.comparison.base_population == 80
-
-
-def test_too_few_views_are_not_compared(project: Project) -> None:
-    make_timed_views(project, [10_000] * 3, release="newest")
-    change = compare_releases(Slice(project_id=project.pk), "new", "newest")
-    assert change.comparison.is_too_few
-    assert change.comparison.overall is None
-
-
 def test_the_last_two_releases_are_those_of_the_slice(project: Project) -> None:
     make_cell(project, release="waiting", views=0, traces=0)
     slice_ = Slice(project_id=project.pk)
@@ -206,30 +170,3 @@ def test_the_last_two_releases_are_those_of_the_slice(project: Project) -> None:
     known = select_releases(project.pk)
     assert pick(slice_) == ("old", "new")  # too few have met the newest
     assert pick(replace(slice_, releases=("newest",))) == ("new", "newest")
-
-
-def test_a_page_that_changed_is_told_from_those_that_did_not(
-    project: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    for release, more in (("old", 0), ("new", 5_000)):
-        make_timed_views(project, [500_000 + 1_000 * n for n in range(40)], release=release, page="/heavy")
-        make_timed_views(project, [10_000 + more + n for n in range(40)], release=release, page="/light")
-        make_timed_views(project, [10_000] * 3, release=release, page="/rare")
-    with django_assert_num_queries(3):
-        found = compare_pages(Slice(project_id=project.pk, releases=("none",)), "old", "new")
-    assert [change.page for change in found] == ["/cart", "/light", "/heavy"]  # the rare one has too few views
-    cart, light, heavy = (change.difference for change in found)
-    assert (cart.delta_ms, light.delta_ms, heavy.delta_ms) == (15.0, 5.0, 0.0)
-    assert (light.is_significant, heavy.is_significant) == (True, False)
-    # Among all pages together five milliseconds are less clear.
-    overall = compare_releases(
-        Slice(project_id=project.pk, pages=("/heavy", "/light")), "old", "new"
-    ).comparison.overall
-    assert overall is not None
-    assert overall.p > light.q >= light.p
-
-
-def test_pages_of_one_release_alone_are_not_compared(project: Project) -> None:
-    make_timed_views(project, TIMES, release="new", page="/fresh")
-    assert [change.page for change in compare_pages(Slice(project_id=project.pk), "old", "new")] == ["/cart"]
-    assert compare_pages(Slice(project_id=project.pk, pages=("/none",)), "old", "new") == []

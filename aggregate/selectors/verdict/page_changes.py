@@ -1,0 +1,183 @@
+"""Two sides compared page by page, and all pages together, by the whole time of their views: seen and hidden."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+import numpy as np
+from django.conf import settings
+from django.db import connection
+
+from aggregate.selectors.slice.sides import may_share
+from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from aggregate.selectors.views.view_times import Stratum, ViewTimes, select_view_times
+from profcore.stats.comparison import FALSE_DISCOVERIES, Comparison, compare
+from profcore.stats.standardised import ClassSums
+from profcore.stats.strata import KnownKinds, text_code
+from profcore.stats.views import Measure, ViewFacts, ViewSample, sample_of_times
+
+# The pages with the most time. Each takes a part of the reading time, and the question has to be answered at once.
+MAX_COMPARED_PAGES: Final = 40
+# Views of a page and side that are looked at, if there are more pages than `CHANGE_MAX_VIEWS` has room for.
+PAGE_VIEWS: Final = 400
+MEASURE: Final[Measure] = "self+hidden"
+
+PageKind = tuple[str, int, int]  # page, and the codes of device class and navigation
+
+
+@dataclass(frozen=True, slots=True)
+class PageSums:
+    """The exact sums of all views of two sides, by page, device class and navigation.
+
+    `shared` are the pages that both sides have, those with the most time first, at most `MAX_COMPARED_PAGES`.
+    `page_count` counts all pages of both sides.
+    """
+
+    sides: tuple[Mapping[PageKind, ClassSums], Mapping[PageKind, ClassSums]]
+    shared: tuple[str, ...]
+    page_count: int
+
+    @property
+    def views(self) -> tuple[int, int]:
+        """All page views of both sides."""
+        base, head = (sum(each.views for each in side.values()) for side in self.sides)
+        return base, head
+
+
+@dataclass(frozen=True, slots=True)
+class PageComparisons:
+    """The comparison of all compared pages together, and of each page that both sides have."""
+
+    whole: Comparison
+    pages: Mapping[str, Comparison]
+
+
+def sum_pages(base: Slice, head: Slice) -> PageSums:
+    """Returns the sums of two sides of one project. Two statements."""
+    sides = (_sum_side(base), _sum_side(head))
+    us: dict[str, int] = {}
+    for side in sides:
+        for (page, _, _), sums in side.items():
+            us[page] = us.get(page, 0) + sums.us
+    names = [{page for page, _, _ in side} for side in sides]
+    shared = sorted(names[0] & names[1], key=lambda page: (-us[page], page))
+    return PageSums(sides, tuple(shared[:MAX_COMPARED_PAGES]), len(us))
+
+
+def compare_pages(base: Slice, head: Slice, sums: PageSums, *, bound: float = FALSE_DISCOVERIES) -> PageComparisons:
+    """Returns the comparisons of two sides with these sums. Two statements. `bound` is that of a clear change's q.
+
+    If the sides have no page in common, as when a page is compared with another one, all their views are compared.
+    """
+    options = _Options(
+        by_device=may_share(base.devices, head.devices),
+        by_navigation=may_share(base.navigations, head.navigations),
+        bound=bound,
+    )
+    sides = [_Side(slice_, side, sums.shared) for slice_, side in ((base, sums.sides[0]), (head, sums.sides[1]))]
+    pages = {}
+    for number, page in enumerate(sums.shared):
+        samples = [side.sample(number) for side in sides]
+        known = (sides[0].known(number), sides[1].known(number))
+        pages[page] = _compare(samples, known, options, by_page=False)
+    if len(pages) == 1:
+        return PageComparisons(next(iter(pages.values())), pages)
+    samples = [side.sample() for side in sides]
+    whole = _compare(samples, (sides[0].known(), sides[1].known()), options, by_page=bool(pages))
+    return PageComparisons(whole, pages)
+
+
+class _Options(NamedTuple):
+    """Which dimensions are strata, beside pages: all except those in which the sides have nothing in common."""
+
+    by_device: bool
+    by_navigation: bool
+    bound: float
+
+
+class _Side:
+    """One side's sampled views by page, with their exact sums. Without shared pages all views are of the code 0."""
+
+    def __init__(self, slice_: Slice, sums: Mapping[PageKind, ClassSums], shared: Sequence[str]) -> None:
+        self.shared = shared
+        self.sums = sums
+        self.counts = [self._count(page) for page in shared] if shared else [sum(each.views for each in sums.values())]
+        self.most = max(PAGE_VIEWS, settings.CHANGE_MAX_VIEWS // len(self.counts))
+        names: Sequence[str | None] = shared or (None,)
+        strata = [Stratum(count, page=page) for count, page in zip(self.counts, names, strict=True)]
+        self.times: ViewTimes = select_view_times(slice_, strata, most=self.most)
+
+    def _count(self, page: str) -> int:
+        return sum(sums.views for (name, _, _), sums in self.sums.items() if name == page)
+
+    def known(self, number: int | None = None) -> KnownKinds:
+        """Returns the sums of one page, or of all compared pages."""
+        pages = set(self.shared if number is None else self.shared[number : number + 1])
+        return {
+            (text_code(page), device, navigation): sums
+            for (page, device, navigation), sums in self.sums.items()
+            if page in pages or not self.shared
+        }
+
+    def sample(self, number: int | None = None) -> ViewSample:
+        """Returns the views of one page, or of all compared pages.
+
+        Of a page with many views only some were read. If the sums of all are not known, each then counts for more: its
+        sample rate is that of its sender times that of the reading.
+        """
+        numbers = range(len(self.counts)) if number is None else [number]
+        parts = [self.times.facts(each) for each in numbers]
+        sizes = [part.js_us.size for part in parts]
+        counts = [self.counts[each] for each in numbers]
+        # A sample varies in size; a part whose views have expired has far fewer.
+        is_complete = all(
+            size >= (count if count <= self.most else self.most // 2) for size, count in zip(sizes, counts, strict=True)
+        )
+        facts = _join(parts)
+        sample = replace(sample_of_times(facts, population=sum(counts)), is_complete=is_complete)
+        if number is not None or (is_complete and np.unique(facts.sample_rate).size <= 1):
+            return sample
+        taken = [size / max(count, size, 1) for size, count in zip(sizes, counts, strict=True)]
+        rates = np.concatenate([part.sample_rate * share for part, share in zip(parts, taken, strict=True)])
+        return replace(sample, facts=replace(facts, sample_rate=rates))
+
+
+def _join(parts: Sequence[ViewFacts]) -> ViewFacts:
+    return ViewFacts(
+        js_us=np.concatenate([part.js_us for part in parts]),
+        hidden_us=np.concatenate([part.hidden_us for part in parts]),
+        device_class=np.concatenate([part.device_class for part in parts]),
+        navigation=np.concatenate([part.navigation for part in parts]),
+        sample_rate=np.concatenate([part.sample_rate for part in parts]),
+        page=np.concatenate([part.page for part in parts]),
+        tag=np.concatenate([part.tag for part in parts]),
+    )
+
+
+def _compare(
+    samples: Sequence[ViewSample], known: tuple[KnownKinds, KnownKinds], options: _Options, *, by_page: bool
+) -> Comparison:
+    base, head = samples
+    is_whole = base.is_complete and head.is_complete
+    return compare(
+        base,
+        head,
+        measure=MEASURE,
+        known=known if is_whole else None,
+        by_device=options.by_device,
+        by_navigation=options.by_navigation,
+        by_page=by_page,
+        bound=options.bound,
+    )
+
+
+def _sum_side(slice_: Slice) -> dict[PageKind, ClassSums]:
+    where, params = where_slice(slice_)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT g.page, c.device_class, c.navigation, sum(c.views)::bigint,
+                       sum(c.js_us + c.hidden_us)::bigint
+                {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1, 2, 3""",
+            params,
+        )
+        return {(page, device, navigation): ClassSums(views, us) for page, device, navigation, views, us in cursor}

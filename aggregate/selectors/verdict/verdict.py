@@ -1,0 +1,148 @@
+"""The verdict on two sides: the one answer to "did it get worse" that pages, lists, checks and alerts give."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from django.utils import timezone
+
+from aggregate.models import VerdictLook
+from aggregate.selectors.functions.table import FunctionRow
+from aggregate.selectors.slice.slices import Slice, SliceError
+from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
+from aggregate.selectors.statistics.moved import find_moved
+from aggregate.selectors.verdict.looks import Look, find_look, keep_look
+from aggregate.selectors.verdict.page_changes import MEASURE, PageSums, compare_pages, sum_pages
+from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
+from profcore.stats.verdict import STATES, Change, Judgement, judge
+
+MAX_CULPRITS: Final = 3
+CompareSlices = Callable[[Slice, Slice], SliceComparison]
+Why = Literal["new", "own_time", "hidden_time", "renamed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """A function whose own time changed in the direction of the verdict, and how that is known.
+
+    `why` is `own_time` if it was seen on top of stacks for longer, `hidden_time` if that is inferred, and `new` if the
+    base never ran it.
+    """
+
+    func: FunctionRow
+    difference: Difference
+    why: Why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The answer on two sides.
+
+    `culprits` are of the leading change. `look` is None for a question whose looks are not counted. `page_count` counts
+    the pages of both sides, of which those with the most time are compared.
+    """
+
+    base: Slice
+    head: Slice
+    judgement: Judgement
+    culprits: Sequence[Culprit]
+    look: Look | None
+    page_count: int
+
+    @property
+    def leading(self) -> Change:
+        """The change that the sentence leads with."""
+        return self.judgement.leading
+
+
+def compare_functions(base: Slice, head: Slice) -> SliceComparison:
+    """Returns the comparison of the functions of two slices by the measure of verdicts."""
+    return compare_slices(base, head, measure=MEASURE)
+
+
+def select_verdict(base: Slice, head: Slice, *, compare: CompareSlices = compare_functions) -> Verdict:
+    """Returns the verdict on two sides of one project, and keeps the look at it.
+
+    `compare` compares the functions of the leading change; a caller may remember what it returns. Raises `SliceError`
+    for sides that are finer than cells.
+    """
+    for side in (base, head):
+        if side.is_fine:
+            raise SliceError("tag", "A verdict is on releases, pages, times, devices and browsers; nothing finer.")
+    sums = sum_pages(base, head)
+    look = find_look(base, head, sums.views)
+    bound = look.bound if look else FALSE_DISCOVERIES
+    found = compare_pages(base, head, sums, bound=bound)
+    judgement = judge(found.whole, found.pages, bound=bound)
+    verdict = Verdict(
+        base=base,
+        head=head,
+        judgement=judgement,
+        culprits=find_culprits(base, head, judgement, compare),
+        look=look,
+        page_count=sums.page_count,
+    )
+    if look is not None and look.is_new and judgement.state != "too_few":
+        keep_look(_write_look(verdict, look, sums))
+    return verdict
+
+
+def find_culprits(base: Slice, head: Slice, judgement: Judgement, compare: CompareSlices) -> Sequence[Culprit]:
+    """Returns the functions that changed most in the direction of a clear verdict, at most `MAX_CULPRITS`."""
+    leading = judgement.leading
+    if not leading.is_clear:
+        return []
+    answer = compare(*narrow_to(leading, base, head))
+    return pick_culprits(answer, is_slower=leading.state == "slower", bound=judgement.bound)
+
+
+def narrow_to(change: Change, base: Slice, head: Slice) -> tuple[Slice, Slice]:
+    """Returns both sides with only the page of a change, or as they are if it is that of all pages together."""
+    if change.page is None:
+        return base, head
+    return replace(base, pages=(change.page,)), replace(head, pages=(change.page,))
+
+
+def pick_culprits(answer: SliceComparison, *, is_slower: bool, bound: float) -> Sequence[Culprit]:
+    """Returns the culprits of a comparison. A function that may only have moved is none."""
+    moved = find_moved(answer)
+    clear = [
+        each
+        for each in answer.comparison.functions
+        if each.is_significant and each.q < bound and (each.delta_ms > 0) == is_slower and each.func_id not in moved
+    ]
+    if not is_slower:
+        clear.sort(key=lambda each: each.delta_ms)
+    return [Culprit(answer.funcs[each.func_id], each, _why(each)) for each in clear[:MAX_CULPRITS]]
+
+
+def _why(found: Difference) -> Why:
+    if found.status == "new":
+        return "new"
+    # `is_seen` is about increases.
+    is_seen = found.is_seen if found.delta_ms > 0 else found.self_delta_ms < found.delta_ms / 2
+    return "own_time" if is_seen else "hidden_time"
+
+
+def _write_look(verdict: Verdict, look: Look, sums: PageSums) -> VerdictLook:
+    leading = verdict.leading
+    found = leading.difference
+    return VerdictLook(
+        project_id=verdict.base.project_id,
+        question=look.question,
+        number=look.number,
+        looked_at=timezone.now(),
+        base_release=verdict.base.releases[0],
+        head_release=verdict.head.releases[0],
+        base_views=sums.views[0],
+        head_views=sums.views[1],
+        spent=look.spent,
+        information=look.information,
+        bound=look.bound,
+        state=STATES.index(leading.state),
+        page=leading.page,
+        delta_ms=found.delta_ms if found else None,
+        low_ms=found.ci95.low if found and found.ci95 else None,
+        high_ms=found.ci95.high if found and found.ci95 else None,
+        culprit=verdict.culprits[0].func.label if verdict.culprits else None,
+    )

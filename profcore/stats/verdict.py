@@ -1,0 +1,110 @@
+"""The verdict: did the head get slower than the base, on which page, and how certain is that.
+
+The pages and all pages together are one family of questions: `q` is over them all, so that a comparison of the same
+with the same gives an alarm in at most one of twenty cases, however many pages there are.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from profcore.stats.comparison import FALSE_DISCOVERIES, Comparison, Difference, control_discoveries
+
+State = Literal["slower", "faster", "no_clear_change", "too_few"]
+STATES: Final[tuple[State, ...]] = ("slower", "faster", "no_clear_change", "too_few")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The change of one page, or of all pages together (`page` is None): of their views' whole time.
+
+    `difference` is None with too few views, and if neither side has any such time. Its `q` is over all changes of the
+    judgement.
+    """
+
+    page: str | None
+    state: State
+    comparison: Comparison
+    difference: Difference | None
+
+    @property
+    def views(self) -> tuple[int, int]:
+        """All page views of base and head, whether they were looked at or not."""
+        return self.comparison.base_population, self.comparison.head_population
+
+    @property
+    def is_clear(self) -> bool:
+        """Tells whether the change is beyond chance: slower or faster."""
+        return self.state in ("slower", "faster")
+
+    @property
+    def is_only_in_mean(self) -> bool:
+        """Tells whether the mean changed for certain, but fewer than half of the views did: a few heavy views."""
+        found = self.difference
+        return not self.is_clear and found is not None and is_beyond_zero(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """All changes, and the one that a sentence leads with.
+
+    `leading` is the page that got slower by most. If none did, it is all pages together, if these changed, or the page
+    that got faster by most. `pages` are in this order too: slower ones, faster ones, the others. `bound` is the q below
+    which a change is clear: 0.05, or less if the same question was asked before.
+    """
+
+    whole: Change
+    pages: tuple[Change, ...]
+    leading: Change
+    bound: float
+
+    @property
+    def state(self) -> State:
+        """The state of the leading change."""
+        return self.leading.state
+
+
+def is_beyond_zero(found: Difference) -> bool:
+    """Tells whether the 95 % interval of a change does not include zero."""
+    return found.ci95 is not None and (found.ci95.low > 0 or found.ci95.high < 0)
+
+
+def judge(whole: Comparison, pages: Mapping[str, Comparison], *, bound: float = FALSE_DISCOVERIES) -> Judgement:
+    """Returns the judgement on comparisons of all pages together and of each page by itself.
+
+    A change is clear if its q is below `bound`, its interval does not include zero, and ranks and mean agree.
+    """
+    asked: list[tuple[str | None, Comparison]] = list(pages.items())
+    if len(pages) != 1:
+        asked.append((None, whole))
+    found = {name: comparison.overall for name, comparison in asked if comparison.overall is not None}
+    controlled = dict(zip(found, control_discoveries(list(found.values())), strict=True))
+
+    def change(page: str | None, comparison: Comparison, difference: Difference | None) -> Change:
+        state = _state_of(comparison, difference, bound)
+        return Change(page=page, state=state, comparison=comparison, difference=difference)
+
+    by_page = [change(page, comparison, controlled.get(page)) for page, comparison in pages.items()]
+    ordered = sorted(by_page, key=_order)
+    together = ordered[0] if len(pages) == 1 else change(None, whole, controlled.get(None))
+    return Judgement(whole=together, pages=tuple(ordered), leading=_lead(together, ordered), bound=bound)
+
+
+def _state_of(comparison: Comparison, found: Difference | None, bound: float) -> State:
+    if comparison.is_too_few:
+        return "too_few"
+    if found is None or not (found.q < bound and found.rank_z * found.delta_ms > 0 and is_beyond_zero(found)):
+        return "no_clear_change"
+    return "slower" if found.delta_ms > 0 else "faster"
+
+
+def _order(change: Change) -> tuple[int, float]:
+    return STATES.index(change.state), -abs(change.difference.delta_ms) if change.difference else 0.0
+
+
+def _lead(whole: Change, pages: list[Change]) -> Change:
+    """Returns what to say first. A page that got slower is worth more than what all pages together say."""
+    first = pages[0] if pages else whole
+    if first.state == "slower" or (first.state == "faster" and not whole.is_clear):
+        return first
+    return whole

@@ -1,0 +1,107 @@
+"""Looks at a verdict: which are counted, what each leaves, and that two at once are one."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from aggregate.models import Cell, VerdictLook
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.verdict.looks import Look, find_look
+from aggregate.selectors.verdict.verdict import select_verdict
+from aggregate.upkeep.old_looks import delete_old_looks
+from ingest.models import Group, Project
+from tests.builders import MONDAY, make_group, make_project, make_timed_views
+
+pytestmark = pytest.mark.django_db
+TIMES = [10_000, 20_000] * 20
+
+
+@pytest.fixture
+def project() -> Project:
+    """The old release has 400 views, the new one came now."""
+    made = make_project("shop")
+    make_group(made, "old", "/cart", first_seen_at=timezone.now() - timedelta(days=20))
+    make_group(made, "new", "/cart", first_seen_at=timezone.now())
+    make_timed_views(made, TIMES * 10, release="old")
+    return made
+
+
+def sides(project: Project) -> tuple[Slice, Slice]:
+    whole = Slice(project_id=project.pk)
+    return replace(whole, releases=("old",)), replace(whole, releases=("new",))
+
+
+def look_again(project: Project, more_views: int) -> Look:
+    if more_views:
+        bucket_at = MONDAY + timedelta(hours=Cell.objects.count())
+        make_timed_views(project, (TIMES * 10)[:more_views], release="new", bucket_at=bucket_at)
+    look = select_verdict(*sides(project)).look
+    assert look is not None
+    return look
+
+
+def test_an_early_look_asks_for_more_than_a_late_one(project: Project) -> None:
+    early = look_again(project, 40)
+    assert early.number == 1
+    assert early.spent == pytest.approx(0.1, abs=0.001)
+    assert early.bound == pytest.approx(0.05 * 0.1**3, rel=0.01)
+    late = look_again(project, 360)
+    assert (late.number, late.spent) == (2, 1.0)
+    assert 0.04 < late.bound < 0.05  # what the first look has spent is gone
+
+
+def test_a_first_look_at_a_release_that_has_all_its_views_has_all_five_per_cent(project: Project) -> None:
+    assert look_again(project, 400).bound == pytest.approx(0.05)
+
+
+def test_looking_again_at_the_same_views_is_no_other_look(project: Project) -> None:
+    first = look_again(project, 100)
+    assert look_again(project, 0).number == first.number
+    assert look_again(project, 4).number == first.number  # four more say nothing new
+    assert look_again(project, 60).number == 2
+    assert VerdictLook.objects.count() == 2
+
+
+def test_after_two_weeks_the_plan_is_complete_whatever_came(project: Project) -> None:
+    assert look_again(project, 40).spent < 0.2
+    Group.objects.filter(project=project, release="new").update(first_seen_at=timezone.now() - timedelta(days=15))
+    look = look_again(project, 1)
+    assert (look.number, look.spent) == (2, 1.0)
+    assert look.bound > 0.04
+    assert look_again(project, 300).bound == look.bound  # the rest changes nothing
+
+
+def test_each_question_has_its_own_looks(project: Project) -> None:
+    look_again(project, 400)
+    base, head = sides(project)
+    phones = select_verdict(replace(base, devices=("desktop",)), replace(head, devices=("desktop",))).look
+    assert phones is not None
+    assert phones.number == 1
+    week = ((timezone.now() - timedelta(days=7), None),)
+    assert find_look(replace(base, ranges=week), replace(head, ranges=week), (400, 400)) is None
+    assert find_look(base, replace(head, releases=("new", "newer")), (400, 400)) is None
+    assert find_look(base, base, (400, 400)) is None
+
+
+def test_a_look_says_what_was_said(project: Project) -> None:
+    make_timed_views(project, [us + 20_000 for us in TIMES * 10], release="new")
+    select_verdict(*sides(project))
+    row = VerdictLook.objects.get()
+    assert (row.base_release, row.head_release, row.base_views, row.head_views) == ("old", "new", 400, 400)
+    assert (row.get_state_display(), row.page, row.delta_ms) == ("Slower", "/cart", 20.0)
+    assert row.low_ms is not None
+    assert row.high_ms is not None
+    assert row.low_ms < 20.0 < row.high_ms
+
+
+def test_old_looks_are_deleted_and_so_are_too_many(project: Project) -> None:
+    look_again(project, 100)
+    look_again(project, 60)
+    now = timezone.now()
+    assert delete_old_looks(project.pk, now - timedelta(days=1), most=10) == 0
+    assert delete_old_looks(project.pk, now - timedelta(days=1), most=1) == 1
+    assert VerdictLook.objects.get().number == 2
+    assert look_again(project, 100).number == 3
+    assert delete_old_looks(project.pk, now + timedelta(days=1), most=10) == 2

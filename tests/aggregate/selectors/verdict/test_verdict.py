@@ -1,0 +1,213 @@
+"""The verdict on two releases: which page it leads with, its culprits, and what it says of all pages together."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from aggregate.models import Func, VerdictLook, View
+from aggregate.selectors.slice.slices import Slice, SliceError
+from aggregate.selectors.verdict.page_changes import compare_pages, sum_pages
+from aggregate.selectors.verdict.verdict import Verdict, select_verdict
+from ingest.models import Group, Project
+from profcore.stats.verdict import Change
+from profcore.sums.blobs import Contribution, encode_contribution
+from tests.builders import MONDAY, make_func, make_group, make_project, make_timed_views
+
+pytestmark = pytest.mark.django_db
+DAY = timedelta(days=1)
+TIMES = [10_000, 20_000] * 20
+
+
+@pytest.fixture
+def project() -> Project:
+    """Two releases of a page: the new one is twice as dear, and has 44 views where the old one has 80."""
+    made = make_project("shop")
+    for release, first_seen_at in (("old", MONDAY), ("new", MONDAY + DAY)):
+        make_group(made, release, "/cart", first_seen_at=first_seen_at)
+    make_timed_views(made, TIMES, release="old")
+    make_timed_views(made, TIMES, release="old", bucket_at=MONDAY + DAY)
+    make_timed_views(made, [2 * us for us in TIMES], release="new", bucket_at=MONDAY + DAY)
+    make_timed_views(made, [2 * us for us in TIMES[:4]], release="new", bucket_at=MONDAY + 3 * DAY)
+    return made
+
+
+def sides(project: Project, base: str = "old", head: str = "new", pages: tuple[str, ...] = ()) -> tuple[Slice, Slice]:
+    whole = Slice(project_id=project.pk, pages=pages)
+    return replace(whole, releases=(base,)), replace(whole, releases=(head,))
+
+
+def verdict_of(project: Project, base: str = "old", head: str = "new", pages: tuple[str, ...] = ()) -> Verdict:
+    return select_verdict(*sides(project, base, head, pages))
+
+
+def whole_of(project: Project) -> Change:
+    return verdict_of(project).judgement.whole
+
+
+def test_a_release_that_is_slower_is_called_slower(project: Project) -> None:
+    found = verdict_of(project)
+    leading = found.leading
+    assert (leading.state, leading.page, leading.views) == ("slower", "/cart", (80, 44))
+    assert leading.difference is not None
+    assert leading.difference.ci95 is not None
+    assert (leading.difference.base_ms, leading.difference.head_ms, leading.difference.delta_ms) == (15.0, 30.0, 15.0)
+    assert 11.0 < leading.difference.ci95.low < 15.0 < leading.difference.ci95.high < 19.0
+    assert verdict_of(project, "new", "old").leading.state == "faster"
+
+
+def test_seen_and_hidden_time_are_one(project: Project) -> None:
+    make_timed_views(project, TIMES, release="seen", hidden_us=30_000)
+    make_timed_views(project, [us + 30_000 for us in TIMES], release="hidden")
+    assert verdict_of(project, "seen", "hidden").leading.state == "no_clear_change"
+    assert verdict_of(project, "old", "seen").leading.state == "slower"
+
+
+def test_releases_on_other_devices_are_compared_at_one_mix(project: Project) -> None:
+    for release, count in (("old", 30), ("new", 90)):
+        make_timed_views(project, [100_000, 140_000] * (count // 2), release=release, device="mobile-low")
+    found = whole_of(project).difference
+    assert found is not None
+    mix = (30 / 110 + 90 / 134) / 2
+    assert found.delta_ms == pytest.approx(15.0 * (1 - mix))
+    assert found.crude_delta_ms > 40.0
+
+
+def test_a_shift_of_pages_alone_is_no_change(project: Project) -> None:
+    for release, count in (("old", 40), ("new", 200)):
+        make_timed_views(project, [400_000, 600_000] * (count // 2), release=release, page="/report")
+        make_timed_views(project, TIMES, release=release, page="/start")
+    found = verdict_of(project, pages=("/report", "/start"))
+    assert found.leading.state == "no_clear_change"
+    assert found.judgement.whole.difference is not None
+    assert found.judgement.whole.difference.delta_ms == pytest.approx(0.0)
+    assert found.judgement.whole.difference.crude_delta_ms > 100.0
+
+
+def test_a_sampled_verdict_has_the_means_of_all_views(project: Project, settings: Settings) -> None:
+    settings.CHANGE_MAX_VIEWS = 30
+    rng = np.random.default_rng(1)
+    for release in ("old", "new"):
+        times = (rng.lognormal(3, 0.5, 900) * 1_000).astype(int).tolist()
+        make_timed_views(project, times, release=release, page="/many")
+    found = whole_of(project).comparison
+    assert found.overall is not None
+    assert found.base_views < found.base_population == 980
+    base_us, head_us = [sum(each.us for each in side.values()) for side in sum_pages(*sides(project)).sides]
+    assert found.overall.base_ms == pytest.approx(base_us / 980 / 1_000)
+    assert found.overall.head_ms == pytest.approx(head_us / 944 / 1_000)
+
+
+def test_where_sums_are_of_expired_views_a_read_view_counts_for_those_that_were_not(
+    project: Project, settings: Settings
+) -> None:
+    settings.CHANGE_MAX_VIEWS = 30
+    for release in ("old", "new"):
+        make_timed_views(project, [100_000] * 900, release=release, page="/many", sample_rate=0.5)
+    found = whole_of(project).comparison
+    assert found.overall is not None
+    # 980 views of 15 ms or 100 ms, of which the rate of the second doubles the weight.
+    assert found.overall.base_ms == pytest.approx((80 * 15 + 1_800 * 100) / 1_880, rel=0.02)
+
+
+def test_too_few_views_are_not_compared(project: Project) -> None:
+    make_timed_views(project, [10_000] * 3, release="newest")
+    found = verdict_of(project, "new", "newest")
+    assert (found.leading.state, found.leading.difference, found.culprits) == ("too_few", None, [])
+    assert not VerdictLook.objects.exists()  # nothing was said
+
+
+def test_the_worst_page_leads_and_all_have_their_state(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for release, more in (("old", 0), ("new", 5_000)):
+        make_timed_views(project, [500_000 + 1_000 * n for n in range(40)], release=release, page="/heavy")
+        make_timed_views(project, [10_000 + more + n for n in range(40)], release=release, page="/light")
+        make_timed_views(project, [60_000 - more + n for n in range(40)], release=release, page="/quick")
+        make_timed_views(project, [10_000] * 3, release=release, page="/rare")
+    found = verdict_of(project)
+    assert found.leading.page == "/cart"
+    assert [(page.page, page.state) for page in found.judgement.pages] == [
+        ("/cart", "slower"),
+        ("/light", "slower"),
+        ("/quick", "faster"),
+        ("/heavy", "no_clear_change"),
+        ("/rare", "too_few"),
+    ]
+    q = [page.difference.q for page in found.judgement.pages if page.difference]
+    p = [page.difference.p for page in found.judgement.pages if page.difference]
+    assert all(one >= other for one, other in zip(q, p, strict=True))
+    base, head = sides(project)
+    with django_assert_num_queries(2):
+        sums = sum_pages(base, head)
+    with django_assert_num_queries(2):
+        compare_pages(base, head, sums)
+
+
+def test_pages_of_one_release_alone_are_not_compared(project: Project) -> None:
+    make_timed_views(project, TIMES, release="new", page="/fresh")
+    found = verdict_of(project)
+    assert [page.page for page in found.judgement.pages] == ["/cart"]
+    assert found.page_count == 2
+    nowhere = verdict_of(project, pages=("/none",))
+    assert (nowhere.leading.state, nowhere.judgement.pages) == ("too_few", ())
+
+
+def test_one_page_is_compared_with_another(project: Project) -> None:
+    make_timed_views(project, [50_000] * 40, release="old", page="/slow")
+    whole = Slice(project_id=project.pk, releases=("old",))
+    found = select_verdict(replace(whole, pages=("/cart",)), replace(whole, pages=("/slow",)))
+    assert (found.leading.state, found.leading.page, found.judgement.pages) == ("slower", None, ())
+
+
+def test_one_device_is_compared_with_another(project: Project) -> None:
+    make_timed_views(project, [50_000] * 80, release="old", device="mobile-low")
+    whole = Slice(project_id=project.pk, releases=("old",))
+    found = select_verdict(replace(whole, devices=("desktop",)), replace(whole, devices=("mobile-low",)))
+    assert (found.leading.state, found.look) == ("slower", None)
+
+
+def test_a_verdict_on_single_views_is_refused(project: Project) -> None:
+    base, head = sides(project)
+    with pytest.raises(SliceError, match="nothing finer"):
+        select_verdict(replace(base, tags=(("plan", "pro"),)), head)
+
+
+def give_func(project: Project, release: str, func: Func, us: int) -> None:
+    """Gives a func as much self time in each view of a release."""
+    groups = Group.objects.filter(project=project, release=release).values_list("id", flat=True)
+    one = [1]
+    blob = encode_contribution(
+        Contribution(
+            func=[func.id],
+            self_us=[us],
+            total_us=[us],
+            hidden_us=[0],
+            self_samples=one,
+            total_samples=one,
+            hidden_total_us=[0],
+        )
+    )
+    View.objects.filter(project=project, group_id__in=list(groups)).update(contribution=blob)
+
+
+def test_the_function_that_did_it_is_named(project: Project) -> None:
+    slow = make_func(project, "findRuleFor")
+    give_func(project, "old", slow, 5_000)
+    give_func(project, "new", slow, 20_000)
+    found = verdict_of(project)
+    (culprit,) = found.culprits
+    assert (culprit.func.name, culprit.why) == ("findRuleFor", "own_time")
+    assert culprit.difference.delta_ms == pytest.approx(15.0)
+    assert verdict_of(project, "new", "old").culprits[0].difference.delta_ms == pytest.approx(-15.0)
+
+
+def test_a_verdict_says_what_it_could_have_seen(project: Project) -> None:
+    make_timed_views(project, TIMES * 2, release="same", bucket_at=MONDAY + DAY)
+    found = verdict_of(project, "old", "same")
+    assert found.leading.state == "no_clear_change"
+    smallest = found.leading.comparison.smallest
+    assert smallest is not None
+    assert 0 < smallest.delta_ms < 6
