@@ -16,6 +16,7 @@ from dashboard.api.slices import (
     source,
     timeline,
     trend,
+    verdict,
 )
 
 PROJECT: str = "api/v1/projects/<slug:slug>/"
@@ -36,6 +37,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "markers", markers.MarkersView.as_view(), name="api-markers"),
     path(PROJECT + "quality", quality.QualityView.as_view(), name="api-quality"),
     path(PROJECT + "compare", compare.CompareView.as_view(), name="api-compare"),
+    path(PROJECT + "verdict", verdict.VerdictView.as_view(), name="api-verdict"),
     path(PROJECT + "functions/<str:func_id>/source", source.SourceView.as_view(), name="api-source"),
     path(PROJECT + "functions/<str:func_id>/census", drilldown.CensusView.as_view(), name="api-census"),
     path(PROJECT + "functions/<str:func_id>/callers", drilldown.CallersView.as_view(), name="api-callers"),

@@ -13,7 +13,6 @@ from profcore.stats.views import Measure
 COMPARISONS_KEPT: Final = 4
 
 
-@lru_cache(maxsize=COMPARISONS_KEPT)
 def remember_comparison(
     base: Slice, head: Slice, measure: Measure, group_by: str, facts: str, *, stratify: str = ""
 ) -> SliceComparison:
@@ -21,6 +20,11 @@ def remember_comparison(
 
     `facts` is the result of `facts_of_sides` as a text: one more trace makes another comparison.
     """
+    return _remember(base, head, measure, group_by, facts, stratify)
+
+
+@lru_cache(maxsize=COMPARISONS_KEPT)
+def _remember(base: Slice, head: Slice, measure: Measure, group_by: str, _facts: str, stratify: str) -> SliceComparison:
     return compare_slices(base, head, measure=measure, group_by=group_by, stratify=stratify)
 
 

@@ -14,6 +14,7 @@ API_ADDRESSES = [
     API + "settings",
     API + "functions",
     API + "compare?base_release=1.0.0&head_release=1.0.0",
+    API + "verdict",
     API + "profile?format=firefox",
     API + "functions/1/census",
     API + "functions/1/callers",

@@ -128,6 +128,6 @@ def test_the_heavy_addresses_exist() -> None:
         return found
 
     assert names_of(list(get_resolver().url_patterns)) >= HEAVY | HEAVY_IF_PLAIN
-    assert find_heavy(RequestFactory().get("/projects/shop/")) is None
+    assert find_heavy(RequestFactory().get("/projects/")) is None
     assert find_heavy(RequestFactory().get("/ingest/v1/traces")) is None
     assert find_heavy(RequestFactory().get("/no-such-page")) is None

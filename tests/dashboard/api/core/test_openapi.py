@@ -47,6 +47,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "jobs/{job_id}",
         "jobs/{job_id}/result",
         "views/{view_id}/timeline",
+        "verdict",
     }
     names |= {"code", "code/preview", "matches", "display", "display/preview"}
     names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees", "source")}
@@ -77,6 +78,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "jobs",
         "sourcemaps",
         "jobs/{job_id}",
+        "verdict",
     ],
 )
 def test_answers_are_what_it_says_field_by_field(

@@ -1,0 +1,209 @@
+"""`verdict`: did the head get slower than the base, on which page, by which functions, and how certain is that."""
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from aggregate.selectors.slice.sides import SIDE_FIELDS
+from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice
+from aggregate.selectors.verdict.verdict import Culprit, Verdict
+from dashboard.api.core.encoding import (
+    OriginalShape,
+    SliceShape,
+    encode_original,
+    encode_slice,
+    func_fields,
+)
+from dashboard.api.core.parameters import ERRORS, SIDE_PARAMS, SLICE_PARAMS
+from dashboard.api.core.statistics import encode_interval
+from dashboard.api.core.views import ProjectView
+from dashboard.web.answers import answer_json
+from dashboard.web.comparisons import facts_of_sides
+from dashboard.web.shapes import Json, Shape, define_shape, interval_field
+from dashboard.web.verdicts import answer_verdict, choose_sides, name_of_side, plain_text, write_sentence
+from profcore.stats.power import SmallestChange
+from profcore.stats.verdict import STATES, Change
+
+
+class VerdictChangeShape(Shape):
+    """The change of a page's script time, seen and hidden, or of all compared pages. Nulls with too few views."""
+
+    state = serializers.ChoiceField(STATES)
+    delta_ms_per_view = serializers.FloatField(allow_null=True)
+    ci95 = interval_field()
+    relative = serializers.FloatField(allow_null=True)
+    p = serializers.FloatField(allow_null=True)
+    q = serializers.FloatField(allow_null=True, help_text="Over all compared pages and all pages together.")
+    views = serializers.ListField(child=serializers.IntegerField(), min_length=2, max_length=2)
+
+
+class VerdictPageShape(VerdictChangeShape):
+    """The change of one page; slower pages come first, then faster ones."""
+
+    page = serializers.CharField()
+
+
+CulpritShape = define_shape(
+    "CulpritShape",
+    "A function that changed in the direction of the verdict.",
+    {
+        **func_fields(),
+        "original": OriginalShape(allow_null=True),
+        "delta_ms_per_view": serializers.FloatField(),
+        "ci95": interval_field(),
+        "q": serializers.FloatField(),
+        "why": serializers.ChoiceField(
+            ["new", "own_time", "hidden_time", "renamed"],
+            help_text="`own_time`: seen on top of stacks for longer; `hidden_time`: inferred.",
+        ),
+    },
+)
+
+
+class SmallestChangeShape(Shape):
+    """What these views would have shown four times in five, and how many views a change of 5 % takes."""
+
+    delta_ms_per_view = serializers.FloatField()
+    relative = serializers.FloatField(help_text="To the mean of both sides.")
+    views_for_five_percent = serializers.IntegerField(help_text="Page views of each side.")
+
+
+class VerdictShape(Shape):
+    """One answer on two sides. Its figures are those of the page that it leads with, or of all pages together."""
+
+    base = serializers.CharField(allow_null=True, help_text="The release; null if there are no two releases.")
+    head = serializers.CharField(allow_null=True)
+    base_slice = SliceShape(allow_null=True)
+    head_slice = SliceShape(allow_null=True)
+    state = serializers.ChoiceField(STATES)
+    scope = serializers.ChoiceField(["all", "page"])
+    page = serializers.CharField(allow_null=True)
+    sentence = serializers.CharField()
+    delta_ms_per_view = serializers.FloatField(allow_null=True)
+    ci95 = interval_field()
+    relative = serializers.FloatField(allow_null=True)
+    q = serializers.FloatField(allow_null=True)
+    bound = serializers.FloatField(help_text="A change is clear if its q is below this: 0.05, or less at early looks.")
+    views = serializers.ListField(child=serializers.IntegerField(), min_length=2, max_length=2)
+    culprits = CulpritShape(many=True)
+    pages = VerdictPageShape(many=True)
+    page_count = serializers.IntegerField(help_text="Pages of both sides; those with the most time are compared.")
+    all_pages = VerdictChangeShape(allow_null=True, help_text="All compared pages together.")
+    smallest_visible_change = SmallestChangeShape(allow_null=True)
+    looks = serializers.IntegerField(allow_null=True, help_text="Null if looks are not counted, as of spans of time.")
+
+
+class VerdictView(ProjectView):
+    known_params = (*SLICE_FIELDS, *SIDE_FIELDS)
+
+    @extend_schema(
+        operation_id="verdict",
+        parameters=[*SLICE_PARAMS, *SIDE_PARAMS],
+        responses={
+            200: VerdictShape,
+            304: OpenApiResponse(description="The answer named by `If-None-Match` has not changed."),
+            **ERRORS,
+        },
+    )
+    def get(self, request: Request, slug: str) -> HttpResponse:
+        """Says whether the head is slower than the base: of the last two releases, or of the sides that are named."""
+        sides = choose_sides(self.resolve_slice(), request.query_params)
+        if sides is None:
+            return answer_json(request._request, facts=("none", self.project.pk), make=lambda: NO_SIDES)
+        base, head = sides
+        facts = facts_of_sides(base, head)
+        return answer_json(
+            request._request,
+            facts=facts,
+            make=lambda: encode_verdict(base, head, answer_verdict(base, head, facts)),
+        )
+
+
+NO_SIDES: Json = {
+    "base": None,
+    "head": None,
+    "base_slice": None,
+    "head_slice": None,
+    "state": "too_few",
+    "scope": "all",
+    "page": None,
+    "sentence": "There are no two releases to compare.",
+    "delta_ms_per_view": None,
+    "ci95": None,
+    "relative": None,
+    "q": None,
+    "bound": 0.05,
+    "views": [0, 0],
+    "culprits": [],
+    "pages": [],
+    "page_count": 0,
+    "all_pages": None,
+    "smallest_visible_change": None,
+    "looks": None,
+}
+
+
+def encode_verdict(base: Slice, head: Slice, verdict: Verdict) -> Json:
+    judgement, leading = verdict.judgement, verdict.leading
+    names = name_of_side(base), name_of_side(head)
+    figures = _encode_change(leading)
+    whole = _encode_change(judgement.whole)
+    return {
+        "base": names[0],
+        "head": names[1],
+        "base_slice": encode_slice(base),
+        "head_slice": encode_slice(head),
+        "state": leading.state,
+        "scope": "all" if leading.page is None else "page",
+        "page": leading.page,
+        "sentence": plain_text(write_sentence(verdict, *names)),
+        **{name: figures[name] for name in ("delta_ms_per_view", "ci95", "relative", "q", "views")},
+        "bound": judgement.bound,
+        "culprits": [_encode_culprit(each) for each in verdict.culprits],
+        "pages": [{"page": each.page, **_encode_change(each)} for each in judgement.pages],
+        "page_count": verdict.page_count,
+        "all_pages": whole,
+        "smallest_visible_change": _encode_smallest(leading.comparison.smallest),
+        "looks": verdict.look.number if verdict.look else None,
+    }
+
+
+def _encode_change(change: Change) -> Json:
+    found = change.difference
+    return {
+        "state": change.state,
+        "delta_ms_per_view": found.delta_ms if found else None,
+        "ci95": encode_interval(found.ci95 if found else None),
+        "relative": found.relative if found else None,
+        "p": found.p if found else None,
+        "q": found.q if found else None,
+        "views": list(change.views),
+    }
+
+
+def _encode_culprit(culprit: Culprit) -> Json:
+    func, found = culprit.func, culprit.difference
+    return {
+        "id": str(func.id),
+        "name": func.name,
+        "label": func.label,
+        "uri": func.uri,
+        "line": func.line,
+        "column": func.column,
+        "original": encode_original(func),
+        "delta_ms_per_view": found.delta_ms,
+        "ci95": encode_interval(found.ci95),
+        "q": found.q,
+        "why": culprit.why,
+    }
+
+
+def _encode_smallest(smallest: SmallestChange | None) -> Json | None:
+    if smallest is None:
+        return None
+    return {
+        "delta_ms_per_view": smallest.delta_ms,
+        "relative": smallest.relative,
+        "views_for_five_percent": smallest.views_for_five_percent,
+    }
