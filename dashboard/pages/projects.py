@@ -18,10 +18,10 @@ from aggregate.selectors.project.summaries import (
     select_project_summaries,
 )
 from aggregate.selectors.slice.slices import Slice
+from dashboard.pages.frame.verdict_words import describe_verdict
 from dashboard.pages.overview.view import MAX_RELEASES, judge_last_release
 from dashboard.web.access import get_visible_project, visible_projects
 from dashboard.web.guards import private_page, private_part
-from dashboard.web.measures import TIME_WORDS
 from ingest.models import Project
 
 SHOWN_DAYS: Final = 30
@@ -67,8 +67,8 @@ def show_last_change(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows the change of a project's last release: a part of the list."""
     project = get_visible_project(request.user, slug)
     by_release = select_overview(Slice(project_id=project.pk), ["release"], limit=MAX_RELEASES)
-    verdict = judge_last_release(Slice(project_id=project.pk), by_release, select_releases(project.pk), "self")
-    context = {"verdict": verdict, "measure_word": TIME_WORDS["self"]}
+    verdict = judge_last_release(Slice(project_id=project.pk), by_release, select_releases(project.pk))
+    context = describe_verdict(project, verdict)
     return render(request, "dashboard/projects/_last_change.html", context)
 
 

@@ -60,6 +60,18 @@ def interval_of(found: Difference) -> str:
 
 
 @register.filter
+def state_word(state: str) -> str:
+    """Returns the state of a change in words, such as `no clear change`."""
+    return state.replace("_", " ")
+
+
+@register.filter
+def about(number: int) -> str:
+    """Returns a number of views with two digits, which is as much as an estimate knows."""
+    return count(round(number, 2 - len(str(number))))
+
+
+@register.filter
 def q_value(q: float) -> str:
     """Returns a q-value or p-value with as many digits as it is good for."""
     return f"<{THIN}0.001" if q < 0.001 else f"{q:.3f}" if q < 0.1 else f"{q:.2f}"

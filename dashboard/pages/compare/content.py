@@ -1,26 +1,27 @@
 """The content of the page "Compare": the answer in words, the table with its switches, and the pages of both sides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from django.urls import reverse
 
-from aggregate.selectors.project.pages import PageRow, select_pages
+from aggregate.selectors.slice.sides import BASE, HEAD
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from dashboard.pages.compare.comparison import AskedComparison
 from dashboard.pages.compare.question import GROUPED_BY, MORE_ROWS, TableOptions
 from dashboard.pages.compare.table import ComparedTable, build_table
-from dashboard.pages.frame.sides import name_side
+from dashboard.pages.frame.sides import SIDE_WORDS, SideName, name_side
+from dashboard.pages.frame.verdict_words import describe_verdict
 from dashboard.web.params import EVERY_FUNCTION
 from dashboard.web.queries import write_query
 from dashboard.web.shapes import Json
+from dashboard.web.verdicts import answer_verdict
 from profcore.stats.comparison import MIN_COMPARED_VIEWS, Comparison
 from profcore.stats.views import Measure
 from profcore.trace.dimensions import DEVICE_CLASSES, NAVIGATIONS
 
-SHOWN_PAGES: Final = 8  # those that changed most
-US_PER_MS: Final = 1_000
+SHOWN_PAGES: Final = 8  # slower ones first, then faster ones
 # (its word, what there is more or less of, its meaning)
 MEASURES: Final[Mapping[Measure, tuple[str, str, str]]] = {
     "self+hidden": (
@@ -58,28 +59,6 @@ class Switch:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageDifference:
-    """One page on both sides: JS and hidden time per view in ms, from all its page views. `query` compares only it."""
-
-    page: str
-    base_ms: float
-    head_ms: float
-    base_views: int
-    head_views: int
-    query: str
-
-    @property
-    def delta_ms(self) -> float:
-        """Head minus base, each at its own mix of devices."""
-        return self.head_ms - self.base_ms
-
-    @property
-    def is_too_few(self) -> bool:
-        """Tells whether a side has too few views for a comparison."""
-        return min(self.base_views, self.head_views) < MIN_COMPARED_VIEWS
-
-
 def build_content(asked: AskedComparison, *, may_change: bool) -> Json:
     """Compares both sides and returns the context of the page's part."""
     project, sides, answer = asked.project, asked.sides, asked.compare()
@@ -97,7 +76,7 @@ def build_content(asked: AskedComparison, *, may_change: bool) -> Json:
         "csv_link": f"{reverse('compare-csv', args=[project.slug])}?{asked.query(asked.options)}",
         "may_change": may_change,
         "code_url": reverse("api-code", args=[project.slug]),
-        "pages": list_pages(asked),
+        **_describe_verdict(asked),
         **_describe_answer(asked, answer, table),
         **_build_switches(asked, table),
     }
@@ -111,7 +90,7 @@ def _describe_answer(asked: AskedComparison, answer: SliceComparison, table: Com
     _, what, meaning = MEASURES[options.measure]
     return {
         "found": found,
-        "verdict": verdict_of(found),
+        "found_verdict": verdict_of(found),
         "shown": options,
         "shared": sides.common.params(),
         "base_name": name_side(sides, sides.base),
@@ -160,33 +139,25 @@ def _build_switches(asked: AskedComparison, table: ComparedTable) -> Json:
     }
 
 
-def list_pages(asked: AskedComparison) -> Sequence[PageDifference]:
-    """Returns the pages that both sides have, if several: those with the largest change first."""
-    sides = asked.sides
-    if "page" in sides.own_fields or len(sides.common.pages) == 1:
-        return []
-    base, head = ({row.page: row for row in select_pages(side) if row.views} for side in (sides.base, sides.head))
-    both = [page for page in base if page in head]
-    if len(both) < 2:
-        return []
-    changes = [
-        PageDifference(
-            page=page,
-            base_ms=_busy_ms(base[page]),
-            head_ms=_busy_ms(head[page]),
-            base_views=base[page].views,
-            head_views=head[page].views,
-            query=write_query(
-                [*replace(sides.common, pages=(page,)).params(), *sides.pairs(), *asked.options.params()]
-            ),
-        )
-        for page in both
-    ]
-    return sorted(changes, key=lambda change: (change.is_too_few, -abs(change.delta_ms)))[:SHOWN_PAGES]
+def _describe_verdict(asked: AskedComparison) -> Json:
+    """Returns the verdict on both sides, the same that the overview says, and its pages."""
+    sides, slice_ = asked.sides, asked.sides.common
+    verdict = answer_verdict(sides.base, sides.head, asked.facts)
+    names = [_plain_name(name_side(sides, side), word) for side, word in ((sides.base, BASE), (sides.head, HEAD))]
+    pages = verdict.judgement.pages if len(verdict.judgement.pages) > 1 else ()
+    own = [*sides.pairs(), *asked.options.params()]
+    return {
+        **describe_verdict(asked.project, verdict, *names),
+        "pages": [
+            (page, write_query([*replace(slice_, pages=(page.page or "",)).params(), *own]))
+            for page in pages[:SHOWN_PAGES]
+        ],
+        "page_count": len(pages),
+    }
 
 
-def _busy_ms(row: PageRow) -> float:
-    return (row.time.js_us + row.time.hidden_us) / US_PER_MS / row.views
+def _plain_name(name: SideName, side: str) -> str:
+    return SIDE_WORDS[side] if name.has_time or not name.words else ", ".join(name.words)
 
 
 def verdict_of(found: Comparison) -> Verdict:

@@ -7,23 +7,26 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from aggregate.selectors.project.last_release import compare_pages
 from aggregate.selectors.project.trends import TREND_MEASURES
 from aggregate.selectors.slice.sides import resolve_sides
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
-from dashboard.pages.compare.table import count_moved, find_moved, sureness_of
+from aggregate.selectors.statistics.comparisons import SliceComparison
+from aggregate.selectors.statistics.moved import find_moved
+from aggregate.selectors.verdict.page_changes import MEASURE
+from aggregate.selectors.verdict.verdict import Verdict, narrow_to
+from dashboard.pages.compare.table import count_moved, sureness_of
 from dashboard.web.access import get_visible_project
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.guards import private_part
 from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import read_choice, read_side
 from dashboard.web.queries import read_page_slice, write_query
+from dashboard.web.verdicts import answer_verdict, compare_functions, name_of_side
 from ingest.models import Project
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.views import Measure
 
-SHOWN_PAGES: Final = 5
+SHOWN_PAGES: Final = 8
 SHOWN_RISES: Final = 6
 SHOWN_FALLS: Final = 4
 
@@ -33,59 +36,56 @@ SHOWN_FALLS: Final = 4
 def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
-    measure = read_measure(request)
     sides = resolve_sides(slice_, read_side(request.GET, "base"), read_side(request.GET, "head"))
-    base, head = (" ".join(side.releases) for side in sides)
+    base, head = (name_of_side(side) for side in sides)
     context = {
         "project": project,
         "slice": slice_,
-        "measure_word": TIME_WORDS[measure],
+        "measure_word": TIME_WORDS[MEASURE],
         "min_views": MIN_COMPARED_VIEWS,
         "base": base,
         "head": head,
-        **describe_changes(project, slice_, sides, measure),
+        **describe_changes(project, slice_, sides),
     }
     return render(request, "dashboard/overview/_changes.html", context)
 
 
-def describe_changes(
-    project: Project, slice_: Slice, sides: tuple[Slice, Slice], measure: Measure
-) -> dict[str, object]:
+def describe_changes(project: Project, slice_: Slice, sides: tuple[Slice, Slice]) -> dict[str, object]:
     """Returns the pages and functions that changed.
 
-    If no function changed over all pages, they are those of the page that changed most: the views of the other pages
-    can hide them.
+    The functions are those of the page that the verdict leads with, or of all pages: the views of other pages can hide
+    what changed on one.
     """
     base, head = (" ".join(side.releases) for side in sides)
-    pages = describe_page_changes(project, slice_, base, head, measure)
-    functions = describe_function_changes(compare_slices(*sides, measure=measure))
-    top_page = pages["top_page"]
-    functions_of = slice_
-    if isinstance(top_page, str) and not functions["sure_count"]:
-        within = [replace(side, pages=(top_page,)) for side in sides]
-        functions = describe_function_changes(compare_slices(within[0], within[1], measure=measure))
-        functions["functions_of"] = top_page
-        functions_of = replace(slice_, pages=(top_page,))
-    link = describe_comparison(project, functions_of, base, head, measure)["compare_link"]
-    return {**pages, **functions, "functions_link": link}
+    verdict = answer_verdict(*sides)
+    leading = verdict.leading
+    functions = describe_function_changes(compare_functions(*narrow_to(leading, *sides)))
+    is_part = leading.page is not None and len(verdict.judgement.pages) > 1
+    functions_of = replace(slice_, pages=(leading.page,)) if is_part and leading.page else slice_
+    return {
+        **describe_page_changes(project, slice_, verdict, base, head),
+        **functions,
+        "functions_of": leading.page if is_part else None,
+        "functions_link": describe_comparison(project, functions_of, base, head)["compare_link"],
+    }
 
 
 def read_measure(request: HttpRequest) -> Measure:
     """Returns the measure in the address. Raises `ParamError`."""
-    return cast("Measure", read_choice(request.GET, "measure", TREND_MEASURES, "self"))  # checked against its words
+    return cast("Measure", read_choice(request.GET, "measure", TREND_MEASURES, MEASURE))  # checked against its words
 
 
-def describe_page_changes(project: Project, slice_: Slice, base: str, head: str, measure: Measure) -> dict[str, object]:
-    """Returns the pages with significant changes, the largest first, with links to their comparisons."""
-    changes = compare_pages(slice_, base, head, measure=measure)
-    sure = [change for change in changes if change.difference.is_significant]
-    query = make_comparison_query(slice_, base, head, measure, without=("page",))
+def describe_page_changes(project: Project, slice_: Slice, verdict: Verdict, base: str, head: str) -> dict[str, object]:
+    """Returns all compared pages with their own state, those that got slower first, with links to their comparisons."""
+    query = make_comparison_query(slice_, base, head, without=("page",))
     address = f"{reverse('compare', args=[project.slug])}?{query}"
+    pages = verdict.judgement.pages
     return {
-        "pages": [(page, f"{address}&{write_query({'page': page.page})}") for page in sure[:SHOWN_PAGES]],
-        "top_page": sure[0].page if sure and len(changes) > 1 else None,
-        "compared_pages": len(changes),
-        "sure_page_count": len(sure),
+        "pages": [(page, f"{address}&{write_query({'page': page.page or ''})}") for page in pages[:SHOWN_PAGES]],
+        "compared_pages": len(pages),
+        "all_page_count": verdict.page_count,
+        "sure_page_count": sum(page.is_clear for page in pages),
+        "whole": verdict.judgement.whole,
     }
 
 
@@ -114,17 +114,15 @@ def describe_function_changes(answer: SliceComparison) -> dict[str, object]:
     }
 
 
-def describe_comparison(project: Project, slice_: Slice, base: str, head: str, measure: Measure) -> dict[str, object]:
+def describe_comparison(project: Project, slice_: Slice, base: str, head: str) -> dict[str, object]:
     """Returns the addresses of a comparison of two releases: the part of the overview, the page, the flame graph."""
-    query = make_comparison_query(slice_, base, head, measure)
+    query = make_comparison_query(slice_, base, head)
     names = {"changes_link": "changes", "compare_link": "compare", "tree_link": "tree"}
     return {key: f"{reverse(name, args=[project.slug])}?{query}" for key, name in names.items()}
 
 
-def make_comparison_query(
-    slice_: Slice, base: str, head: str, measure: Measure, *, without: tuple[str, ...] = ()
-) -> str:
+def make_comparison_query(slice_: Slice, base: str, head: str, *, without: tuple[str, ...] = ()) -> str:
     """Returns the query string that compares two releases of a slice; the slice's own releases are ignored."""
     shared = [pair for pair in slice_.params() if pair[0] not in ("release", *without)]
-    sides = [("base_release", base), ("head_release", head), ("measure", measure)]
+    sides = [("base_release", base), ("head_release", head), ("measure", MEASURE)]
     return write_query([*sides, *shared])

@@ -6,24 +6,24 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Final
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
 from aggregate.selectors.project.arrivals import select_arrivals
-from aggregate.selectors.project.last_release import compare_releases, pick_last_releases
 from aggregate.selectors.project.overview import Overview, OverviewRow, select_overview
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.project.summaries import Status, select_status
 from aggregate.selectors.project.trends import estimate_pages
 from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.verdict.verdict import Verdict
 from dashboard.api.slices.trend import DEFAULT_LINES
 from dashboard.pages.frame.export_menu import build_export_menu
 from dashboard.pages.frame.shell import build_shell
+from dashboard.pages.frame.verdict_words import describe_verdict
 from dashboard.pages.overview.changes import describe_comparison, read_measure
 from dashboard.pages.overview.first_visit import answer_first_visit
-from dashboard.pages.overview.verdict import Verdict, judge
 from dashboard.pages.quality.view import explain_reasons
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.etags import answer_unchanged
@@ -31,6 +31,7 @@ from dashboard.web.guards import private_page
 from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import EVERY_FUNCTION, read_choice, read_count
 from dashboard.web.queries import make_query, read_page_narrowing, read_page_slice
+from dashboard.web.verdicts import answer_verdict, choose_sides
 from ingest.models import Project
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.stats.trends import BucketMean
@@ -66,7 +67,7 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         "measure": measure,
         "measure_word": TIME_WORDS[measure],
         **describe_status(status),
-        **describe_releases(request, project, slice_, releases, measure),
+        **describe_releases(request, project, slice_, releases),
         **describe_chart(request, project, slice_, measure),
         **describe_pages(request, project, slice_, measure),
     }
@@ -83,22 +84,23 @@ def describe_status(status: Status) -> dict[str, object]:
 
 
 def describe_releases(
-    request: HttpRequest, project: Project, slice_: Slice, releases: Sequence[ReleaseRow], measure: Measure
+    request: HttpRequest, project: Project, slice_: Slice, releases: Sequence[ReleaseRow]
 ) -> dict[str, object]:
     """Returns the slice's releases and days, and the verdict on its last release with links to the comparison."""
     by_release = select_overview(slice_, ["release"], limit=MAX_RELEASES)
-    verdict = judge_last_release(slice_, by_release, releases, measure)
+    verdict = judge_last_release(slice_, by_release, releases)
     context = {
         "by_release": by_release,
         "min_views": MIN_VIEWS,
         "releases": link_releases(request, slice_, by_release),
         "newer": list_newer(by_release, verdict),
         "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
-        "verdict": verdict,
+        **describe_verdict(project, verdict),
     }
     if verdict is None:
         return context
-    return context | describe_comparison(project, without_fine(slice_), verdict.base, verdict.head, measure)
+    base, head = verdict.base.releases[0], verdict.head.releases[0]
+    return context | describe_comparison(project, without_fine(slice_), base, head)
 
 
 def find_oldest_pending(status: Status, now: datetime) -> datetime | None:
@@ -106,14 +108,10 @@ def find_oldest_pending(status: Status, now: datetime) -> datetime | None:
     return None if status.oldest_pending_s is None else now - timedelta(seconds=round(status.oldest_pending_s))
 
 
-def judge_last_release(
-    slice_: Slice, by_release: Overview, releases: Sequence[ReleaseRow], measure: Measure
-) -> Verdict | None:
+def judge_last_release(slice_: Slice, by_release: Overview, releases: Sequence[ReleaseRow]) -> Verdict | None:
     """Returns the verdict on the slice's last release; None if there is no release before it."""
-    picked = pick_last_releases(slice_, by_release.rows, releases)
-    if picked is None:
-        return None
-    return judge(compare_releases(slice_, *picked, measure=measure))
+    sides = choose_sides(without_fine(slice_), QueryDict(), in_slice=by_release.rows, known=releases)
+    return None if sides is None else answer_verdict(*sides)
 
 
 def link_releases(request: HttpRequest, slice_: Slice, by_release: Overview) -> list[tuple[OverviewRow, str]]:
@@ -128,9 +126,10 @@ def link_releases(request: HttpRequest, slice_: Slice, by_release: Overview) -> 
 
 def list_newer(by_release: Overview, verdict: Verdict | None) -> list[OverviewRow]:
     """Returns the releases that are newer than the verdict's: they have too few views so far."""
-    if verdict is None or verdict.head not in [row.release for row in by_release.rows]:
+    head = verdict.head.releases[0] if verdict else None
+    if head not in [row.release for row in by_release.rows]:
         return []
-    return [row for row in takewhile(lambda row: row.release != verdict.head, by_release.rows) if row.views]
+    return [row for row in takewhile(lambda row: row.release != head, by_release.rows) if row.views]
 
 
 def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:
@@ -156,8 +155,8 @@ def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measur
     }
 
 
-DEFAULTS: Final = (("measure", "self"), ("lines", "release"))
-MEASURE_TABS: Final = (("self", "Script"), ("hidden", "Hidden"), ("self+hidden", "Script + hidden"))
+DEFAULTS: Final = (("measure", "self+hidden"), ("lines", "release"))
+MEASURE_TABS: Final = (("self+hidden", "Script + hidden"), ("self", "Script"), ("hidden", "Hidden"))
 LINE_TABS: Final = (("release", "By release"), ("none", "All releases"))
 
 

@@ -1,0 +1,39 @@
+"""A verdict in words: the sentence, its figures, and the functions that it names."""
+
+from dataclasses import replace
+
+from django.urls import reverse
+
+from aggregate.selectors.verdict.verdict import Verdict
+from dashboard.web.queries import write_query
+from dashboard.web.verdicts import name_of_side, write_sentence
+from ingest.models import Project
+from profcore.stats.comparison import MIN_COMPARED_VIEWS
+
+
+def describe_verdict(
+    project: Project, verdict: Verdict | None, base: str | None = None, head: str | None = None
+) -> dict[str, object]:
+    """Returns the sentence of a verdict with what stands below it; without two releases only that there is none.
+
+    `base` and `head` are what to call both sides; by default their releases.
+    """
+    if verdict is None:
+        return {"verdict": None}
+    base, head = base or name_of_side(verdict.base), head or name_of_side(verdict.head)
+    leading = verdict.leading
+    where = verdict.head if leading.page is None else replace(verdict.head, pages=(leading.page,))
+    query = write_query(where.params())
+    return {
+        "verdict": verdict,
+        "sentence": write_sentence(verdict, base, head),
+        "base": base,
+        "head": head,
+        "leading": leading,
+        "whole": verdict.judgement.whole,
+        "compared": leading.comparison,
+        "min_compared": MIN_COMPARED_VIEWS,
+        "culprits": [
+            (each, f"{reverse('function', args=[project.slug, each.func.id])}?{query}") for each in verdict.culprits
+        ],
+    }
