@@ -2,6 +2,8 @@
 
 import { endpoint } from './page';
 
+declare const BARE: boolean;
+
 /**
  * All requests with keepalive of a page share 65,536 bytes in flight, its own beacons among them: half of it is for
  * the page.
@@ -15,7 +17,6 @@ const MAX_TRIES = 3;
 const RETRY_S = 5;
 /** Longer delays than 2^31 ms make `setTimeout` fire at once. */
 const RETRY_MAX_S = 1e6;
-const GZIP = 31;
 
 /** How a line is on its way. A request without keepalive ends with the page. */
 const UNKEPT = 1;
@@ -23,15 +24,17 @@ const KEPT = 2;
 
 /** A line of JSON: plain at first, and as soon as that is done, a gzip member. */
 interface Part {
-  readonly id: string;
-  bytes: Uint8Array<ArrayBuffer>;
-  tries: number;
-  flight: number;
+  readonly viewId_: string;
+  body_: Blob;
+  isZipped_: boolean;
+  tries_: number;
+  /** 0 while it waits. */
+  flight_: number;
 }
 
 export interface Answer {
   /** 0 if there was none. */
-  status: number;
+  readonly status: number;
   /** Seconds for which the server wants nothing more of this page. */
   readonly stop?: number;
   readonly detail?: string;
@@ -39,141 +42,134 @@ export interface Answer {
 
 let waiting: Part[] = [];
 let keptBytes = 0;
+/** More than that never travels together. An answer 413 halves it. */
+let togetherBytes = KEEPALIVE_BYTES;
 /** How many times are running that the server asked for, or that follow no answer. Nothing is sent meanwhile. */
 let holds = 0;
+/** The page may end at any moment. */
+let isLeaving = false;
 let deferral: AbortController | undefined;
 let heard: (answer: Answer, viewId: string) => void;
 
 /** Calls `run` for each answer, with the view of the first line. */
-export function onAnswer(run: typeof heard): void {
+export const onAnswer = (run: typeof heard): void => {
   heard = run;
-}
+};
 
 /** Forgets all that waits. */
-export function clear(): void {
-  takeBack();
+export const clear = (): void => {
   waiting = [];
-}
-
-function takeBack(): void {
-  if (deferral) {
-    deferral.abort();
-  }
-}
-
-/**
- * Leaves what waits with the browser, which sends it when the page ends in any way, a crash too. The next flush takes
- * it back. Only secure contexts have this.
- */
-function defer(): void {
-  takeBack();
-  const parts = waiting.filter(({ bytes, flight }) => !flight && bytes[0] === GZIP);
-  if (window.fetchLater && parts.length) {
-    deferral = new AbortController();
-    const { signal } = deferral;
-    window.fetchLater(endpoint, { method: 'POST', body: join(parts), credentials: 'omit', signal });
-  }
-}
-
-function join(parts: readonly Part[]): Uint8Array<ArrayBuffer> {
-  const body = new Uint8Array(parts.reduce((length, { bytes }) => length + bytes.length, 0));
-  let at = 0;
-  for (const { bytes } of parts) {
-    body.set(bytes, at);
-    at += bytes.length;
-  }
-  return body;
-}
-
-/** Sends all that waits. `isLeaving`: the page may end at any moment. */
-export function flush(isLeaving?: boolean): void {
-  if (holds && !isLeaving) {
-    defer();
-    return;
-  }
-  takeBack();
-  for (const isZipped of [true, false]) {
-    // What may be lost with the page goes a second time. That is harmless: view and number are a trace's identity.
-    send(waiting.filter(({ bytes, flight }) => (
-      (bytes[0] === GZIP) === isZipped
-        && (!flight || (isLeaving && flight === UNKEPT && keptBytes + bytes.length <= LAST_BYTES))
-    )), isLeaving);
-  }
-}
-
-function halve(parts: readonly Part[], isLeaving?: boolean): void {
-  const half = parts.length >> 1;
-  send(parts.slice(0, half), isLeaving);
-  send(parts.slice(half), isLeaving);
-}
+  defer();
+};
 
 /** The bytes go as they are and without a type, which needs no preflight. */
-function send(parts: readonly Part[], isLeaving?: boolean): void {
-  if (!parts.length) {
+const requestOf = (parts: readonly Part[]): { method: string; credentials: 'omit'; body: Blob } => ({
+  method: 'POST',
+  credentials: 'omit',
+  body: new Blob(parts.map((part) => part.body_)),
+});
+
+/**
+ * Leaves what waits with the browser, which sends it when the page ends in any way, a crash too. The next call takes it
+ * back. Only secure contexts have this.
+ */
+const defer = (): void => {
+  if (BARE) {
     return;
   }
-  const body = join(parts);
-  const { length } = body;
-  if (length > KEEPALIVE_BYTES && parts.length > 1) {
-    halve(parts, isLeaving);
-    return;
+  deferral?.abort();
+  const parts = waiting.filter((part) => part.isZipped_ && !part.flight_);
+  if (parts[0]) {
+    deferral = new AbortController();
+    try {
+      window.fetchLater?.(endpoint, { ...requestOf(parts), signal: deferral.signal });
+    } catch {
+      // It has a quota.
+    }
   }
-  const keepalive = keptBytes + length <= (isLeaving ? LAST_BYTES : KEEPALIVE_BYTES);
-  for (const part of parts) {
-    part.tries++;
-    part.flight = keepalive ? KEPT : UNKEPT;
+};
+
+/** Sends all that waits. `leaves`: whether the page may end at any moment, from now on. */
+export const flush = (leaves = isLeaving): void => {
+  isLeaving = leaves;
+  if (!holds || isLeaving) {
+    for (const isZipped of [true, false]) {
+      // What may be lost with the page goes a second time. That is harmless: view and number are a trace's identity.
+      send(waiting.filter((part) => part.isZipped_ === isZipped && (!part.flight_
+        || (isLeaving && part.flight_ === UNKEPT && keptBytes + part.body_.size <= LAST_BYTES))));
+    }
   }
-  const kept = keepalive ? length : 0;
-  keptBytes += kept;
-  const end = (answer: Answer, retryAfterS = 0): void => {
+  defer();
+};
+
+const send = async (parts: readonly Part[]): Promise<void> => {
+  const request = requestOf(parts);
+  const { size } = request.body;
+  if (size > togetherBytes && parts[1]) {
+    const half = parts.length >> 1;
+    send(parts.slice(0, half));
+    send(parts.slice(half));
+  } else if (size) {
+    const keepalive = keptBytes + size <= (isLeaving ? LAST_BYTES : KEEPALIVE_BYTES);
+    const kept = keepalive ? size : 0;
+    keptBytes += kept;
+    for (const part of parts) {
+      part.flight_ = keepalive ? KEPT : UNKEPT;
+    }
+    let status = 0;
+    let retryAfterS = 0;
+    let said: Partial<Answer> | undefined;
+    try {
+      const response = await fetch(endpoint, { ...request, keepalive });
+      status = response.status;
+      retryAfterS = Number(response.headers.get('Retry-After'));
+      said = await response.json();
+    } catch {
+      // No answer, or one without JSON. A page's own `fetch` may throw too.
+    }
     keptBytes -= kept;
-    finish(parts, answer, retryAfterS);
-  };
-  // A page's own `fetch` may throw.
-  new Promise<Response>((resolve) => {
-    resolve(fetch(endpoint, { method: 'POST', body, credentials: 'omit', keepalive }));
-  }).then((response) => {
-    const { status } = response;
-    const retryAfterS = Number(response.headers.get('Retry-After'));
-    response.json().catch(() => {}).then((said) => end(Object.assign({}, said, { status }), retryAfterS));
-  }, () => end({ status: 0 }));
-}
-
-function finish(parts: readonly Part[], answer: Answer, retryAfterS: number): void {
-  const { status } = answer;
-  const isLater = !status || status === 408 || status === 429 || status >= 500;
-  const isSplit = status === 413 && parts.length > 1;
-  waiting = waiting.filter((part) => !parts.includes(part) || isSplit || (isLater && part.tries < MAX_TRIES));
-  for (const part of parts) {
-    part.flight = 0;
-  }
-  heard(answer, parts[0]!.id);
-  if (isSplit) {
-    halve(parts.filter((part) => waiting.includes(part)));
-  } else if (isLater) {
-    holds++;
-    setTimeout(() => {
-      holds--;
+    const isLater = !status || status === 408 || status === 429 || status >= 500;
+    const isSplit = status === 413 && parts[1];
+    for (const part of parts) {
+      part.flight_ = 0;
+      part.tries_ += !BARE && isSplit ? 0 : isLater ? 1 : MAX_TRIES;
+    }
+    waiting = waiting.filter((part) => part.tries_ < MAX_TRIES);
+    heard({ ...said, status }, parts[0]!.viewId_);
+    if (!BARE && isSplit) {
+      togetherBytes = size / 2;
       flush();
-    }, Math.min(retryAfterS || RETRY_S, RETRY_MAX_S) * 1e3);
+    } else if (isLater) {
+      holds++;
+      setTimeout(() => {
+        holds--;
+        flush();
+      }, Math.min(retryAfterS || RETRY_S, RETRY_MAX_S) * 1e3);
+    }
   }
-}
+};
 
-/** Keeps a line, of the view `id`, until it is delivered. `isDue`: sends all lines once it is compressed. */
-export function add(id: string, line: string, isDue: boolean): void {
-  const part: Part = { id, bytes: new TextEncoder().encode(`${line}\n`), tries: 0, flight: 0 };
+/** Keeps a line of a view until it is delivered. `isDue`: sends all lines once it is compressed. */
+export const add = async (viewId_: string, line: string, isDue: boolean): Promise<void> => {
+  const part: Part = { viewId_, body_: new Blob([line, '\n']), isZipped_: false, tries_: 0, flight_: 0 };
   if (waiting.push(part) > MAX_WAITING) {
     waiting.shift();
   }
-  const zipped = new Blob([part.bytes]).stream().pipeThrough(new CompressionStream('gzip'));
-  new Response(zipped).arrayBuffer().then((buffer) => {
-    if (!part.flight) {
-      part.bytes = new Uint8Array(buffer);
+  if (isLeaving) {
+    flush();
+  }
+  try {
+    const zipped = await new Response(part.body_.stream().pipeThrough(new CompressionStream('gzip'))).blob();
+    if (!part.flight_) {
+      part.body_ = zipped;
+      part.isZipped_ = true;
     }
-    if (isDue) {
-      flush();
-    } else {
-      defer();
-    }
-  }).catch(() => {});
-}
+  } catch {
+    // Then it goes as it is.
+  }
+  if (isDue) {
+    flush();
+  } else {
+    defer();
+  }
+};

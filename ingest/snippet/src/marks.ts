@@ -4,42 +4,37 @@ export interface Mark {
   readonly type: string;
   readonly start: number;
   readonly duration: number;
-  [fact: string]: unknown;
+  readonly [fact: string]: unknown;
 }
 
-type Entry = PerformanceEntry & Record<string, unknown>;
+type Entry = PerformanceEntry & Record<string, any>; // each type of entry has other facts
 
 declare const BARE: boolean;
 
-/** The entries that are watched, with the facts that are kept of each. */
-const FACTS: Record<string, string> = BARE
-  ? { longtask: '' }
-  : {
-    longtask: '',
-    'long-animation-frame': 'blockingDuration renderStart styleAndLayoutStart firstUIEventTimestamp',
-    paint: '',
-    'largest-contentful-paint': 'size url',
-    'layout-shift': 'value hadRecentInput',
-    event: 'name interactionId processingStart processingEnd',
-    mark: 'name',
-    measure: 'name',
-    'soft-navigation': '',
-  };
-/** The facts of a long frame's script, with the browser's names. */
-const SCRIPT_FACTS: Record<string, string> = {
-  start: 'startTime',
-  duration: 'duration',
-  url: 'sourceURL',
-  function: 'sourceFunctionName',
-  position: 'sourceCharPosition',
-  forced: 'forcedStyleAndLayoutDuration',
-  invoker: 'invoker',
-  invokerType: 'invokerType',
-};
+/**
+ * How the types that are watched begin: `longtask`, `long-animation-frame`, `paint`, `largest-contentful-paint`,
+ * `layout-shift`, `event`, `mark`, `measure`, `soft-navigation`.
+ */
+const TYPES = /^(longt|long-a|paint|larg|layout-|event|mark|meas|soft)/;
+
+type Facts = readonly (readonly string[])[];
+
+const read = (facts: string): Facts => facts.split(' ').map((fact) => fact.split(':'));
+
+/** The facts that are kept of an entry, and of a long frame's script, by the browser's names; `ours:theirs` renames. */
+const FACTS = /* @__PURE__ */ read(
+  'start:startTime duration size url value hadRecentInput interactionId processingStart processingEnd blockingDuration'
+    + ' renderStart styleAndLayoutStart firstUIEventTimestamp',
+);
+const SCRIPT_FACTS = /* @__PURE__ */ read(
+  'start:startTime duration url:sourceURL function:sourceFunctionName position:sourceCharPosition'
+    + ' forced:forcedStyleAndLayoutDuration invoker invokerType',
+);
 /** Of one view: the scripts of long frames, and all marks. A page that sets a mark for each frame stays small. */
 const MAX_SCRIPTS = 200;
 const MAX_MARKS = 1e3;
-const MAX_CHARS = 200;
+/** The first characters of a text, without query and fragment. */
+const TEXT = /[^?#]{0,200}/;
 /** In ms, of interactions. */
 const INTERACTION_MS = 40;
 
@@ -50,67 +45,60 @@ let observer: PerformanceObserver | undefined;
 let onSoftNavigation: (start: number) => void;
 
 /** Returns a text without query and fragment, and cut; other values as they are. */
-function clean(value: unknown): unknown {
-  return typeof value === 'string' ? value.split(/[?#]/)[0]!.slice(0, MAX_CHARS) : value;
-}
+const clean = (value: any): unknown => value?.match?.(TEXT)[0] ?? value;
 
-function keep(entry: Entry): void {
+const pick = (entry: Entry, facts: Facts): any =>
+  Object.fromEntries(facts.map(([ours, theirs = ours]) => [ours, clean(entry[theirs!])]));
+
+const keep = (entry: Entry): void => {
   const { entryType, name, startTime: start, duration } = entry;
-  const isEvent = entryType === 'event';
-  if (!BARE && entryType === 'soft-navigation') {
-    onSoftNavigation(start);
-    return;
-  }
-  // "first-paint" says nothing that the contentful one does not. An event without an interaction is a mere movement.
-  if (name === 'first-paint' || (isEvent && !entry.interactionId) || marksLeft < 1) {
-    return;
-  }
-  marksLeft--;
-  const mark: Mark = { type: isEvent ? 'interaction' : entryType === 'paint' ? name : entryType, start, duration };
-  if (!BARE) {
-    for (const fact of FACTS[entryType]!.split(' ')) {
-      mark[fact] = clean(entry[fact]);
+  if (BARE) {
+    if (marksLeft-- > 0) {
+      marks.push({ type: entryType, start, duration });
     }
-    const element = (entry.target || entry.element) as Element | undefined;
-    mark.target = element && element.localName + (element.id && `#${element.id}`);
-    mark.scripts = entry.scripts && (entry.scripts as Entry[]).filter(() => scriptsLeft-- > 0).map((script) => {
-      const facts: Record<string, unknown> = {};
-      for (const fact in SCRIPT_FACTS) {
-        facts[fact] = clean(script[SCRIPT_FACTS[fact]!]);
-      }
-      return facts;
+  } else if (entryType === 'soft-navigation') {
+    onSoftNavigation(start);
+  } else if (
+    // "first-paint" says nothing that the contentful one does not. An event without an interaction is a mere movement.
+    name !== 'first-paint' && entry.interactionId !== 0 && marksLeft-- > 0
+  ) {
+    const element: Element | undefined = entry.target || entry.element;
+    marks.push({
+      ...pick(entry, FACTS),
+      type: entryType === 'event' ? 'interaction' : entryType === 'paint' ? name : entryType,
+      name: /^[em]/.test(entryType) ? clean(name) : undefined, // of events, marks and measures; others have no own
+      target: element && element.localName + (element.id && `#${element.id}`),
+      scripts: entry.scripts?.filter(() => scriptsLeft-- > 0).map((script: Entry) => pick(script, SCRIPT_FACTS)),
     });
   }
-  if (marks.push(mark) > MAX_MARKS) {
-    marks.shift(); // of a view that nobody records
-  }
-}
+};
 
-/** Begins a view: its bounds are its own. */
-export function resetMarks(): void {
+/**
+ * Begins a view, whose bounds are its own. The first time, watches from now on, with what the browser still knows of
+ * before. `heard` gets the starts of soft navigations.
+ */
+export const watchMarks = (heard: (start: number) => void): void => {
   scriptsLeft = MAX_SCRIPTS;
   marksLeft = MAX_MARKS;
-}
-
-/** Watches from now on, with what the browser still knows of before. `heard` gets the starts of soft navigations. */
-export function watchMarks(heard: (start: number) => void): void {
-  if (observer) {
-    return;
-  }
-  onSoftNavigation = heard;
-  observer = new PerformanceObserver((list) => (list.getEntries() as Entry[]).forEach(keep));
-  for (const type in FACTS) {
-    // Chromium warns in the console of a type that it does not know.
-    if (PerformanceObserver.supportedEntryTypes.includes(type)) {
-      observer.observe({ type, buffered: true, durationThreshold: INTERACTION_MS } as PerformanceObserverInit);
+  if (!observer) {
+    onSoftNavigation = heard;
+    observer = new PerformanceObserver((list) => list.getEntries().forEach(keep));
+    if (BARE) {
+      observer.observe({ type: 'longtask', buffered: true });
+      return;
+    }
+    for (const type of PerformanceObserver.supportedEntryTypes) {
+      if (TYPES.test(type)) {
+        observer.observe({ type, buffered: true, durationThreshold: INTERACTION_MS } as PerformanceObserverInit);
+      }
     }
   }
-}
+};
 
 /** Returns the marks that began before `end` and did not end before `start`, ms. Those that go on are kept too. */
-export function takeMarks(start: number, end: number): Mark[] {
-  (observer!.takeRecords() as Entry[]).forEach(keep);
+export const takeMarks = (start: number, end: number): Mark[] => {
+  observer!.takeRecords().forEach(keep);
   const taken = marks.filter((mark) => mark.start < end && mark.start + mark.duration >= start);
   marks = marks.filter((mark) => mark.start + mark.duration >= end);
   return taken;
-}
+};

@@ -40,81 +40,77 @@ interface ServerWord {
   readonly pages?: readonly (readonly [string, number])[];
 }
 
+declare const BARE: boolean;
+
 type Settings = Partial<Record<keyof Options, unknown>> & ServerWord;
 
-export let settings: Settings = {};
+export let settings: Settings;
 /** What the page's server announced: `Server-Timing: ff;desc="rate=0.1;on=1;release=1.4.2;page=/product/:id"`. */
-export let header = new URLSearchParams();
+export let header: Record<string, string>;
 export let load: PerformanceNavigationTiming | undefined;
 /** Where traces go, with the key. */
-export let endpoint = '';
+export let endpoint: string;
 
 /** Returns a number of the settings; an absent or empty one means the default. */
-export function numberOf(name: 'rate' | 'interval' | 'duration' | 'buffer' | 'absent', otherwise: number): number {
-  const value = settings[name];
-  return value == null || value === '' ? otherwise : Number(value);
-}
+export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'absent', otherwise: number): number => {
+  const value = settings[name] ?? '';
+  return value === '' ? otherwise : Number(value);
+};
 
 /** Returns whether something is switched on. An attribute without a value is. */
-export function isOn(name: 'interactions' | 'consent' | 'gpc' | 'localhost' | 'debug'): boolean {
-  const value = settings[name];
-  return value != null && value !== false && value !== 'false';
-}
+export const isOn = (name: 'interactions' | 'consent' | 'gpc' | 'localhost' | 'debug'): boolean =>
+  `${settings[name] ?? false}` !== 'false';
 
 /** Returns the share of the views of a page that are recorded; the door accepts none above 1. */
-export function rateOf(page: string): number {
-  const own = (settings.pages || []).filter(([pattern]) => RegExp(pattern).test(page))[0];
-  return Math.min(own ? own[1] : numberOf('rate', 1), 1);
-}
+export const rateOf = (page: string): number => {
+  const own = BARE ? undefined : settings.pages?.find(([pattern]) => RegExp(pattern).test(page))?.[1];
+  return Math.min(own ?? numberOf('rate', 1), 1);
+};
 
 /**
  * Takes the settings: the script's or the bundle's, then the server's `word`, if it is one. `source` is the script's
  * address: by default the traces go to its server. Throws an Error if no address can be made.
  */
-export function readPage(options: Partial<Options>, source: string, word: unknown): void {
+export const readPage = (options: Partial<Options>, source: string, word: unknown): void => {
   load = performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming | undefined;
-  for (const { name, description } of (load && load.serverTiming) || []) {
-    if (name === 'ff') {
-      header = new URLSearchParams(description.replace(/;/g, '&'));
-    }
+  if (!BARE) {
+    const announced = load?.serverTiming?.find(({ name }) => name === 'ff');
+    header = Object.fromEntries(new URLSearchParams(announced?.description.replace(/;/g, '&')));
   }
   // The placeholder is a text, whose characters get numbers for names and harm nobody.
-  settings = Object.assign({ release: header.get('release') }, options, word);
-  const url = new URL(options.endpoint || '/ingest/v1/traces', options.endpoint ? document.baseURI : source);
-  url.searchParams.set('key', `${options.key}`);
+  settings = BARE ? options : Object.assign({ release: header.release, page: header.page }, options, word);
+  const url = new URL(options.endpoint || new URL('/ingest/v1/traces', source), document.baseURI);
+  url.searchParams.set('key', options.key!);
   endpoint = url.href;
-}
+};
 
 /** Says in the console what happens, if that is wanted. */
-export function log(text: string): void {
+export const log = (text: string): void => {
   if (isOn('debug')) {
-    console.info(`fieldflame: ${text}`);
+    console.info(`fieldflame: ${text}`.trim());
   }
-}
+};
 
 const ABSENT_RATE = 0.01;
-let hasReported = false;
 
 /** Tells the server, for a share of pages and once, why nothing is recorded. No id, no time. */
-export function miss(reason: string, error: unknown = ''): void {
-  log(`no trace, ${reason} ${error}`.trim());
+export const miss = (reason: string, error: unknown = ''): void => {
+  log(`no trace, ${reason} ${error}`);
   const rate = numberOf('absent', ABSENT_RATE);
-  if (hasReported || !(Math.random() < rate)) {
-    return;
+  if (Math.random() < rate) {
+    settings.absent = 0; // once
+    const url = location.origin + location.pathname;
+    const facts = { reason, rate, release: settings.release, url } as unknown as Record<string, string>;
+    const address = `${endpoint.replace('/traces?', '/absent?')}&${new URLSearchParams(facts)}`;
+    if (reason === 'csp') {
+      new Image().src = address; // a policy that stops the connection may still let an image pass
+    } else {
+      fetch(address, { credentials: 'omit', keepalive: true }).catch(() => {});
+    }
   }
-  hasReported = true;
-  const facts = { reason, rate: `${rate}`, release: `${settings.release}`, url: location.origin + location.pathname };
-  const address = `${endpoint.replace('/traces?', '/absent?')}&${new URLSearchParams(facts)}`;
-  if (reason === 'csp') {
-    new Image().src = address; // a policy that stops the connection may still let an image pass
-  } else {
-    fetch(address, { credentials: 'omit', keepalive: true }).catch(() => {});
-  }
-}
+};
 
 /** Ends a profiler that nobody needs. */
-export function drop(profiler: Profiler | undefined): void {
-  if (profiler) {
-    profiler.stop().catch(() => {});
-  }
-}
+export const drop = (profiler: Profiler | undefined): void => {
+  profiler?.stop().catch(() => {});
+};

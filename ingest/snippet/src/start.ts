@@ -2,94 +2,78 @@
 
 import { drop, header, isOn, log, miss, type Options, readPage, settings } from './page';
 import type { Api, Call, Command } from './profiler';
-import { fail, pause, record, setPage, setTags, unpause } from './recorder';
+import { counted, fail, on, pause, record, setPage, setTags, unpause } from './recorder';
 
-/** A bundle may call it again. Another copy of the script has a variable of its own. */
-let hasStarted = false;
-const LOCAL = /^(localhost|127\..*|\[::1\])$|\.localhost$/;
+declare const BARE: boolean;
 
-/** Starts the recording of a page. Throws an Error that says what is missing. The arguments are those of `readPage`. */
-export function start(options: Partial<Options>, source: string, word: unknown): void {
-  if (hasStarted) {
-    return;
-  }
-  hasStarted = true;
-  readPage(options, source, word);
-  const stub = window.fieldflame || ({} as Partial<Api>);
-  if (stub.core) {
-    miss('twice');
-    return;
-  }
-  if (!options.key || !settings.release) {
-    throw new Error('key and release are required');
-  }
-  let hasConsent = !isOn('consent');
-  let isRecording = false;
+const LOCAL = /^127\.|^\[::1\]$|(^|\.)localhost$/;
+
+const COMMANDS = { page: setPage, tags: setTags, stop: pause, start: unpause };
+
+/** Returns why the site or the person does not want this page recorded. Nothing of it is told to the server. */
+const findVeto = (): string | boolean | undefined => (settings.off && 'off')
+  || (header.on === '0' && 'header')
+  || (LOCAL.test(location.hostname) && !isOn('localhost') && 'localhost')
+  || (isOn('gpc') && navigator.globalPrivacyControl && 'gpc');
+
+/** Starts the recording of a page. The arguments are those of `readPage`. */
+export const start = (options: Partial<Options>, source: string, word: unknown): void => {
+  const stub = window.fieldflame ?? ({} as Partial<Api>);
   let early = stub.p;
-  const begin = (): void => {
-    if (!isRecording && hasConsent && !document.prerendering) {
-      isRecording = true;
-      record(early, isOn('consent') ? performance.now() : 0);
-      for (const words of pending.splice(0)) {
-        call(...words);
-      }
-    }
-  };
+  let isAllowed = false;
+  let hasConsent = true;
   /** Calls that came before the recording: before consent, or while the page is prerendered. */
-  const pending: Call[] = [];
-  const run = (command: Command, value?: unknown): void => {
-    if (command === 'consent') {
+  let pending: Call[] | undefined = [];
+  const begin = counted(() => {
+    if (pending && isAllowed && (BARE || hasConsent) && !document.prerendering) {
+      const calls = pending;
+      pending = undefined;
+      record(early, !BARE && isOn('consent') ? performance.now() : 0);
+      calls.forEach((words) => call(...words));
+    }
+  });
+  const call: Api = counted((command: Command, value?: unknown) => {
+    if (!BARE && command === 'consent') {
       hasConsent = true;
-      if (isAllowed) {
-        begin();
-      }
-    } else if (!isRecording) {
+      begin();
+    } else if (pending) {
       pending.push([command, value]);
-    } else if (command === 'page') {
-      setPage(`${value}`);
-    } else if (command === 'tags') {
-      setTags(value);
-    } else if (command === 'stop') {
-      pause(Infinity);
     } else {
-      unpause();
+      COMMANDS[command as 'page'](value);
     }
-  };
-  const call = (...words: Call): void => {
-    try {
-      run(...words);
-    } catch (error) {
-      log(`${error}`);
+  });
+  try {
+    readPage(options, source, word);
+    if (stub.core) {
+      miss('twice');
+      return;
     }
-  };
-  window.fieldflame = Object.assign(call, { core: true as const });
-
-  // Nothing of these is asked of the server: the site or the person wants it so.
-  const unwanted = settings.off ? 'off'
-    : header.get('on') === '0' ? 'header'
-      : LOCAL.test(location.hostname) && !isOn('localhost') ? 'localhost'
-        : isOn('gpc') && navigator.globalPrivacyControl ? 'gpc'
-          : '';
-  const hasApi = typeof window.Profiler === 'function';
-  const isAllowed = !unwanted && hasApi && !stub.e;
-  if (!isAllowed || !hasConsent) {
+    call.core = true;
+    window.fieldflame = call;
+    if (!BARE) {
+      hasConsent = !isOn('consent');
+      const veto = options.key && settings.release ? findVeto() : 'no key or no release';
+      if (veto) {
+        throw veto;
+      }
+    }
+    if (typeof window.Profiler !== 'function') {
+      miss('no-api');
+    } else if (stub.e) {
+      fail(stub.e);
+    } else {
+      isAllowed = true;
+      if (!BARE && !hasConsent) {
+        drop(early);
+        early = undefined;
+        on('pagehide', () => hasConsent || miss('consent'));
+      }
+      on('prerenderingchange', begin);
+      begin();
+    }
+    stub.q?.forEach((words) => call(...words));
+  } catch (error) {
+    log(`no trace, ${error}`);
     drop(early);
-    early = undefined;
   }
-  if (unwanted) {
-    log(`no trace, ${unwanted}`);
-  } else if (!hasApi) {
-    miss('no-api');
-  } else if (stub.e) {
-    fail(stub.e);
-  } else {
-    document.addEventListener('prerenderingchange', begin);
-    if (!hasConsent) {
-      addEventListener('pagehide', () => hasConsent || miss('consent'));
-    }
-    begin();
-  }
-  for (const words of stub.q || []) {
-    call(...words);
-  }
-}
+};

@@ -17,7 +17,7 @@ NOTE_REQUESTS = """
 window.requests = [];
 const realFetch = fetch;
 window.fetch = (url, options) => {
-  requests.push({bytes: options.body.length, keepalive: options.keepalive});
+  requests.push({bytes: options.body.size, keepalive: options.keepalive});
   return realFetch(url, options);
 };
 """
@@ -28,6 +28,14 @@ def test_chunks_are_compressed(site: Site, page: Page) -> None:
     page.goto(site.url())
     post = site.wait_for_posts(1, page.wait_for_timeout)[0]
     assert post.body.startswith(GZIP)
+
+
+def test_a_browser_that_cannot_compress_sends_plain_text(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=400", before="delete window.CompressionStream;")
+    page.goto(site.url())
+    post = site.wait_for_posts(1, page.wait_for_timeout)[0]
+    assert post.body.startswith(b"{")
+    assert post.envelope["seq"] == 0
 
 
 def test_chunks_that_waited_travel_together_as_members(site: Site, page: Page) -> None:
