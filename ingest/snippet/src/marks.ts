@@ -42,6 +42,7 @@ let marks: Mark[] = [];
 let scriptsLeft: number;
 let marksLeft: number;
 let observer: PerformanceObserver | undefined;
+let watchedFrom: number;
 let onSoftNavigation: (start: number) => void;
 
 /** Returns a text without query and fragment, and cut; other values as they are. */
@@ -60,7 +61,7 @@ const keep = (entry: Entry): void => {
     onSoftNavigation(start);
   } else if (
     // "first-paint" says nothing that the contentful one does not. An event without an interaction is a mere movement.
-    name !== 'first-paint' && entry.interactionId !== 0 && marksLeft-- > 0
+    start + duration >= watchedFrom && name !== 'first-paint' && entry.interactionId !== 0 && marksLeft-- > 0
   ) {
     const element: Element | undefined = entry.target || entry.element;
     marks.push({
@@ -75,12 +76,13 @@ const keep = (entry: Entry): void => {
 
 /**
  * Begins a view, whose bounds are its own. The first time, watches from now on, with what the browser still knows of
- * before. `heard` gets the starts of soft navigations.
+ * after `from`, ms. `heard` gets the starts of soft navigations.
  */
-export const watchMarks = (heard: (start: number) => void): void => {
+export const watchMarks = (from: number, heard: (start: number) => void): void => {
   scriptsLeft = MAX_SCRIPTS;
   marksLeft = MAX_MARKS;
   if (!observer) {
+    watchedFrom = from;
     onSoftNavigation = heard;
     observer = new PerformanceObserver((list) => list.getEntries().forEach(keep));
     if (BARE) {

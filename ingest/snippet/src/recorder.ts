@@ -219,7 +219,7 @@ const begin = (navigation: string | undefined, start: number, page?: string, stu
     device: { memory, cores, mobile: userAgentData?.mobile },
   };
   if (isDrawn) {
-    watchMarks(moveStart);
+    watchMarks(Math.max(start, marksFrom), moveStart);
   } else {
     log('no trace, rate');
   }

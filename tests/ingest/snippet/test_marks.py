@@ -80,3 +80,19 @@ def test_each_mark_is_sent_once_but_for_those_that_span_two_chunks(site: Site, p
     wait_until(page, lambda: len(site.envelopes) >= 4)
     starts = [mark["start"] for mark in marks_of(site, "mark")]
     assert sorted(starts) == sorted(set(starts))
+
+
+def test_marks_from_before_a_late_view_leave_it_its_room(site: Site, page: Page) -> None:
+    # The first view is not drawn, so the second one is the first to watch, and hears of all marks since the load.
+    after = """
+    for (let n = 0; n < 1500; n += 1) performance.mark(`early${n}`);
+    setTimeout(() => {
+      Math.random = () => 0.1;
+      history.pushState({}, '', '/late');
+      performance.mark('late');
+    }, 300);
+    """
+    site.add_page(attributes="data-rate=0.5", before="Math.random = () => 0.9;", after=after)
+    page.goto(site.url())
+    wait_until(page, lambda: len(site.envelopes) >= 2)
+    assert [mark["name"] for mark in marks_of(site, "mark")] == ["late"]
