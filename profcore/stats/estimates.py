@@ -20,7 +20,7 @@ CONFIDENCE: Final = 0.95
 LIKE_RATES: Final = 4.0
 # A rate that stands for so much of all visits carries weight. With fewer of its views a mean is not known, and its
 # interval too narrow: 80 instead of 95 % (docs/statistics.md).
-CARRIED_SHARE: Final = 0.05
+CARRIED_SHARE: Final = 0.02
 MIN_RATE_VIEWS: Final = 20
 # One view alone with its rate, among so many, must not make the result unknown: any sender may claim a rate. In smaller
 # samples one view may be all that is seen of many visits.
