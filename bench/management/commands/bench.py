@@ -31,6 +31,10 @@ from bench.pages import bench_pages
 from bench.pages import describe as describe_pages
 from bench.queries import bench_queries
 from bench.sizes import bench_sizes
+from bench.statistics.coverage import list_coverage
+from bench.statistics.discoveries import list_discoveries
+from bench.statistics.peeking import list_peeking
+from bench.statistics.tables import run_table
 from bench.symbolicate import bench_symbolicate
 from bench.trees import bench_trees, describe_tree
 from config.up.running import run_stack
@@ -41,6 +45,8 @@ CORPUS = Path(settings.BASE_DIR) / "tests" / "data" / "corpus.jsonl.gz"
 CDP_FACTS = CORPUS.parent / "edge" / "stackless-vs-cdp.facts.json"
 HEAVY_ENVELOPES = 60
 VIEWS_A_CELL = (10, 100, 1000)
+ROUNDS = 5
+SAMPLES = 200
 
 
 def find_program(name: str) -> str:
@@ -63,7 +69,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--kind", choices=["corpus", *SIZES], default="corpus", help="core, end-to-end: which traces"
         )
-        parser.add_argument("--rounds", type=int, default=5, help="core, queries, pages: rounds (default: %(default)s)")
+        parser.add_argument(
+            "--rounds",
+            type=int,
+            help=f"core, queries, pages: rounds (default: {ROUNDS}); statistics: samples per row ({SAMPLES})",
+        )
         parser.add_argument("--traces", type=int, default=3000, help="end-to-end: how many (default: %(default)s)")
         parser.add_argument(
             "--senders", type=int, default=8, help="end-to-end, memory: connections (default: %(default)s)"
@@ -86,6 +96,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["corpus"].exists():
             raise CommandError(f"{options['corpus']} does not exist; give recorded traces by --corpus.")
+        if options["rounds"] is None:
+            options["rounds"] = SAMPLES if options["what"] == "statistics" else ROUNDS
         self.parts[options["what"]](self, options)
 
     def read_envelopes(self, options: dict[str, Any]) -> list[dict[str, Any]]:
@@ -237,6 +249,12 @@ class Command(BaseCommand):
         for result in bench_trees(options["nodes"]):
             self.stdout.write(describe_tree(result))
 
+    def show_statistics(self, options: dict[str, Any]) -> None:
+        """Needs no database. Takes minutes; two processes at most."""
+        given = options["corpus"], options["rounds"]
+        for table in [*list_coverage(*given), *list_discoveries(*given), *list_peeking(*given)]:
+            self.stdout.write(run_table(table))
+
     parts: dict[str, Callable[["Command", dict[str, Any]], None]] = {
         "cohort": show_cohort,
         "core": show_core,
@@ -254,6 +272,7 @@ class Command(BaseCommand):
         "queries": show_queries,
         "queries-here": show_queries_here,
         "sizes": show_sizes,
+        "statistics": show_statistics,
         "symbolicate": show_symbolicate,
         "symbolicate-here": show_symbolicate_here,
         "trees": show_trees,
