@@ -33,7 +33,8 @@ class ExportFunc:
     definition, 1-based, and are None for a built-in. `category` is one of `FUNC_CATEGORIES`, or None if it is not
     known. `identity` names the function across releases; None if only its other facts do (profcore/code/identity.py).
     A display rule may give a `colour`, one of `profcore.code.display_rules.COLOURS`. With `is_made` a display rule
-    shows several functions as this one. All texts are hostile input.
+    shows several functions as this one. `original_name` and `body_hash` are of its original, to find renamed functions;
+    they are not part of the comparison of funcs. All texts are hostile input.
     """
 
     label: str
@@ -46,6 +47,8 @@ class ExportFunc:
     identity: str | None = None
     colour: str | None = None
     is_made: bool = False
+    original_name: str | None = field(default=None, compare=False)
+    body_hash: bytes | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

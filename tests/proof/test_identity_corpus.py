@@ -24,6 +24,13 @@ from tests.proof.comparing import regressions
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20), needs_builds]
 RELEASES = ("1.0.0", "1.1.0")
+# What 1.1.0 renamed and did not change otherwise.
+RENAMED = {
+    "shopboard": ("formatPrice", "formatMoney"),
+    "graphlab": ("drawHulls", "paintHulls"),
+    "docsite": ("countWords", "wordCount"),
+    "crunch": ("percentile", "quantile"),
+}
 
 
 def fold_app(app: str) -> Project:
@@ -101,3 +108,19 @@ def releases_of(project: Project, row_id: int | str) -> set[str]:
     from aggregate.selectors.code.refs import find_ref
 
     return {release for release, _ in find_ref(project.pk, row_id).pairs or ()}
+
+
+@pytest.mark.parametrize("app", RENAMED)
+def test_what_a_release_only_renamed_is_one_row_of_its_comparison(app: str) -> None:
+    project = fold_app(app)
+    old, new = RENAMED[app]
+    answer = compare_slices(*(Slice(project_id=project.pk, releases=(release,)) for release in RELEASES))
+    renamed = {row.renamed_from.label: row.label for row in answer.funcs if row.renamed_from is not None}
+    assert {was for was in renamed if not was.startswith("(anonymous)")} == {old}
+    assert renamed[old] == new
+    statuses = {
+        answer.funcs[each.func_id].label: each.status
+        for each in answer.comparison.functions
+        if answer.funcs[each.func_id].label in (old, new)
+    }
+    assert statuses == {new: "changed"}

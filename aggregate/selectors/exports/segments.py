@@ -7,13 +7,16 @@ from typing import Final
 from django.conf import settings
 from django.db import connection
 
+from aggregate.selectors.code.project_code import select_code
 from aggregate.selectors.exports.slice_export import select_slice_export
+from aggregate.selectors.functions.renames import Candidate, find_renames
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from profcore.code.identity import Original
 from profcore.formats.matching import align_funcs, share_funcs
 from profcore.formats.pruning import prune_both, prune_export
 from profcore.formats.segments import split_by_category, sum_exports
-from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport
+from profcore.formats.slice import DifferenceExport, ExportFunc, SegmentedExport, SliceExport
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 
 # by → the field of a slice, its column, and the words that the column's numbers stand for
@@ -93,11 +96,41 @@ def select_difference_export(
     reading: Reading | None = None,
     is_pruned: bool = True,
 ) -> DifferenceExport:
-    """Returns the difference of two slices. Equal functions are one function, and both sides are pruned alike."""
+    """Returns the difference of two slices. Equal functions are one function, and both sides are pruned alike.
+
+    A function that was only renamed is one too, under its new name (`find_renames`).
+    """
     base_side, head_side = (
         select_slice_export(side, project=project, link=link, reading=reading, is_pruned=False) for side in (base, head)
     )
-    before, after = align_funcs(base_side, head_side)
+    before, after = align_funcs(_rename(base.project_id, base_side, head_side), head_side)
     if is_pruned:
         before, after = prune_both(before, after, settings.EXPORT_MAX_CALL_NODES)
     return DifferenceExport(project=project, query=query, base=before, head=after, link=link)
+
+
+def _rename(project_id: int, base: SliceExport, head: SliceExport) -> SliceExport:
+    """Returns the base with the head's identity of each function that was renamed."""
+    sides = [
+        {func.identity: func for func in side.funcs if func.original and not func.is_made} for side in (base, head)
+    ]
+    gone, came = (
+        [each for name, func in one.items() if name not in other and (each := _candidate(func)) is not None]
+        for one, other in (sides, sides[::-1])
+    )
+    new_of = find_renames(select_code(project_id), gone, came) if gone and came else {}
+    if not new_of:
+        return base
+    renamed = {str(old): str(new) for old, new in new_of.items()}
+    return replace(
+        base,
+        funcs=[replace(func, identity=renamed.get(func.identity or "", func.identity)) for func in base.funcs],
+    )
+
+
+def _candidate(func: ExportFunc) -> Candidate | None:
+    original = func.original
+    if original is None or original.source_id is None or func.identity is None:
+        return None
+    place = Original(original.source, original.line, original.column, func.original_name, func.body_hash)
+    return Candidate(func.identity, place, original.source_id)

@@ -120,6 +120,8 @@ def make_export_func(code: Code, row: FunctionRow) -> ExportFunc:
         identity=None if original is None and not row.is_made else str(row.id),
         colour=row.shown.colour if row.shown else None,
         is_made=row.is_made,
+        original_name=row.mapped.original.name if row.mapped else None,
+        body_hash=row.mapped.original.body_hash if row.mapped else None,
     )
 
 

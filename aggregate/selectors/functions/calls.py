@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from aggregate.selectors.code.project_code import Code, RowId, select_code
-from aggregate.selectors.code.refs import find_home, find_ref, list_releases, select_owned
+from aggregate.selectors.code.project_code import Code, Pair, RowId, select_code
+from aggregate.selectors.code.refs import FuncRef, find_home, find_ref, list_releases, select_owned
 from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.functions.grouped_rows import find_grouped_row
 from aggregate.selectors.functions.named_trees import merge_named, select_rows
@@ -68,24 +68,35 @@ class PrunedTree:
     display_rules: int = 0
 
 
-def select_func(project_id: int, func_id: RowId, *, releases: Sequence[str] = ()) -> FunctionRow | None:
+def select_func(project_id: int, func_id: RowId, *, releases: Sequence[str] | None = None) -> FunctionRow | None:
     """Returns a function without sums, by its id or that of one of its funcs; None if there is none.
 
-    The facts are those of the newest of some releases that has it, or of the newest of all, with the function's id in
-    tables. Its original is that of the row's `release`. Four statements, and six more if the project has source maps.
-    An id that a display rule made gives the grouped row; one of a member of the row gives the function as it is stored.
+    The facts are those of its newest func, as in tables, with the function's id there. With `releases` they are those
+    of the newest of these that has it, or of all if none has. Its original is that of the row's `release`. Four
+    statements, and six more if the project has source maps. An id that a display rule made gives the grouped row; one
+    of a member of the row gives the function as it is stored.
     """
     if is_made_id(func_id):
         grouped = find_grouped_row(Slice(project_id=project_id), str(func_id))
         return grouped.row if grouped else None
     code = select_code(project_id)
     ref = find_ref(project_id, func_id, code)
-    home = None if code.labels is None else find_home(project_id, ref, releases)
+    if code.labels is None:
+        home = None
+    elif releases is None:
+        home = find_home(project_id, replace(ref, pairs=_pairs_of_newest(ref)))
+    else:
+        home = find_home(project_id, ref, releases)
     rows = select_rows(project_id, ref.funcs[-1:] if home is None else [home[1]])
     if not rows:
         return None
     found = describe_rows(code, rows if home is None else [replace(rows[0], release=home[0])])[0]
     return replace(found, id=ref.row_id, shown=None if found.is_made else found.shown)
+
+
+def _pairs_of_newest(ref: FuncRef) -> frozenset[Pair] | None:
+    """Returns the releases of a function's newest func, with the func."""
+    return None if ref.pairs is None else frozenset(pair for pair in ref.pairs if pair[1] == ref.funcs[-1])
 
 
 def select_versions(project_id: int, func_id: RowId) -> Sequence[str]:

@@ -56,6 +56,7 @@ class FunctionRow:
     category: str | None = None
     mapped: FuncLabel | None = None  # its label from a source map
     shown: Shown | None = None  # how the display rules show it
+    renamed_from: "FunctionRow | None" = None  # in a comparison, its row in the base if it was only renamed
     release: str | None = None  # its release, before it is summed up with others; None if releases are not separate
 
     @property

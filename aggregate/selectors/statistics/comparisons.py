@@ -12,6 +12,7 @@ from aggregate.selectors.code.project_code import Code, RowId, select_code
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
 from aggregate.selectors.functions.groups import empty_group, name_group
 from aggregate.selectors.functions.merged_slice import merge_slice
+from aggregate.selectors.functions.renames import find_renames, list_candidates
 from aggregate.selectors.functions.table import FunctionRow, label_rows, load_keys
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
@@ -66,6 +67,7 @@ class SliceComparison:
     """The comparison of two slices; `funcs[d.func_id]` is the row of a difference `d`, without sums.
 
     A function's row is that of the head, or of the base if the head does not have it. A group has its name as `id`.
+    The head's row of a function that was only renamed has the base's one as `renamed_from`.
     """
 
     comparison: Comparison
@@ -157,9 +159,21 @@ def _number_funcs(project_id: int, samples: Sequence[ViewSample], code: Code, gr
         head_numbers.setdefault(func, set()).add(number)
     for number, several in members.items():
         shown[number] = make_part_row(code, several) or shown[number]
+    numbers_of_sides[0] = _join_renamed(code, numbers_of_sides, shown)
     return _NumberedSides(
         samples=[sample for sample, _ in split], numbers=numbers_of_sides, shown=shown, head_numbers=head_numbers
     )
+
+
+def _join_renamed(code: Code, numbers: Sequence[Sequence[int]], shown: list[FunctionRow]) -> list[int]:
+    """Returns the base's numbers, with those of the new functions in place of renamed ones, whose rows it completes."""
+    base, head = map(set, numbers)
+    number_of = {shown[number].id: number for number in base ^ head}
+    gone, came = (list_candidates(shown[number] for number in each) for each in (base - head, head - base))
+    new_of = {number_of[old]: number_of[new] for old, new in find_renames(code, gone, came).items()}
+    for old, new in new_of.items():
+        shown[new] = replace(shown[new], renamed_from=shown[old])
+    return [new_of.get(number, number) for number in numbers[0]]
 
 
 def _find_callers(

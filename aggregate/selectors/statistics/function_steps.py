@@ -8,6 +8,7 @@ from django.db import connection
 from aggregate.selectors.code.project_code import select_code
 from aggregate.selectors.code.refs import FuncRef, list_releases
 from aggregate.selectors.functions.matches import FuncMatch, select_matches
+from aggregate.selectors.functions.renames import OtherName
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.statistics.comparisons import compare_slices
@@ -39,7 +40,7 @@ def select_step(slice_: Slice, func: FunctionRow, base: str, head: str, *, measu
     answer = compare_slices(of_release(slice_, base), of_release(slice_, head), measure=measure)
     for difference in answer.comparison.functions:
         row = answer.funcs[difference.func_id]
-        if _is_same(row, func):
+        if _is_same(row, func) or (row.renamed_from is not None and _is_same(row.renamed_from, func)):
             return FuncStep(
                 base=base,
                 head=head,
@@ -61,13 +62,16 @@ def select_relatives(slice_: Slice, func: FunctionRow, base: str, head: str) -> 
     return [match for match in matches if func.id in (match.gone.id, match.came.id)]
 
 
-def select_kin(project_id: int, func: FunctionRow, ref: FuncRef) -> FuncRef:
+def select_kin(project_id: int, func: FunctionRow, ref: FuncRef, other_names: Sequence[OtherName] = ()) -> FuncRef:
     """Returns an unmapped function together with the funcs of other bundles that `compare` treats as the same.
 
-    These have its name and position, and a URI that differs only by a content hash. A mapped function is returned as it
-    is. Two statements, and those of the labels if the project has source maps.
+    These have its name and position, and a URI that differs only by a content hash. A mapped function is returned with
+    those of its other names (`select_other_names`). Two statements, and those of the labels if the project
+    has source maps.
     """
-    if func.mapped is not None or func.uri is None:
+    if func.mapped is not None:
+        return _join(ref, other_names)
+    if func.uri is None:
         return ref
     with connection.cursor() as cursor:
         cursor.execute(
@@ -88,6 +92,15 @@ def select_kin(project_id: int, func: FunctionRow, ref: FuncRef) -> FuncRef:
     others = [(release, each) for release in list_releases(project_id) for each in kin if each not in ref.funcs]
     labels.load(others)
     return FuncRef(ref.row_id, funcs, ref.pairs | {pair for pair in others if labels.of(*pair) is None})
+
+
+def _join(ref: FuncRef, others: Sequence[OtherName]) -> FuncRef:
+    """Returns a function with its funcs under other names."""
+    if not others or ref.pairs is None:
+        return ref
+    refs = [ref, *(other.ref for other in others)]
+    funcs = tuple(sorted({func for each in refs for func in each.funcs}))
+    return FuncRef(ref.row_id, funcs, frozenset(pair for each in refs for pair in each.pairs or ()))
 
 
 def select_homes(slice_: Slice, ref: FuncRef) -> dict[str, int]:

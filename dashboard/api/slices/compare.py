@@ -65,6 +65,13 @@ class PageShareShape(Shape):
     share = serializers.FloatField()
 
 
+class RenamedFromShape(Shape):
+    """A function of the base that has the same text, except for its name."""
+
+    id = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a word of DRF's own
+
+
 ComparedFunctionShape = define_shape(
     "ComparedFunctionShape",
     "One function's change in ms per view; significant increases come first.",
@@ -73,6 +80,9 @@ ComparedFunctionShape = define_shape(
         "original": OriginalShape(allow_null=True),
         **shown_fields(),
         "status": serializers.ChoiceField(["changed", "new", "gone"]),
+        "renamed_from": RenamedFromShape(
+            allow_null=True, help_text="What the base calls it, if it was only renamed; null otherwise."
+        ),
         "base_ms_per_view": serializers.FloatField(),
         "head_ms_per_view": serializers.FloatField(),
         "delta_ms_per_view": serializers.FloatField(
@@ -214,6 +224,7 @@ def encode_comparison(
 
 def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
     func = answer.funcs[difference.func_id]
+    old = func.renamed_from
     return {
         "id": str(func.id),
         "name": func.name,
@@ -224,6 +235,7 @@ def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
         "original": encode_original(func),
         **encode_shown(func),
         "status": difference.status,
+        "renamed_from": None if old is None else {"id": str(old.id), "label": old.label},
         "base_ms_per_view": difference.base_ms,
         "head_ms_per_view": difference.head_ms,
         "delta_ms_per_view": difference.delta_ms,

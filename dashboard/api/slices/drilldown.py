@@ -48,8 +48,8 @@ LIMIT_PARAM: Final = OpenApiParameter("limit", OpenApiTypes.INT, default=100, de
 class FuncView(ProjectView):
     """The base of the endpoints about one function."""
 
-    def get_func(self, func_id: str, releases: Sequence[str] = ()) -> FunctionRow:
-        """Returns the project's function by its id, as the newest of some releases has it, or of all.
+    def get_func(self, func_id: str, releases: Sequence[str] | None = None) -> FunctionRow:
+        """Returns the project's function by its id, in some releases if they are given (see `select_func`).
 
         Raises the same Http404 for any other text.
         """

@@ -14,6 +14,7 @@ CSV_COLUMNS: Final = (
     "id", "label", "name", "uri", "line", "column", "original_source", "original_line", "original_column", "status",
     "base_ms_per_view", "head_ms_per_view", "delta_ms_per_view", "delta_low", "delta_high", "relative",
     "self_delta_ms_per_view", "mix_ms_per_view", "p", "q", "sureness", "base_views_ran", "head_views_ran",
+    "renamed_from", "renamed_from_id",
 )  # fmt: skip
 
 
@@ -24,7 +25,9 @@ def write_csv(asked: AskedComparison) -> Iterator[bytes]:
     yield encode_row(CSV_COLUMNS)
     for found in list_wanted(answer, asked.options, asked.code()):
         func = answer.funcs[found.func_id]
-        yield encode_row(_csv_row(func, found, sureness_of(found, may_have_moved=found.func_id in moved)))
+        old = func.renamed_from
+        renamed = (None, None) if old is None else (old.label, str(old.id))
+        yield encode_row((*_csv_row(func, found, sureness_of(found, may_have_moved=found.func_id in moved)), *renamed))
 
 
 def _csv_row(func: FunctionRow, found: Difference, sureness: str) -> tuple[Cell, ...]:

@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
+from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.functions.renames import select_other_names
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.statistics.function_costs import select_costs
 from aggregate.selectors.statistics.function_steps import (
@@ -30,7 +32,9 @@ def build_trend(question: FunctionQuestion, _params: QueryDict) -> Context:
     everywhere = replace(question.slice_, releases=())
     known = [row.release for row in select_releases(question.project.pk)]
     shown = known[:MOST_RELEASES][::-1]
-    kin = select_kin(question.project.pk, question.func, question.ref)
+    is_mapped = question.func.mapped is not None
+    others = select_other_names(select_code(question.project.pk), question.func) if is_mapped else []
+    kin = select_kin(question.project.pk, question.func, question.ref, others)
     costs = select_costs(everywhere, kin, "release", measures=(question.measure,), values=shown)
     marked = question.slice_.releases
     is_followed = kin.funcs != question.ref.funcs
@@ -46,7 +50,8 @@ def build_trend(question: FunctionQuestion, _params: QueryDict) -> Context:
         "left_out": len(known) - len(shown),
         "has_few": any(row.cost.is_too_few for row in rows),
         "is_wider": bool(marked),
-        "is_followed": is_followed,
+        "is_followed": is_followed and not others,
+        "other_names": others,
         "step_links": _link(question, "step", _find_step(rows)),
         "relative_links": _link(question, "relatives", _find_ends(question, rows)),
     }

@@ -1,0 +1,152 @@
+"""Functions that a release only renamed: one function, decided by their text in the source maps of both releases.
+
+People's overrides (`same_funcs`) come first: ids that these name are left alone. `docs/identity.md` explains it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import connection
+
+from aggregate.selectors.code.labels import label_original
+from aggregate.selectors.code.project_code import Code, FuncLabel, RowId
+from aggregate.selectors.code.refs import FuncRef, find_ref, list_releases
+from aggregate.selectors.functions.originals import select_texts
+from aggregate.selectors.functions.table import FunctionRow
+from profcore.code.identity import Original
+from profcore.symbolicate.scopes import ScopeTree
+
+# Sources that are read and parsed to compare texts, in all: 0.2 s for a megabyte. Only those of functions whose bodies
+# without names are equal on both sides are needed, so this is for libraries that a release copied.
+RENAME_MAX_BYTES: Final = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A mapped function that may have been renamed: its id across releases, its original, and its source's id."""
+
+    id: RowId
+    original: Original
+    source_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherName:
+    """What a function is called in other releases, the newest first; `ref` are its funcs there."""
+
+    label: str
+    releases: Sequence[str]
+    ref: FuncRef
+
+
+def list_candidates(rows: Iterable[FunctionRow]) -> list[Candidate]:
+    """Returns the mapped functions of some rows. What display rules show as one row is no function."""
+    return [
+        Candidate(row.id, row.mapped.original, row.mapped.source_id)
+        for row in rows
+        if row.mapped is not None and not row.is_made
+    ]
+
+
+def find_renames(code: Code, gone: Iterable[Candidate], came: Iterable[Candidate]) -> dict[RowId, RowId]:
+    """Returns the renames between functions that are gone and new ones: the new id by the old one.
+
+    Their texts are equal, except for white space, comments and their own names. Only one gone and one new function may
+    have a text, of at least `BODY_MIN_TOKENS` tokens. A function that kept its name in another source was moved, which
+    is no rename. Unmapped functions and those without a known text are never renamed. At most two statements.
+    """
+    decided = {*code.rules.same, *code.rules.same.values()}
+    old, new = ([each for each in side if str(each.id) not in decided] for side in (gone, came))
+    bodies = {each.original.body_hash for each in old} & {each.original.body_hash for each in new}
+    both = [each for each in (*old, *new) if each.original.body_hash is not None and each.original.body_hash in bodies]
+    digests = _digest_texts(code.project_id, both)
+    first, second = _find_unique(old, digests), _find_unique(new, digests)
+    return {
+        each.id: second[digest].id
+        for digest, each in first.items()
+        if digest in second and _is_rename(each.original, second[digest].original)
+    }
+
+
+def select_other_names(code: Code, func: FunctionRow) -> list[OtherName]:
+    """Returns what a function was renamed from and to, over all releases. Seven statements for each, if there are any.
+
+    That is every function with its text, if no release has two of them.
+    """
+    if code.labels is None or func.mapped is None or func.mapped.original.body_hash is None:
+        return []
+    releases_of: dict[RowId, set[str]] = defaultdict(set)
+    found: dict[RowId, FuncLabel] = {}
+    pairs = _select_bodies(code.project_id, func.mapped.original.body_hash)
+    code.labels.load(pairs)
+    for release, func_id in pairs:
+        if (label := code.labels.of(release, func_id)) is not None:
+            row_id = code.labels.id_of(release, func_id)
+            releases_of[row_id].add(release)
+            found[row_id] = label
+    decided = {*code.rules.same, *code.rules.same.values()}
+    if func.id not in found or len(found) < 2 or not decided.isdisjoint(map(str, found)):
+        return []
+    own = Candidate(func.id, func.mapped.original, func.mapped.source_id)
+    others = [Candidate(row_id, each.original, each.source_id) for row_id, each in found.items() if row_id != func.id]
+    digests = _digest_texts(code.project_id, [own, *others])
+    alike = [each for each in others if own in digests and digests.get(each) == digests[own]]
+    every = [release for each in (own, *alike) for release in releases_of[each.id]]
+    if len(every) > len(set(every)) or not all(_is_rename(own.original, each.original) for each in alike):
+        return []
+    order = {release: place for place, release in enumerate(list_releases(code.project_id))}
+    return [
+        OtherName(
+            label=label_original(each.original),
+            releases=sorted(releases_of[each.id], key=lambda release: order.get(release, len(order))),
+            ref=find_ref(code.project_id, each.id, code),
+        )
+        for each in alike
+    ]
+
+
+def _is_rename(old: Original, new: Original) -> bool:
+    """Tells whether two functions with one text are one: their names differ, or both have none in the same source."""
+    if old.name is None or new.name is None:
+        return old.name == new.name and old.source == new.source
+    return old.name != new.name
+
+
+def _find_unique(side: Sequence[Candidate], digests: Mapping[Candidate, bytes]) -> dict[bytes, Candidate]:
+    found: dict[bytes, list[Candidate]] = defaultdict(list)
+    for each in side:
+        if (digest := digests.get(each)) is not None:
+            found[digest].append(each)
+    return {digest: several[0] for digest, several in found.items() if len(several) == 1}
+
+
+def _digest_texts(project_id: int, candidates: Sequence[Candidate]) -> dict[Candidate, bytes]:
+    """Returns the digest of each function's text, as far as it is known."""
+    if not candidates:
+        return {}
+    sources = {str(each.source_id): each.source_id for each in candidates}
+    texts = select_texts(project_id, sources, most_bytes=RENAME_MAX_BYTES)
+    trees: dict[tuple[int, str], ScopeTree] = {}
+    digests = {}
+    for each in candidates:
+        text = texts.get(str(each.source_id))
+        if text is None:
+            continue
+        original, key = each.original, (each.source_id, each.original.source)
+        tree = trees.get(key) or trees.setdefault(key, ScopeTree(text, original.source))
+        found = tree.find_text(original.line, original.column)
+        if found is not None and found.digest is not None:
+            digests[each] = found.digest
+    return digests
+
+
+def _select_bodies(project_id: int, body_hash: bytes) -> list[tuple[str, int]]:
+    """Returns the (release, func) of all labels with a body. One statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT release, func_id FROM aggregate_label WHERE project_id = %s AND body_hash = %s::bytea",
+            [project_id, body_hash],
+        )
+        return [(release, func_id) for release, func_id in cursor]
