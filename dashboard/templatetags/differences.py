@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from dashboard.templatetags.figures import count
 from dashboard.web.measures import TIME_WORDS
-from dashboard.web.numbers import MINUS, THIN, write_change, write_interval, write_ms, write_share
+from profcore.numbers import MINUS, THIN, write_change, write_interval, write_ms, write_share
 from profcore.stats.comparison import Difference
 from profcore.stats.estimates import Interval
 

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
 from aggregate.selectors.project.overview import OverviewRow
 from aggregate.selectors.project.quality import MeasuredRow
-from dashboard.web.numbers import THIN, group_thousands, write_interval, write_ms, write_share
+from profcore.numbers import THIN, group_thousands, write_interval, write_ms, write_share
 from profcore.stats.estimates import Figure
 from profcore.trace.weights import TimeParts
 

@@ -1,7 +1,7 @@
-"""Verdicts that pages and the read API share: which sides are asked about, the answer, and its sentence."""
+"""Verdicts that pages and the read API share: which sides are asked about, and the answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -16,26 +16,11 @@ from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from dashboard.web.comparisons import facts_of_sides, remember_comparison
-from dashboard.web.numbers import write_change, write_interval, write_ms
 from dashboard.web.params import read_side
-from profcore.stats.comparison import Difference
-from profcore.stats.verdict import Change
 
 MAX_RELEASES: Final = 20  # the newest ones, among which the last two with enough views are chosen
 # A verdict is a few kB: sums, intervals and three functions.
 VERDICTS_KEPT: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A part of a sentence. `role` is "" for plain words, `name` for a release, page or function, `figure`, or `key`.
-
-    `key` is the word that says which way, `is_strong` what a reader in a hurry should see.
-    """
-
-    text: str
-    role: str = ""
-    is_strong: bool = False
 
 
 def choose_sides(
@@ -63,13 +48,6 @@ def sides_of_releases(slice_: Slice, base: str, head: str) -> tuple[Slice, Slice
     return replace(slice_, releases=(base,)), replace(slice_, releases=(head,))
 
 
-def name_of_side(side: Slice) -> str:
-    """Returns a short name of a side: its releases, or what else it names first; "all" without any."""
-    if side.releases:
-        return ", ".join(side.releases)
-    return ", ".join(value for _, value in side.params()) or "all"
-
-
 def answer_verdict(base: Slice, head: Slice, facts: tuple[object, ...] | None = None) -> Verdict:
     """Returns the verdict on two sides; the last ones are remembered while their data stays the same.
 
@@ -91,90 +69,3 @@ def compare_functions(base: Slice, head: Slice, *, facts: str | None = None) -> 
     return remember_comparison(
         base, head, MEASURE, "function", repr(facts_of_sides(base, head)) if facts is None else facts
     )
-
-
-def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
-    """Returns the verdict in one sentence, with names of both sides; then that on all pages, if it led with one."""
-    leading = verdict.leading
-    found = leading.difference
-    if leading.state == "too_few" or found is None:
-        return _write_nothing(leading, base, head)
-    if not leading.is_clear:
-        return _write_unclear(leading, found, base, head)
-    # A release makes a page slower. A device or a span of time does not: it is slower than another.
-    of_releases = len(verdict.base.releases) == len(verdict.head.releases) == 1 and verdict.base.releases != (
-        verdict.head.releases
-    )
-    name = Segment(head, "name")
-    if leading.page is None:
-        segments = [name, Segment(" is "), _key(leading), Segment(" than "), Segment(base, "name")]
-    elif of_releases:
-        page = Segment(leading.page, "name", is_strong=True)
-        segments = [name, Segment(" made "), page, Segment(" "), _key(leading)]
-    else:
-        page = Segment(leading.page, "name", is_strong=True)
-        than = [Segment(" than "), Segment(base, "name"), Segment(" on "), page]
-        segments = [name, Segment(" is "), _key(leading), *than]
-    segments += [Segment(": "), Segment(write_change(found.delta_ms), "figure", is_strong=True), Segment(" per view")]
-    segments.append(Segment(f" ({_write_interval(found)})", "figure"))
-    if verdict.culprits:
-        segments += [Segment(", mainly "), Segment(verdict.culprits[0].func.label, "name")]
-    segments.append(Segment("."))
-    whole = verdict.judgement.whole
-    return segments if leading is whole else [*segments, Segment(" " + _write_whole(whole))]
-
-
-def _key(change: Change) -> Segment:
-    return Segment(change.state, "key", is_strong=True)
-
-
-def _write_nothing(leading: Change, base: str, head: str) -> list[Segment]:
-    base_name, head_name = Segment(base, "name"), Segment(head, "name")
-    if leading.state == "too_few":
-        return [Segment("Too few page views to compare "), head_name, Segment(" with "), base_name, Segment(".")]
-    return [Segment("Neither "), base_name, Segment(" nor "), head_name, Segment(" has any script time.")]
-
-
-def _write_unclear(leading: Change, found: Difference, base: str, head: str) -> list[Segment]:
-    base_name, head_name = Segment(base, "name"), Segment(head, "name")
-    if leading.is_only_in_mean:
-        way = "slower" if found.delta_ms > 0 else "faster"
-        figure = Segment(f"{write_ms(abs(found.delta_ms))}", "figure", is_strong=True)
-        least, most = sorted(abs(bound) for bound in (found.ci95.low, found.ci95.high)) if found.ci95 else (0.0, 0.0)
-        return [
-            head_name,
-            Segment(f" is {way} than "),
-            base_name,
-            Segment(" by "),
-            figure,
-            Segment(" per view "),
-            Segment(f"({write_interval(least, most)})", "figure"),
-            Segment(" on average, but fewer than half of the views clearly changed."),
-        ]
-    return [
-        Segment("No clear change from "),
-        base_name,
-        Segment(" to "),
-        head_name,
-        Segment(": "),
-        Segment(write_change(found.delta_ms), "figure"),
-        Segment(" per view"),
-        Segment(f" ({_write_interval(found)})", "figure"),
-        Segment("."),
-    ]
-
-
-def _write_whole(whole: Change) -> str:
-    found = whole.difference
-    if found is None or not whole.is_clear:
-        return "All pages together: no clear change."
-    return f"All pages together: {write_change(found.delta_ms)} per view ({_write_interval(found)})."
-
-
-def _write_interval(found: Difference) -> str:
-    return write_interval(found.ci95.low, found.ci95.high) if found.ci95 else "no interval"
-
-
-def plain_text(segments: Sequence[Segment]) -> str:
-    """Returns a sentence as text."""
-    return "".join(segment.text for segment in segments)

@@ -136,7 +136,8 @@ class TimelineExport:
 class DifferenceExport:
     """Two slices, to be shown as head minus base per page view. `query` is the difference as requested.
 
-    A function that is on both sides is one `ExportFunc` (profcore/formats/matching.py).
+    A function that is on both sides is one `ExportFunc` (profcore/formats/matching.py). `verdict` is the one sentence
+    that says how certain the change is, "" if there is none.
     """
 
     project: str
@@ -144,6 +145,7 @@ class DifferenceExport:
     base: SliceExport
     head: SliceExport
     link: str | None = None
+    verdict: str = ""
 
 
 Export = SliceExport | SegmentedExport | TimelineExport | DifferenceExport

@@ -12,6 +12,8 @@ from aggregate.selectors.exports.slice_export import select_slice_export
 from aggregate.selectors.functions.renames import Candidate, find_renames
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from aggregate.selectors.verdict.sentence import name_of_side, plain_text, write_sentence
+from aggregate.selectors.verdict.verdict import select_verdict
 from profcore.code.identity import Original
 from profcore.formats.matching import align_funcs, share_funcs
 from profcore.formats.pruning import prune_both, prune_export
@@ -106,7 +108,12 @@ def select_difference_export(
     before, after = align_funcs(_rename(base.project_id, base_side, head_side), head_side)
     if is_pruned:
         before, after = prune_both(before, after, settings.EXPORT_MAX_CALL_NODES)
-    return DifferenceExport(project=project, query=query, base=before, head=after, link=link)
+    verdict = "" if base.is_fine or head.is_fine else _write_verdict(base, head)
+    return DifferenceExport(project=project, query=query, base=before, head=after, link=link, verdict=verdict)
+
+
+def _write_verdict(base: Slice, head: Slice) -> str:
+    return plain_text(write_sentence(select_verdict(base, head), name_of_side(base), name_of_side(head)))
 
 
 def _rename(project_id: int, base: SliceExport, head: SliceExport) -> SliceExport:

@@ -18,7 +18,7 @@ from profcore.stats.verdict import STATES, Change, Judgement, judge
 
 MAX_CULPRITS: Final = 3
 CompareSlices = Callable[[Slice, Slice], SliceComparison]
-Why = Literal["new", "own_time", "hidden_time", "renamed"]
+Why = Literal["new", "own_time", "hidden_time"]
 
 
 @dataclass(frozen=True, slots=True)

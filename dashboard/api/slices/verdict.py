@@ -7,6 +7,7 @@ from rest_framework.request import Request
 
 from aggregate.selectors.slice.sides import SIDE_FIELDS
 from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice
+from aggregate.selectors.verdict.sentence import name_of_side, plain_text, write_sentence
 from aggregate.selectors.verdict.verdict import Culprit, Verdict
 from dashboard.api.core.encoding import (
     OriginalShape,
@@ -21,7 +22,7 @@ from dashboard.api.core.views import ProjectView
 from dashboard.web.answers import answer_json
 from dashboard.web.comparisons import facts_of_sides
 from dashboard.web.shapes import Json, Shape, define_shape, interval_field
-from dashboard.web.verdicts import answer_verdict, choose_sides, name_of_side, plain_text, write_sentence
+from dashboard.web.verdicts import answer_verdict, choose_sides
 from profcore.stats.power import SmallestChange
 from profcore.stats.verdict import STATES, Change
 
@@ -50,11 +51,12 @@ CulpritShape = define_shape(
     {
         **func_fields(),
         "original": OriginalShape(allow_null=True),
+        "renamed_from": serializers.CharField(allow_null=True, help_text="What the base calls it, if only renamed."),
         "delta_ms_per_view": serializers.FloatField(),
         "ci95": interval_field(),
         "q": serializers.FloatField(),
         "why": serializers.ChoiceField(
-            ["new", "own_time", "hidden_time", "renamed"],
+            ["new", "own_time", "hidden_time"],
             help_text="`own_time`: seen on top of stacks for longer; `hidden_time`: inferred.",
         ),
     },
@@ -192,6 +194,7 @@ def _encode_culprit(culprit: Culprit) -> Json:
         "line": func.line,
         "column": func.column,
         "original": encode_original(func),
+        "renamed_from": func.renamed_from.label if func.renamed_from else None,
         "delta_ms_per_view": found.delta_ms,
         "ci95": encode_interval(found.ci95),
         "q": found.q,

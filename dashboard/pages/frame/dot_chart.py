@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Final
 
-from dashboard.web.numbers import write_scale
+from profcore.numbers import write_scale
 
 LEFT, RIGHT = 7.0, 99.0  # the scale's text is to the left
 TOP, BOTTOM = 9.0, 84.0  # below are the labels

@@ -8,10 +8,10 @@ from django.conf import settings
 from django.urls import reverse
 
 from aggregate.selectors.slice.slices import Slice
-from dashboard.web.numbers import write_ms
 from dashboard.web.queries import write_query
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS, FIREFOX, Kind
+from profcore.numbers import write_ms
 
 # What each format is for; the order is that of the menu.
 PURPOSES: Final = {

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from dashboard.web.numbers import write_scale
+from profcore.numbers import write_scale
 
 Scale = Literal["log", "linear"]
 SCALES: Final = ("log", "linear")

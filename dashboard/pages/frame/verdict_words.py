@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from django.urls import reverse
 
+from aggregate.selectors.verdict.sentence import name_of_side, write_sentence
 from aggregate.selectors.verdict.verdict import Verdict
 from dashboard.web.queries import write_query
-from dashboard.web.verdicts import name_of_side, write_sentence
 from ingest.models import Project
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 

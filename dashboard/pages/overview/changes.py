@@ -13,6 +13,7 @@ from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.statistics.moved import find_moved
 from aggregate.selectors.verdict.page_changes import MEASURE
+from aggregate.selectors.verdict.sentence import name_of_side
 from aggregate.selectors.verdict.verdict import Verdict, narrow_to
 from dashboard.pages.compare.table import count_moved, sureness_of
 from dashboard.web.access import get_visible_project
@@ -21,7 +22,7 @@ from dashboard.web.guards import private_part
 from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import read_choice, read_side
 from dashboard.web.queries import read_page_slice, write_query
-from dashboard.web.verdicts import answer_verdict, compare_functions, name_of_side
+from dashboard.web.verdicts import answer_verdict, compare_functions
 from ingest.models import Project
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.views import Measure

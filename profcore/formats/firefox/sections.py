@@ -109,7 +109,7 @@ def slice_sections(export: SliceExport, caveats: Caveats) -> list[ExtraSection]:
 
 def difference_sections(export: DifferenceExport, caveats: Caveats) -> list[ExtraSection]:
     """Returns the sections that describe a difference and both its sides."""
-    asked = [("Asked for", export.query), ("Link", export.link or "")]
+    asked = [("Verdict", export.verdict), ("Asked for", export.query), ("Link", export.link or "")]
     sections = [text_section("Difference", asked)]
     for word, side in (("Head", export.head), ("Base", export.base)):
         sections += [

@@ -23,7 +23,7 @@ from dashboard.templatetags.figures import (
     us_as_time,
     visible,
 )
-from dashboard.web.numbers import write_scale
+from profcore.numbers import write_scale
 from profcore.stats.estimates import Figure, Interval
 from profcore.trace.weights import TimeParts
 from tests.dashboard.pages.written_numbers import CHANGES, SCALES, SHARES, TIMES, thin

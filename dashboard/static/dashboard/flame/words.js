@@ -1,4 +1,4 @@
-// Numbers and names as text, by the same rules as the server: `dashboard/web/numbers.py` has them for templates.
+// Numbers and names as text, by the same rules as the server: `profcore/numbers.py` has them for templates.
 
 const THIN = "\u202f"; // narrow, and no line breaks at it
 const LEAST_MS = 0.05; // less than this rounds to nothing

@@ -33,7 +33,14 @@ def difference(
         )
     )
     query = "base_release=1.0.0&head_release=1.1.0"
-    return DifferenceExport(project="shop", query=query, base=base_side, head=head_side, link="https://flame.example/c")
+    return DifferenceExport(
+        project="shop",
+        query=query,
+        base=base_side,
+        head=head_side,
+        link="https://flame.example/c",
+        verdict="1.1.0 made /cart slower.",
+    )
 
 
 def write(export: DifferenceExport) -> dict[str, Any]:  # a foreign file, as JSON gave it
@@ -142,3 +149,10 @@ def test_each_path_of_the_difference_is_head_minus_base(
 def test_the_same_slices_give_the_same_bytes(base: dict[str, int], head: dict[str, int]) -> None:
     export = difference(base, head)
     assert list(write_difference(export)) == list(write_difference(export))
+
+
+def test_the_verdict_stands_first_in_what_describes_a_difference() -> None:
+    sections = write(difference({"A": 1}, {"A": 1}))["meta"]["extra"]
+    assert sections[0]["label"] == "Difference"
+    first = sections[0]["entries"][0]
+    assert (first["label"], first["value"]) == ("Verdict", "1.1.0 made /cart slower.")
