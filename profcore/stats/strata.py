@@ -39,10 +39,10 @@ def text_code(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """The views of one device class, navigation (None: the class is not divided), and pages (None: of all)."""
+    """The views of one device class, of some navigations (None: the class is not divided), and pages (None: all)."""
 
     device: int
-    navigation: int | None
+    navigations: frozenset[int] | None
     pages: frozenset[int] | None = None
 
 
@@ -60,8 +60,9 @@ class Strata:
     def known(self, sums: KnownKinds) -> list[ClassSums]:
         """Returns one side's sums of all views by stratum; [] if a stratum has none, or if pages are not known."""
         numbers: dict[tuple[int, int | None, int | None], int] = {
-            (each.device, each.navigation, page): number
+            (each.device, way, page): number
             for number, each in enumerate(self.shared)
+            for way in ((None,) if each.navigations is None else each.navigations)
             for page in ((None,) if each.pages is None else each.pages)
         }
         views, us = [0] * len(self.shared), [0] * len(self.shared)
@@ -81,8 +82,11 @@ class Strata:
         return _sum_shares([each.device for each in self.shared], mix)
 
     def mix_of_navigations(self, mix: Sequence[float]) -> tuple[tuple[int, float], ...]:
-        """Returns the share of each navigation; that of classes that are not divided is unknown."""
-        ways = [UNKNOWN_NAVIGATION if each.navigation is None else each.navigation for each in self.shared]
+        """Returns the share of each navigation; that of classes that are not divided is unknown, and of several too."""
+        ways = [
+            next(iter(each.navigations)) if each.navigations and len(each.navigations) == 1 else UNKNOWN_NAVIGATION
+            for each in self.shared
+        ]
         return tuple(sorted(_sum_shares(ways, mix)))
 
     def mix_of_pages(self, mix: Sequence[float]) -> tuple[tuple[int, float], ...]:
@@ -115,8 +119,8 @@ def find_strata(
     are cannot be said, so nothing is a stratum of both sides. That is so until all senders name it, and of imports.
 
     Pages are no strata if the sides have none in common. Small ones (`MIN_EXPECTED_VIEWS`, `MAX_PAGE_STRATA`) are put
-    together, those with the most similar time first; device classes and navigations never are. With `by_tag` a page's
-    tags are taken as pages of their own.
+    together, those with the most similar time first. So are small navigations of a device class, but only with each
+    other; device classes never are. With `by_tag` a page's tags are taken as pages of their own.
     """
     devices = [facts.device_class if by_device else np.zeros_like(facts.device_class) for facts in (base, head)]
     own = [facts.navigation for facts in (base, head)]
@@ -125,15 +129,15 @@ def find_strata(
     codes = [np.full(each.size, -1, dtype=np.int64) for each in devices]
     for device in np.intersect1d(devices[0], devices[1]).tolist():
         is_in = [each == device for each in devices]
-        navigations: list[int | None] = [None]
+        groups: list[frozenset[int] | None] = [None]
         if by_navigation and all(
             2 * np.sum(each[inside] == UNKNOWN_NAVIGATION) <= np.sum(inside)
             for each, inside in zip(own, is_in, strict=True)
         ):
-            navigations = np.intersect1d(own[0][is_in[0]], own[1][is_in[1]]).tolist()
-        for navigation in navigations:
+            groups = [*_group_navigations(*(each[inside] for each, inside in zip(own, is_in, strict=True)))]
+        for group in groups:
             chosen = [
-                inside if navigation is None else inside & (each == navigation)
+                inside if group is None else inside & np.isin(each, list(group))
                 for each, inside in zip(own, is_in, strict=True)
             ]
             for pages, masks in parts.divide(chosen):
@@ -141,8 +145,22 @@ def find_strata(
                     continue
                 for side, each in enumerate(masks):
                     codes[side][each] = len(shared)
-                shared.append(Stratum(device, navigation, pages))
+                shared.append(Stratum(device, group, pages))
     return Strata(shared, (codes[0], codes[1]), parts.has_pages)
+
+
+def _group_navigations(base: IntColumn, head: IntColumn) -> list[frozenset[int]]:
+    """Returns the navigations that both sides of a device class have: each by itself, small ones together.
+
+    As strata of their own, most of the small ones would lack a side by chance: 28 views of seven kinds would leave
+    nothing to compare.
+    """
+    both = np.intersect1d(base, head)
+    counts = [np.array([np.sum(side == way) for way in both.tolist()]) for side in (base, head)]
+    smaller = min(each.sum() for each in counts) / max(sum(each.sum() for each in counts), 1)
+    is_small = (counts[0] + counts[1]) * smaller < MIN_EXPECTED_VIEWS
+    groups = [frozenset([way]) for way in both[~is_small].tolist()]
+    return [*groups, frozenset(both[is_small].tolist())] if is_small.any() else groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

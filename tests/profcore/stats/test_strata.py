@@ -70,6 +70,16 @@ def sample_of_ways(loads: int, routes: int, *, reloads: int = 0, factor: float =
     return sample_of_ms(factor * means * rng.uniform(0.9, 1.1, (len(ways), 1)), navigation=ways)
 
 
+def test_small_navigations_are_put_together_and_large_ones_are_not() -> None:
+    base, head = sample_of_ways(40, 3, reloads=2), sample_of_ways(40, 2, reloads=3)
+    found = compare(base, head)
+    assert found.left_out_views == 0
+    assert dict(found.navigation_mix) == pytest.approx({LOAD: 40 / 45, UNKNOWN: 5 / 45})
+    many = [number % 7 for number in range(28)]
+    sides = [sample_of_ms(np.ones((28, 1)), navigation=ways) for ways in (many, many[::-1])]
+    assert not compare(sides[0], sides[1]).is_too_few
+
+
 def test_a_shift_of_navigations_alone_is_no_change() -> None:
     base, head = sample_of_ways(80, 20), sample_of_ways(20, 80)
     (mixed,) = compare(base, head, by_navigation=False).functions
