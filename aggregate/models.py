@@ -248,8 +248,8 @@ class RefoldRun(models.Model):
 class VerdictLook(models.Model):
     """One look at a verdict: what was said of two sides, with so much information (`aggregate.selectors.verdict`).
 
-    `question` is a digest of both sides. `spent` is the part of the plan that was reached, `bound` the q below which a
-    change was clear. `page` is the one that the verdict led with, null for all pages together; `culprit` the function
+    `question` is a digest of both sides. `reached` is the part of the plan that was reached, `bound` the q below which
+    a change was clear. `page` is the one that the verdict led with, null for all pages together; `culprit` the function
     that it named first.
     """
 
@@ -268,7 +268,7 @@ class VerdictLook(models.Model):
     head_release = models.TextField()
     base_views = models.BigIntegerField()
     head_views = models.BigIntegerField()
-    spent = models.FloatField()
+    reached = models.FloatField()
     information = models.FloatField()
     bound = models.FloatField()
     state = models.SmallIntegerField(choices=State.choices)

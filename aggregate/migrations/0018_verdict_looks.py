@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 ("head_release", models.TextField()),
                 ("base_views", models.BigIntegerField()),
                 ("head_views", models.BigIntegerField()),
-                ("spent", models.FloatField()),
+                ("reached", models.FloatField()),
                 ("information", models.FloatField()),
                 ("bound", models.FloatField()),
                 (

@@ -49,7 +49,7 @@ def test_mixes_can_be_moved() -> None:
 @pytest.mark.slow(20)
 def test_every_table_is_computed() -> None:
     tables = [*list_coverage(CORPUS, 2), *list_discoveries(CORPUS, 2), *list_peeking(CORPUS, 10)]
-    assert len(tables) == 6
+    assert len(tables) == 7
     for table in tables:
         few = Table(title=table.title, head=table.head, rows=table.rows[:2])
         lines = run_table(few).splitlines()

@@ -15,6 +15,7 @@ from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.renames import find_renames, list_candidates
 from aggregate.selectors.functions.table import FunctionRow, label_rows, load_keys
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
+from aggregate.selectors.slice.sides import may_share
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.views.samples import select_marker_sample, select_view_sample
 from profcore.code.identity import identity_of, without_hash
@@ -99,9 +100,9 @@ def compare_slices(
         grouped_base,
         grouped_head,
         measure=measure,
-        by_device=_may_share(base.devices, head.devices),
-        by_navigation=_may_share(base.navigations, head.navigations),
-        by_page=_may_share(base.pages, head.pages),
+        by_device=may_share(base.devices, head.devices),
+        by_navigation=may_share(base.navigations, head.navigations),
+        by_page=may_share(base.pages, head.pages),
         by_tag=bool(tag),
         find_callers=partial(_find_callers, head, sides),
     )
@@ -188,11 +189,6 @@ def _find_callers(
     except SliceTooLarge:
         return None
     return find_callers(tree.prefix, tree.func, tree.self_us, sides.head_numbers, hidden=hidden, seen=seen)
-
-
-def _may_share(base: Sequence[str], head: Sequence[str]) -> bool:
-    """Tells whether views of both sides may have the same value of a field of the slice."""
-    return not (base and head) or bool(set(base) & set(head))
 
 
 def _split(sample: ViewSample, code: Code) -> tuple[ViewSample, list[tuple[str, int]]]:

@@ -1,15 +1,9 @@
-"""How often a question was looked at, and the bound that this leaves for the newest look.
-
-Who looks at a comparison every day until something is below 0.05 finds something in one of four comparisons of the same
-with the same. So each look spends a part of the 5 %: little while the head has few views, all of it at the end of the
-plan (docs/statistics.md).
-"""
+"""The looks at a question that are kept, and the one that an answer belongs to (`profcore.stats.plan`)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import blake2b
-from itertools import pairwise
 from typing import Final
 
 from django.db import connection
@@ -17,17 +11,10 @@ from django.utils import timezone
 
 from aggregate.models import VerdictLook
 from aggregate.selectors.slice.slices import Slice
-from profcore.stats.comparison import FALSE_DISCOVERIES
-from profcore.stats.looks import bound_of_look
+from profcore.stats.plan import LookPoint, bound_of_newest, is_another_look
 
 # The plan is complete when the head has as many views as the base, or after so long a time.
 PLAN: Final = timedelta(days=14)
-# Another look is one with so much more information than the last one, or so much later in the plan. Answers in between
-# are of the same look.
-MORE_INFORMATION: Final = 1.25
-LATER_IN_PLAN: Final = 0.1
-# From 20 views a side to a million there are 49 steps; a plan has 10 steps of time.
-MAX_LOOKS: Final = 60
 DIGEST_BYTES: Final = 16
 
 
@@ -40,7 +27,7 @@ class Look:
 
     question: bytes
     number: int
-    spent: float
+    reached: float
     information: float
     bound: float
     is_new: bool
@@ -58,20 +45,18 @@ def find_look(base: Slice, head: Slice, views: tuple[int, int]) -> Look | None:
     question = digest_question(base, head)
     looks = select_looks(base.project_id, question)
     base_views, head_views = views
-    information = base_views * head_views / (base_views + head_views)
-    spent = max(_plan_reached(head, views), looks[-1].spent if looks else 0.0)
-    if looks and not _is_another(looks[-1], spent, information):
+    points = [LookPoint(look.reached, look.information) for look in looks]
+    now = LookPoint(_plan_reached(head, views), base_views * head_views / (base_views + head_views))
+    if points:  # views that expired were seen all the same
+        now = LookPoint(max(now.reached, points[-1].reached), max(now.information, points[-1].information))
+    if not is_another_look(points, now):
         return looks[-1]
-    points = [(look.spent, look.information) for look in looks]
-    information = max(information, points[-1][1]) if points else information
-    points.append((spent, information))
-    bound = looks[-1].bound if looks and looks[-1].spent >= 1.0 else _bound(points)
     return Look(
         question=question,
         number=looks[-1].number + 1 if looks else 1,
-        spent=spent,
-        information=information,
-        bound=bound,
+        reached=now.reached,
+        information=now.information,
+        bound=bound_of_newest([*points, now]),
         is_new=True,
     )
 
@@ -89,27 +74,13 @@ def select_looks(project_id: int, question: bytes) -> Sequence[Look]:
         Look(
             question=question,
             number=row.number,
-            spent=row.spent,
+            reached=row.reached,
             information=row.information,
             bound=row.bound,
             is_new=False,
         )
         for row in rows
     ]
-
-
-def _is_another(last: Look, spent: float, information: float) -> bool:
-    if last.number >= MAX_LOOKS:
-        return False
-    is_later = spent >= last.spent + LATER_IN_PLAN or (spent >= 1.0 > last.spent)
-    return information >= last.information * MORE_INFORMATION or is_later
-
-
-def _bound(points: Sequence[tuple[float, float]]) -> float:
-    """Returns the bound of the last of some looks, given as (part of the plan, information)."""
-    kept = [point for point, after in pairwise(points) if point[0] < after[0]]  # of equal ones only the last spends
-    kept.append(points[-1])
-    return bound_of_look([spent for spent, _ in kept], [information for _, information in kept], FALSE_DISCOVERIES)
 
 
 def _plan_reached(head: Slice, views: tuple[int, int]) -> float:

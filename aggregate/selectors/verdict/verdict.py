@@ -136,7 +136,7 @@ def _write_look(verdict: Verdict, look: Look, sums: PageSums) -> VerdictLook:
         head_release=verdict.head.releases[0],
         base_views=sums.views[0],
         head_views=sums.views[1],
-        spent=look.spent,
+        reached=look.reached,
         information=look.information,
         bound=look.bound,
         state=STATES.index(leading.state),

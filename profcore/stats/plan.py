@@ -1,0 +1,61 @@
+"""The plan of looks at a release: which answers are looks, and the bound that the looks so far leave for the newest.
+
+Who looks at a comparison every day until something is below 0.05 finds something in one of four comparisons of the same
+with the same. So each look spends a part of the 5 %: little while the head has few views, all of it at the end of the
+plan. What comes later may spend 2 % more (docs/statistics.md).
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from profcore.stats.comparison import FALSE_DISCOVERIES
+from profcore.stats.looks import RHO, bound_of_look, spend
+
+# Another look is one with so much more information than the last one, or so much later in the plan. Answers in between
+# are of the same look.
+MORE_INFORMATION: Final = 1.25
+LATER_IN_PLAN: Final = 0.1
+# After the plan smaller steps count: with steps of a quarter, what is answered in between alarms in 10 % of comparisons
+# of the same with the same, with these in 7 %. Information can only double then.
+MORE_AFTER_PLAN: Final = 1.04
+# All looks together, for ever. A plan spends 5 %, and the data after it the rest.
+MAX_ERROR: Final = 0.07
+# From 20 views a side to a million there are 49 steps; a plan has 10 steps of time.
+MAX_LOOKS: Final = 60
+
+
+class LookPoint(NamedTuple):
+    """When a look was: the part of the plan that was reached (above 0, up to 1), and the information n·m/(n + m)."""
+
+    reached: float
+    information: float
+
+
+def is_another_look(looks: Sequence[LookPoint], now: LookPoint) -> bool:
+    """Tells whether an answer with the data of now is another look than the last of some."""
+    if not looks:
+        return True
+    if len(looks) >= MAX_LOOKS:
+        return False
+    last = looks[-1]
+    is_later = now.reached >= last.reached + LATER_IN_PLAN or now.reached >= 1.0 > last.reached
+    step = MORE_INFORMATION if last.reached < 1.0 else MORE_AFTER_PLAN
+    return now.information >= last.information * step or is_later
+
+
+def bound_of_newest(looks: Sequence[LookPoint]) -> float:
+    """Returns the p, or q, below which the newest of some looks is significant. Neither part of a look may decrease."""
+    at_end = next((look.information for look in looks if look.reached >= 1.0), None)
+    errors = [(_error_until(look, at_end), look.information) for look in looks]
+    kept = [one for one, after in pairwise(errors) if one[0] < after[0]]  # of equal ones only the last spends
+    kept.append(errors[-1])
+    spent = [(error / MAX_ERROR) ** (1 / RHO) for error, _ in kept]  # `bound_of_look` raises it to the power again
+    return bound_of_look(spent, [information for _, information in kept], MAX_ERROR)
+
+
+def _error_until(look: LookPoint, at_end: float | None) -> float:
+    """Returns the error that looks may have spent until one; `at_end` is the information at the end of the plan."""
+    if look.reached < 1.0 or at_end is None:
+        return spend(look.reached, FALSE_DISCOVERIES)
+    return FALSE_DISCOVERIES + (MAX_ERROR - FALSE_DISCOVERIES) * (1 - at_end / look.information)
