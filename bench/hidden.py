@@ -1,17 +1,15 @@
 """The share of hidden time that is given to a call node, and the share of real JS time that self and hidden cover."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from bench.corpus import read_corpus
 from profcore.sums.fold import fold_trace
-from profcore.trace.funcs import FuncTable, is_profiler, read_func_keys
-from profcore.trace.hidden import HiddenRun, attribute_runs
-from profcore.trace.weights import busy_ranges, to_us, weigh
-from profcore.trace.wire import Envelope, Limits, decode_envelope
+from profcore.trace.funcs import FuncTable
+from profcore.trace.wire import Limits, decode_envelope
 
 Page = tuple[str, str]  # app, page
 # The way in which `stackless-vs-cdp` was recorded. The corpus has traces recorded like that, of other page loads.
@@ -21,7 +19,10 @@ COMPARED_TAGS: Final = {"class": "desktop-fast", "input": "large"}
 
 @dataclass(slots=True, kw_only=True)
 class HiddenShares:
-    """The µs of a page's hidden time by the known sides; they add up to `hidden_us`."""
+    """The µs of a page's hidden time by the known sides; they add up to `hidden_us`.
+
+    The recorded traces have no long animation frames: what has one side is uncertain.
+    """
 
     js_us: int = 0
     hidden_us: int = 0
@@ -55,38 +56,16 @@ def measure_hidden(corpus: Path) -> dict[Page, HiddenShares]:
         envelope = decode_envelope(json.dumps(wire).encode(), Limits())
         shares = pages.setdefault((app, envelope.page or "/"), HiddenShares())
         fold = fold_trace(envelope, page=envelope.page or "/", funcs=FuncTable())
-        both = one = 0
-        for run, given_us in _runs_of(envelope):
-            if min(run.before, run.after) >= 0:
-                both += given_us
-            else:
-                one += given_us
-        attributed = sum(fold.stack_hidden_us)
-        if both + one != attributed:
-            raise RuntimeError("the runs do not add up to what the fold attributed")
+        both, one = sum(fold.stack_hidden_us), sum(fold.sums.uncertain_us.values())
         shares.js_us += fold.parts.js_us
         shares.hidden_us += fold.parts.hidden_us
         shares.both_us += both
         shares.one_us += one
-        shares.nobodys_us += fold.parts.hidden_us - attributed
+        shares.nobodys_us += fold.parts.hidden_us - both - one
         tags = wire["tags"]
         if envelope.release == COMPARED_RELEASE and all(tags[name] == tag for name, tag in COMPARED_TAGS.items()):
-            shares.compared.append((fold.parts.js_us, attributed))
+            shares.compared.append((fold.parts.js_us, both + one))
     return pages
-
-
-def _runs_of(envelope: Envelope) -> Iterator[tuple[HiddenRun, int]]:
-    """Yields each run of a trace with the µs of it that were given to a func: all of it or none."""
-    trace = envelope.trace
-    keys = read_func_keys(trace, page_url=None, page="/")
-    own = [is_profiler(keys[stack.frameId]) for stack in trace.stacks]
-    prefix = [-1 if stack.parentId is None else stack.parentId for stack in trace.stacks]
-    index_of_frame = FuncTable().intern_all(keys)
-    func = [index_of_frame[stack.frameId] for stack in trace.stacks]
-    interval_us, busy = to_us(envelope.sampleInterval), busy_ranges(envelope.marks)
-    weighed = weigh(trace.samples, stack_count=len(prefix), profiler_stacks=own, interval_us=interval_us, busy=busy)
-    for run in weighed.hidden_runs:
-        yield run, sum(attribute_runs([run], prefix, func, own))
 
 
 def compare_with_facts(pages: dict[Page, HiddenShares], facts: Iterable[dict[str, Any]]) -> list[Coverage]:

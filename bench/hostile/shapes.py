@@ -12,6 +12,7 @@ import msgspec
 
 from profcore.sums.fold import CellFold, fold_trace
 from profcore.trace.funcs import FuncTable
+from profcore.trace.mark_types import MAX_FRAME_SCRIPTS
 from profcore.trace.wire import Envelope, Frame, Limits, Mark, Sample, Stack, Trace, decode_envelope
 
 TICK_MS: Final = 10.0
@@ -100,9 +101,38 @@ def nested_tasks(count: int, depth: int) -> tuple[Trace, list[Mark]]:
     return make(deep(depth, 7), runs_between([depth - 1], count), 7), tasks
 
 
+def frame_of(scripts: list[tuple[float, float]]) -> Mark:
+    """Returns a long animation frame with scripts, each a start and a duration."""
+    sent = [{"start": start, "duration": lasts} for start, lasts in scripts]
+    return Mark(type="loaf", start=0.0, scripts=msgspec.Raw(msgspec.json.encode(sent)))
+
+
+def many_scripts(count: int, depth: int) -> tuple[Trace, list[Mark]]:
+    """One task after a deep stack, with a script around each sample: runs with one side, cut as often as can be."""
+    samples = [Sample(timestamp=TICK_MS * n, stackId=None if n else depth - 1) for n in range(count)]
+    scripts = [(TICK_MS * n, TICK_MS / 2) for n in range(count)]
+    return make(deep(depth, 2), samples, 2), [*whole_task(count), frame_of(scripts)]
+
+
+def tasks_in_one_script(count: int, depth: int) -> tuple[Trace, list[Mark]]:
+    """A task around every two samples, all in one script: what its many stacks share is asked at each task."""
+    stem = depth - 1
+    stacks = deep(stem, 2) + [Stack(frameId=2, parentId=n) for n in range(stem)]
+    tasks = [Mark(type="longtask", start=TICK_MS * n, duration=2 * TICK_MS) for n in range(0, count, 2)]
+    frame = frame_of([(0.0, TICK_MS * count)])
+    return make(stacks, runs_between(range(stem, 2 * stem), count), 3), [*tasks, frame]
+
+
+def nested_scripts(count: int, depth: int) -> tuple[Trace, list[Mark]]:
+    frame = frame_of([(TICK_MS * n, TICK_MS * 2 * (count - n)) for n in range(count)])
+    tasks = [Mark(type="longtask", start=TICK_MS * n, duration=2 * TICK_MS) for n in range(0, count, 2)]
+    return make(deep(depth, 7), runs_between([depth - 1], count), 7), [*tasks, frame]
+
+
 SHAPES: Final[tuple[Shape, ...]] = (
     *(two_deep_stacks, fork_at_the_leaf, twins_all_the_way, comb, runs_with_one_neighbour, one_recursion),
     *(all_roots, one_moment, one_sample_again, backwards, nested_tasks),
+    *(many_scripts, tasks_in_one_script, nested_scripts),
 )
 
 
@@ -148,6 +178,9 @@ def make_largest(shape: Shape, limits: Limits) -> Envelope:
     most: dict[Shape, int] = {
         runs_with_one_neighbour: 2 * limits.marks,
         nested_tasks: limits.marks,
+        many_scripts: MAX_FRAME_SCRIPTS,
+        tasks_in_one_script: 2 * (limits.marks - 1),
+        nested_scripts: min(MAX_FRAME_SCRIPTS, 2 * (limits.marks - 1)),
         all_roots: limits.frames,
     }
     return make_envelope(shape, min(MOST_SAMPLES, limits.samples, most.get(shape, MOST_SAMPLES)), limits.depth)

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from profcore.trace.funcs import FuncTable, clean_url
-from profcore.trace.hidden import NO_STACK, HiddenRun, RunFinder
+from profcore.trace.hidden import NO_STACK, Range, RunFinder
 from profcore.trace.intervals import GAP_CAP_TICKS
 from profcore.trace.weights import (
     ENGINE_MARKERS,
+    KIND_ENGINE,
     KIND_HIDDEN,
     KIND_IDLE,
     KIND_JS,
@@ -21,7 +22,9 @@ from profcore.trace.weights import (
     OTHER_MARKER,
     TimeParts,
     busy_ranges,
+    is_within,
     measure_gaps,
+    script_ranges,
     to_us,
     weigh,
 )
@@ -70,22 +73,29 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
     func = [index_of[stack.frameId] for stack in trace.stacks]
     profiler_stacks = [index in funcs.profiler_indexes for index in func]
     reported_us = to_us(envelope.sampleInterval)
-    busy = busy_ranges(envelope.marks)
+    busy, scripts = busy_ranges(envelope.marks), script_ranges(envelope.marks)
     ordered, times, gaps, measured_us, interval_us = measure_gaps(trace.samples, reported_us)
     cap = GAP_CAP_TICKS * interval_us
     weights = [min(gap, cap) for gap in gaps]
-    kinds, runs = _kinds(ordered, times, profiler_stacks, busy)
     weighed = weigh(
-        trace.samples, stack_count=len(prefix), profiler_stacks=profiler_stacks, interval_us=reported_us, busy=busy
+        trace.samples,
+        stack_count=len(prefix),
+        profiler_stacks=profiler_stacks,
+        interval_us=reported_us,
+        busy=busy,
+        scripts=scripts,
     )
+    kinds = _kinds(ordered, times, profiler_stacks, (busy, scripts))
+    for run in weighed.hidden_runs:
+        kinds[run.first : run.end] = [KIND_HIDDEN] * (run.end - run.first)
     stacks = [NO_STACK if sample.stackId is None else sample.stackId for sample in ordered]
     hidden_stack = [NO_STACK] * len(times)
-    find = RunFinder(prefix, func, profiler_stacks, run_count=len(runs))
-    for first, end, task in runs:
-        before = stacks[first - 1] if first > 0 and times[first - 1] >= busy[task][0] else NO_STACK
-        after = stacks[end] if end < len(times) and times[end] < busy[task][1] else NO_STACK
-        run = HiddenRun(sum(weights[first:end]), before, after)
-        hidden_stack[first:end] = [find.stack_of(run)] * (end - first)
+    find = RunFinder(prefix, func, profiler_stacks, runs=weighed.hidden_runs)
+    for run in weighed.hidden_runs:
+        if run.is_between or scripts is not None:  # else it is uncertain
+            bounds = (run.first, *run.middle, run.end)
+            for start, end, stack in zip(bounds, bounds[1:], find.stacks_of(run), strict=False):
+                hidden_stack[start:end] = [stack] * (end - start)
     return Observed(
         time_us=[time + shift_us for time in times],
         stack=stacks,
@@ -108,24 +118,20 @@ def _kinds(
     ordered: Sequence[Sample],
     times: Sequence[int],
     profiler_stacks: Sequence[bool],
-    busy: Sequence[tuple[int, int]],
-) -> tuple[list[int], list[tuple[int, int, int]]]:
-    """Returns each sample's kind, and the runs of hidden samples in long tasks: (first, end, long task)."""
+    ranges: tuple[Sequence[Range], Sequence[Range] | None],
+) -> list[int]:
+    """Returns each sample's kind, as if no run of a long task were hidden. `ranges` are busy ones and scripts."""
+    busy, scripts = ranges
+    starts, script_starts = [start for start, _ in busy], [start for start, _ in scripts or ()]
     kinds: list[int] = []
-    runs: list[tuple[int, int, int]] = []
-    task = 0
-    for position, (sample, time) in enumerate(zip(ordered, times, strict=True)):
+    for sample, time in zip(ordered, times, strict=True):
         if sample.stackId is not None:
             kinds.append(KIND_PROFILER if profiler_stacks[sample.stackId] else KIND_JS)
-            continue
-        while task < len(busy) and busy[task][1] <= time:
-            task += 1
-        if task < len(busy) and busy[task][0] <= time:
-            kinds.append(KIND_HIDDEN)
-            if runs and runs[-1][1:] == (position, task):
-                runs[-1] = (runs[-1][0], position + 1, task)
-            else:
-                runs.append((position, position + 1, task))
+        elif is_within(busy, starts, time):
+            kinds.append(KIND_ENGINE)
+        elif sample.marker not in ENGINE_MARKERS:
+            kinds.append(KIND_IDLE)
         else:
-            kinds.append(KIND_HIDDEN if sample.marker in ENGINE_MARKERS else KIND_IDLE)
-    return kinds, runs
+            is_hidden = scripts is None or is_within(scripts, script_starts, time)
+            kinds.append(KIND_HIDDEN if is_hidden else KIND_ENGINE)
+    return kinds

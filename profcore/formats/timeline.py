@@ -13,7 +13,8 @@ from profcore.formats.observed import NO_MARKER, Observed, observe
 from profcore.sums.calltree import mark_paths
 from profcore.trace.dimensions import END_REASONS, classify_end_reason
 from profcore.trace.funcs import FuncTable
-from profcore.trace.marks import LONG_TASK, TimelineMark, plain_mark
+from profcore.trace.mark_types import LONG_TASK
+from profcore.trace.marks import TimelineMark, plain_mark
 from profcore.trace.weights import TimeParts, busy_ranges, to_us
 from profcore.trace.wire import Envelope, Mark
 

@@ -7,7 +7,7 @@ byte per value. Contributions since version 3: the row count and each column's u
 of each column (is it above zero?), then the values above zero, divided by the unit, as varints.
 
 Each kind has its own versions, and old ones stay readable. Contributions: version 2 adds the column of hidden totals,
-version 3 is smaller by a seventh. Call trees: version 1.
+version 3 is smaller by a seventh, version 4 adds the column of uncertain time. Call trees: version 1.
 """
 
 import struct
@@ -27,14 +27,15 @@ IntColumn = npt.NDArray[np.int64]
 
 KIND_CONTRIBUTION: Final = ord("c")
 KIND_CALL_TREE: Final = ord("t")
-VERSIONS: Final = {KIND_CONTRIBUTION: 3, KIND_CALL_TREE: 1}  # the version that is written
+VERSIONS: Final = {KIND_CONTRIBUTION: 4, KIND_CALL_TREE: 1}  # the version that is written
 MAX_ROWS: Final = 50_000_000  # a blob that claims more is damaged, whatever its length
 MAX_BODY_BYTES: Final = 2**30  # expanded; as above
 _WIDTHS: Final = ((1, "<u1"), (2, "<u2"), (4, "<u4"), (8, "<u8"))
 _COLUMN_HEADER: Final = struct.Struct("<IB")
 _ROWS: Final = struct.Struct("<I")
-CONTRIBUTION_COLUMNS: Final = 7
+CONTRIBUTION_COLUMNS: Final = 8
 _FIXED_COLUMNS: Final = {1: 6, 2: 7}  # columns of a contribution in the layout of call trees, by version
+_PACKED_COLUMNS: Final = {3: 7, 4: CONTRIBUTION_COLUMNS}  # columns of a contribution in its own layout, by version
 
 
 class TreeColumns(NamedTuple):
@@ -55,7 +56,8 @@ class BlobError(ValueError):
 class Contribution:
     """The sums that one view adds to its cell, by func: dense func ids in ascending order, µs and samples.
 
-    A func without JS (`total_samples` 0) has only hidden time; the view does not count as one that ran it.
+    A func without JS (`total_samples` 0) has only hidden time; the view does not count as one that ran it. Uncertain
+    time is not part of hidden time, and is 0 in old blobs.
     """
 
     func: list[int] = field(default_factory=list)
@@ -65,6 +67,7 @@ class Contribution:
     self_samples: list[int] = field(default_factory=list)
     total_samples: list[int] = field(default_factory=list)
     hidden_total_us: list[int] = field(default_factory=list)
+    uncertain_us: list[int] = field(default_factory=list)
 
     def funcs_run(self) -> frozenset[int]:
         """Returns the funcs with JS time. A func with only hidden time does not count as run."""
@@ -74,7 +77,7 @@ class Contribution:
 def encode_contribution(contribution: Contribution) -> bytes:
     """Encodes a contribution. Totals are kept as total minus self, which is small or zero for most funcs."""
     columns = [np.array(column, dtype=np.int64) for column in _columns_of(contribution)]
-    func, self_us, total_us, hidden_us, self_samples, total_samples, hidden_total_us = columns
+    func, self_us, total_us, hidden_us, self_samples, total_samples, hidden_total_us, uncertain_us = columns
     if any(column.size != func.size for column in columns):
         raise ValueError("columns must be of one length")
     if func.size > 1 and not bool(np.all(func[1:] > func[:-1])):
@@ -82,7 +85,7 @@ def encode_contribution(contribution: Contribution) -> bytes:
     steps = np.diff(func, prepend=np.int64(0))
     rest_us, rest_samples = total_us - self_us, total_samples - self_samples
     table = np.concatenate(
-        [steps, self_us, rest_us, hidden_us, self_samples, rest_samples, hidden_total_us - hidden_us]
+        [steps, self_us, rest_us, hidden_us, self_samples, rest_samples, hidden_total_us - hidden_us, uncertain_us]
     )
     if func.size and int(table.min()) < 0:
         raise ValueError("columns hold no negative numbers")
@@ -100,7 +103,7 @@ def _columns_of(contribution: Contribution) -> list[list[int]]:
 
 
 def decode_contribution(blob: bytes) -> Contribution:
-    """Decodes a contribution of any version; version 1 has no attributed hidden time. Raises `BlobError`."""
+    """Decodes a contribution of any version; columns that a version lacks are 0. Raises `BlobError`."""
     return decode_contribution_list([blob])[0]
 
 
@@ -119,12 +122,29 @@ def decode_contributions(
 
     The columns are the first `column_count` of `Contribution`'s fields. Raises `BlobError`.
     """
-    old = {at for at, blob in enumerate(blobs) if len(blob) > 3 and blob[3] in _FIXED_COLUMNS}
-    if not old:
-        return _decode_packed(blobs, column_count)
+    by_version: dict[int, list[int]] = {}
+    for at, blob in enumerate(blobs):
+        by_version.setdefault(blob[3] if len(blob) > 3 else 0, []).append(at)
     parts = [
-        _decode_fixed(blob) if at in old else _decode_packed([blob], column_count)[1] for at, blob in enumerate(blobs)
+        _decode_version(version, [blobs[at] for at in places], column_count) for version, places in by_version.items()
     ]
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return _decode_packed([], CONTRIBUTION_COLUMNS, column_count)
+    # The parts hold the blobs in order of their versions. Each row of the answer says where it is there.
+    order = np.argsort(np.concatenate([np.array(places) for places in by_version.values()]))
+    found = np.concatenate([part[0] for part in parts])
+    lengths = found[order]
+    moved = (np.cumsum(found) - found)[order] - (np.cumsum(lengths) - lengths)
+    rows = np.arange(int(lengths.sum())) + np.repeat(moved, lengths)
+    return lengths, [np.concatenate([part[1][number] for part in parts])[rows] for number in range(column_count)]
+
+
+def _decode_version(version: int, blobs: Sequence[bytes], column_count: int) -> tuple[IntColumn, list[IntColumn]]:
+    if version not in _FIXED_COLUMNS:
+        return _decode_packed(blobs, _PACKED_COLUMNS.get(version, CONTRIBUTION_COLUMNS), column_count)
+    parts = [_decode_fixed(blob) for blob in blobs]
     lengths = np.array([part[0].size for part in parts], dtype=np.int64)
     return lengths, [np.concatenate([part[number] for part in parts]) for number in range(column_count)]
 
@@ -134,14 +154,18 @@ def _decode_fixed(blob: bytes) -> list[IntColumn]:
     steps, self_us, rest_us, hidden_us, self_samples, rest_samples = columns[:6]
     hidden_total_us = hidden_us + columns[6] if len(columns) > 6 else hidden_us
     total_us, total_samples = self_us + rest_us, self_samples + rest_samples
-    return [np.cumsum(steps), self_us, total_us, hidden_us, self_samples, total_samples, hidden_total_us]
+    uncertain_us = np.zeros_like(steps)
+    return [np.cumsum(steps), self_us, total_us, hidden_us, self_samples, total_samples, hidden_total_us, uncertain_us]
 
 
-def _decode_packed(blobs: Sequence[bytes], column_count: int) -> tuple[IntColumn, list[IntColumn]]:
+def _decode_packed(blobs: Sequence[bytes], stored_count: int, column_count: int) -> tuple[IntColumn, list[IntColumn]]:
+    """Decodes blobs of one version, which stores the first `stored_count` columns. Others are 0."""
     try:
-        lengths, columns = _read_packed([_open(KIND_CONTRIBUTION, blob, (3,)) for blob in blobs], column_count)
+        bodies = [_open(KIND_CONTRIBUTION, blob, _PACKED_COLUMNS) for blob in blobs]
+        lengths, columns = _read_packed(bodies, stored_count, min(column_count, stored_count))
     except (zlib.error, IndexError, OverflowError, ValueError) as error:
         raise error if isinstance(error, BlobError) else BlobError(f"the blob is damaged: {error}") from error
+    columns += [np.zeros_like(columns[0]) for _ in range(column_count - stored_count)]
     before = np.cumsum(lengths) - lengths
     run = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(columns[0])])
     steps, columns[0] = columns[0], run[1:] - np.repeat(run[before], lengths)
@@ -154,12 +178,12 @@ def _decode_packed(blobs: Sequence[bytes], column_count: int) -> tuple[IntColumn
     return lengths, columns
 
 
-def _read_packed(bodies: Sequence[bytes], column_count: int) -> tuple[IntColumn, list[IntColumn]]:
-    """Reads the first columns of bodies of version 3, one body after the other in each."""
-    heads = [_read_head(body) for body in bodies]
+def _read_packed(bodies: Sequence[bytes], stored_count: int, column_count: int) -> tuple[IntColumn, list[IntColumn]]:
+    """Reads the first columns of bodies of one version, one body after the other in each."""
+    heads = [_read_head(body, stored_count) for body in bodies]
     rows = np.array([head[0][0] for head in heads], dtype=np.int64)
-    units = np.array([head[0][1:] for head in heads], dtype=np.int64).reshape(-1, CONTRIBUTION_COLUMNS)
-    bit_bytes = (CONTRIBUTION_COLUMNS * rows + 7) // 8
+    units = np.array([head[0][1:] for head in heads], dtype=np.int64).reshape(-1, stored_count)
+    bit_bytes = (stored_count * rows + 7) // 8
     cuts = [(at, at + size) for (_, at), size in zip(heads, bit_bytes.tolist(), strict=True)]
     if any(end > len(body) for body, (_, end) in zip(bodies, cuts, strict=True)):
         raise BlobError("it claims more rows than it has bits for")
@@ -175,7 +199,7 @@ def _read_packed(bodies: Sequence[bytes], column_count: int) -> tuple[IntColumn,
     if ends.size != above.size or not np.array_equal(np.append(0, ends)[first + counts], np.cumsum(sizes)):
         raise BlobError("not as many numbers as bits")
     # In each body, the bits of a column are contiguous, and the wanted columns' numbers come first.
-    edges = np.searchsorted(above, first_bit[:, None] + rows[:, None] * np.arange(CONTRIBUTION_COLUMNS + 1))
+    edges = np.searchsorted(above, first_bit[:, None] + rows[:, None] * np.arange(stored_count + 1))
     if not np.array_equal(edges[:, -1] - first, counts):
         raise BlobError("bits behind its last column")
     runs = np.diff(edges[:, : column_count + 1]).reshape(-1)
@@ -191,8 +215,8 @@ def _read_packed(bodies: Sequence[bytes], column_count: int) -> tuple[IntColumn,
     return rows, list(table.reshape(column_count, total))
 
 
-def _read_head(body: bytes) -> tuple[list[int], int]:
-    """Returns the first `1 + CONTRIBUTION_COLUMNS` varints of a body, and the index after them."""
+def _read_head(body: bytes, stored_count: int) -> tuple[list[int], int]:
+    """Returns the first `1 + stored_count` varints of a body, and the index after them."""
     found: list[int] = []
     number = shift = 0
     for at, byte in enumerate(body):
@@ -205,7 +229,7 @@ def _read_head(body: bytes) -> tuple[list[int], int]:
                 raise BlobError("it claims too many rows" if not found else "a unit that is none")
             found.append(number)
             number = shift = 0
-            if len(found) == 1 + CONTRIBUTION_COLUMNS:
+            if len(found) == 1 + stored_count:
                 return found, at + 1
     raise BlobError("cut short in its head")
 

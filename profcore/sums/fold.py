@@ -10,14 +10,15 @@ from profcore.sums.blobs import Contribution
 from profcore.sums.calltree import CallTree, CallTreeBuilder, find_topmost
 from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.hidden import attribute_runs
-from profcore.trace.weights import TimeParts, busy_ranges, to_us, weigh
+from profcore.trace.weights import TimeParts, busy_ranges, script_ranges, to_us, weigh
 from profcore.trace.wire import Envelope
 
 Key = TypeVar("Key")
 
 # Stored with every row a fold writes. Raise it with every change of a rule that changes a sum.
 # 2: hidden time is attributed to call nodes and funcs.
-FOLD_VERSION: Final = 2
+# 3: long animation frames tell hidden time from the engine's, and what only one stack says is uncertain.
+FOLD_VERSION: Final = 3
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,7 +26,8 @@ class FuncSums:
     """Sums by func index of a batch's `FuncTable`: µs and samples, self and total (once per sample).
 
     Hidden time is in neither: `hidden_us` was attributed to the func itself, `hidden_total_us` to it or its callees.
-    Funcs without JS have only hidden time (callers of the profiler's own built-ins).
+    `uncertain_us` is hidden time that may be the func's or its callees', and as well the engine's: it is in neither.
+    Funcs without JS have only such time (callers of the profiler's own built-ins).
     """
 
     self_us: dict[int, int] = field(default_factory=dict)
@@ -34,10 +36,11 @@ class FuncSums:
     total_samples: dict[int, int] = field(default_factory=dict)
     hidden_us: dict[int, int] = field(default_factory=dict)
     hidden_total_us: dict[int, int] = field(default_factory=dict)
+    uncertain_us: dict[int, int] = field(default_factory=dict)
 
     def funcs(self) -> set[int]:
         """Returns all funcs with any time."""
-        return self.total_us.keys() | self.hidden_total_us.keys()
+        return self.total_us.keys() | self.hidden_total_us.keys() | self.uncertain_us.keys()
 
 
 FUNC_SUM_NAMES: Final = tuple(column.name for column in fields(FuncSums))
@@ -70,15 +73,20 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
     prefix = [-1 if (parent := stack.parentId) is None else parent for stack in trace.stacks]
     func = [index_of_frame[stack.frameId] for stack in trace.stacks]
     profiler_stacks = list(map(funcs.profiler_indexes.__contains__, func))
+    scripts = script_ranges(envelope.marks)
     weighed = weigh(
         trace.samples,
         stack_count=len(prefix),
         profiler_stacks=profiler_stacks,
         interval_us=to_us(envelope.sampleInterval),
         busy=busy_ranges(envelope.marks),
+        scripts=scripts,
     )
-    hidden_us = attribute_runs(weighed.hidden_runs, prefix, func, profiler_stacks)
-    sums = sum_by_func(prefix, func, weighed.stack_us, weighed.stack_samples, hidden_us)
+    given = attribute_runs(weighed.hidden_runs, prefix, func, profiler_stacks, has_frames=scripts is not None)
+    sums = sum_by_func(prefix, func, weighed.stack_us, weighed.stack_samples, given.hidden_us)
+    for stack, us in enumerate(given.uncertain_us):
+        if us:
+            sums.uncertain_us[func[stack]] = sums.uncertain_us.get(func[stack], 0) + us
     return TraceFold(
         parts=weighed.parts,
         marker_us=weighed.marker_us,
@@ -89,7 +97,7 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
         func=func,
         stack_us=weighed.stack_us,
         stack_samples=weighed.stack_samples,
-        stack_hidden_us=hidden_us,
+        stack_hidden_us=given.hidden_us,
     )
 
 
@@ -212,6 +220,7 @@ def contribution_of(sums: FuncSums, id_of: Sequence[int]) -> Contribution:
         self_samples=ordered(sums.self_samples),
         total_samples=ordered(sums.total_samples),
         hidden_total_us=ordered(sums.hidden_total_us),
+        uncertain_us=ordered(sums.uncertain_us),
     )
 
 
@@ -219,21 +228,14 @@ def merge_contributions(first: Contribution, second: Contribution) -> Contributi
     """Returns the sum of two contributions of one view. Commutative and associative."""
     rows: dict[int, list[int]] = {}
     for part in (first, second):
-        columns = (
-            part.self_us,
-            part.total_us,
-            part.hidden_us,
-            part.self_samples,
-            part.total_samples,
-            part.hidden_total_us,
-        )
+        columns = [getattr(part, name) for name in FUNC_SUM_NAMES]
         for position, func_id in enumerate(part.func):
             values = [column[position] for column in columns]
             known = rows.get(func_id)
             rows[func_id] = values if known is None else [a + b for a, b in zip(known, values, strict=True)]
     ordered = sorted(rows)
-    columns_out = [[rows[func_id][position] for func_id in ordered] for position in range(6)]
-    return Contribution(ordered, *columns_out)
+    sums = {name: [rows[func_id][at] for func_id in ordered] for at, name in enumerate(FUNC_SUM_NAMES)}
+    return Contribution(func=ordered, **sums)
 
 
 def map_tree(tree: CallTree, id_of: Sequence[int]) -> CallTree:

@@ -1,9 +1,11 @@
-"""Attributes hidden time: which call node was most likely running while the browser gave no stack.
+"""Splits the time of samples without a stack in long tasks, and attributes what is hidden to call nodes.
 
-The rule: a run of hidden samples belongs to the deepest common prefix of the stacks just before and just after it
-within the same long task. If only one side has a stack, the run belongs to that stack's root-most func. If neither has
-one, or the two have different roots, it belongs to nobody. Both stacks were on the main thread in one uninterrupted
-task, so their common part stayed on the stack in between, unless it returned and was called again.
+The rules are in docs/weights.md. Without long animation frames, all of it is hidden. With them, a run between two
+stacks of a task stays hidden, and any other sample is hidden only within a script's range; outside it is the engine's.
+
+A run between two stacks belongs to their deepest common prefix at least: both were on the main thread in one
+uninterrupted task. Each of its samples is the nearer stack's, up to `CALLS_BELOW` calls below that prefix. A run with a
+stack on one side only is attributed within a script; without long animation frames it is uncertain.
 """
 
 from bisect import bisect_left
@@ -13,34 +15,80 @@ from typing import Final, NamedTuple
 NO_STACK: Final = -1
 FEW_RUNS: Final = 64  # so many walks through stacks of 10,000 funcs take 0.1 s
 STEPS_PER_STACK: Final = 8  # walks of so many steps for each stack take about as long as indexing the stacks
+# How far below what two stacks share a hidden sample is booked. Measured: docs/weights.md
+CALLS_BELOW: Final = 2
+
+Range = tuple[int, int]
 
 
 class HiddenRun(NamedTuple):
-    """Consecutive hidden samples of one long task: their µs, and the stacks before and after them, -1 for none."""
+    """Consecutive hidden samples `[first, end)` of one long task, and the stacks before and after them, -1 for none.
 
-    us: int
+    Their µs are those nearer to `before`, of the sample in the middle, and those nearer to `after`. `inside` has the
+    distinct stacks within the script of a long animation frame that they lie in; it is None if nothing says whose they
+    are but the two sides. `is_next` tells whether the side's stack lies in that script too.
+    """
+
+    first: int
+    end: int
+    before_us: int
+    middle_us: int
+    after_us: int
     before: int
     after: int
+    inside: Sequence[int] | None = None
+    is_next: bool = True
+
+    @property
+    def us(self) -> int:
+        """All its time."""
+        return self.before_us + self.middle_us + self.after_us
+
+    @property
+    def middle(self) -> tuple[int, int]:
+        """The samples `[first, end)` that are as near to one side as to the other: one of an odd number, or none."""
+        count = self.end - self.first
+        return self.first + count // 2, self.first + (count + 1) // 2
+
+    @property
+    def is_between(self) -> bool:
+        """Whether it has a stack on both sides."""
+        return self.before >= 0 and self.after >= 0
 
 
 class HiddenTime(NamedTuple):
-    """The hidden samples of a trace's long tasks: their µs and count, and their runs."""
+    """The samples without a stack in a trace's long tasks: µs and count of the hidden ones and the engine's."""
 
     us: int
     samples: int
+    engine_us: int
+    engine_samples: int
     runs: list[HiddenRun]
 
 
-def find_hidden(
-    times: Sequence[int], weights: Sequence[int], stacks: Sequence[int], busy: Sequence[tuple[int, int]]
-) -> HiddenTime:
-    """Finds the hidden samples inside long tasks. Columns are in time order; a stack of -1 means none.
+class Attribution(NamedTuple):
+    """Hidden µs by stack: what is attributed, and what may as well be the engine's. The rest is nobody's."""
 
-    A run ends with its task, or at the next sample with a stack. So its neighbours within the task have stacks.
+    hidden_us: list[int]
+    uncertain_us: list[int]
+
+
+def find_hidden(
+    times: Sequence[int],
+    weights: Sequence[int],
+    stacks: Sequence[int],
+    busy: Sequence[Range],
+    scripts: Sequence[Range] | None = None,
+) -> HiddenTime:
+    """Finds the samples without a stack inside long tasks. Columns are in time order; a stack of -1 means none.
+
+    `busy` and `scripts` are disjoint and in order; `scripts` is None for a trace without long animation frames. A run
+    ends with its task, or at the next sample with a stack. So its neighbours within the task have stacks.
     """
     us = samples = 0
     runs: list[HiddenRun] = []
     seen = [position for position, stack in enumerate(stacks) if stack >= 0]
+    frames = None if scripts is None else _ScriptRanges(times, stacks, seen, scripts)
     for start, end in busy:
         first, behind = bisect_left(times, start), bisect_left(times, end)
         inside = seen[bisect_left(seen, first) : bisect_left(seen, behind)]
@@ -48,27 +96,81 @@ def find_hidden(
         for position in [*inside, behind]:
             if position - last > 1:  # there are samples without a stack between two with one, or at the task's bounds
                 samples += position - last - 1
-                run_us = sum(weights[last + 1 : position])
-                if run_us:
-                    us += run_us
-                    before = NO_STACK if last < first else stacks[last]
-                    after = NO_STACK if position == behind else stacks[position]
-                    runs.append(HiddenRun(run_us, before, after))
+                before = NO_STACK if last < first else stacks[last]
+                after = NO_STACK if position == behind else stacks[position]
+                run = make_run(weights, last + 1, position, before, after)
+                us += run.us
+                if frames is None or run.is_between:
+                    runs.append(run)
+                else:
+                    runs += frames.cut(run, weights)
             last = position
-    return HiddenTime(us, samples, runs)
+    hidden_us, hidden_samples = sum(run.us for run in runs), sum(run.end - run.first for run in runs)
+    return HiddenTime(hidden_us, hidden_samples, us - hidden_us, samples - hidden_samples, runs)
+
+
+def make_run(weights: Sequence[int], first: int, end: int, before: int, after: int) -> HiddenRun:
+    """Returns the run of the samples `[first, end)`."""
+    if end - first == 1:  # most are
+        return HiddenRun(first, end, 0, weights[first], 0, before, after)
+    run = HiddenRun(first, end, 0, 0, 0, before, after)
+    middle, rest = run.middle
+    sums = sum(weights[first:middle]), sum(weights[middle:rest]), sum(weights[rest:end])
+    return HiddenRun(first, end, *sums, before, after)
+
+
+class _ScriptRanges:
+    """The scripts of a trace's long animation frames, and the stacks seen in each."""
+
+    def __init__(
+        self, times: Sequence[int], stacks: Sequence[int], seen: Sequence[int], scripts: Sequence[Range]
+    ) -> None:
+        self._bounds = [(bisect_left(times, start), bisect_left(times, end)) for start, end in scripts]
+        self._ends = [end for _, end in self._bounds]
+        self._stacks, self._seen = stacks, seen
+        self._inside: dict[int, list[int]] = {}
+
+    def cut(self, run: HiddenRun, weights: Sequence[int]) -> list[HiddenRun]:
+        """Returns the parts of a run that lie within scripts."""
+        parts = []
+        script = bisect_left(self._ends, run.first + 1)
+        while script < len(self._bounds) and self._bounds[script][0] < run.end:
+            start, end = self._bounds[script]
+            first, behind = max(start, run.first), min(end, run.end)
+            if first < behind:
+                # A stack before the run is the sample before its first, one after it the sample behind its last.
+                is_next = start < run.first if run.before >= 0 else end > run.end
+                part = make_run(weights, first, behind, run.before, run.after)
+                parts.append(part._replace(inside=self._stacks_of(script), is_next=is_next))
+            script += 1
+        return parts
+
+    def _stacks_of(self, script: int) -> list[int]:
+        if script not in self._inside:
+            start, end = self._bounds[script]
+            seen = self._seen[bisect_left(self._seen, start) : bisect_left(self._seen, end)]
+            self._inside[script] = sorted({self._stacks[position] for position in seen})
+        return self._inside[script]
 
 
 def attribute_runs(
-    runs: Sequence[HiddenRun], prefix: Sequence[int], func: Sequence[int], profiler_stacks: Sequence[bool]
-) -> list[int]:
-    """Returns the hidden µs of each stack. Runs that belong to nobody are left out."""
-    hidden_us = [0] * len(prefix)
-    find = RunFinder(prefix, func, profiler_stacks, run_count=len(runs))
+    runs: Sequence[HiddenRun],
+    prefix: Sequence[int],
+    func: Sequence[int],
+    profiler_stacks: Sequence[bool],
+    *,
+    has_frames: bool = False,
+) -> Attribution:
+    """Returns the attribution of hidden runs. `has_frames` tells whether the trace has long animation frames."""
+    hidden_us, uncertain_us = [0] * len(prefix), [0] * len(prefix)
+    find = RunFinder(prefix, func, profiler_stacks, runs=runs)
     for run in runs:
-        node = find.stack_of(run)
-        if node >= 0:
-            hidden_us[node] += run.us
-    return hidden_us
+        into = hidden_us if has_frames or run.is_between else uncertain_us
+        places = find.stacks_of(run)
+        for stack, us in zip(places, (run.before_us, run.middle_us, run.after_us), strict=True):
+            if stack >= 0:
+                into[stack] += us
+    return Attribution(hidden_us, uncertain_us)
 
 
 class RunFinder:
@@ -80,43 +182,93 @@ class RunFinder:
     """
 
     def __init__(
-        self, prefix: Sequence[int], func: Sequence[int], profiler_stacks: Sequence[bool], *, run_count: int
+        self,
+        prefix: Sequence[int],
+        func: Sequence[int],
+        profiler_stacks: Sequence[bool],
+        *,
+        runs: Sequence[HiddenRun],
     ) -> None:
         self.prefix = prefix
         self.func = func
         self.profiler_stacks = profiler_stacks
-        is_dear = run_count > FEW_RUNS and run_count * find_depth(prefix) > STEPS_PER_STACK * len(prefix)
+        lists = {id(run.inside): len(run.inside) for run in runs if run.inside}
+        walks = len(runs) + sum(lists.values())
+        self.depths = find_depths(prefix) if runs else []
+        is_dear = walks > FEW_RUNS and walks * max(self.depths, default=0) > STEPS_PER_STACK * len(prefix)
         self.index = PathIndex(prefix, func) if is_dear else None
+        self._shared: dict[int, tuple[int, int]] = {}
 
-    def stack_of(self, run: HiddenRun) -> int:
-        """Returns the stack that a run belongs to, -1 for nobody.
+    def stacks_of(self, run: HiddenRun) -> tuple[int, int, int]:
+        """Returns the stacks that the three parts of a run belong to, -1 for nobody.
 
         A stack that ends in the profiler's own built-in stands for its caller: the built-in is our own cost.
         """
-        _, before, after = run
-        prefix = self.prefix
-        if before >= 0 and self.profiler_stacks[before]:
-            before = prefix[before]
-        if after >= 0 and self.profiler_stacks[after]:
-            after = prefix[after]
+        before, after = self._without_profiler(run.before), self._without_profiler(run.after)
         if before >= 0 and after >= 0:
-            if self.index is not None:
-                return self.index.common_prefix(before, after)
-            return walk_to_common_prefix(before, after, prefix, self.func)
-        node = max(before, after)
-        if self.index is not None and node >= 0:
-            return self.index.root_of(node)
-        while node >= 0 and prefix[node] >= 0:
-            node = prefix[node]
-        return node
+            shared = self.common_prefix(before, after)
+            if shared < 0:
+                return NO_STACK, NO_STACK, NO_STACK
+            middle = before if self.depths[before] <= self.depths[after] else after
+            near, middle, far = (self._below(shared, stack) for stack in (before, middle, after))
+            return near, middle, far
+        side = max(before, after)
+        if not run.inside:
+            root = self.root_of(side)
+            return root, root, root
+        shared, count = self._shared_by(run.inside)
+        if count < 2 or shared < 0:
+            shared = self.root_of(side) if side >= 0 else self.root_of(shared)
+        near = self._below(shared, side) if side >= 0 and run.is_next else shared
+        return (near, shared, shared) if before >= 0 else (shared, shared, near)
+
+    def common_prefix(self, one: int, other: int) -> int:
+        """Returns the deepest stack that both paths of funcs begin with, -1 if their roots differ."""
+        if self.index is not None:
+            return self.index.common_prefix(one, other)
+        return walk_to_common_prefix(one, other, self.prefix, self.func)
+
+    def root_of(self, stack: int) -> int:
+        """Returns the root of a stack, -1 of none."""
+        if self.index is not None and stack >= 0:
+            return self.index.root_of(stack)
+        while stack >= 0 and self.prefix[stack] >= 0:
+            stack = self.prefix[stack]
+        return stack
+
+    def _without_profiler(self, stack: int) -> int:
+        return self.prefix[stack] if stack >= 0 and self.profiler_stacks[stack] else stack
+
+    def _below(self, shared: int, stack: int) -> int:
+        """Returns the caller of `stack`, or itself, that is `CALLS_BELOW` below a common prefix of its path."""
+        depth = self.depths[shared] + CALLS_BELOW
+        if self.depths[stack] <= depth:
+            return stack
+        if self.index is not None:
+            return self.index.caller_at(stack, depth)
+        while self.depths[stack] > depth:
+            stack = self.prefix[stack]
+        return stack
+
+    def _shared_by(self, stacks: Sequence[int]) -> tuple[int, int]:
+        """Returns the common prefix of some stacks, and how many of them count; -1 if their roots differ."""
+        found = self._shared.get(id(stacks))
+        if found is None:
+            distinct = sorted({own for stack in stacks if (own := self._without_profiler(stack)) >= 0})
+            shared = distinct[0] if distinct else NO_STACK
+            for stack in distinct[1:]:
+                if shared >= 0:
+                    shared = self.common_prefix(shared, stack)
+            found = self._shared[id(stacks)] = shared, len(distinct)
+        return found
 
 
-def find_depth(prefix: Sequence[int]) -> int:
-    """Returns how many calls the deepest stack has. Callers come before callees."""
+def find_depths(prefix: Sequence[int]) -> list[int]:
+    """Returns how many calls each stack has. Callers come before callees."""
     depths: list[int] = []
     for parent in prefix:
         depths.append(1 if parent < 0 else depths[parent] + 1)
-    return max(depths, default=0)
+    return depths
 
 
 def walk_to_common_prefix(one: int, other: int, prefix: Sequence[int], func: Sequence[int]) -> int:
@@ -186,6 +338,12 @@ class PathIndex:
         self.node_of = node_of
         self.parents = parents
         self.heads = heads
+        self.depths = find_depths(parents)
+        chains: dict[int, list[int]] = {}
+        for stack, head in enumerate(heads):
+            if node_of[stack] == stack:
+                chains.setdefault(head, []).append(stack)
+        self.chains = chains
 
     def common_prefix(self, one: int, other: int) -> int:
         """Returns the deepest stack that both paths of funcs begin with, -1 if their roots differ."""
@@ -200,6 +358,13 @@ class PathIndex:
             if a < 0 or b < 0:
                 return NO_STACK
         return min(a, b)
+
+    def caller_at(self, stack: int, depth: int) -> int:
+        """Returns the caller of a stack, or itself, that has `depth` calls (1 to its own)."""
+        node = self.node_of[stack]
+        while self.depths[head := self.heads[node]] > depth:
+            node = self.parents[head]
+        return self.chains[head][depth - self.depths[head]]
 
     def root_of(self, stack: int) -> int:
         """Returns the root of a stack."""

@@ -13,27 +13,12 @@ from typing import Final, NamedTuple
 import msgspec
 
 from profcore.trace.funcs import clean_url, resource_uri
+from profcore.trace.mark_types import TYPE_ALIASES
 from profcore.trace.weights import to_us
 from profcore.trace.wire import MAX_SHORT_CHARS, UNREADABLE, Mark
 
 Fact = str | float | int | bool
 
-LONG_TASK: Final = "longtask"
-LONG_FRAME: Final = "long-animation-frame"
-# Different observers and libraries use these words for the same thing.
-TYPE_ALIASES: Final = {
-    "lcp": "largest-contentful-paint",
-    "fcp": "first-contentful-paint",
-    "fp": "first-paint",
-    "cls": "layout-shift",
-    "long-task": LONG_TASK,
-    "loaf": LONG_FRAME,
-    "inp": "interaction-to-next-paint",
-    "event": "interaction",
-    "first-input": "interaction",
-    "user-mark": "mark",
-    "user-measure": "measure",
-}
 EXACT_INTEGERS: Final = 2**53
 MAX_FACTS: Final = 40  # a long animation frame has about fifteen with those of its scripts, an interaction ten
 MAX_FACT_CHARS: Final = 400  # a target's selector or a script's URL; more does not fit a tooltip

@@ -1,7 +1,7 @@
 """Weights: the time that each sample of a trace stands for, and its kind.
 
 The rules are DESIGN.md's "Weights": integer µs, the gap to the next sample, a cap on long gaps, and a kind for every
-sample. For every trace `js + hidden + idle + unobserved + profiler = span`, exactly.
+sample. For every trace `js + hidden + engine + idle + unobserved + profiler = span`, exactly.
 """
 
 import math
@@ -12,8 +12,9 @@ from itertools import compress
 from operator import sub
 from typing import Final
 
-from profcore.trace.hidden import NO_STACK, HiddenRun, find_hidden
+from profcore.trace.hidden import NO_STACK, HiddenRun, Range, find_hidden
 from profcore.trace.intervals import GAP_CAP_TICKS, settle_interval
+from profcore.trace.mark_types import is_long_frame, read_scripts
 from profcore.trace.wire import Mark, Sample
 
 MARKERS: Final = ("script", "gc", "style", "layout", "paint", "other")
@@ -26,6 +27,7 @@ KIND_JS: Final = 0
 KIND_HIDDEN: Final = 1
 KIND_IDLE: Final = 2
 KIND_PROFILER: Final = 3
+KIND_ENGINE: Final = 4
 
 
 @dataclass(slots=True)
@@ -34,12 +36,14 @@ class TimeParts:
 
     js_us: int = 0
     hidden_us: int = 0
+    engine_us: int = 0
     idle_us: int = 0
     unobserved_us: int = 0
     profiler_us: int = 0
     span_us: int = 0
     js_samples: int = 0
     hidden_samples: int = 0
+    engine_samples: int = 0
     idle_samples: int = 0
     profiler_samples: int = 0
 
@@ -51,7 +55,7 @@ class TimeParts:
     @property
     def samples(self) -> int:
         """All samples, of every kind."""
-        return self.js_samples + self.hidden_samples + self.idle_samples + self.profiler_samples
+        return sum(getattr(self, name) for name in TIME_PART_NAMES if name.endswith("_samples"))
 
 
 TIME_PART_NAMES: Final = tuple(field.name for field in fields(TimeParts))
@@ -64,8 +68,8 @@ class WeighedSamples:
     `stack_us[s]` and `stack_samples[s]` are the self time and samples of stack `s`, JS only. `marker_us` follows
     `MARKERS`, or is None if no sample has a marker. `measured_interval_us` is the median positive gap (the upper of
     two), or None if no two samples differ in time. `interval_us` is the interval in use (`settle_interval`).
-    `hidden_runs` are the runs inside long tasks. Samples that are hidden only by an engine marker lie in no known task,
-    so they are in no run.
+    `hidden_runs` are the hidden runs inside long tasks. Samples that are hidden only by an engine marker lie in no known
+    task, so they are in no run.
     """
 
     parts: TimeParts
@@ -82,14 +86,28 @@ def to_us(ms: float) -> int:
     return math.floor(ms * 1000 + 0.5)
 
 
-def busy_ranges(marks: Iterable[Mark]) -> list[tuple[int, int]]:
+def busy_ranges(marks: Iterable[Mark]) -> list[Range]:
     """Returns the µs ranges `[start, end)` of long tasks, in order, without overlap and without empty ones.
 
     If two tasks overlap, the first ends where the second begins, and the second lasts until the later end.
     """
-    tasks = sorted([(to_us(m.start), to_us(m.start + m.duration)) for m in marks if m.type == "longtask"])
-    ranges: list[tuple[int, int]] = []
-    for start, own_end in tasks:
+    return _part([(to_us(m.start), to_us(m.start + m.duration)) for m in marks if m.type == "longtask"])
+
+
+def script_ranges(marks: Iterable[Mark]) -> list[Range] | None:
+    """Returns the µs ranges of the scripts of long animation frames, parted as `busy_ranges` parts tasks.
+
+    None says that there is no long animation frame, and so nothing to tell script from the engine's own work.
+    """
+    frames = [mark for mark in marks if is_long_frame(mark)]
+    if not frames:
+        return None
+    return _part([(to_us(start), to_us(start + lasts)) for frame in frames for start, lasts in read_scripts(frame)])
+
+
+def _part(given: list[Range]) -> list[Range]:
+    ranges: list[Range] = []
+    for start, own_end in sorted(given):
         if own_end <= start:
             continue
         end = own_end
@@ -108,41 +126,39 @@ def weigh(
     stack_count: int,
     profiler_stacks: Sequence[bool],
     interval_us: int,
-    busy: Sequence[tuple[int, int]],
+    busy: Sequence[Range],
+    scripts: Sequence[Range] | None = None,
 ) -> WeighedSamples:
     """Weighs the samples of one trace.
 
     `profiler_stacks[s]` tells whether stack `s` ends in the profiler's own built-in. `interval_us` is the reported
-    interval, `busy` comes from `busy_ranges`.
+    interval, `busy` comes from `busy_ranges`, `scripts` from `script_ranges`.
     """
     ordered, times, gaps, measured, interval_us = measure_gaps(samples, interval_us)
     span, cap = sum(gaps), GAP_CAP_TICKS * interval_us
     weights = [gap if gap < cap else cap for gap in gaps]  # a call to `min` costs five times as much
-    observed = sum(weights)
     stacks = [NO_STACK if (stack := sample.stackId) is None else stack for sample in ordered]
     stack_us, stack_samples = [0] * stack_count, [0] * stack_count
     for stack, weight in zip(stacks, weights, strict=True):
         if stack >= 0:
             stack_us[stack] += weight
             stack_samples[stack] += 1
-    profiler_us = profiler_samples = 0
+    parts = TimeParts(span_us=span, unobserved_us=span - sum(weights))
     for stack in compress(range(stack_count), profiler_stacks):
-        profiler_us += stack_us[stack]
-        profiler_samples += stack_samples[stack]
+        parts.profiler_us += stack_us[stack]
+        parts.profiler_samples += stack_samples[stack]
         stack_us[stack] = stack_samples[stack] = 0
-    js_us, js_samples = sum(stack_us), sum(stack_samples)
-    found = find_hidden(times, weights, stacks, busy)
-    hidden_us, hidden_samples = found.us, found.samples
+    parts.js_us, parts.js_samples = sum(stack_us), sum(stack_samples)
+    found = find_hidden(times, weights, stacks, busy, scripts)
+    parts.hidden_us, parts.hidden_samples = found.us, found.samples
+    parts.engine_us, parts.engine_samples = found.engine_us, found.engine_samples
     marker_us = None
     markers = [sample.marker for sample in ordered]
     if markers.count(None) < len(markers):
         marker_us = _sum_markers(markers, weights)
-        more_us, more_samples = _hidden_by_markers(markers, times, weights, stacks, busy)
-        hidden_us, hidden_samples = hidden_us + more_us, hidden_samples + more_samples
-    idle_us = observed - js_us - profiler_us - hidden_us
-    idle_samples = len(times) - js_samples - profiler_samples - hidden_samples
-    counts = (js_samples, hidden_samples, idle_samples, profiler_samples)
-    parts = TimeParts(js_us, hidden_us, idle_us, span - observed, profiler_us, span, *counts)
+        _add_marked(parts, zip(markers, times, weights, stacks, strict=True), busy, scripts)
+    parts.idle_us = span - parts.unobserved_us - parts.js_us - parts.profiler_us - parts.hidden_us - parts.engine_us
+    parts.idle_samples = len(times) - parts.samples
     return WeighedSamples(
         parts=parts,
         stack_us=stack_us,
@@ -162,23 +178,32 @@ def _sum_markers(markers: Sequence[str | None], weights: Sequence[int]) -> list[
     return marker_us
 
 
-def _hidden_by_markers(
-    markers: Sequence[str | None],
-    times: Sequence[int],
-    weights: Sequence[int],
-    stacks: Sequence[int],
-    busy: Sequence[tuple[int, int]],
-) -> tuple[int, int]:
-    """Returns the µs and samples without a stack that are hidden only by an engine marker: those outside all tasks."""
+def _add_marked(
+    parts: TimeParts,
+    rows: Iterable[tuple[str | None, int, int, int]],
+    busy: Sequence[Range],
+    scripts: Sequence[Range] | None,
+) -> None:
+    """Adds the samples without a stack that only an engine marker shows to be work: those outside all tasks.
+
+    Rows are marker, time, weight and stack. With long animation frames, such work is hidden only within a script.
+    """
     starts = [start for start, _ in busy]
-    us = samples = 0
-    for marker, time, weight, stack in zip(markers, times, weights, stacks, strict=True):
-        if stack == NO_STACK and marker in ENGINE_MARKERS:
-            task = bisect_right(starts, time) - 1
-            if task < 0 or busy[task][1] <= time:
-                us += weight
-                samples += 1
-    return us, samples
+    script_starts = [start for start, _ in scripts or ()]
+    for marker, time, weight, stack in rows:
+        if stack == NO_STACK and marker in ENGINE_MARKERS and not is_within(busy, starts, time):
+            if scripts is None or is_within(scripts, script_starts, time):
+                parts.hidden_us += weight
+                parts.hidden_samples += 1
+            else:
+                parts.engine_us += weight
+                parts.engine_samples += 1
+
+
+def is_within(ranges: Sequence[Range], starts: Sequence[int], time: int) -> bool:
+    """Tells whether a time lies in one of some disjoint ranges, which are in order of their starts."""
+    place = bisect_right(starts, time) - 1
+    return place >= 0 and time < ranges[place][1]
 
 
 def measure_gaps(

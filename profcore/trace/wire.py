@@ -59,11 +59,15 @@ class Device(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 class Mark(msgspec.Struct, gc=False, omit_defaults=True):
-    """A timed fact of the page, in ms since the time origin. The type `longtask` means a busy main thread."""
+    """A timed fact of the page, in ms since the time origin. The type `longtask` means a busy main thread.
+
+    `scripts` is JSON of any kind; profcore/trace/mark_types.py reads those of a long animation frame.
+    """
 
     type: str
     start: float
     duration: float = 0.0
+    scripts: msgspec.Raw = msgspec.Raw(b"")
 
 
 class Cost(msgspec.Struct, gc=False, omit_defaults=True):

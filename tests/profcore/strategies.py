@@ -2,6 +2,7 @@
 
 from typing import Final
 
+import msgspec
 from hypothesis import strategies as st
 
 from profcore.sums.calltree import CallTree
@@ -41,14 +42,26 @@ def sample_lists(draw: st.DrawFn, stack_count: int = 4, max_size: int = 16) -> l
     return draw(st.lists(st.builds(Sample, times_ms, stack, marker), max_size=max_size))
 
 
-mark_lists: Final = st.lists(
-    st.builds(
-        Mark,
-        st.sampled_from(["longtask", "longtask", "lcp"]),
-        times_ms,
-        st.integers(0, 100_000).map(lambda us: us / 1000),
+_lengths_ms: Final = st.integers(0, 100_000).map(lambda us: us / 1000)
+
+
+def _sent(scripts: list[tuple[float, float]]) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode([{"start": start, "duration": lasts} for start, lasts in scripts]))
+
+
+_scripts: Final = st.lists(st.tuples(times_ms, _lengths_ms), max_size=4).map(_sent)
+# Long tasks, and in half of the lists long animation frames with scripts anywhere.
+mark_lists: Final = st.builds(
+    lambda marks, frames: [*marks, *frames],
+    st.lists(
+        st.builds(Mark, st.sampled_from(["longtask", "longtask", "lcp"]), times_ms, _lengths_ms),
+        max_size=6,
     ),
-    max_size=6,
+    st.just([])
+    | st.lists(
+        st.builds(Mark, st.sampled_from(["loaf", "LoAF", "long-animation-frame"]), times_ms, _lengths_ms, _scripts),
+        max_size=3,
+    ),
 )
 # Some are the same func twice, and two are the profiler's own.
 FRAMES: Final = (

@@ -37,11 +37,13 @@ from bench.statistics.peeking import list_peeking
 from bench.statistics.tables import run_table
 from bench.symbolicate import bench_symbolicate
 from bench.trees import bench_trees, describe_tree
+from bench.truth import describe_scores, read_recordings, score_recording
 from config.up.running import run_stack
 from ingest.door.limits import envelope_limits
 from ingest.models import Project
 
 CORPUS = Path(settings.BASE_DIR) / "tests" / "data" / "corpus.jsonl.gz"
+TRUTH = CORPUS.parent / "truth.jsonl.gz"
 CDP_FACTS = CORPUS.parent / "edge" / "stackless-vs-cdp.facts.json"
 HEAVY_ENVELOPES = 60
 VIEWS_A_CELL = (10, 100, 1000)
@@ -190,6 +192,8 @@ class Command(BaseCommand):
         pages = measure_hidden(options["corpus"])
         facts = json.loads(CDP_FACTS.read_text(encoding="utf-8"))["facts"] if CDP_FACTS.exists() else []
         self.stdout.write(describe(pages, compare_with_facts(pages, facts)))
+        self.stdout.write("")
+        self.stdout.write(describe_scores([score_recording(each) for each in read_recordings(TRUTH)]))
 
     def show_queries(self, options: dict[str, Any]) -> None:
         """Runs in a stack of its own."""

@@ -12,9 +12,8 @@ from profcore.formats.firefox.shapes import Markers, MarkerSchema
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import ExportFunc
 from profcore.formats.timeline import TimelineTrace, ViewTimeline
+from profcore.trace.mark_types import LONG_FRAME, LONG_TASK
 from profcore.trace.marks import (
-    LONG_FRAME,
-    LONG_TASK,
     SCRIPT_FORCED,
     SCRIPT_FUNCTION,
     SCRIPT_URL,

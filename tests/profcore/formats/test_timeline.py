@@ -13,12 +13,13 @@ from profcore.formats.timeline import NO_STACK, ViewTimeline, ViewTrace, build_t
 from profcore.sums.fold import FOLD_VERSION, fold_trace
 from profcore.trace.funcs import FuncTable
 from profcore.trace.marks import MAX_FACT_CHARS, read_marks
-from profcore.trace.weights import KIND_HIDDEN, KIND_IDLE, KIND_JS, KIND_PROFILER, MARKERS
+from profcore.trace.weights import KIND_ENGINE, KIND_HIDDEN, KIND_IDLE, KIND_JS, KIND_PROFILER, MARKERS
 from profcore.trace.wire import Envelope, Frame, Limits, Mark, Sample, Stack, Trace, decode_envelope
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope
+from tests.profcore.strategies import mark_lists
 from tests.proof.recorded import Group, groups, recorded_traces
 
-KINDS = {KIND_JS: "js", KIND_HIDDEN: "hidden", KIND_IDLE: "idle", KIND_PROFILER: "profiler"}
+KINDS = {KIND_JS: "js", KIND_HIDDEN: "hidden", KIND_ENGINE: "engine", KIND_IDLE: "idle", KIND_PROFILER: "profiler"}
 
 
 def trace_of(columns: str = "A\nA B\n-", **fields: Any) -> ViewTrace:
@@ -50,7 +51,7 @@ def test_samples_stand_at_their_time_with_their_kind_and_weight() -> None:
     view = timeline_of(
         trace_of("A\nA B\n-\nA C\n-", marks=[{"type": "longtask", "start": 0, "duration": 35}]), funcs=funcs
     )
-    assert told(view, funcs) == ["0 js 10 A", "10 js 10 A B", "20 hidden 10 A", "30 js 10 A C", "40 idle 10"]
+    assert told(view, funcs) == ["0 js 10 A", "10 js 10 A B", "20 hidden 10 A B", "30 js 10 A C", "40 idle 10"]
     assert view.long_tasks == [(0, 35_000)]
 
 
@@ -255,6 +256,7 @@ def folded(envelope: Envelope, funcs: FuncTable) -> dict[str, Any]:
         "parts": {
             "js": (time.js_us, time.js_samples),
             "hidden": (time.hidden_us, time.hidden_samples),
+            "engine": (time.engine_us, time.engine_samples),
             "idle": (time.idle_us, time.idle_samples),
             "profiler": (time.profiler_us, time.profiler_samples),
         },
@@ -290,7 +292,7 @@ tasks = st.lists(st.builds(Mark, st.just("longtask"), st.floats(-50, 400), st.fl
 
 
 @settings(deadline=None)
-@given(samples, tasks, st.randoms(use_true_random=False))
+@given(samples, tasks | mark_lists, st.randoms(use_true_random=False))
 def test_any_samples_add_up_to_what_the_fold_counts(rows: list[Sample], marks: list[Mark], chance: Random) -> None:
     given_ = trace_of("A").envelope
     frames = [Frame("A", 0, 1, 1), Frame("Profiler"), Frame("B")]
@@ -306,7 +308,7 @@ def test_any_samples_add_up_to_what_the_fold_counts(rows: list[Sample], marks: l
 
 
 def test_the_fold_that_timelines_follow_is_the_one_in_use() -> None:
-    assert FOLD_VERSION == 2, "a changed rule of the fold changes profcore/formats/observed.py too"
+    assert FOLD_VERSION == 3, "a changed rule of the fold changes profcore/formats/observed.py too"
 
 
 def test_equal_traces_in_another_order_give_equal_timelines() -> None:

@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,7 +37,10 @@ CONTRIBUTION = Contribution(
     self_samples=[1, 0, 25],
     total_samples=[26, 26, 25],
     hidden_total_us=[9, 0, 5],
+    uncertain_us=[0, 40, 0],
 )
+# as versions before 4 wrote it
+OLD_CONTRIBUTION = replace(CONTRIBUTION, uncertain_us=[0, 0, 0])
 TREE = CallTree([-1, 0, 1, -1], [0, 9, 0, 300], [0, 100, 2_500, 7], [0, 1, 25, 1], [0, 0, 4, 0])
 LARGEST = 2**63 - 1
 
@@ -60,6 +64,7 @@ def contributions(draw: st.DrawFn) -> Contribution:
         self_samples=self_samples,
         total_samples=[a + b for a, b in zip(self_samples, rest_samples, strict=True)],
         hidden_total_us=[a + b for a, b in zip(hidden_us, callees_us, strict=True)],
+        uncertain_us=draw(columns),
     )
 
 
@@ -122,6 +127,7 @@ def test_func_ids_that_do_not_ascend_are_not_written(func: list[int]) -> None:
                 self_samples=[0, 0],
                 total_samples=[0, 0],
                 hidden_total_us=[0, 0],
+                uncertain_us=[0, 0],
             )
         )
 
@@ -137,6 +143,7 @@ def test_negative_numbers_are_not_written() -> None:
                 self_samples=[0],
                 total_samples=[0],
                 hidden_total_us=[0],
+                uncertain_us=[0],
             )
         )
     with pytest.raises(ValueError, match="negative"):
@@ -149,6 +156,7 @@ def test_negative_numbers_are_not_written() -> None:
                 self_samples=[0],
                 total_samples=[0],
                 hidden_total_us=[0],
+                uncertain_us=[0],
             )
         )
     with pytest.raises(ValueError, match="negative"):
@@ -198,33 +206,36 @@ def test_a_stored_contribution_of_version_1_is_read() -> None:
         self_samples=CONTRIBUTION.self_samples,
         total_samples=CONTRIBUTION.total_samples,
         hidden_total_us=[0, 0, 0],
+        uncertain_us=[0, 0, 0],
     )
 
 
-def test_a_stored_contribution_of_version_2_is_read() -> None:
-    blob = (DATA / "contribution-v2.blob").read_bytes()
-    assert blob[:4] == b"FFc\2"
-    assert decode_contribution(blob) == CONTRIBUTION
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_stored_contribution_without_uncertain_time_is_read(version: int) -> None:
+    blob = (DATA / f"contribution-v{version}.blob").read_bytes()
+    assert blob[:4] == b"FFc" + bytes([version])
+    assert decode_contribution(blob) == OLD_CONTRIBUTION
 
 
 def test_contributions_of_all_versions_are_read_together() -> None:
-    stored = [(DATA / f"contribution-v{version}.blob").read_bytes() for version in (2, 1)]
+    stored = [(DATA / f"contribution-v{version}.blob").read_bytes() for version in (3, 2, 1)]
     new = encode_contribution(CONTRIBUTION)
-    assert new[:4] == b"FFc\3"
+    assert new[:4] == b"FFc\4"
     found = decode_contribution_list([new, *stored, encode_contribution(Contribution()), new])
-    assert found[0] == found[1] == found[4] == CONTRIBUTION
-    assert found[2] == decode_contribution(stored[1])
-    assert found[3] == Contribution()
+    assert found[0] == found[5] == CONTRIBUTION
+    assert found[1] == found[2] == OLD_CONTRIBUTION
+    assert found[3] == decode_contribution(stored[2])
+    assert found[4] == Contribution()
     lengths, columns = decode_contributions([new, *stored], column_count=2)
-    assert lengths.tolist() == [3, 3, 3]
-    assert [column.tolist() for column in columns] == [CONTRIBUTION.func * 3, CONTRIBUTION.self_us * 3]
+    assert lengths.tolist() == [3, 3, 3, 3]
+    assert [column.tolist() for column in columns] == [CONTRIBUTION.func * 4, CONTRIBUTION.self_us * 4]
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_a_version_does_not_read_the_columns_of_another(version: int) -> None:
     blob = bytearray((DATA / "contribution-v2.blob").read_bytes())
     blob[3] = version
-    assert read_contribution_or_none(bytes(blob)) == (CONTRIBUTION if version == 2 else None)
+    assert read_contribution_or_none(bytes(blob)) == (OLD_CONTRIBUTION if version == 2 else None)
     new = bytearray(encode_contribution(CONTRIBUTION))
     new[3] = version
     assert read_contribution_or_none(bytes(new)) is None
@@ -356,10 +367,10 @@ def test_any_bytes_are_read_or_refused(blob: bytes) -> None:
     assert read_tree_or_none(blob) is None
 
 
-def contribution_body(rows: int, units: list[int], bits: bytes, numbers: bytes) -> bytes:
-    """Returns a contribution of version 3 with the given parts, valid or not."""
+def contribution_body(rows: int, units: list[int], bits: bytes, numbers: bytes, version: int = 4) -> bytes:
+    """Returns a contribution with the given parts, valid or not."""
     head = encode_varints(np.array([rows, *units]))
-    return b"FFc\x03" + zlib.compress(head + bits + numbers)
+    return b"FFc" + bytes([version]) + zlib.compress(head + bits + numbers)
 
 
 ONES = [1] * CONTRIBUTION_COLUMNS
@@ -371,7 +382,7 @@ MOST = bytes([0xFF] * 8 + [0x7F])  # 2⁶³ - 1
     [
         (contribution_body(1, ONES, b"\x80", b"\x05\x05"), "not as many numbers as bits"),
         (contribution_body(1, ONES, b"\xc0", b"\x05"), "not as many numbers as bits"),
-        (contribution_body(1, ONES, b"\x81", b"\x05\x05"), "bits behind its last column"),
+        (contribution_body(1, ONES[1:], b"\x81", b"\x05\x05", version=3), "bits behind its last column"),
         (contribution_body(9, ONES, b"\x80", b""), "more rows than it has bits for"),
         (contribution_body(1, [1, 0, *ONES[2:]], b"\x80", b"\x05"), "a unit that is none"),
         (contribution_body(1, [1, 2, *ONES[2:]], b"\xc0", b"\x05" + MOST), "more than 63 bits"),
@@ -379,7 +390,7 @@ MOST = bytes([0xFF] * 8 + [0x7F])  # 2⁶³ - 1
         (contribution_body(1, ONES, b"\xe0", b"\x05" + MOST + MOST), "more than 63 bits"),
         (contribution_body(2, ONES, b"\x80\x00", b"\x05"), "do not ascend"),
         (contribution_body(1, ONES, b"\x80", b"\x85"), "cut short|not as many numbers as bits"),
-        (b"FFc\x03" + zlib.compress(b"\xff" * 300_000), "more than 63 bits"),
+        (b"FFc\x04" + zlib.compress(b"\xff" * 300_000), "more than 63 bits"),
     ],
 )
 def test_a_contribution_that_was_never_written_is_refused(blob: bytes, sentence: str) -> None:

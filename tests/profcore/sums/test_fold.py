@@ -271,6 +271,7 @@ def test_a_contribution_has_ascending_ids_whatever_the_batch_called_them() -> No
         self_samples=[0, 1, 0],
         total_samples=[2, 1, 2],
         hidden_total_us=[0, 0, 0],
+        uncertain_us=[0, 0, 0],
     )
 
 
@@ -283,6 +284,7 @@ def test_merged_contributions_hold_every_column_of_both() -> None:
         self_samples=[7, 8],
         total_samples=[9, 10],
         hidden_total_us=[11, 12],
+        uncertain_us=[13, 14],
     )
     two = Contribution(
         func=[5, 9],
@@ -292,6 +294,7 @@ def test_merged_contributions_hold_every_column_of_both() -> None:
         self_samples=[70, 80],
         total_samples=[90, 100],
         hidden_total_us=[110, 120],
+        uncertain_us=[130, 140],
     )
     assert merge_contributions(one, two) == Contribution(
         func=[0, 5, 9],
@@ -301,6 +304,7 @@ def test_merged_contributions_hold_every_column_of_both() -> None:
         self_samples=[7, 78, 80],
         total_samples=[9, 100, 100],
         hidden_total_us=[11, 122, 120],
+        uncertain_us=[13, 144, 140],
     )
 
 

@@ -70,12 +70,13 @@ def test_all_runs_between_deep_stacks_take_few_steps(kind: str, funcs: int, neig
     count = len(prefix)
     CountedReads.reads = 0
     counted = CountedReads(prefix), CountedReads(node % funcs for node in range(count))
-    finder = RunFinder(*counted, [False] * count, run_count=run_count)
+    afters = [DEEP - 1 - run % DEEP if neighbours == "both" else -1 for run in range(run_count)]
+    runs = [HiddenRun(run, run + 1, 0, 1, 0, count - 1 - run % 2, after) for run, after in enumerate(afters)]
+    finder = RunFinder(*counted, [False] * count, runs=runs)
     if finder.index is not None:
         finder.index.heads = CountedReads(finder.index.heads)
-    for run in range(run_count):
-        after = DEEP - 1 - run % DEEP if neighbours == "both" else -1
-        finder.stack_of(HiddenRun(1, count - 1 - run % 2, after))
+    for run in runs:
+        finder.stacks_of(run)
     few_walks = 4 * FEW_RUNS * 2 * DEEP
     assert CountedReads.reads <= few_walks + 6 * run_count * count.bit_length() + 2 * STEPS_PER_STACK * count
 

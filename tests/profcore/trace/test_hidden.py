@@ -3,6 +3,7 @@
 from random import Random
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,9 +11,13 @@ from profcore.sums.blobs import Contribution
 from profcore.sums.calltree import CallTree, total_us
 from profcore.sums.fold import CellFold, TraceFold, contribution_of, fold_trace, merge_contributions
 from profcore.trace.funcs import FuncTable
-from profcore.trace.wire import Envelope, Mark, Sample, Trace
+from profcore.trace.mark_types import MAX_FRAME_SCRIPTS, is_long_frame
+from profcore.trace.weights import script_ranges
+from profcore.trace.wire import Envelope, Limits, Mark, Sample, Trace, decode_envelope
+from tests.envelopes import make_envelope
 from tests.profcore.pictures import by_path, envelope_of, fold_of, names_of, tree_of_fold
 from tests.profcore.strategies import PROPERTY, mark_lists, traces
+from tests.profcore.trace.wire.refusals import body_of
 
 VIEW = UUID(int=1)
 
@@ -26,7 +31,10 @@ def task(first: int, last: int) -> dict[str, object]:
 
 
 def given_to(columns: str, *marks: dict[str, object]) -> dict[str, int]:
-    """Returns the hidden samples by call path (`A > B`); `?` has those without a func."""
+    """Returns the hidden samples by call path (`A > B`); `A?` has those uncertain of a func, `?` those without one.
+
+    `engine` has those that are the engine's.
+    """
     funcs = FuncTable()
     return given_by_path(fold_of(columns, funcs, tick_ms=TICK_MS, marks=list(marks)), funcs)
 
@@ -39,17 +47,40 @@ def given_by_path(fold: TraceFold, funcs: FuncTable) -> dict[str, int]:
         for path, (_, _, hidden) in by_path(tree_of_fold(fold)).items()
         if hidden
     }
+    found |= {f"{names[func]}?": us // 1000 for func, us in fold.sums.uncertain_us.items()}
     nobodys = fold.parts.hidden_us // 1000 - sum(found.values())
-    return {**found, "?": nobodys} if nobodys else found
+    rest = {"?": nobodys, "engine": fold.parts.engine_us // 1000}
+    return found | {word: count for word, count in rest.items() if count}
 
 
-def test_what_two_stacks_share_was_at_work_between_them() -> None:
+def test_each_sample_between_two_stacks_is_the_nearer_ones() -> None:
     columns = """
         A  -  -  A
         B        B
         C        D
     """
-    assert given_to(columns, task(0, 3)) == {"A > B": 2}
+    assert given_to(columns, task(0, 3)) == {"A > B > C": 1, "A > B > D": 1}
+
+
+def test_a_sample_as_near_to_both_stacks_is_the_shallower_ones() -> None:
+    columns = """
+        A  -  -  -  A
+        B           C
+        D
+    """
+    assert given_to(columns, task(0, 4)) == {"A > B > D": 1, "A > C": 2}
+
+
+def test_hidden_time_is_at_most_two_calls_below_what_two_stacks_share() -> None:
+    columns = """
+        A  -  -  A
+        B        B
+        C        E
+        D        F
+        X        X
+        Y        Y
+    """
+    assert given_to(columns, task(0, 3)) == {"A > B > C > D": 1, "A > B > E > F": 1}
 
 
 def test_a_run_between_equal_stacks_is_their_leafs() -> None:
@@ -68,20 +99,20 @@ def test_a_run_between_a_caller_and_its_callee_is_the_callers() -> None:
     assert given_to(columns, task(0, 4)) == {"A": 2}
 
 
-def test_a_run_with_a_stack_before_it_alone_is_the_root_most_funcs() -> None:
+def test_a_run_with_a_stack_before_it_alone_is_uncertain_of_the_root_most_func() -> None:
     columns = """
         A  -  -
         B
     """
-    assert given_to(columns, task(0, 2)) == {"A": 2}
+    assert given_to(columns, task(0, 2)) == {"A?": 2}
 
 
-def test_a_run_with_a_stack_after_it_alone_is_the_root_most_funcs() -> None:
+def test_a_run_with_a_stack_after_it_alone_is_uncertain_of_the_root_most_func() -> None:
     columns = """
         -  -  A
               B
     """
-    assert given_to(columns, task(0, 2)) == {"A": 2}
+    assert given_to(columns, task(0, 2)) == {"A?": 2}
 
 
 def test_a_task_without_any_stack_is_nobodys() -> None:
@@ -98,8 +129,8 @@ def test_stacks_that_share_no_root_leave_the_run_to_nobody() -> None:
 
 def test_stacks_outside_the_task_say_nothing() -> None:
     assert given_to("A  -  A", task(1, 1)) == {"?": 1}
-    assert given_to("A  -  A", task(0, 1)) == {"A": 1}
-    assert given_to("A  -  A", task(1, 2)) == {"A": 1}
+    assert given_to("A  -  A", task(0, 1)) == {"A?": 1}
+    assert given_to("A  -  A", task(1, 2)) == {"A?": 1}
 
 
 def test_a_run_ends_with_its_task() -> None:
@@ -107,7 +138,7 @@ def test_a_run_ends_with_its_task() -> None:
         A  -  -  -  B
         X           Y
     """
-    assert given_to(columns, task(0, 1), task(2, 4)) == {"A": 1, "B": 2}
+    assert given_to(columns, task(0, 1), task(2, 4)) == {"A?": 1, "B?": 2}
 
 
 def test_the_stacks_of_one_task_do_not_reach_into_the_next() -> None:
@@ -115,7 +146,7 @@ def test_the_stacks_of_one_task_do_not_reach_into_the_next() -> None:
         A  -  A
         B     B
     """
-    assert given_to(columns, task(0, 1), task(2, 2)) == {"A": 1}
+    assert given_to(columns, task(0, 1), task(2, 2)) == {"A?": 1}
 
 
 def test_idle_samples_between_two_tasks_part_their_runs() -> None:
@@ -123,7 +154,7 @@ def test_idle_samples_between_two_tasks_part_their_runs() -> None:
         A  -  -  -  A
         B           B
     """
-    assert given_to(columns, task(0, 1), task(3, 4)) == {"A": 2}
+    assert given_to(columns, task(0, 1), task(3, 4)) == {"A?": 2}
 
 
 def test_each_run_of_a_task_is_judged_by_its_own_neighbours() -> None:
@@ -132,7 +163,7 @@ def test_each_run_of_a_task_is_judged_by_its_own_neighbours() -> None:
            B     B
            C     C
     """
-    assert given_to(columns, task(0, 4)) == {"A": 2, "A > B > C": 1}
+    assert given_to(columns, task(0, 4)) == {"A?": 2, "A > B > C": 1}
 
 
 def test_a_recursive_func_gets_the_run_at_the_depth_both_stacks_share() -> None:
@@ -156,9 +187,10 @@ def test_a_callers_hidden_total_holds_what_its_callees_were_given() -> None:
     funcs = FuncTable()
     sums = fold_of(columns, funcs, tick_ms=TICK_MS, marks=[task(0, 5)]).sums
     a, b, c = (names_of(funcs).index(name) for name in "ABC")
-    # A > B > A got one, A (before and after C) two
-    assert sums.hidden_us == {a: 3000}
-    assert sums.hidden_total_us == {a: 3000, b: 1000}
+    # A > B > A got one, A > C one as the shallower side, and one after it is uncertain
+    assert sums.hidden_us == {a: 1000, c: 1000}
+    assert sums.hidden_total_us == {a: 2000, b: 1000, c: 1000}
+    assert sums.uncertain_us == {a: 1000}
     assert sums.total_us == {a: 3000, b: 2000, c: 1000}
 
 
@@ -171,7 +203,7 @@ def test_backward_timestamps_are_put_in_order_first() -> None:
     for sample, time in zip(envelope.trace.samples, (0.0, 2.0, 1.0), strict=True):
         sample.timestamp = time
     funcs = FuncTable()
-    assert given_by_path(fold_trace(envelope, page="/", funcs=funcs), funcs) == {"A": 1}
+    assert given_by_path(fold_trace(envelope, page="/", funcs=funcs), funcs) == {"A > B": 1}
 
 
 def test_what_a_marker_alone_shows_is_nobodys() -> None:
@@ -185,6 +217,120 @@ def test_a_marker_inside_a_long_task_changes_nothing() -> None:
     envelope = envelope_of("A  -  A", tick_ms=TICK_MS, marks=[task(0, 2)])
     envelope.trace.samples[1].marker = "gc"
     assert fold_trace(envelope, page="/", funcs=FuncTable()).sums.hidden_us == {0: 1000}
+
+
+# --- Long animation frames --------------------------------------------------------------------------------------------
+def frame(*scripts: tuple[int, int], word: str = "loaf") -> dict[str, object]:
+    """Returns the mark of a long animation frame whose scripts hold the samples `first` to `last` of a picture."""
+    sent = [{"start": first * TICK_MS, "duration": (last - first + 1) * TICK_MS} for first, last in scripts]
+    return {"type": word, "start": 0, "duration": 100, "scripts": sent}
+
+
+@pytest.mark.parametrize("word", ["loaf", "LoAF", "long-animation-frame", "Long-Animation-Frame"])
+def test_what_is_in_no_script_of_a_frame_is_the_engines(word: str) -> None:
+    columns = """
+        -  A  -  -  -
+           B
+    """
+    assert given_to(columns, task(0, 4), frame((0, 2), word=word)) == {"A": 2, "engine": 2}
+
+
+def test_a_run_between_two_stacks_stays_hidden_outside_scripts_too() -> None:
+    assert given_to("A  -  A  -", task(0, 3), frame()) == {"A": 1, "engine": 1}
+
+
+def test_a_task_outside_all_frames_is_the_engines() -> None:
+    assert given_to("A  -  -  B  -  -", task(0, 2), task(3, 5), frame((0, 2))) == {"A": 2, "engine": 2}
+
+
+def test_what_is_idle_without_a_frame_is_idle_with_one() -> None:
+    fold = fold_of("A  -  A", FuncTable(), tick_ms=TICK_MS, marks=[frame((0, 2))])
+    assert (fold.parts.hidden_us, fold.parts.engine_us, fold.parts.idle_us) == (0, 0, 1000)
+
+
+def test_the_far_half_of_a_script_is_what_all_its_stacks_share() -> None:
+    columns = """
+        A  A  -  -  -  -
+        B  B
+        C  D
+    """
+    # nearest to A > B > D, which is one call below what A > B > C shares with it
+    assert given_to(columns, task(0, 5), frame((0, 5))) == {"A > B": 2, "A > B > D": 2}
+
+
+def test_a_script_with_one_stack_is_its_roots() -> None:
+    columns = """
+        -  -  A
+              B
+              C
+              D
+    """
+    assert given_to(columns, task(0, 2), frame((0, 2))) == {"A": 1, "A > B > C": 1}
+
+
+def test_a_run_is_cut_at_the_bounds_of_scripts() -> None:
+    columns = """
+        A  -  -  -  -  -
+        B
+    """
+    # the second script has no stack: the root of the task's is all that is known
+    assert given_to(columns, task(0, 5), frame((0, 2), (4, 4))) == {"A": 2, "A > B": 1, "engine": 2}
+
+
+def test_a_script_without_any_stack_is_nobodys() -> None:
+    assert given_to("-  -  -", task(0, 2), frame((0, 1))) == {"?": 2, "engine": 1}
+
+
+def test_a_markers_work_outside_scripts_is_the_engines() -> None:
+    envelope = envelope_of("A  -  -  A", tick_ms=TICK_MS, marks=[frame((2, 3))])
+    envelope.trace.samples[1].marker = envelope.trace.samples[2].marker = "style"
+    parts = fold_trace(envelope, page="/", funcs=FuncTable()).parts
+    assert (parts.hidden_us, parts.engine_us, parts.idle_us) == (1000, 1000, 0)
+
+
+ODD_SCRIPTS = [
+    "x",
+    7,
+    None,
+    {"start": 0, "duration": 9},
+    [None, 1, "x", [], [[]], {}],
+    [{"start": "0", "duration": 9}],
+    [{"start": None, "duration": 9}],
+    [{"start": True, "duration": 9}],
+    [{"start": 0, "duration": -9}],
+    [{"start": 0, "duration": 1e18}],
+    [{"start": -1e300, "duration": 9}],
+    [{"start": 0}],
+    [{"duration": 9}],
+    [{"start": 0, "duration": 10**400}],
+]
+
+
+@pytest.mark.parametrize("scripts", ODD_SCRIPTS, ids=lambda scripts: repr(scripts)[:30])
+def test_scripts_without_a_range_are_left_out(scripts: object) -> None:
+    marks = [task(0, 2), {"type": "loaf", "start": 0, "scripts": scripts}]
+    assert given_to("A  -  -", *marks) == {"engine": 2}
+    if isinstance(scripts, list):  # and harm no other
+        good = {"startTime": 1, "duration": 1}
+        assert given_to("A  -  -", task(0, 2), {"type": "loaf", "start": 0, "scripts": [*scripts, good]}) == {
+            "A": 1,
+            "engine": 1,
+        }
+
+
+@pytest.mark.parametrize("odd", [b'[{"start":1e999,"duration":9}]', b"[1e999]", b"[-1e400,[1e999]]"])
+def test_numbers_that_json_has_and_floats_have_not_are_left_out(odd: bytes) -> None:
+    body = body_of(make_envelope(columns="A\n-\n-", marks=[{"type": "loaf", "start": 0, "scripts": "@"}]))
+    assert script_ranges(decode_envelope(body.replace(b'"@"', odd), Limits()).marks) == []
+
+
+def test_a_frame_may_have_ten_thousand_scripts_and_no_more() -> None:
+    many = [(first, first) for first in range(MAX_FRAME_SCRIPTS + 5)]
+    envelope = envelope_of("A  -  -", tick_ms=TICK_MS, marks=[task(0, 2), frame(*many)])
+    ranges = script_ranges(envelope.marks)
+    assert ranges is not None
+    assert len(ranges) == MAX_FRAME_SCRIPTS
+    assert ranges[1] == (1000, 2000)
 
 
 def fold_with_profiler(columns: str) -> tuple[TraceFold, FuncTable]:
@@ -217,17 +363,17 @@ def test_the_profilers_own_stack_stands_for_its_caller_after_a_run_too() -> None
     assert given_by_path(fold, funcs) == {"?": 1}
 
 
-def test_a_func_seen_at_the_profilers_call_alone_has_hidden_time_and_no_js() -> None:
+def test_a_func_seen_at_the_profilers_call_alone_has_uncertain_time_and_no_js() -> None:
     columns = """
         A  -
         B
         P
     """
     fold, funcs = fold_with_profiler(columns)
-    assert given_by_path(fold, funcs) == {"A": 1}
+    assert given_by_path(fold, funcs) == {"A?": 1}
     assert (fold.sums.total_us, fold.sums.total_samples) == ({}, {})
     contribution = contribution_of(fold.sums, range(len(funcs.keys)))
-    assert (contribution.total_samples, contribution.hidden_us) == ([0], [1000])
+    assert (contribution.total_samples, contribution.hidden_us, contribution.uncertain_us) == ([0], [0], [1000])
 
 
 def test_the_profiler_called_by_nobody_is_no_neighbour() -> None:
@@ -258,7 +404,9 @@ def fold_marked(trace: Trace, marks: list[Mark], funcs: FuncTable) -> TraceFold:
 def test_hidden_time_of_nodes_and_funcs_is_a_part_of_the_traces(trace: Trace, marks: list[Mark]) -> None:
     fold = fold_marked(trace, marks, FuncTable())
     attributed = sum(fold.stack_hidden_us)
-    assert 0 <= attributed <= fold.parts.hidden_us
+    uncertain = sum(fold.sums.uncertain_us.values())
+    assert 0 <= attributed <= attributed + uncertain <= fold.parts.hidden_us
+    assert not uncertain or all(not is_long_frame(mark) for mark in marks)
     assert sum(fold.sums.hidden_us.values()) == sum(tree_of_fold(fold).hidden_us) == attributed
     assert fold.sums.hidden_us.keys() <= fold.sums.hidden_total_us.keys()
     for index, total in fold.sums.hidden_total_us.items():

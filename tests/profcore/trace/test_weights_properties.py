@@ -4,9 +4,11 @@ from itertools import pairwise
 from random import Random
 from typing import Final
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from profcore.trace.mark_types import is_long_frame
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts, busy_ranges, to_us
 from profcore.trace.wire import Mark, Sample
 from tests.profcore.strategies import PROPERTY, mark_lists, sample_lists, times_ms
@@ -20,7 +22,8 @@ hostile_intervals: Final = st.sampled_from([1, 5, 1_000, 10_000, 16_000, 1_000_0
 
 def parts_sum(parts: TimeParts) -> int:
     """Returns the sum of the parts that make the span."""
-    return parts.js_us + parts.hidden_us + parts.idle_us + parts.unobserved_us + parts.profiler_us
+    known_us = parts.js_us + parts.hidden_us + parts.engine_us + parts.idle_us
+    return known_us + parts.unobserved_us + parts.profiler_us
 
 
 @PROPERTY
@@ -40,18 +43,48 @@ def test_the_parts_sum_to_the_span(samples: list[Sample], marks: list[Mark], int
 @PROPERTY
 @given(sample_lists(), mark_lists)
 def test_a_kind_is_what_the_plain_words_of_the_rules_say(samples: list[Sample], marks: list[Mark]) -> None:
-    counts = {"js": 0, "hidden": 0, "idle": 0, "profiler": 0}
-    ranges = [(to_us(m.start), to_us(m.start + m.duration)) for m in marks if m.type == "longtask"]
-    for sample in samples:
-        if sample.stackId is not None:
-            kind = "profiler" if PROFILER_STACKS[sample.stackId] else "js"
-        elif sample.marker in {"gc", "style", "layout", "paint"}:
-            kind = "hidden"
-        else:
-            kind = "hidden" if any(start <= to_us(sample.timestamp) < end for start, end in ranges) else "idle"
-        counts[kind] += 1
+    counts = dict.fromkeys(("js", "hidden", "engine", "idle", "profiler"), 0)
+    ordered = sorted(samples, key=lambda sample: to_us(sample.timestamp))
+    for position in range(len(ordered)):
+        counts[kind_by_plain_words(ordered, position, marks)] += 1
     parts = weigh_samples(samples, marks).parts
     assert counts == {kind: getattr(parts, f"{kind}_samples") for kind in counts}
+
+
+def kind_by_plain_words(ordered: list[Sample], position: int, marks: list[Mark]) -> str:
+    """Returns the kind of a sample by reading the rules one after the other."""
+    sample, frames = ordered[position], [mark for mark in marks if mark.type not in {"longtask", "lcp"}]
+    if sample.stackId is not None:
+        return "profiler" if PROFILER_STACKS[sample.stackId] else "js"
+    time = to_us(sample.timestamp)
+    tasks = busy_ranges(marks)
+    task = next((task for task in tasks if task[0] <= time < task[1]), None)
+    if task is None and sample.marker not in {"gc", "style", "layout", "paint"}:
+        return "idle"
+    scripts = [script for frame in frames for script in msgspec.json.decode(frame.scripts)]
+    ranges = [(to_us(script["start"]), to_us(script["start"] + script["duration"])) for script in scripts]
+    if not frames or any(start <= time < end for start, end in ranges):
+        return "hidden"
+    sides = 0
+    for step in (-1, 1):
+        at = position
+        while 0 <= at < len(ordered) and ordered[at].stackId is None:
+            at += step
+        inside = task is not None and 0 <= at < len(ordered)
+        sides += inside and task is not None and task[0] <= to_us(ordered[at].timestamp) < task[1]
+    return "hidden" if sides == 2 else "engine"
+
+
+@PROPERTY
+@given(sample_lists(), mark_lists)
+def test_long_animation_frames_only_part_what_is_hidden_without_them(samples: list[Sample], marks: list[Mark]) -> None:
+    parts = weigh_samples(samples, marks).parts
+    without = weigh_samples(samples, [mark for mark in marks if not is_long_frame(mark)]).parts
+    assert without.engine_us == without.engine_samples == 0
+    assert parts.hidden_us + parts.engine_us == without.hidden_us
+    assert parts.hidden_samples + parts.engine_samples == without.hidden_samples
+    for name in ("js_us", "idle_us", "profiler_us", "unobserved_us", "span_us"):
+        assert getattr(parts, name) == getattr(without, name)
 
 
 @PROPERTY

@@ -2,7 +2,9 @@
 
 from textwrap import dedent
 
-from profcore.trace.weights import WeighedSamples, busy_ranges, to_us, weigh
+import msgspec
+
+from profcore.trace.weights import WeighedSamples, busy_ranges, script_ranges, to_us, weigh
 from profcore.trace.wire import Mark, Sample
 
 STACKS = ("A", "B", "P")  # the leaf of P is the profiler's own built-in
@@ -28,13 +30,14 @@ def weigh_samples(samples: list[Sample], marks: list[Mark], *, interval_us: int 
         profiler_stacks=PROFILER_STACKS,
         interval_us=interval_us,
         busy=busy_ranges(marks),
+        scripts=script_ranges(marks),
     )
 
 
 def told(weighed: WeighedSamples) -> str:
     """Returns the parts that are not zero, in µs with their samples: `js 20000/2 idle 10000/1`."""
     words = []
-    for kind in ("js", "hidden", "idle", "profiler"):
+    for kind in ("js", "hidden", "engine", "idle", "profiler"):
         count = getattr(weighed.parts, f"{kind}_samples")
         if count:
             words.append(f"{kind} {getattr(weighed.parts, f'{kind}_us')}/{count}")
@@ -46,3 +49,9 @@ def told(weighed: WeighedSamples) -> str:
 def longtask(start: float, duration: float) -> Mark:
     """Returns the mark of a long task."""
     return Mark("longtask", start, duration)
+
+
+def loaf(start: float, duration: float, *scripts: tuple[float, float], word: str = "loaf") -> Mark:
+    """Returns the mark of a long animation frame with its scripts, each a start and a duration."""
+    sent = [{"start": at, "duration": lasts, "invoker": "user-callback"} for at, lasts in scripts]
+    return Mark(word, start, duration, msgspec.Raw(msgspec.json.encode(sent)))

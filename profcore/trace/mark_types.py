@@ -1,0 +1,67 @@
+"""The types of marks, and the time ranges of the scripts of long animation frames, as a client sent them."""
+
+from collections.abc import Iterator
+from typing import Final, TypeGuard
+
+import msgspec
+
+from profcore.trace.wire import UNREADABLE, Mark
+
+LONG_TASK: Final = "longtask"
+LONG_FRAME: Final = "long-animation-frame"
+# Different observers and libraries use these words for the same thing.
+TYPE_ALIASES: Final = {
+    "lcp": "largest-contentful-paint",
+    "fcp": "first-contentful-paint",
+    "fp": "first-paint",
+    "cls": "layout-shift",
+    "long-task": LONG_TASK,
+    "loaf": LONG_FRAME,
+    "inp": "interaction-to-next-paint",
+    "event": "interaction",
+    "first-input": "interaction",
+    "user-mark": "mark",
+    "user-measure": "measure",
+}
+# A frame's script was at work for at least 5 ms, or the browser does not report it: 10,000 are 50 s of one frame.
+MAX_FRAME_SCRIPTS: Final = 10_000
+# A script has about ten values. More commas than this are no list of so many scripts, and are not decoded.
+MAX_FRAME_COMMAS: Final = 30 * MAX_FRAME_SCRIPTS
+MAX_SCRIPT_MS: Final = 30 * 86_400_000.0  # as the wire's limit on times
+START_NAMES: Final = ("start", "startTime")  # the contract's word, and that of the browser's own entries
+
+_elements: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_script: Final = msgspec.json.Decoder(dict[str, object])
+
+
+def is_long_frame(mark: Mark) -> bool:
+    """Tells whether a mark is a long animation frame, in any of its spellings."""
+    kind = mark.type.lower()
+    return kind == LONG_FRAME or TYPE_ALIASES.get(kind) == LONG_FRAME
+
+
+def read_scripts(mark: Mark) -> Iterator[tuple[float, float]]:
+    """Yields start and duration (ms, above 0) of the scripts of a long animation frame.
+
+    Nothing is refused: what is no script with a usable range is left out.
+    """
+    sent = mark.scripts
+    if len(sent) <= 2 or bytes(sent).count(b",") > MAX_FRAME_COMMAS:
+        return
+    try:
+        elements = _elements.decode(sent)
+    except UNREADABLE:
+        return
+    for element in elements[:MAX_FRAME_SCRIPTS]:
+        try:
+            script = _script.decode(element)
+        except UNREADABLE:
+            continue
+        start = next((script[name] for name in START_NAMES if name in script), None)
+        duration = script.get("duration")
+        if _is_ms(start, -MAX_SCRIPT_MS) and _is_ms(duration, 0):
+            yield start, duration
+
+
+def _is_ms(value: object, least: float) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= MAX_SCRIPT_MS
