@@ -57,16 +57,21 @@ class FuncDay(models.Model):
 
 
 class TimePartColumns(models.Model):
-    """Columns for the parts of time (js + hidden + idle + unobserved + profiler = span, exactly) and their samples."""
+    """Columns for the parts of time and their samples.
+
+    js + hidden + engine + idle + unobserved + profiler = span, exactly.
+    """
 
     js_us = models.BigIntegerField()
     hidden_us = models.BigIntegerField()
+    engine_us = models.BigIntegerField(default=0, db_default=0)
     idle_us = models.BigIntegerField()
     unobserved_us = models.BigIntegerField()
     profiler_us = models.BigIntegerField()
     span_us = models.BigIntegerField()
     js_samples = models.BigIntegerField()
     hidden_samples = models.BigIntegerField()
+    engine_samples = models.BigIntegerField(default=0, db_default=0)
     idle_samples = models.BigIntegerField()
     profiler_samples = models.BigIntegerField()
     # µs by marker, in the order of profcore.trace.weights.MARKERS; null if no sample had a marker.
@@ -123,7 +128,7 @@ DAY_GRAIN: Final = Cell.Grain.DAY.value
 
 
 class Hotspot(models.Model):
-    """One func's exact sums in one cell. Hidden time is in neither self nor total.
+    """One func's exact sums in one cell. Hidden time is in neither self nor total, and uncertain time in none of them.
 
     `views` counts the views with a JS sample of the func. A func with only hidden time has none. It appears because it
     called the profiler, and such samples are not JS of their callers either.
@@ -139,6 +144,7 @@ class Hotspot(models.Model):
     total_us = models.BigIntegerField()
     hidden_us = models.BigIntegerField()
     hidden_total_us = models.BigIntegerField(default=0, db_default=0)
+    uncertain_us = models.BigIntegerField(default=0, db_default=0)
     views = models.BigIntegerField()
 
 
@@ -156,6 +162,7 @@ class DayHotspot(models.Model):
     total_us = models.BigIntegerField()
     hidden_us = models.BigIntegerField()
     hidden_total_us = models.BigIntegerField()
+    uncertain_us = models.BigIntegerField(default=0, db_default=0)
     views = models.BigIntegerField()
 
 
@@ -176,6 +183,7 @@ class View(TimePartColumns):
     # For one view these fit into four bytes: 68 years at one sample per second.
     js_samples = models.IntegerField()
     hidden_samples = models.IntegerField()
+    engine_samples = models.IntegerField(default=0, db_default=0)
     idle_samples = models.IntegerField()
     profiler_samples = models.IntegerField()
 

@@ -46,7 +46,7 @@ class FoldedBatch:
     claim: Claim  # of the traces that it has
     unreached: list[ClaimedTrace] = field(default_factory=list)  # claimed too, when the batch's time was over
     funcs: FuncTable
-    id_of: list[int] = field(default_factory=list)  # of each func index with JS or hidden time; 0 for one that has none
+    id_of: list[int] = field(default_factory=list)  # of each func index with time; 0 for one that has none
     cells: dict[CellKey, CellFold[CellKey]] = field(default_factory=dict)
     # With the measured interval and the one in use, µs.
     folded: list[tuple[ClaimedTrace, int | None, int]] = field(default_factory=list)

@@ -162,10 +162,10 @@ def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]
             cursor.execute(
                 """INSERT INTO aggregate_cell (
                        project_id, id, group_id, bucket_at, grain, device_class, browser, navigation, fold_version,
-                       views, traces, truncated_views, js_us, hidden_us, idle_us, unobserved_us, profiler_us, span_us,
-                       js_samples, hidden_samples, idle_samples, profiler_samples)
+                       views, traces, truncated_views, js_us, hidden_us, engine_us, idle_us, unobserved_us, profiler_us,
+                       span_us, js_samples, hidden_samples, engine_samples, idle_samples, profiler_samples)
                    SELECT %s, w.id, w.group_id, w.bucket_at, %s, w.device_class, w.browser, w.navigation, %s, 0,
-                          0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+                          0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
                    FROM unnest(%b::int[], %b::int[], %b::timestamptz[], %b::smallint[], %b::smallint[], %b::smallint[])
                         AS w (id, group_id, bucket_at, device_class, browser, navigation)
                    ON CONFLICT (project_id, group_id, bucket_at, grain, device_class, browser, navigation)

@@ -15,7 +15,10 @@ from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 PARTS: Final = ", ".join(TIME_PART_NAMES)
 PART_ARRAYS: Final = ", ".join(["%b::bigint[]"] * len(TIME_PART_NAMES))
 # A hotspot's sums, in the order of a delta's values. All code that merges or subtracts hotspots takes them from here.
-HOTSPOT_SUMS: Final = ("self_samples", "total_samples", "self_us", "total_us", "hidden_us", "hidden_total_us", "views")
+HOTSPOT_SUMS: Final = (
+    *("self_samples", "total_samples", "self_us", "total_us", "hidden_us", "hidden_total_us", "uncertain_us"),
+    "views",
+)
 ADD_HOTSPOTS: Final = ", ".join(f"{name} = h.{name} + excluded.{name}" for name in HOTSPOT_SUMS)
 ADD_PARTS: Final = ", ".join(f"{name} = c.{name} + d.{name}" for name in TIME_PART_NAMES)
 

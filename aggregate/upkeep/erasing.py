@@ -158,7 +158,8 @@ def _clear_empty(project_id: int, cell_id: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """DELETE FROM aggregate_hotspot WHERE project_id = %s AND cell_id = %s
-               AND views = 0 AND total_samples = 0 AND total_us = 0 AND hidden_us = 0 AND hidden_total_us = 0""",
+               AND views = 0 AND total_samples = 0 AND total_us = 0 AND hidden_us = 0 AND hidden_total_us = 0
+               AND uncertain_us = 0""",
             [project_id, cell_id],
         )
         # If no trace is left, a kept tree (`kept_trees`) has only paths of erased views.

@@ -31,7 +31,15 @@ from tests.aggregate.posting import rows
 
 # Sums by what they belong to: a cell, a func or a path in a cell, a view. Days stand for their hours.
 Sums = dict[tuple[Any, ...], Any]
-SUM_NAMES = ("self_us", "total_us", "hidden_us", "self_samples", "total_samples", "hidden_total_us")
+SUM_NAMES = (
+    "self_us",
+    "total_us",
+    "hidden_us",
+    "self_samples",
+    "total_samples",
+    "hidden_total_us",
+    "uncertain_us",
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -106,11 +106,17 @@ def recordings(
         at += gap
     stacks = [{"frameId": f} if p < 0 else {"frameId": f, "parentId": p} for p, f in zip(prefix, func, strict=True)]
     tasks = draw(st.lists(st.tuples(st.integers(0, 8), st.sampled_from((30_000, 90_000, 1))), max_size=most_tasks))
-    marks = [
+    marks: list[Json] = [
         {"type": "longtask", "start": times[place] / 1000, "duration": length / 1000}
         for place, length in tasks
         if place < len(times)
     ]
+    if draw(st.booleans()):  # with a long animation frame, hidden time is divided
+        scripts = draw(st.lists(st.tuples(st.integers(0, 8), st.sampled_from((15_000, 60_000))), max_size=2))
+        sent = [
+            {"start": times[place] / 1000, "duration": length / 1000} for place, length in scripts if place < len(times)
+        ]
+        marks.append({"type": "loaf", "start": start / 1000, "duration": 200, "scripts": sent})
     return {
         "sampleInterval": draw(st.sampled_from((10, 10, 16.5))),
         "reason": draw(st.sampled_from(REASONS)),

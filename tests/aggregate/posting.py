@@ -61,7 +61,8 @@ WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.grant
 """
 HOTSPOTS = """
 SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, c.navigation, f.uri, f.line, f.col, f.name,
-       h.self_samples, h.total_samples, h.self_us, h.total_us, h.hidden_us, h.hidden_total_us, h.views
+       h.self_samples, h.total_samples, h.self_us, h.total_us, h.hidden_us, h.hidden_total_us,
+       h.uncertain_us, h.views
 FROM aggregate_hotspot h
 JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
 JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
@@ -70,7 +71,7 @@ ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 """
 CELLS = """
 SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, c.navigation, c.views, c.traces, c.js_us, c.hidden_us,
-       c.idle_us, c.unobserved_us, c.profiler_us, c.span_us, c.js_samples, c.hidden_samples, c.idle_samples,
+       c.engine_us, c.engine_samples, c.idle_us, c.unobserved_us, c.profiler_us, c.span_us, c.js_samples, c.hidden_samples, c.idle_samples,
        c.profiler_samples, c.marker_us
 FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
 WHERE c.traces > 0 ORDER BY 1, 2, 3, 4, 5, 6
@@ -122,7 +123,10 @@ def contributions() -> list[tuple[Any, ...]]:
         "SELECT project_id, view_id, traces, is_truncated, contribution FROM aggregate_view ORDER BY view_id"
     ):
         c = decode_contribution(bytes(blob))
-        columns = (c.self_us, c.total_us, c.hidden_us, c.hidden_total_us, c.self_samples, c.total_samples)
+        columns = (
+            *(c.self_us, c.total_us, c.hidden_us, c.hidden_total_us, c.uncertain_us),
+            *(c.self_samples, c.total_samples),
+        )
         funcs = sorted((names[project_id, func], *(column[n] for column in columns)) for n, func in enumerate(c.func))
         result.append((str(view_id), traces, is_truncated, funcs))
     return result

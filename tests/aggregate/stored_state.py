@@ -29,7 +29,8 @@ def by_day() -> State:
     )
     hotspots = rows(
         f"""SELECT {CELL_KEY}, f.name, f.col, sum(h.self_samples), sum(h.total_samples), sum(h.self_us),
-                   sum(h.total_us), sum(h.hidden_us), sum(h.hidden_total_us), sum(h.views)
+                   sum(h.total_us), sum(h.hidden_us), sum(h.hidden_total_us), sum(h.uncertain_us),
+                   sum(h.views)
             FROM {FROM} JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
             JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
             GROUP BY {CELL_KEY}, f.name, f.col ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"""

@@ -37,7 +37,7 @@ VALUES: Final[Mapping[str, Callable[[SliceView], str]]] = {
 WORDS: Final = {"device": DEVICE_CLASSES, "browser": BROWSERS, "navigation": NAVIGATIONS}
 MAX_ROWS: Final = 10_000
 WHOLE: Final = ""  # the value of the one row that is not by any dimension
-FUNC_SUMS: Final = ("views", "self_us", "total_us", "hidden_us", "self_samples", "total_samples")
+FUNC_SUMS: Final = ("views", "self_us", "total_us", "hidden_us", "uncertain_us", "self_samples", "total_samples")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,7 @@ class CensusRow:
     self_us: int = 0
     total_us: int = 0
     hidden_us: int = 0
+    uncertain_us: int = 0
     self_samples: int = 0
     total_samples: int = 0
     slice_js_us: int = 0
@@ -113,6 +114,7 @@ def sum_views(views: Sequence[SliceView], ref: FuncRef, by: str | None) -> Seque
             sums["self_us"] += own.self_us[at]
             sums["total_us"] += own.total_us[at]
             sums["hidden_us"] += own.hidden_us[at]
+            sums["uncertain_us"] += own.uncertain_us[at]
             sums["self_samples"] += own.self_samples[at]
             sums["total_samples"] += own.total_samples[at]
     found = [CensusRow(value=value, **sums) for value, sums in rows.items()]
@@ -147,6 +149,7 @@ def _from_cells(slice_: Slice, ref: FuncRef, by: str | None) -> Sequence[CensusR
             self_us=self_us,
             total_us=total_us,
             hidden_us=hidden_us,
+            uncertain_us=uncertain_us,
             self_samples=self_samples,
             total_samples=total_samples,
             slice_js_us=slice_js_us,
@@ -159,6 +162,7 @@ def _from_cells(slice_: Slice, ref: FuncRef, by: str | None) -> Sequence[CensusR
             self_us,
             total_us,
             hidden_us,
+            uncertain_us,
             self_samples,
             total_samples,
             slice_js_us,

@@ -160,25 +160,26 @@ class _Membership:
         return found
 
 
+Totals = tuple[int, int, int]  # µs, samples, and hidden µs
 Shared = Mapping[RowId, Collection[str]]  # rows with several funcs in one release, and those releases
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """Values that are no sum over a row's funcs: totals (µs, samples) and views, by row.
+    """Values that are no sum over a row's funcs: totals (µs, samples, hidden µs) and views, by row.
 
     `totals_of` and `views_of` say which releases they cover, None for all. The funcs of other releases are summed up.
     `views` is None if there are too many views to look at.
     """
 
     totals_of: Shared | None
-    totals: Mapping[RowId, tuple[int, int]]
+    totals: Mapping[RowId, Totals]
     views_of: Shared | None
     views: Mapping[RowId, int] | None
 
     def apply(self, row: FunctionRow, members: Sequence[FunctionRow]) -> FunctionRow:
         """Returns the row of some funcs with its totals and views."""
-        total_us, total_samples = self.totals.get(row.id, (0, 0))
+        total_us, total_samples, hidden_us = self.totals.get(row.id, (0, 0, 0))
         rest = _others(members, row.id, self.totals_of)
         views: int | None = sum(member.views or 0 for member in _others(members, row.id, self.views_of))
         if self.views_of is None or row.id in self.views_of:
@@ -187,6 +188,7 @@ class _Counted:
             row,
             total_us=total_us + sum(member.total_us for member in rest),
             total_samples=total_samples + sum(member.total_samples for member in rest),
+            hidden_total_us=hidden_us + sum(member.hidden_total_us for member in rest),
             views=views,
         )
 
@@ -222,6 +224,7 @@ def _sum_row(
         self_us=sum(member.self_us for member in members),
         total_us=sum(member.total_us for member in members),
         hidden_us=sum(member.hidden_us for member in members),
+        uncertain_us=sum(member.uncertain_us for member in members),
         release=None,
     )
     return row, members
@@ -255,13 +258,13 @@ def _count_once(
 
 def _read_totals(
     slice_: Slice, membership: _Membership, wanted: Shared | None, reading: Reading
-) -> dict[RowId, tuple[int, int]]:
-    """Returns the totals (µs, samples) of wanted rows in their releases, or of all rows, from call trees."""
-    totals: dict[RowId, tuple[int, int]] = {}
+) -> dict[RowId, Totals]:
+    """Returns the totals of wanted rows in their releases, or of all rows, from call trees."""
+    totals: dict[RowId, Totals] = {}
     for each, rows in _trees_to_read(slice_, membership, wanted):
-        for row_id, (us, samples) in _total_by_row(each, membership.row_of, rows, reading).items():
-            known = totals.get(row_id, (0, 0))
-            totals[row_id] = known[0] + us, known[1] + samples
+        for row_id, (us, samples, hidden_us) in _total_by_row(each, membership.row_of, rows, reading).items():
+            known = totals.get(row_id, (0, 0, 0))
+            totals[row_id] = known[0] + us, known[1] + samples, known[2] + hidden_us
     return totals
 
 
@@ -283,10 +286,8 @@ def _trees_to_read(
     return [(slice_, None)]
 
 
-def _total_by_row(
-    slice_: Slice, row_of: RowOf, wanted: set[RowId] | None, reading: Reading
-) -> dict[RowId, tuple[int, int]]:
-    """Returns the totals (µs, samples) of each row, or of those wanted. A sample counts once per row."""
+def _total_by_row(slice_: Slice, row_of: RowOf, wanted: set[RowId] | None, reading: Reading) -> dict[RowId, Totals]:
+    """Returns the totals of each row, or of those wanted. A sample counts once per row."""
     tree = merge_slice(slice_, reading).tree
     release = slice_.releases[0] if len(slice_.releases) == 1 else ""
     found = {func: row_of.of(release, func) for func in set(tree.func)}
@@ -296,7 +297,11 @@ def _total_by_row(
     index_of_func = {func: rest if row is None else index_of.get(row, rest) for func, row in found.items()}
     group = [index_of_func[func] for func in tree.func]
     sums = sum_by_func(tree.prefix, group, tree.self_us, tree.self_samples, tree.hidden_us)
-    return {name: (sums.total_us.get(index, 0), sums.total_samples.get(index, 0)) for name, index in index_of.items()}
+    columns = (sums.total_us, sums.total_samples, sums.hidden_total_us)
+    return {
+        name: (columns[0].get(index, 0), columns[1].get(index, 0), columns[2].get(index, 0))
+        for name, index in index_of.items()
+    }
 
 
 def _meeting_in_cells(slice_: Slice, membership: _Membership, shared: Shared) -> Shared:

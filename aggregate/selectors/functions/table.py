@@ -52,6 +52,8 @@ class FunctionRow:
     self_us: int = 0
     total_us: int = 0
     hidden_us: int = 0
+    hidden_total_us: int = 0
+    uncertain_us: int = 0
     views: int | None = None
     category: str | None = None
     mapped: FuncLabel | None = None  # its label from a source map
@@ -249,7 +251,9 @@ def _select_fine(
 
 
 def _name_funcs(project_id: int, sums: Mapping[int, SliceFuncSums], release: str | None) -> list[FunctionRow]:
-    ids = [func_id for func_id, each in sums.items() if each.total_us > 0 or each.hidden_us > 0]
+    ids = [
+        func_id for func_id, each in sums.items() if each.total_us > 0 or each.hidden_us > 0 or each.uncertain_us > 0
+    ]
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT f.id, f.name, f.uri, f.line, f.col FROM aggregate_func f
@@ -269,6 +273,8 @@ def _name_funcs(project_id: int, sums: Mapping[int, SliceFuncSums], release: str
             self_us=sums[func_id].self_us,
             total_us=sums[func_id].total_us,
             hidden_us=sums[func_id].hidden_us,
+            hidden_total_us=sums[func_id].hidden_total_us,
+            uncertain_us=sums[func_id].uncertain_us,
             views=sums[func_id].views,
             release=release,
         )
@@ -325,12 +331,14 @@ def _select_cells(slice_: Slice, sort: str, limit: int | None, *, by_release: bo
                 SELECT func_id, {by} AS release, sum(h.self_samples)::bigint AS self_samples,
                        sum(h.total_samples)::bigint AS total_samples, sum(h.self_us)::bigint AS self_us,
                        sum(h.total_us)::bigint AS total_us, sum(h.hidden_us)::bigint AS hidden_us,
-                       sum(h.views)::bigint AS views
+                       sum(h.hidden_total_us)::bigint AS hidden_total_us,
+                       sum(h.uncertain_us)::bigint AS uncertain_us, sum(h.views)::bigint AS views
                 {_from_hotspots(slice_, by_release=by_release)}
-                GROUP BY func_id{and_by} HAVING sum(h.total_us) > 0 OR sum(h.hidden_us) > 0),
+                GROUP BY func_id{and_by}
+                HAVING sum(h.total_us) > 0 OR sum(h.hidden_us) > 0 OR sum(h.uncertain_us) > 0),
             top AS (SELECT t.*, count(*) OVER () AS found FROM spots t ORDER BY {order} LIMIT %(limit)s)
             SELECT t.func_id, f.name, f.uri, f.line, f.col, t.self_samples, t.total_samples, t.self_us, t.total_us,
-                   t.hidden_us, t.views, t.release, COALESCE(t.found, 0), whole.*
+                   t.hidden_us, t.hidden_total_us, t.uncertain_us, t.views, t.release, COALESCE(t.found, 0), whole.*
             FROM whole LEFT JOIN top t ON true
                  LEFT JOIN aggregate_func f ON f.project_id = %(project_id)s AND f.id = t.func_id
             ORDER BY {order}""",
@@ -353,6 +361,8 @@ def _read_table(rows: Sequence[tuple[Any, ...]]) -> FunctionTable:  # Any: rows 
             self_us,
             total_us,
             hidden_us,
+            hidden_total_us,
+            uncertain_us,
             ran_views,
             release,
             function_count,
@@ -375,6 +385,8 @@ def _read_table(rows: Sequence[tuple[Any, ...]]) -> FunctionTable:  # Any: rows 
                 self_us=self_us,
                 total_us=total_us,
                 hidden_us=hidden_us,
+                hidden_total_us=hidden_total_us,
+                uncertain_us=uncertain_us,
                 views=ran_views,
                 release=release,
             )

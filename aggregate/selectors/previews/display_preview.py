@@ -96,6 +96,7 @@ def _sum_row(row_id: RowId, members: Sequence[FunctionRow]) -> FunctionRow:
         id=row_id,
         self_us=sum(part.self_us for part in members),
         hidden_us=sum(part.hidden_us for part in members),
+        uncertain_us=sum(part.uncertain_us for part in members),
     )
 
 

@@ -22,7 +22,8 @@ SELECT to_jsonb(p)::text,
         WHERE a.project_id = p.id AND a.day_on >= (now() AT TIME ZONE 'UTC')::date - 1),
        (SELECT min(a.day_on) FROM ingest_absentcount a WHERE a.project_id = p.id),
        (SELECT concat_ws(',', count(*), sum(d.views), sum(d.truncated_views), sum(d.traces), sum(d.js_us),
-                         sum(d.hidden_us), sum(d.idle_us), sum(d.unobserved_us), sum(d.span_us), sum(d.js_samples))
+                         sum(d.hidden_us), sum(d.engine_us), sum(d.idle_us), sum(d.unobserved_us), sum(d.span_us),
+                         sum(d.js_samples))
         FROM aggregate_pageday d WHERE d.project_id = p.id),
        (SELECT concat_ws(',', count(*), sum(f.cells), max(f.finished_at)) FROM aggregate_refoldrun f
         WHERE f.project_id = p.id),

@@ -19,7 +19,16 @@ from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 
 PART_COLUMNS: Final = ", ".join(f"v.{name}" for name in TIME_PART_NAMES)
 FROM_VIEWS: Final = f"{FROM_CELLS} JOIN aggregate_view v ON v.project_id = c.project_id AND v.cell_id = c.id"
-COLUMNS: Final = ("self_samples", "total_samples", "self_us", "total_us", "hidden_us")
+# The columns of a contribution that `SliceFuncSums` has.
+COLUMNS: Final = (
+    "self_samples",
+    "total_samples",
+    "self_us",
+    "total_us",
+    "hidden_us",
+    "hidden_total_us",
+    "uncertain_us",
+)
 
 
 ViewKey = tuple[UUID, int]  # a view in one group
@@ -34,6 +43,8 @@ class SliceFuncSums:
     self_us: int
     total_us: int
     hidden_us: int
+    hidden_total_us: int
+    uncertain_us: int
     views: int
 
     def plus(self, more: "SliceFuncSums") -> "SliceFuncSums":
@@ -44,6 +55,8 @@ class SliceFuncSums:
             self_us=self.self_us + more.self_us,
             total_us=self.total_us + more.total_us,
             hidden_us=self.hidden_us + more.hidden_us,
+            hidden_total_us=self.hidden_total_us + more.hidden_total_us,
+            uncertain_us=self.uncertain_us + more.uncertain_us,
             views=self.views + more.views,
         )
 
@@ -271,14 +284,4 @@ def sum_contributions(contributions: Sequence[Contribution]) -> dict[int, SliceF
     # A view with only hidden time of a func did not run it.
     counts = np.add.reduceat((column("total_samples")[order] > 0).astype(np.int64), starts)
     rows = zip(ids.tolist(), *sums, counts.tolist(), strict=True)
-    return {
-        func_id: SliceFuncSums(
-            self_samples=self_samples,
-            total_samples=total_samples,
-            self_us=self_us,
-            total_us=total_us,
-            hidden_us=hidden_us,
-            views=views,
-        )
-        for func_id, self_samples, total_samples, self_us, total_us, hidden_us, views in rows
-    }
+    return {func_id: SliceFuncSums(**dict(zip((*COLUMNS, "views"), row, strict=True))) for func_id, *row in rows}

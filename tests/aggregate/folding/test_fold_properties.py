@@ -64,7 +64,7 @@ def arrive(envelopes: list[Json], plan: dict[str, Any]) -> None:
 
 def assert_parts_sum() -> None:
     """Checks the sum of the parts of each stored view, cell and day of the roll-up."""
-    parts = "js_us + hidden_us + idle_us + unobserved_us + profiler_us"
+    parts = "js_us + hidden_us + engine_us + idle_us + unobserved_us + profiler_us"
     for table in ("view", "cell", "pageday"):
         assert rows(f"SELECT js_us FROM aggregate_{table} WHERE {parts} <> span_us") == [], table
 
@@ -88,9 +88,12 @@ STEADY_US = (10_000, 10_000, 10_000, 10_000, 10_000, 0, 153_000)
 def cuts_of(recording: Json) -> list[int]:
     """Returns where a recording can be cut without loss: between samples one interval apart, neither hidden.
 
-    The last sample of a part weighs one interval, and a hidden run needs its neighbours on both sides.
+    The last sample of a part weighs one interval, a hidden run needs its neighbours on both sides, and a script all its
+    stacks.
     """
-    tasks = [(m["start"], m["start"] + m["duration"]) for m in recording["marks"]]
+    marks = recording["marks"]
+    whole = [m for m in marks if m["type"] == "longtask"] + [s for m in marks for s in m.get("scripts", ())]
+    tasks = [(m["start"], m["start"] + m["duration"]) for m in whole]
 
     def is_plain(sample: Json) -> bool:
         in_task = any(start - 1 <= sample["timestamp"] <= end + 1 for start, end in tasks)

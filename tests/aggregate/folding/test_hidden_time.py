@@ -15,8 +15,8 @@ from tests.envelopes import make_envelope
 
 pytestmark = pytest.mark.django_db
 
-BY_NAME = """SELECT f.name, h.hidden_us, h.hidden_total_us, h.self_us, h.total_us, h.views FROM aggregate_hotspot h
-             JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id ORDER BY f.name"""
+BY_NAME = """SELECT f.name, h.hidden_us, h.hidden_total_us, h.uncertain_us, h.self_us, h.total_us, h.views
+             FROM aggregate_hotspot h JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id ORDER BY f.name"""
 
 
 @pytest.fixture
@@ -42,13 +42,26 @@ def profiled(envelope: dict[str, Any]) -> dict[str, Any]:
 def test_hidden_time_becomes_a_column_of_its_own(key: str) -> None:
     post(key, busy("v", "A B C\n-\nA B D\n-"))
     fold_all()
-    # name, hidden, hidden total, self, total, views
+    # name, hidden, hidden total, uncertain, self, total, views
     assert rows(BY_NAME) == [
-        ("A", 10_000, 20_000, 0, 20_000, 1),
-        ("B", 10_000, 10_000, 0, 20_000, 1),
-        ("C", 0, 0, 10_000, 10_000, 1),
-        ("D", 0, 0, 10_000, 10_000, 1),
+        ("A", 0, 10_000, 10_000, 0, 20_000, 1),
+        ("B", 0, 10_000, 0, 0, 20_000, 1),
+        ("C", 10_000, 10_000, 0, 10_000, 10_000, 1),
+        ("D", 0, 0, 0, 10_000, 10_000, 1),
     ]
+
+
+def test_long_animation_frames_make_a_part_of_the_engines(key: str) -> None:
+    task, script = {"type": "longtask", "start": 0, "duration": 1_000}, {"start": 0, "duration": 25}
+    frame = {"type": "loaf", "start": 0, "duration": 90, "scripts": [script]}
+    post(key, make_envelope("v", "A B\n-\n-\n-\n-", marks=[task, frame]))
+    fold_all()
+    assert rows(BY_NAME) == [("A", 10_000, 20_000, 0, 0, 10_000, 1), ("B", 10_000, 10_000, 0, 10_000, 10_000, 1)]
+    for table in ("cell", "view", "pageday"):
+        found = rows(
+            f"SELECT js_us, hidden_us, hidden_samples, engine_us, engine_samples, idle_us FROM aggregate_{table}"
+        )
+        assert found == [(10_000, 20_000, 2, 20_000, 2, 0)]
 
 
 def test_hotspots_contributions_and_call_trees_agree(key: str) -> None:
@@ -56,6 +69,7 @@ def test_hotspots_contributions_and_call_trees_agree(key: str) -> None:
     post(key, *(busy(f"v{n % 7}", shapes[n % 5], seq=n) for n in range(20)))
     fold_all()
     hotspots = {name: (hidden, total) for name, hidden, total, *_ in rows(BY_NAME)}
+    uncertain = sum(row[3] for row in rows(BY_NAME))
     names = dict(rows("SELECT id, name FROM aggregate_func"))
     by_func: dict[str, tuple[int, int]] = {}
     for (blob,) in rows("SELECT contribution FROM aggregate_view"):
@@ -72,14 +86,14 @@ def test_hotspots_contributions_and_call_trees_agree(key: str) -> None:
             by_node[name][1] += hidden
     assert {name: tuple(sums) for name, sums in by_node.items()} == hotspots
     hidden = rows("SELECT sum(hidden_us) FROM aggregate_cell")[0][0]
-    assert 0 < sum(own for own, _ in hotspots.values()) == hidden - 120_000
+    assert 0 < sum(own for own, _ in hotspots.values()) == hidden - 120_000 - uncertain
     # nobody's: 20 ms of each of four traces without a stack, 10 ms of each of four whose stacks share no root
 
 
-def test_a_func_of_hidden_time_alone_has_a_row_and_no_views(key: str) -> None:
+def test_a_func_of_uncertain_time_alone_has_a_row_and_no_views(key: str) -> None:
     post(key, profiled(busy("v", "A B P\n-")))
     fold_all()
-    assert rows(BY_NAME) == [("A", 10_000, 10_000, 0, 0, 0)]
+    assert rows(BY_NAME) == [("A", 0, 0, 10_000, 0, 0, 0)]
 
 
 def test_a_view_counts_once_it_has_js_of_a_func_whatever_came_first(key: str) -> None:
@@ -90,13 +104,13 @@ def test_a_view_counts_once_it_has_js_of_a_func_whatever_came_first(key: str) ->
             frame.update(js["trace"]["frames"][0])
     post(key, hidden_alone)
     fold_all()
-    assert rows(BY_NAME) == [("A", 10_000, 10_000, 0, 0, 0)]
+    assert rows(BY_NAME) == [("A", 0, 0, 10_000, 0, 0, 0)]
     post(key, js)
     fold_all()
-    assert rows(BY_NAME) == [("A", 10_000, 10_000, 10_000, 10_000, 1)]
+    assert rows(BY_NAME) == [("A", 0, 0, 10_000, 10_000, 10_000, 1)]
     post(key, busy("v", "A", seq=2))
     fold_all()
-    assert rows(BY_NAME) == [("A", 10_000, 10_000, 20_000, 20_000, 1)]
+    assert rows(BY_NAME) == [("A", 0, 0, 10_000, 20_000, 20_000, 1)]
 
 
 def test_the_top_functions_tell_hidden_time(key: str) -> None:
@@ -104,7 +118,8 @@ def test_the_top_functions_tell_hidden_time(key: str) -> None:
     fold_all()
     project_id = rows("SELECT id FROM ingest_project")[0][0]
     table = select_functions(Slice(project_id=project_id), limit=10)
-    assert [(row.name, row.hidden_us, row.self_us) for row in table.functions] == [("A", 20_000, 30_000)]
+    found = [(row.name, row.hidden_us, row.hidden_total_us, row.uncertain_us, row.self_us) for row in table.functions]
+    assert found == [("A", 10_000, 10_000, 10_000, 30_000)]
     assert (table.time.hidden_us, table.time.idle_us) == (20_000, 10_000)
 
 
@@ -114,10 +129,10 @@ def test_a_view_stored_in_version_1_grows(key: str) -> None:
     old = (DATA / "contribution-v1.blob").read_bytes()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE aggregate_view SET contribution = %s", [old])
-    post(key, busy("v", "A\n-", seq=1))
+    post(key, busy("v", "A\n-\nA\n-", seq=1))
     fold_all()
     grown = decode_contribution(bytes(rows("SELECT contribution FROM aggregate_view")[0][0]))
     before = decode_contribution(old)
     assert isinstance(grown, Contribution)
-    assert sum(grown.self_us) == sum(before.self_us) + 10_000
-    assert (sum(grown.hidden_us), sum(grown.hidden_total_us)) == (10_000, 10_000)
+    assert sum(grown.self_us) == sum(before.self_us) + 20_000
+    assert (sum(grown.hidden_us), sum(grown.hidden_total_us), sum(grown.uncertain_us)) == (10_000, 10_000, 10_000)
