@@ -111,6 +111,7 @@ def _rows(export: SliceExport) -> Iterator[tuple[Cell, ...]]:
     time = export.time
     for label, us, samples in (
         ("(hidden)", time.hidden_us, time.hidden_samples),
+        ("(engine)", time.engine_us, time.engine_samples),
         ("(idle)", time.idle_us, time.idle_samples),
         ("(unobserved)", time.unobserved_us, 0),
         ("(profiler)", time.profiler_us, time.profiler_samples),

@@ -87,6 +87,7 @@ def recordings(
     min_samples: int = 0,
     max_samples: int = 9,
     most_tasks: int = 2,
+    most_scripts: int = 2,
 ) -> Json:
     """Draws the fields of an envelope from one recording: trace, interval, marks, reason, rate. It may have no JS."""
     prefix, func = draw(prefix_trees(max_nodes=7, funcs=len(FRAMES)))
@@ -112,7 +113,7 @@ def recordings(
         if place < len(times)
     ]
     if draw(st.booleans()):  # with a long animation frame, hidden time is divided
-        scripts = draw(st.lists(st.tuples(st.integers(0, 8), st.sampled_from((15_000, 60_000))), max_size=2))
+        scripts = draw(st.lists(st.tuples(st.integers(0, 8), st.sampled_from((15_000, 60_000))), max_size=most_scripts))
         sent = [
             {"start": times[place] / 1000, "duration": length / 1000} for place, length in scripts if place < len(times)
         ]

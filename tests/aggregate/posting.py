@@ -71,8 +71,8 @@ ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 """
 CELLS = """
 SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, c.navigation, c.views, c.traces, c.js_us, c.hidden_us,
-       c.engine_us, c.engine_samples, c.idle_us, c.unobserved_us, c.profiler_us, c.span_us, c.js_samples, c.hidden_samples, c.idle_samples,
-       c.profiler_samples, c.marker_us
+       c.engine_us, c.engine_samples, c.idle_us, c.unobserved_us, c.profiler_us, c.span_us,
+       c.js_samples, c.hidden_samples, c.idle_samples, c.profiler_samples, c.marker_us
 FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
 WHERE c.traces > 0 ORDER BY 1, 2, 3, 4, 5, 6
 """

@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 from profcore.trace.weights import TimeParts
 
 HIDDEN: Final = "(hidden)"
+ENGINE: Final = "(engine)"
 # Runs that are not call nodes: time without a stack and without a sign of work, and time that is left blank.
 IDLE: Final = -1
 BLANK: Final = -2
@@ -51,6 +52,7 @@ class ChartFunc(NamedTuple):
 MAX_PATH: Final = 1_024
 ELIDED_FUNC: Final = ChartFunc("(elided)", None, None, is_page=False)
 HIDDEN_FUNC: Final = ChartFunc(HIDDEN, None, None, is_page=False)
+ENGINE_FUNC: Final = ChartFunc(ENGINE, None, None, is_page=False)
 # The engine's work below a func, by the sample's marker.
 ENGINE_FUNCS: Final = {
     "gc": ChartFunc("(garbage collection)", None, None, is_page=False),

@@ -16,8 +16,8 @@ NO_LABEL = "(none)"
 def chart_of_segments(export: SegmentedExport, *, with_whole: bool) -> Chart:
     """Returns the chart of segments, one track for each, below the whole if that is wanted.
 
-    Without the whole, the tracks add up to it, for formats that sum them. Hidden and idle time have no category, so
-    they get a separate track there.
+    Without the whole, the tracks add up to it, for formats that sum them. Hidden, engine and idle time have no
+    category, so they get a separate track there.
     """
     parts = [(label or NO_LABEL, part) for label, part in export.segments]
     if with_whole:
@@ -32,8 +32,10 @@ def _without_stacks(export: SliceExport) -> SliceExport:
     time = export.time
     rest = TimeParts(
         hidden_us=time.hidden_us,
+        engine_us=time.engine_us,
         idle_us=time.idle_us,
         hidden_samples=time.hidden_samples,
+        engine_samples=time.engine_samples,
         idle_samples=time.idle_samples,
     )
     return replace(export, tree=CallTree(), time=rest)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from profcore.code.categories import FUNC_CATEGORIES
-from profcore.formats.chart.model import HIDDEN_FUNC, IDLE, Chart, ChartFunc, ChartPlace, Fact, Track
+from profcore.formats.chart.model import ENGINE_FUNC, HIDDEN_FUNC, IDLE, Chart, ChartFunc, ChartPlace, Fact, Track
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.ordering import order_nodes
 from profcore.formats.slice import ExportFunc, SliceExport
@@ -17,13 +17,14 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class FuncRows:
-    """The distinct funcs of some exports, `(hidden)` first."""
+    """The distinct funcs of some exports, `(hidden)` and `(engine)` first."""
 
     __slots__ = ("_index",)
     hidden: Final = 0
+    engine: Final = 1
 
     def __init__(self) -> None:
-        self._index: dict[ChartFunc, int] = {HIDDEN_FUNC: self.hidden}
+        self._index: dict[ChartFunc, int] = {HIDDEN_FUNC: self.hidden, ENGINE_FUNC: self.engine}
 
     def add(self, funcs: Sequence[ExportFunc]) -> list[int]:
         """Adds an export's funcs and returns the row of each."""
@@ -66,7 +67,7 @@ class NodeOrder:
 
 
 def chart_of_slice(export: SliceExport) -> Chart:
-    """Returns the chart of a slice: one track of its call paths with samples, also hidden time, and idle time last.
+    """Returns the chart of a slice: one track of its call paths with samples, hidden and engine time, and idle last.
 
     Unobserved time and the profiler's own time are only in `facts`.
     """
@@ -117,8 +118,12 @@ def _add_slice(export: SliceExport, rows: FuncRows, builder: CallTreeBuilder) ->
         nodes.append(node)
         if tree.self_us[index] or tree.self_samples[index]:
             add(node, tree.self_us[index], tree.self_samples[index])
-    if time.hidden_us or time.hidden_samples:
-        add(builder.node(-1, rows.hidden), time.hidden_us, time.hidden_samples)
+    for func, us, samples in (
+        (rows.hidden, time.hidden_us, time.hidden_samples),
+        (rows.engine, time.engine_us, time.engine_samples),
+    ):
+        if us or samples:
+            add(builder.node(-1, func), us, samples)
     return sums
 
 
@@ -162,7 +167,7 @@ def facts_of_slice(export: SliceExport) -> dict[str, Fact]:
 
 def time_facts(time: TimeParts) -> dict[str, Fact]:
     """Returns the parts of time in ms; they add up to the span."""
-    parts = ("js", "hidden", "idle", "unobserved", "profiler", "span")
+    parts = ("js", "hidden", "engine", "idle", "unobserved", "profiler", "span")
     return {f"{part}_ms": getattr(time, f"{part}_us") / 1000 for part in parts}
 
 

@@ -13,7 +13,7 @@ from profcore.formats.slice import TimelineExport
 from profcore.formats.timeline import ViewTimeline
 from profcore.sums.calltree import CallTreeBuilder
 from profcore.trace.marks import TimelineMark, describe_script
-from profcore.trace.weights import KIND_HIDDEN, KIND_IDLE, KIND_JS, MARKERS, TimeParts
+from profcore.trace.weights import KIND_ENGINE, KIND_HIDDEN, KIND_IDLE, KIND_JS, MARKERS, TimeParts
 
 ID_CHARS: Final = 8  # of a view's id, which is enough to distinguish a few views
 
@@ -29,7 +29,7 @@ def chart_of_views(export: TimelineExport) -> Chart:
     leaves = {marker: rows.add_own(func) for marker, func in ENGINE_FUNCS.items()} if export.engine_leaves else {}
     tracks = []
     for view in export.views:
-        nodes = _add_samples(view, row_of, rows.hidden, leaves, builder)
+        nodes = _add_samples(view, row_of, rows, leaves, builder)
         tracks += [_draw_lane(view, lane, nodes) for lane in range(view.lanes)]
     for track in tracks:
         for node, us, samples in zip(track.node, track.us, track.samples, strict=True):
@@ -58,7 +58,7 @@ def chart_of_views(export: TimelineExport) -> Chart:
 
 
 def _add_samples(
-    view: ViewTimeline, row_of: Sequence[int], hidden: int, leaves: Mapping[str, int], builder: CallTreeBuilder
+    view: ViewTimeline, row_of: Sequence[int], rows: FuncRows, leaves: Mapping[str, int], builder: CallTreeBuilder
 ) -> list[int]:
     """Returns the node of each sample in the tree of all views, or `IDLE` or `BLANK`.
 
@@ -74,7 +74,9 @@ def _add_samples(
             leaf = leaves.get(MARKERS[marker]) if marker >= 0 else None
             nodes.append(node_of[stack] if leaf is None else builder.node(node_of[stack], leaf))
         elif kind == KIND_HIDDEN:
-            nodes.append(builder.node(-1, hidden))
+            nodes.append(builder.node(-1, rows.hidden))
+        elif kind == KIND_ENGINE:
+            nodes.append(builder.node(-1, rows.engine))
         else:
             nodes.append(IDLE if kind == KIND_IDLE else BLANK)
     return nodes

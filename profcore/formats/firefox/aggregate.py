@@ -94,11 +94,15 @@ def _side_name(side: SliceExport) -> str:
 
 
 def _tree_of(export: SliceExport, rows: FuncTableRows) -> CallTree:
-    """Returns an export's call tree over `rows`, with hidden time at the root. Nodes of equal funcs are merged."""
+    """Returns an export's call tree over `rows`, with hidden and engine time at the root.
+
+    Nodes of equal funcs are merged.
+    """
     builder = CallTreeBuilder()
     builder.add_tree(export.tree, rows.add(export.funcs))
-    if export.time.hidden_us > 0:
-        builder.tree.self_us[builder.node(-1, rows.hidden)] += export.time.hidden_us
+    for func, us in ((rows.hidden, export.time.hidden_us), (rows.engine, export.time.engine_us)):
+        if us > 0:
+            builder.tree.self_us[builder.node(-1, func)] += us
     return builder.tree
 
 

@@ -27,6 +27,7 @@ CATEGORIES: Final = (
     Category("Idle", "transparent", ["Other"]),
     Category("JavaScript", "yellow", SUBCATEGORIES),
     Category("Hidden", "brown", ["Other"]),
+    Category("Engine", "lightred", ["Other"]),
     Category("Garbage collection", "orange", ["Other"]),
     Category("Style", "magenta", ["Other"]),
     Category("Layout", "purple", ["Other"]),
@@ -48,6 +49,7 @@ class CategoryChoice(NamedTuple):
 
 OTHER_CHOICE: Final = CategoryChoice(CATEGORY_INDEX["Other"], 0)
 HIDDEN_CHOICE: Final = CategoryChoice(CATEGORY_INDEX["Hidden"], 0)
+ENGINE_CHOICE: Final = CategoryChoice(CATEGORY_INDEX["Engine"], 0)
 RECORDING_CHOICE: Final = CategoryChoice(CATEGORY_INDEX["Recording"], 0)
 ENGINE_CHOICES: Final = {
     "gc": CategoryChoice(CATEGORY_INDEX["Garbage collection"], 0),

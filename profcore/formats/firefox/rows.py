@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from profcore.formats.firefox.categories import (
+    ENGINE_CHOICE,
     ENGINE_CHOICES,
     HIDDEN_CHOICE,
     OTHER_CHOICE,
@@ -31,6 +32,7 @@ def _pseudo(name: str) -> FuncRow:
 
 
 HIDDEN_ROW: Final = _pseudo("(hidden)")
+ENGINE_ROW: Final = _pseudo("(engine)")
 PROFILER_ROW: Final = _pseudo("(profiler)")
 PRUNED_ROW: Final = _pseudo(PRUNED.label)
 ENGINE_ROWS: Final = {
@@ -57,7 +59,8 @@ class FuncTableRows:
         self.hidden = self._add(_Func(HIDDEN_ROW, HIDDEN_CHOICE, None))
         self.profiler = self._add(_Func(PROFILER_ROW, RECORDING_CHOICE, None))
         self._add(_Func(PRUNED_ROW, OTHER_CHOICE, None))
-        self.engine = {
+        self.engine = self._add(_Func(ENGINE_ROW, ENGINE_CHOICE, None))
+        self.leaves = {
             marker: self._add(_Func(row, ENGINE_CHOICES[marker], None)) for marker, row in ENGINE_ROWS.items()
         }
 

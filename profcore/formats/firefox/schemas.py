@@ -68,7 +68,7 @@ LONG_TASK: Final = MarkerSchema(
         DETAILS,
     ],
     description="The main thread was busy for more than 50 ms without a pause. Samples in it "
-    "without a stack are hidden time.",
+    "without a stack are hidden time, or the engine's.",
     tooltipLabel="Long task, {marker.duration}",
     tableLabel="{marker.data.heaviest}",
     chartLabel="{marker.data.heaviest}",

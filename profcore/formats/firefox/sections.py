@@ -26,6 +26,11 @@ HIDDEN_CAVEAT: Final = (
     "The main thread was busy and no stack was visible: garbage collection, style, layout, paint, or JavaScript "
     "whose stack the browser dropped. No function's time includes it.",
 )
+ENGINE_TIME_CAVEAT: Final = (
+    "(engine)",
+    "The main thread was busy outside the scripts of long animation frames: style, layout, paint, parsing. "
+    "Browsers that report no such frames have none; there it is part of (hidden). No function's time includes it.",
+)
 IDLE_CAVEAT: Final = ("Idle", "No stack and no sign of work. No total includes it.")
 AGGREGATE_CAVEATS: Final = (
     (
@@ -34,6 +39,7 @@ AGGREGATE_CAVEATS: Final = (
         "The axis is not a clock.",
     ),
     HIDDEN_CAVEAT,
+    ENGINE_TIME_CAVEAT,
     IDLE_CAVEAT,
     *COMMON_CAVEATS,
 )
@@ -41,7 +47,7 @@ CATEGORY_CAVEATS: Final = (
     (
         "Segments",
         "A category's track has the time in which a function of that category was on top of the stack, with all that "
-        "called it. Hidden and idle time belong to no category.",
+        "called it. Hidden, engine and idle time belong to no category.",
     ),
     *AGGREGATE_CAVEATS,
 )
@@ -71,10 +77,11 @@ TIMELINE_CAVEATS: Final = (
     ),
     (
         "(hidden)",
-        "The main thread was busy and no stack was visible. It is shown below the function that was on the stack "
-        "before and after within the same long task, else at the root. That function's total includes it here. Drop "
-        "the function (hidden) to see only its JavaScript.",
+        "The main thread was busy and no stack was visible. It is shown below the function to which it is "
+        "attributed by the stacks before and after within the same long task, else at the root. That function's total "
+        "includes it here. Drop the function (hidden) to see only its JavaScript.",
     ),
+    ENGINE_TIME_CAVEAT,
     ("Idle", "No stack and no sign of work. Here it has no stack and no CPU use. No total includes it."),
     (
         "(profiler)",
@@ -166,6 +173,7 @@ def time_section(label: str, time: TimeParts) -> ExtraSection:
     parts = [
         ("JavaScript", time.js_us),
         ("Hidden", time.hidden_us),
+        ("Engine (style, layout, paint, parsing)", time.engine_us),
         ("Idle", time.idle_us),
         ("Unobserved (a suspended tab or a starved sampler)", time.unobserved_us),
         ("Profiler (the cost of measuring)", time.profiler_us),

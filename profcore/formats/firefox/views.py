@@ -18,7 +18,7 @@ from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import TimelineExport
 from profcore.formats.timeline import NO_STACK, ViewTimeline
 from profcore.sums.calltree import mark_paths
-from profcore.trace.weights import ENGINE_MARKERS, KIND_HIDDEN, KIND_IDLE, KIND_PROFILER, MARKERS
+from profcore.trace.weights import ENGINE_MARKERS, KIND_ENGINE, KIND_HIDDEN, KIND_IDLE, KIND_PROFILER, MARKERS
 
 # A mark may lie anywhere within 30 days; one that is later than this after the last sample does not extend the axis.
 MARK_TAIL_US: Final = 10_000_000
@@ -124,13 +124,15 @@ class _Stacks:
             return None
         if kind == KIND_PROFILER:
             return self._tables.stack(-1, self._rows.profiler)
-        if kind == KIND_HIDDEN:
+        if kind == KIND_ENGINE:
+            stack = self._tables.stack(-1, self._rows.engine)
+        elif kind == KIND_HIDDEN:
             stack = self._tables.stack(self._place[samples.hidden_stack[row]], self._rows.hidden)
         else:
             stack = self._place[samples.stack[row]]
         word = MARKERS[samples.marker[row]] if samples.marker[row] >= 0 else ""
         if self._has_leaves and word in ENGINE_MARKERS:
-            stack = self._tables.stack(stack, self._rows.engine[word])
+            stack = self._tables.stack(stack, self._rows.leaves[word])
         return stack
 
 

@@ -13,7 +13,10 @@ from profcore.formats.streaming import stream_json
 
 
 def write_profile(export: SliceExport) -> Iterator[bytes]:
-    """Yields the profile of a slice: one thread. Σ weight = js + hidden + idle. Paths without time are left out."""
+    """Yields the profile of a slice: one thread. Σ weight = js + hidden + engine + idle.
+
+    Paths without time are left out.
+    """
     yield from stream_json(build_slice(export))
 
 

@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
+import msgspec
+
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.shapes import ImportLimits
 from profcore.trace.funcs import UNSTORABLE, repair_text
 from profcore.trace.intervals import GAP_CAP_TICKS, MAX_USED_US
+from profcore.trace.mark_types import LONG_FRAME, MAX_FRAME_SCRIPTS
 from profcore.trace.weights import measure_gaps, to_us
 from profcore.trace.wire import MAX_POSITION, Frame, Mark, Sample, Stack, Trace
 
@@ -21,13 +24,14 @@ MAX_ROUNDS: Final = 10
 class Span(NamedTuple):
     """A stretch of time with one stack or none, from a weighted sample or the time between two events.
 
-    `is_hidden` is for time that is busy according to the file, but has no stack.
+    `is_hidden` is for time that is busy according to the file, but has no stack; `is_engine` for the engine's own.
     """
 
     stack: int | None
     marker: str | None
     duration_us: float
     is_hidden: bool = False
+    is_engine: bool = False
 
 
 class TraceBuilder:
@@ -42,6 +46,7 @@ class TraceBuilder:
         self._stacks: dict[tuple[int | None, int], int] = {}
         self.samples: list[Sample] = []
         self.marks: list[Mark] = []
+        self._hidden: list[tuple[int, int]] = []
 
     def frame(self, name: str, uri: str | None = None, line: int | None = None, column: int | None = None) -> int:
         """Returns the id of a function; its position is that of its definition, 1-based, or None."""
@@ -77,7 +82,8 @@ class TraceBuilder:
         one interval, so it is that long before the end, or a sample without a stack closes it. `interval_ms` is from
         the file, else the median duration is used; it is raised if there would be too many samples. If the samples
         then disagree with it (`settle_interval`), it is the one that they show, which the fold will use. Spans are end
-        to end, or begin at `starts_us`, ascending. Long tasks in `marks` cover the hidden ones.
+        to end, or begin at `starts_us`, ascending. Long tasks in `marks` cover the hidden ones and the engine's. If
+        there are any of the engine's, scripts of long animation frames cover the hidden ones.
         """
         durations = [span.duration_us for span in spans if span.duration_us > 0]
         total = sum(durations)
@@ -88,7 +94,7 @@ class TraceBuilder:
         placed = _end_to_end(spans) if starts_us is None else _place(spans, starts_us)
         samples, marks = list(self.samples), list(self.marks)
         for _ in range(MAX_ROUNDS):
-            self.samples, self.marks = list(samples), list(marks)
+            self.samples, self.marks, self._hidden = list(samples), list(marks), []
             for index, (begins, ends, span) in enumerate(placed):
                 following = placed[index + 1][0] if index + 1 < len(placed) else None
                 self._add_span(span, begins, ends, following, interval)
@@ -96,11 +102,15 @@ class TraceBuilder:
             if used == interval:
                 break
             interval = used
+        if any(span.is_engine for span in spans):
+            self._mark_scripts()
         return interval / 1000
 
     def _add_span(self, span: Span, begins: int, ends: int, following: int | None, interval: int) -> None:
         """Adds one span's samples. `following` is the start of the next span, None after the last."""
         if span.is_hidden:
+            self._hidden.append((begins, ends))
+        if span.is_hidden or span.is_engine:
             self._mark_busy(begins, ends)
         cap = GAP_CAP_TICKS * interval
         is_last = following is None
@@ -117,6 +127,15 @@ class TraceBuilder:
         if self.marks and to_us(self.marks[-1].start + self.marks[-1].duration) == begins:
             begins = to_us(self.marks.pop().start)
         self.marks.append(Mark("longtask", begins / 1000, (ends - begins) / 1000))
+
+    def _mark_scripts(self) -> None:
+        """Marks the hidden time as scripts. Without such marks, all time of long tasks is hidden."""
+        for first in range(0, max(len(self._hidden), 1), MAX_FRAME_SCRIPTS):
+            ranges = self._hidden[first : first + MAX_FRAME_SCRIPTS]
+            sent = [{"start": begins / 1000, "duration": (ends - begins) / 1000} for begins, ends in ranges]
+            begins, ends = (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
+            scripts = msgspec.Raw(msgspec.json.encode(sent))
+            self.marks.append(Mark(LONG_FRAME, begins / 1000, (ends - begins) / 1000, scripts))
 
     def _fit_interval(self, interval_us: int, total_us: float, count: int, path: str) -> int:
         room = self.limits.envelope.samples - count - 2

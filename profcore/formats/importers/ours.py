@@ -1,7 +1,7 @@
 """The additional content of our own exports: the slice's facts, and time that does not belong to the page's code.
 
 Their weights are durations, even if the format uses weights for something else. `(hidden)` is busy time without a
-stack.
+stack, and `(engine)` is busy time of the engine's own.
 """
 
 from datetime import datetime
@@ -12,6 +12,7 @@ import msgspec
 from profcore.formats.importers.shapes import Draft
 
 HIDDEN: Final = "(hidden)"
+ENGINE: Final = "(engine)"
 PAGE_SUFFIX: Final = " [page]"  # after a func's name that readers would take for the engine's
 
 

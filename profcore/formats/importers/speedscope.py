@@ -12,7 +12,7 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import Span, TraceBuilder, dangling, invalid, name_of_label, part_of
-from profcore.formats.importers.ours import HIDDEN, Facts, fill
+from profcore.formats.importers.ours import ENGINE, HIDDEN, Facts, fill
 from profcore.formats.importers.shapes import Draft, Found, Importer, Source, decode
 
 SCHEMA: Final = b"speedscope.app/file-format-schema.json"
@@ -113,9 +113,14 @@ def _read(source: Source) -> Iterator[Found]:
 
 
 def _hide(spans: Sequence[Span], builder: TraceBuilder) -> list[Span]:
-    """Returns the spans of one of our exports: those of its pseudo func have no stack and are known to be busy."""
-    hidden = builder.stack(None, builder.frame(HIDDEN))
-    return [Span(None, None, span.duration_us, is_hidden=True) if span.stack == hidden else span for span in spans]
+    """Returns the spans of one of our exports: those of its pseudo funcs have no stack and are known to be busy."""
+    hidden, engine = (builder.stack(None, builder.frame(name)) for name in (HIDDEN, ENGINE))
+    return [
+        Span(None, None, span.duration_us, is_hidden=span.stack == hidden, is_engine=span.stack == engine)
+        if span.stack in {hidden, engine}
+        else span
+        for span in spans
+    ]
 
 
 class _Frames:

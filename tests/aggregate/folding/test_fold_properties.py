@@ -109,7 +109,12 @@ def cuts_of(recording: Json) -> list[int]:
 
 
 @bounded(40)
-@given(st.data(), casts(1), recordings(gaps_us=STEADY_US, min_samples=9, max_samples=14, most_tasks=1), plans)
+@given(
+    st.data(),
+    casts(1),
+    recordings(gaps_us=STEADY_US, min_samples=9, max_samples=14, most_tasks=1, most_scripts=0),
+    plans,
+)
 def test_a_recording_cut_into_traces_gives_the_same_sums(
     data: st.DataObject, cast: list[Any], recording: Json, plan: dict[str, Any]
 ) -> None:

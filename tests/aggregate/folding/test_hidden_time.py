@@ -16,7 +16,8 @@ from tests.envelopes import make_envelope
 pytestmark = pytest.mark.django_db
 
 BY_NAME = """SELECT f.name, h.hidden_us, h.hidden_total_us, h.uncertain_us, h.self_us, h.total_us, h.views
-             FROM aggregate_hotspot h JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id ORDER BY f.name"""
+             FROM aggregate_hotspot h JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
+             ORDER BY f.name"""
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ def export_of(
     *,
     funcs: Sequence[ExportFunc] | None = None,
     hidden_us: int = 0,
+    engine_us: int = 0,
     idle_us: int = 0,
     unobserved_us: int = 0,
     profiler_us: int = 0,
@@ -47,10 +48,11 @@ def export_of(
     time = TimeParts(
         js_us=js_us,
         hidden_us=hidden_us,
+        engine_us=engine_us,
         idle_us=idle_us,
         unobserved_us=unobserved_us,
         profiler_us=profiler_us,
-        span_us=js_us + hidden_us + idle_us + unobserved_us + profiler_us,
+        span_us=js_us + hidden_us + engine_us + idle_us + unobserved_us + profiler_us,
         js_samples=len(stacks),
     )
     return SliceExport(

@@ -160,6 +160,7 @@ def test_the_table_has_both_sides_and_the_change() -> None:
     ]
     assert {row["label"] for row in rows if row["kind"] == "part"} == {
         "(hidden)",
+        "(engine)",
         "(idle)",
         "(unobserved)",
         "(profiler)",

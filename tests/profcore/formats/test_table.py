@@ -40,12 +40,13 @@ def test_functions_come_by_self_time_with_all_that_is_known_of_them() -> None:
 
 
 def test_self_times_and_parts_add_up_to_the_span() -> None:
-    export = export_of({"a b": 5, "b": 7}, hidden_us=11, idle_us=13, unobserved_us=17, profiler_us=19)
+    export = export_of({"a b": 5, "b": 7}, hidden_us=11, engine_us=23, idle_us=13, unobserved_us=17, profiler_us=19)
 
     rows = rows_of(export)
 
     assert [row["label"] for row in rows if row["kind"] == "part"] == [
         "(hidden)",
+        "(engine)",
         "(idle)",
         "(unobserved)",
         "(profiler)",

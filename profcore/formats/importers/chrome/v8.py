@@ -12,7 +12,7 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import Span, TraceBuilder, dangling, invalid, name_of_label
-from profcore.formats.importers.ours import HIDDEN, PAGE_SUFFIX, Facts
+from profcore.formats.importers.ours import ENGINE, HIDDEN, PAGE_SUFFIX, Facts
 from profcore.formats.importers.shapes import ImportLimits
 
 ROOT: Final = "(root)"
@@ -44,6 +44,7 @@ class CallPlace(NamedTuple):
     stack: int | None
     marker: str | None = None
     is_hidden: bool = False
+    is_engine: bool = False
 
 
 NO_PLACE: Final = CallPlace(None, "a function")
@@ -104,6 +105,8 @@ def _place(frame: CallFrame, depth: int, *, is_ours: bool) -> CallPlace:
         return CallPlace(None, MARKER_OF[frame.functionName])
     if depth <= 1 and is_ours and frame.functionName == HIDDEN:
         return CallPlace(None, None, is_hidden=True)
+    if depth <= 1 and is_ours and frame.functionName == ENGINE:
+        return CallPlace(None, None, is_engine=True)
     return NO_PLACE
 
 
@@ -153,7 +156,7 @@ def add_spans(
         if duration < 0:
             raise TraceError(Reason.OUT_OF_RANGE, f"{path}[{index}]", "A sample has a negative duration.")
         place = places[node]
-        spans.append(Span(place.stack, place.marker, duration, place.is_hidden))
+        spans.append(Span(place.stack, place.marker, duration, place.is_hidden, place.is_engine))
     return builder.spans(spans, facts.interval_ms, path)
 
 

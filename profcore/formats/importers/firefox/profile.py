@@ -159,7 +159,7 @@ def _add_samples(
     if weights is not None and samples.weightType == "tracing-ms":
         _check_weights(weights, len(places), path)
         spans = [
-            Span(place.stack, place.marker, weight * 1000, place.is_hidden)
+            Span(place.stack, place.marker, weight * 1000, place.is_hidden, place.is_engine)
             for place, weight in zip(places, weights, strict=True)
         ]
         starts = _starts(samples, weights, path)

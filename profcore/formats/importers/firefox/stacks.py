@@ -22,6 +22,7 @@ MARKER_OF_CATEGORY: Final = {
 }
 # In our own exports: busy without a visible stack; and the cost of measuring, with its pseudo func.
 HIDDEN: Final = "Hidden"
+ENGINE: Final = ("Engine", "(engine)")
 RECORDING: Final = ("Recording", "(profiler)")
 IDLE: Final = "Idle"
 T = TypeVar("T")
@@ -71,11 +72,12 @@ class Tables(msgspec.Struct, gc=False, kw_only=True):
 
 
 class FramePlace(NamedTuple):
-    """The target of a sample: our stack, a marker, and whether it is known to be work without a stack."""
+    """The target of a sample: our stack, a marker, and whether it is known to be hidden work or the engine's."""
 
     stack: int | None
     marker: str | None
     is_hidden: bool
+    is_engine: bool = False
 
 
 class _Row(NamedTuple):
@@ -85,6 +87,7 @@ class _Row(NamedTuple):
     category: str | None
     depth: int
     is_hidden: bool = False
+    is_engine: bool = False
 
 
 NO_PLACE: Final = FramePlace(None, None, False)
@@ -116,8 +119,8 @@ class StackReader:
         except (IndexError, _Negative):
             raise dangling(path, "stacks, or its stack names a missing row") from None
         marker = MARKER_OF_CATEGORY.get(row.category or "")
-        if row.is_hidden:
-            return FramePlace(None, marker, True)
+        if row.is_hidden or row.is_engine:
+            return FramePlace(None, marker, row.is_hidden, row.is_engine)
         if row.stack is not None:
             return FramePlace(row.stack, marker, False)
         return FramePlace(None, marker or (None if row.category == IDLE else "other"), False)
@@ -154,12 +157,14 @@ class StackReader:
             limit = self._builder.limits.envelope.depth
             raise TraceError(Reason.TOO_DEEP, f"{self._path}.stackTable", f"A stack is deeper than {limit} frames.")
         is_js, is_label = _at(self._funcs.isJS, func), _at(self._funcs.relevantForJS, func)
-        if not is_js and (category, _at(self._strings, _at(self._funcs.name, func))) == RECORDING:
+        pseudo = None if is_js else (category, _at(self._strings, _at(self._funcs.name, func)))
+        if pseudo == RECORDING:
             return _Row(self._builder.stack(None, self._builder.frame("Profiler")), category, 1)
         if not is_js and (not is_label or category in MARKER_OF_CATEGORY):
             is_hidden = above.is_hidden or category == HIDDEN
-            self.has_native = self.has_native or not is_hidden
-            return _Row(above.stack, category, above.depth + 1, is_hidden)
+            is_engine = above.is_engine or pseudo == ENGINE
+            self.has_native = self.has_native or not (is_hidden or is_engine)
+            return _Row(above.stack, category, above.depth + 1, is_hidden, is_engine)
         return _Row(self._builder.stack(above.stack, self._frame(func)), category, above.depth + 1)
 
     def _frame(self, func: int) -> int:

@@ -56,6 +56,7 @@ def test_the_caveats_are_told() -> None:
     assert set(read_section(export_of({}), "How to read this")) == {
         "Axis",
         "(hidden)",
+        "(engine)",
         "Idle",
         "Other origins",
         "Lines",

@@ -36,11 +36,20 @@ def test_hidden_time_stands_below_the_function_it_was_attributed_to() -> None:
     profile = write(timeline(make_envelope(columns="A B\n-\nA C\n-\n-\n-", marks=[task])))
     assert told(profile)[:5] == [
         "0 10 0 A B",
-        "10 10 10000 A (hidden)",
+        "10 10 10000 A B (hidden)",
         "20 10 10000 A C",
-        "30 10 10000 A (hidden)",
-        "40 10 10000 A (hidden)",
+        "30 10 10000 (hidden)",
+        "40 10 10000 (hidden)",
     ]
+
+
+def test_the_engines_time_stands_at_the_root() -> None:
+    task = {"type": "longtask", "start": 0, "duration": 40}
+    frame = {"type": "loaf", "start": 0, "duration": 90, "scripts": [{"start": 0, "duration": 25}]}
+    profile = write(timeline(make_envelope(columns="A B\n-\n-\n-", marks=[task, frame])))
+    assert told(profile)[1:4] == ["10 10 10000 A B (hidden)", "20 10 10000 A (hidden)", "30 10 10000 (engine)"]
+    categories = [category["name"] for category in profile["meta"]["categories"]]
+    assert profile["shared"]["frameTable"]["category"][-1] == categories.index("Engine")
 
 
 def test_hidden_time_of_nobody_stands_at_the_root() -> None:
@@ -55,8 +64,8 @@ def test_pseudo_funcs_are_dimmed_and_no_javascript() -> None:
 
 
 def test_a_pages_own_function_of_a_pseudo_name_stays_apart() -> None:
-    task = {"type": "longtask", "start": 0, "duration": 20}
-    profile = write(timeline(make_envelope(columns="(hidden)\n-", marks=[task])))
+    task = {"type": "longtask", "start": 0, "duration": 30}
+    profile = write(timeline(make_envelope(columns="(hidden)\n-\n(hidden)", marks=[task])))
     assert told(profile)[:2] == ["0 10 0 (hidden)", "10 10 10000 (hidden) (hidden)"]
     assert profile["shared"]["funcTable"]["length"] == 2
 

@@ -2,9 +2,11 @@
 
 import pytest
 
+from profcore.formats.registry import EXPORTERS
 from profcore.sums.fold import fold_trace
 from profcore.trace.funcs import FuncTable
 from profcore.trace.wire import Mark
+from tests.profcore.formats.builders import export_of
 from tests.profcore.formats.importers.reading import read, read_envelope, sample, sample_json, self_us_by_func
 
 APP, LIB = "https://shop.example/app.js", "https://cdn.example/lib.js"
@@ -62,3 +64,11 @@ def test_the_same_words_of_another_writer_are_functions() -> None:
 
     names = {frame.name for frame in read_envelope(export).trace.frames}
     assert {"(hidden)", "(idle) [page]", "(anonymous) app.js:5:12"} <= names
+
+
+@pytest.mark.parametrize("name", sorted(EXPORTERS.keys() - {"collapsed", "pprof", "csv"}))
+@pytest.mark.parametrize("hidden_us", [0, 700_000])
+def test_the_engines_time_comes_back_apart_from_hidden_time(name: str, hidden_us: int) -> None:
+    export = export_of({"main": 50_000}, hidden_us=hidden_us, engine_us=900_000, idle_us=30_000)
+    parts = fold_trace(read_envelope(b"".join(EXPORTERS[name].write(export))), page="/", funcs=FuncTable()).parts
+    assert (parts.js_us, parts.hidden_us, parts.engine_us) == (50_000, hidden_us, 900_000)
