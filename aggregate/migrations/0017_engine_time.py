@@ -3,7 +3,7 @@
 from django.db import migrations, models
 
 
-def big() -> models.BigIntegerField:
+def big() -> "models.BigIntegerField[int, int]":
     return models.BigIntegerField(default=0, db_default=0)
 
 

@@ -30,8 +30,13 @@ PARTS: Final = (
     (
         "hidden",
         "Hidden",
-        "Hidden time: the main thread was busy without a visible stack, as in garbage collection, layout, paint or "
-        "script whose stack was dropped.",
+        "Hidden time: the main thread was busy without a visible stack, as in garbage collection or script whose stack "
+        "was dropped, and in layout and paint if the browser reported no long animation frames.",
+    ),
+    (
+        "engine",
+        "Engine",
+        "Engine time: the main thread was busy outside all scripts, as in style, layout, paint and parsing.",
     ),
     ("idle", "Idle", "Idle time: there was no stack and no sign of work."),
     (

@@ -1,6 +1,5 @@
 """The types of marks, and the time ranges of the scripts of long animation frames, as a client sent them."""
 
-from collections.abc import Iterator
 from typing import Final, TypeGuard
 
 import msgspec
@@ -40,18 +39,20 @@ def is_long_frame(mark: Mark) -> bool:
     return kind == LONG_FRAME or TYPE_ALIASES.get(kind) == LONG_FRAME
 
 
-def read_scripts(mark: Mark) -> Iterator[tuple[float, float]]:
-    """Yields start and duration (ms, above 0) of the scripts of a long animation frame.
+def read_scripts(mark: Mark) -> list[tuple[float, float]] | None:
+    """Returns start and duration (ms) of the scripts of a long animation frame; None if the mark does not tell.
 
-    Nothing is refused: what is no script with a usable range is left out.
+    It does not if `scripts` is absent, no list, or a list without any usable range. An empty list tells that no script
+    ran for long. Nothing is refused: what is no script with a usable range is left out.
     """
     sent = mark.scripts
-    if len(sent) <= 2 or bytes(sent).count(b",") > MAX_FRAME_COMMAS:
-        return
+    if bytes(sent).count(b",") > MAX_FRAME_COMMAS:
+        return None
     try:
         elements = _elements.decode(sent)
     except UNREADABLE:
-        return
+        return None
+    found = []
     for element in elements[:MAX_FRAME_SCRIPTS]:
         try:
             script = _script.decode(element)
@@ -60,7 +61,8 @@ def read_scripts(mark: Mark) -> Iterator[tuple[float, float]]:
         start = next((script[name] for name in START_NAMES if name in script), None)
         duration = script.get("duration")
         if _is_ms(start, -MAX_SCRIPT_MS) and _is_ms(duration, 0):
-            yield start, duration
+            found.append((start, duration))
+    return found if found or not elements else None
 
 
 def _is_ms(value: object, least: float) -> TypeGuard[float]:

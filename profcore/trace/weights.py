@@ -97,12 +97,12 @@ def busy_ranges(marks: Iterable[Mark]) -> list[Range]:
 def script_ranges(marks: Iterable[Mark]) -> list[Range] | None:
     """Returns the µs ranges of the scripts of long animation frames, parted as `busy_ranges` parts tasks.
 
-    None says that there is no long animation frame, and so nothing to tell script from the engine's own work.
+    None says that no long animation frame tells its scripts, so script and the engine's own work cannot be told apart.
     """
-    frames = [mark for mark in marks if is_long_frame(mark)]
-    if not frames:
+    found = [scripts for mark in marks if is_long_frame(mark) and (scripts := read_scripts(mark)) is not None]
+    if not found:
         return None
-    return _part([(to_us(start), to_us(start + lasts)) for frame in frames for start, lasts in read_scripts(frame)])
+    return _part([(to_us(start), to_us(start + lasts)) for scripts in found for start, lasts in scripts])
 
 
 def _part(given: list[Range]) -> list[Range]:

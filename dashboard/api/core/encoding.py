@@ -78,10 +78,13 @@ SliceShape = define_shape(
 
 
 class TimeShape(Shape):
-    """The parts of time, ms: js + hidden + idle + unobserved + profiler = span."""
+    """The parts of time, ms: js + hidden + engine + idle + unobserved + profiler = span."""
 
     js = serializers.FloatField()
     hidden = serializers.FloatField()
+    engine = serializers.FloatField(
+        help_text="Style, layout, paint and parsing, known only from long animation frames; 0 without them."
+    )
     idle = serializers.FloatField()
     unobserved = serializers.FloatField()
     profiler = serializers.FloatField()
@@ -116,7 +119,11 @@ FunctionShape = define_shape(
         "total_samples": serializers.IntegerField(),
         "self_ms": serializers.FloatField(),
         "total_ms": serializers.FloatField(),
-        "hidden_ms": serializers.FloatField(),
+        "hidden_ms": serializers.FloatField(help_text="Hidden time attributed to it; not in self or total."),
+        "hidden_total_ms": serializers.FloatField(help_text="Hidden time attributed to it or to what it called."),
+        "uncertain_ms": serializers.FloatField(
+            help_text="Hidden time that may be its own, its callees' or the engine's; in no other number of it."
+        ),
         "views": serializers.IntegerField(
             allow_null=True, help_text="Page views that ran it; null for groups of very many views."
         ),
@@ -230,6 +237,7 @@ def encode_time(time: TimeParts) -> Json:
     return {
         "js": time.js_us / 1000,
         "hidden": time.hidden_us / 1000,
+        "engine": time.engine_us / 1000,
         "idle": time.idle_us / 1000,
         "unobserved": time.unobserved_us / 1000,
         "profiler": time.profiler_us / 1000,
@@ -276,6 +284,8 @@ def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
         "self_ms": row.self_us / 1000,
         "total_ms": row.total_us / 1000,
         "hidden_ms": row.hidden_us / 1000,
+        "hidden_total_ms": row.hidden_total_us / 1000,
+        "uncertain_ms": row.uncertain_us / 1000,
         "views": row.views,
         "self_share": table.self_share(row),
         "self_share_ci95": encode_interval(by_self.share) if by_self else None,

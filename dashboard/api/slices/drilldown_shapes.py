@@ -47,6 +47,7 @@ class CensusRowShape(Shape):
     self_ms = serializers.FloatField()
     total_ms = serializers.FloatField(allow_null=True)
     hidden_ms = serializers.FloatField()
+    uncertain_ms = serializers.FloatField(help_text="Hidden time that may be its own or the engine's; in no other sum.")
     self_ms_per_view = serializers.FloatField(help_text="Over all page views of it.")
     total_ms_per_view = serializers.FloatField(allow_null=True)
 
@@ -197,6 +198,7 @@ def encode_census(slice_: Slice, func: FunctionRow, by: str, census: Census) -> 
             "self_ms": row.self_us / 1000,
             "total_ms": None if census.is_made else row.total_us / 1000,
             "hidden_ms": row.hidden_us / 1000,
+            "uncertain_ms": row.uncertain_us / 1000,
             "self_ms_per_view": row.self_us / 1000 / row.views,
             "total_ms_per_view": None if census.is_made else row.total_us / 1000 / row.views,
         }

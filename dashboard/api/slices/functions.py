@@ -38,6 +38,6 @@ class FunctionsView(ProjectView):
         responses={200: FunctionsShape, **ERRORS},
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Lists the functions of a slice that have JS or hidden time, with exact sums."""
+        """Lists the functions of a slice that have JS, hidden or uncertain time, with exact sums."""
         question = FunctionsQuestion.read(request.query_params)
         return Response(question.answer(self.resolve_slice()))

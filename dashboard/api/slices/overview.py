@@ -116,5 +116,5 @@ def _encode_sums(row: OverviewRow) -> Json:
 def _encode_per_view(time: TimeParts, views: int) -> Json:
     return {
         name: getattr(time, f"{name}_us") / 1000 / views
-        for name in ("js", "hidden", "idle", "unobserved", "profiler", "span")
+        for name in ("js", "hidden", "engine", "idle", "unobserved", "profiler", "span")
     }

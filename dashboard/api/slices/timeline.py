@@ -27,7 +27,7 @@ from profcore.formats.timeline import TimelineTrace
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
 from profcore.trace.weights import MARKERS
 
-KINDS = ("js", "hidden", "idle", "profiler")  # by weights.KIND_…
+KINDS = ("js", "hidden", "idle", "profiler", "engine")  # by weights.KIND_…
 
 
 def _integers(help_text: str) -> serializers.ListField:

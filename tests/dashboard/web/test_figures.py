@@ -67,6 +67,7 @@ def test_a_stacked_bar_fills_its_width_and_keeps_absent_parts() -> None:
     assert [(part.key, part.x, part.width) for part in parts] == [
         ("js", "0.0", "333.3"),
         ("hidden", "333.3", "333.3"),
+        ("engine", "666.7", "0.0"),
         ("idle", "666.7", "333.3"),
         ("unobserved", "1000.0", "0.0"),
         ("profiler", "1000.0", "0.0"),

@@ -11,7 +11,7 @@ from profcore.sums.blobs import Contribution
 from profcore.sums.calltree import CallTree, total_us
 from profcore.sums.fold import CellFold, TraceFold, contribution_of, fold_trace, merge_contributions
 from profcore.trace.funcs import FuncTable
-from profcore.trace.mark_types import MAX_FRAME_SCRIPTS, is_long_frame
+from profcore.trace.mark_types import MAX_FRAME_SCRIPTS
 from profcore.trace.weights import script_ranges
 from profcore.trace.wire import Envelope, Limits, Mark, Sample, Trace, decode_envelope
 from tests.envelopes import make_envelope
@@ -288,6 +288,11 @@ def test_a_markers_work_outside_scripts_is_the_engines() -> None:
     assert (parts.hidden_us, parts.engine_us, parts.idle_us) == (1000, 1000, 0)
 
 
+def test_a_frame_that_does_not_tell_its_scripts_tells_nothing() -> None:
+    assert given_to("A  -  -", task(0, 2), {"type": "loaf", "start": 0, "duration": 100}) == {"A?": 2}
+    assert given_to("A  -  -", task(0, 2), {"type": "loaf", "start": 0, "scripts": []}) == {"engine": 2}
+
+
 ODD_SCRIPTS = [
     "x",
     7,
@@ -309,7 +314,7 @@ ODD_SCRIPTS = [
 @pytest.mark.parametrize("scripts", ODD_SCRIPTS, ids=lambda scripts: repr(scripts)[:30])
 def test_scripts_without_a_range_are_left_out(scripts: object) -> None:
     marks = [task(0, 2), {"type": "loaf", "start": 0, "scripts": scripts}]
-    assert given_to("A  -  -", *marks) == {"engine": 2}
+    assert given_to("A  -  -", *marks) == {"A?": 2}, "as without the frame"
     if isinstance(scripts, list):  # and harm no other
         good = {"startTime": 1, "duration": 1}
         assert given_to("A  -  -", task(0, 2), {"type": "loaf", "start": 0, "scripts": [*scripts, good]}) == {
@@ -321,7 +326,7 @@ def test_scripts_without_a_range_are_left_out(scripts: object) -> None:
 @pytest.mark.parametrize("odd", [b'[{"start":1e999,"duration":9}]', b"[1e999]", b"[-1e400,[1e999]]"])
 def test_numbers_that_json_has_and_floats_have_not_are_left_out(odd: bytes) -> None:
     body = body_of(make_envelope(columns="A\n-\n-", marks=[{"type": "loaf", "start": 0, "scripts": "@"}]))
-    assert script_ranges(decode_envelope(body.replace(b'"@"', odd), Limits()).marks) == []
+    assert script_ranges(decode_envelope(body.replace(b'"@"', odd), Limits()).marks) is None
 
 
 def test_a_frame_may_have_ten_thousand_scripts_and_no_more() -> None:
@@ -406,7 +411,7 @@ def test_hidden_time_of_nodes_and_funcs_is_a_part_of_the_traces(trace: Trace, ma
     attributed = sum(fold.stack_hidden_us)
     uncertain = sum(fold.sums.uncertain_us.values())
     assert 0 <= attributed <= attributed + uncertain <= fold.parts.hidden_us
-    assert not uncertain or all(not is_long_frame(mark) for mark in marks)
+    assert not uncertain or script_ranges(marks) is None
     assert sum(fold.sums.hidden_us.values()) == sum(tree_of_fold(fold).hidden_us) == attributed
     assert fold.sums.hidden_us.keys() <= fold.sums.hidden_total_us.keys()
     for index, total in fold.sums.hidden_total_us.items():

@@ -3,13 +3,15 @@
 // Pure: no document, no network. Nothing recurses, because stacks may be hundreds deep.
 import { ALL, readFuncs } from "../flame/tree.js";
 
-export const KIND_WORDS = [["js", "Script"], ["hidden", "Hidden"], ["profiler", "Profiler"], ["idle", "Idle"], ["unobserved", "Unobserved"]];
+export const KIND_WORDS = [["js", "Script"], ["hidden", "Hidden"], ["engine", "Engine"], ["profiler", "Profiler"], ["idle", "Idle"], ["unobserved", "Unobserved"]];
 export const HIDDEN_CATEGORY = "hidden-time";
-const [JS, HIDDEN, IDLE, PROFILER] = [0, 1, 2, 3]; // indexes of the answer's kinds
-const KIND_OF = { [JS]: 0, [HIDDEN]: 1, [PROFILER]: 2, [IDLE]: 3 }; // to KIND_WORDS
-const UNOBSERVED = 4;
+export const ENGINE_CATEGORY = "engine-time";
+const [JS, HIDDEN, IDLE, PROFILER, ENGINE] = [0, 1, 2, 3, 4]; // indexes of the answer's kinds
+const KIND_OF = { [JS]: 0, [HIDDEN]: 1, [ENGINE]: 2, [PROFILER]: 3, [IDLE]: 4 }; // to KIND_WORDS
+const UNOBSERVED = 5;
 const HIDDEN_STACK = -2;
 const PROFILER_STACK = -3;
+const ENGINE_STACK = -4;
 const SAME_MS = 0.0005; // times are whole µs: closer times are equal
 
 // Returns the timeline of an answer of `views/{id}/timeline`, for one lane: profilers that ran at the same time have
@@ -19,6 +21,7 @@ export function readTimeline(answer, lane = 0) {
   const pseudo = (label, category) => funcs.push({ id: null, label, name: label, uri: null, line: null, column: null, original: null, category, package: null }) - 1;
   const hiddenFunc = pseudo("(hidden)", HIDDEN_CATEGORY);
   const profilerFunc = pseudo("(profiler)", "profiler");
+  const engineFunc = pseudo("(engine)", ENGINE_CATEGORY);
   const timeline = {
     ...findBounds(answer),
     interval: answer.interval_ms,
@@ -28,7 +31,7 @@ export function readTimeline(answer, lane = 0) {
     sums: funcs.map(() => ({ self: 0, total: 0, hidden: 0, samples: 0 })),
   };
   const inLane = answer.traces.map((trace) => trace.lane === lane);
-  const bars = makeBars(answer, inLane, timeline, { hiddenFunc, profilerFunc });
+  const bars = makeBars(answer, inLane, timeline, { hiddenFunc, profilerFunc, engineFunc });
   timeline.tree = makeTree(bars, funcs);
   timeline.layout = layOutInTime(bars, timeline);
   timeline.bars = bars;
@@ -50,10 +53,11 @@ function findBounds(answer) {
   return { from, to: to > from ? to : from + 1 };
 }
 
-function makeBars(answer, inLane, timeline, { hiddenFunc, profilerFunc }) {
+function makeBars(answer, inLane, timeline, { hiddenFunc, profilerFunc, engineFunc }) {
   const { prefix, function: func } = answer.stacks;
   const { time_ms: time, weight_ms: weight, stack, kind, hidden_stack: hiddenStack, trace } = answer.samples;
   const bars = { start: [timeline.from], end: [timeline.to], prefix: [-1], func: [-1], depth: [0], samples: [0], self: [0] };
+  const pseudoFuncs = new Map([[HIDDEN_STACK, hiddenFunc], [PROFILER_STACK, profilerFunc], [ENGINE_STACK, engineFunc]]);
   const open = []; // the bars of the last sample, by depth
   const openStack = [];
   const seen = new Int32Array(timeline.funcs.length).fill(-1);
@@ -78,7 +82,7 @@ function makeBars(answer, inLane, timeline, { hiddenFunc, profilerFunc }) {
       bars.start.push(time[index]);
       bars.end.push(lastEnd);
       bars.prefix.push(depth ? open[depth - 1] : ALL);
-      bars.func.push(path[depth] === HIDDEN_STACK ? hiddenFunc : path[depth] === PROFILER_STACK ? profilerFunc : func[path[depth]]);
+      bars.func.push(pseudoFuncs.get(path[depth]) ?? func[path[depth]]);
       bars.depth.push(depth + 1);
       bars.samples.push(1);
       bars.self.push(0);
@@ -93,6 +97,7 @@ function makeBars(answer, inLane, timeline, { hiddenFunc, profilerFunc }) {
 function readPath(path, prefix, stack, hiddenStack, kind) {
   path.length = 0;
   if (kind === PROFILER) path.push(PROFILER_STACK);
+  if (kind === ENGINE) path.push(ENGINE_STACK);
   if (kind === HIDDEN) path.push(HIDDEN_STACK);
   const leaf = kind === JS ? stack : kind === HIDDEN ? hiddenStack : -1;
   for (let at = leaf; at >= 0; at = prefix[at]) path.push(at);

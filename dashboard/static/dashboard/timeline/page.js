@@ -4,7 +4,7 @@ import { make, makeSwatch } from "../flame/dom.js";
 import { makeGraph } from "../flame/graph.js";
 import { fetchTree, Problem } from "../flame/loading.js";
 import { addressOf, asShare, asTime, counted, nameOf, placeOf, visible } from "../flame/words.js";
-import { HIDDEN_CATEGORY, KIND_WORDS, readTimeline } from "./bars.js";
+import { ENGINE_CATEGORY, HIDDEN_CATEGORY, KIND_WORDS, readTimeline } from "./bars.js";
 import { listenToTracks } from "./input.js";
 import { asMoment, describeFacts, fillTables } from "./tables.js";
 import { makeTracks, wordOf } from "./tracks.js";
@@ -52,7 +52,7 @@ function show(answer, lane = 0) {
   document.querySelector("#timeline .flame-scroll").hidden = timeline.tree.count < 2; // there are no stacks
   tracks = makeTracks(byId("tracks-canvas"), timeline);
   graph.scene.noteOf = (bar) => asTime(timeline.tree.head.total[bar]);
-  const colours = colourTree(timeline.tree, "category", [...words, [HIDDEN_CATEGORY, "Hidden, attributed to the function above"]]);
+  const colours = colourTree(timeline.tree, "category", [...words, [HIDDEN_CATEGORY, "Hidden, attributed to the function above"], [ENGINE_CATEGORY, "Engine: style, layout, paint, parsing"]]);
   graph.show(timeline.tree, colours, "head", timeline.layout);
   fillLegend(colours);
   fillLanes(answer, lane);
@@ -143,6 +143,7 @@ function describeBar(bar, isSpoken) {
 
 function sentenceOf(func, count, interval) {
   if (func.category === HIDDEN_CATEGORY) return "The main thread was busy without a visible stack. This time is attributed to the function above, or to none.";
+  if (func.category === ENGINE_CATEGORY) return "The main thread was busy outside all scripts: style, layout, paint, parsing.";
   if (func.category === "profiler") return "The cost of the profiler itself. It is in no function.";
   const category = func.category ? `${func.category} · ` : "";
   return `${category}${counted(count, "sample")} of ${asTime(interval)}; shorter calls may be missing`;

@@ -44,7 +44,8 @@ def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
         "truncated_share": 0.0,
         "traces": 1,
         "samples": 1,
-        "time_ms": {"js": 9.0, "hidden": 0.5, "idle": 0.3, "unobserved": 0.15, "profiler": 0.05, "span": 10.0},
+        "time_ms": {"js": 9.0, "hidden": 0.5, "engine": 0, "idle": 0.3}
+        | {"unobserved": 0.15, "profiler": 0.05, "span": 10.0},
         "display": {"rules": 0},
         "function_count": 2,
         "statistics": {
@@ -74,6 +75,8 @@ def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
         "self_ms": 7.0,
         "total_ms": 7.0,
         "hidden_ms": 0.0,
+        "hidden_total_ms": 0.0,
+        "uncertain_ms": 0.0,
         "views": 1,
         "self_share": 7 / 9,
         "self_share_ci95": None,

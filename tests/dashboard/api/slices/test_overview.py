@@ -33,10 +33,12 @@ def test_a_row_has_the_contracts_fields(member: Client, shop: Project) -> None:
         "truncated_share": 0.25,
         "traces": 6,
         "samples": 1,
-        "time_ms": {"js": 1234.567, "hidden": 0, "idle": 0.001, "unobserved": 0, "profiler": 0, "span": 1234.568},
+        "time_ms": {"js": 1234.567, "hidden": 0, "engine": 0, "idle": 0.001, "unobserved": 0}
+        | {"profiler": 0, "span": 1234.568},
         "time_ms_per_view": {
             "js": 1234.567 / 4,
             "hidden": 0,
+            "engine": 0,
             "idle": 0.001 / 4,
             "unobserved": 0,
             "profiler": 0,

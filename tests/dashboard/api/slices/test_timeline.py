@@ -61,8 +61,16 @@ def test_samples_of_all_traces_are_on_one_clock(member: Client, view: Project) -
         return " ".join(reversed(names))
 
     assert [path(stack) for stack in samples["stack"]] == ["A", "A B", "A B", "", "", "", "A"]
-    assert [path(stack) for stack in samples["hidden_stack"]] == ["", "", "", "A", "A", "", ""]
-    assert answer["time_ms"] == {"js": 40, "hidden": 20, "idle": 10, "unobserved": 0, "profiler": 0, "span": 70}
+    assert [path(stack) for stack in samples["hidden_stack"]] == ["", "", "", "", "", "", ""]
+    assert answer["time_ms"] == {
+        "js": 40,
+        "hidden": 20,
+        "engine": 0,
+        "idle": 10,
+        "unobserved": 0,
+        "profiler": 0,
+        "span": 70,
+    }
     assert [(trace["seq"], trace["start_ms"], trace["end_ms"]) for trace in answer["traces"]] == [
         (0, 0, 60),
         (1, 500, 510),

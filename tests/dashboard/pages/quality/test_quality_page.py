@@ -113,7 +113,7 @@ def test_sums_by_browser_are_those_of_the_slice(reader: Client) -> None:
     assert (edge["browser"], edge["views"], edge["truncated_views"]) == ("edge", 1, 1)
     assert chrome["samples_per_view"] == 4.0
     for row in (answer["whole"], chrome, edge):
-        parts = [row["time_ms"][name] for name in ("js", "hidden", "idle", "unobserved", "profiler")]
+        parts = [row["time_ms"][name] for name in ("js", "hidden", "engine", "idle", "unobserved", "profiler")]
         assert sum(parts) == pytest.approx(row["time_ms"]["span"])
     assert answer["whole"]["views"] == sum(row["views"] for row in answer["by_browser"])
     assert [row["browser"] for row in ask(reader, "browser=edge")["by_browser"]] == ["edge"]

@@ -146,7 +146,7 @@ def test_what_is_drawn_of_recorded_views_adds_up_to_what_the_fold_counts() -> No
         envelope = decode_envelope(json.dumps(recorded).encode(), Limits())
         answer = answer_of(envelope)
         parts = fold_trace(envelope, page="/a", funcs=FuncTable()).parts
-        drawn = dict.fromkeys(("js", "hidden", "idle", "unobserved", "profiler"), 0.0)
+        drawn = dict.fromkeys(("js", "hidden", "engine", "idle", "unobserved", "profiler"), 0.0)
         for kind, start, end, _ in run("segments", answer):
             drawn[kind] += end - start
         for kind, ms in drawn.items():

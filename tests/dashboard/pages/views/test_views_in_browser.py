@@ -37,6 +37,7 @@ def web(people: People) -> Project:
     columns = "\n".join(["boot"] * 4 + ["boot draw"] * 8 + ["-"] * 4 + ["click"] * 4)
     marks = [
         {"type": "longtask", "start": 0, "duration": 140},
+        {"type": "loaf", "start": 0, "duration": 140, "scripts": [{"start": 120, "duration": 20}]},
         {"type": "lcp", "start": 60},
         {"type": "measure", "name": "hydrate", "start": 20, "duration": 50},
         {"type": "event", "name": "pointerdown", "start": 160, "duration": 40},
