@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("aggregate", "0016_navigation"),
+        ("aggregate", "0017_engine_time"),
         ("ingest", "0015_collection"),
     ]
 

@@ -68,8 +68,8 @@ class WeighedSamples:
     `stack_us[s]` and `stack_samples[s]` are the self time and samples of stack `s`, JS only. `marker_us` follows
     `MARKERS`, or is None if no sample has a marker. `measured_interval_us` is the median positive gap (the upper of
     two), or None if no two samples differ in time. `interval_us` is the interval in use (`settle_interval`).
-    `hidden_runs` are the hidden runs inside long tasks. Samples that are hidden only by an engine marker lie in no known
-    task, so they are in no run.
+    `hidden_runs` are the hidden runs inside long tasks. Samples that are hidden only by an engine marker lie in no
+    known task, so they are in no run.
     """
 
     parts: TimeParts

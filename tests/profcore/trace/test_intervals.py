@@ -74,7 +74,10 @@ def test_the_worst_posted_trace_lasts_a_second_longer_than_its_samples(
 ) -> None:
     samples = [Sample(us / 1000, None if us % 3 else us % 4) for us in times_us]
     parts = weigh_samples(samples, marks, interval_us=to_us(reported_ms)).parts
-    assert parts.js_us + parts.hidden_us + parts.idle_us + parts.unobserved_us + parts.profiler_us == parts.span_us
+    assert (
+        parts.js_us + parts.hidden_us + parts.engine_us + parts.idle_us + parts.unobserved_us + parts.profiler_us
+        == parts.span_us
+    )
     assert parts.span_us <= (max(times_us) - min(times_us) + 1_000_000 if times_us else 0)
 
 
