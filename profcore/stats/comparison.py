@@ -34,6 +34,7 @@ MIN_COMPARED_VIEWS: Final = 20
 # So many increases at most are looked up in a call tree, the largest: nobody reads further.
 MAX_LOOKED_UP: Final = 50
 US_PER_MS: Final = 1_000.0
+MIX_TO_MENTION: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,11 @@ class Difference:
     def below_ms(self) -> float:
         """The part of a caller's change that is time below it, 0 for others."""
         return self.delta_ms - self.self_delta_ms if self.is_caller else 0.0
+
+    @property
+    def has_mix(self) -> bool:
+        """Whether the mix changed enough to mention it: by a twentieth of the mean of both sides."""
+        return abs(self.mix_ms) > MIX_TO_MENTION * (self.base_ms + self.head_ms) / 2
 
     @property
     def is_significant(self) -> bool:

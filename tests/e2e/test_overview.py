@@ -72,12 +72,12 @@ def test_the_overview_is_whole_in_every_look(
 ) -> None:
     with open_as(chromium, live_server.url, admin, look) as (page, watch):
         page.goto(f"{live_server.url}/projects/")
-        expect(page.get_by_role("row", name="The shop")).to_contain_text("1.1.0: +40 ms script time per view")
+        expect(page.get_by_role("row", name="The shop")).to_contain_text(
+            "1.1.0 made /cart slower: +40\u202fms per view"
+        )
         assert find_violations(page) == []
         page.get_by_role("link", name="The shop").click()
-        expect(page.locator(".verdict")).to_contain_text(
-            "1.1.0 takes more script time than 1.0.0: +40\u202fms per view"
-        )
+        expect(page.locator(".verdict")).to_contain_text("1.1.0 made /cart slower: +40\u202fms per view")
         expect(page.locator(".chart canvas")).to_be_visible()
         expect(page.get_by_role("table", name="Functions that changed")).to_contain_text("slow")
         assert find_violations(page) == []
@@ -97,7 +97,9 @@ def test_a_person_reads_the_chart_by_keys_mouse_and_table(
         expect(readout).to_contain_text("interval none: too few page views, n = 3 page views")
         page.keyboard.press("ArrowLeft")
         expect(readout).to_contain_text("1.1.0")
-        expect(readout).to_contain_text(re.compile(r"ms script time per view, 95 % interval .* n = 26 page views"))
+        expect(readout).to_contain_text(
+            re.compile(r"ms script and hidden time per view, 95 % interval .* n = 26 page views")
+        )
         page.keyboard.press("ArrowDown")
         expect(readout).to_contain_text("1.0.0")
         page.keyboard.press("Escape")
@@ -105,7 +107,7 @@ def test_a_person_reads_the_chart_by_keys_mouse_and_table(
         box = chart.bounding_box()
         assert box is not None
         page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.3 * box["height"])
-        expect(readout).to_contain_text("script time per view")
+        expect(readout).to_contain_text("script and hidden time per view")
 
         legend = page.get_by_role("list", name="Lines shown")
         legend.get_by_role("button", name="1.1.0").click()
@@ -153,7 +155,7 @@ def test_without_script_the_overview_has_its_figures(
         context.add_cookies(cookies)  # type: ignore[arg-type]  # the same shape, typed twice
         plain = context.new_page()
         plain.goto(f"{live_server.url}/projects/shop/")
-        expect(plain.locator(".verdict")).to_contain_text("1.1.0 takes more script time than 1.0.0")
+        expect(plain.locator(".verdict")).to_contain_text("1.1.0 made /cart slower: +40")
         expect(plain.get_by_role("link", name="The same figures as JSON")).to_be_visible()
         expect(plain.get_by_role("link", name="Compare the functions of both releases")).to_be_visible()
         expect(plain.get_by_role("heading", name="Days")).to_be_visible()

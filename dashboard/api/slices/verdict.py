@@ -34,6 +34,9 @@ class VerdictChangeShape(Shape):
     delta_ms_per_view = serializers.FloatField(allow_null=True)
     ci95 = interval_field()
     relative = serializers.FloatField(allow_null=True)
+    mix_ms_per_view = serializers.FloatField(
+        allow_null=True, help_text="What a changed mix of pages, devices and navigations adds to the plain difference."
+    )
     p = serializers.FloatField(allow_null=True)
     q = serializers.FloatField(allow_null=True, help_text="Over all compared pages and all pages together.")
     views = serializers.ListField(child=serializers.IntegerField(), min_length=2, max_length=2)
@@ -178,6 +181,7 @@ def _encode_change(change: Change) -> Json:
         "delta_ms_per_view": found.delta_ms if found else None,
         "ci95": encode_interval(found.ci95 if found else None),
         "relative": found.relative if found else None,
+        "mix_ms_per_view": found.mix_ms if found else None,
         "p": found.p if found else None,
         "q": found.q if found else None,
         "views": list(change.views),

@@ -103,6 +103,9 @@ def _describe_answer(asked: AskedComparison, answer: SliceComparison, table: Com
         "largest_func": answer.funcs[largest.func_id] if largest else None,
         "least_views": MIN_COMPARED_VIEWS,
         "device_mix": [(DEVICE_CLASSES[device], share) for device, share in found.device_mix],
+        "page_mix": [
+            (answer.page_names.get(code, "small pages together"), share) for code, share in found.page_mix[:SHOWN_PAGES]
+        ],
         # It says nothing if all are unknown, whose code is 0.
         "navigation_mix": [
             (NAVIGATIONS[code], share) for code, share in found.navigation_mix if found.navigation_mix[-1][0]

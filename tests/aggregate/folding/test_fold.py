@@ -43,7 +43,7 @@ def test_a_trace_becomes_hotspots_with_self_and_total(key: str) -> None:
     assert fold_all() == [BatchOutcome.FOLDED]
     by_name = {row[9]: row[10:] for row in rows(HOTSPOTS)}
     # self_samples, total_samples, self_us, total_us, hidden_us, hidden_total_us, views
-    assert by_name == {"A": (1, 3, 10_000, 30_000, 0, 0, 1), "B": (2, 2, 20_000, 20_000, 0, 0, 1)}
+    assert by_name == {"A": (1, 3, 10_000, 30_000, 0, 0, 0, 1), "B": (2, 2, 20_000, 20_000, 0, 0, 0, 1)}
 
 
 def test_the_parts_of_time_of_a_cell_add_up_to_its_span(key: str) -> None:
@@ -76,7 +76,7 @@ def test_a_view_in_several_traces_gives_identical_rows_in_any_order(key: str) ->
     assert all(result == results[0] for result in results)
     hotspots, cells, _, contributions = results[0]
     assert [row[6] for row in cells] == [1]  # one view
-    assert {row[9]: row[16] for row in hotspots} == {"A": 1, "B": 1, "C": 1}
+    assert {row[9]: row[17] for row in hotspots} == {"A": 1, "B": 1, "C": 1}
     assert contributions[0][1:3] == (3, True)
 
 

@@ -188,6 +188,7 @@ def give_func(project: Project, release: str, func: Func, us: int) -> None:
             self_samples=one,
             total_samples=one,
             hidden_total_us=[0],
+            uncertain_us=[0],
         )
     )
     View.objects.filter(project=project, group_id__in=list(groups)).update(contribution=blob)
@@ -211,3 +212,13 @@ def test_a_verdict_says_what_it_could_have_seen(project: Project) -> None:
     smallest = found.leading.comparison.smallest
     assert smallest is not None
     assert 0 < smallest.delta_ms < 6
+
+
+def test_what_the_mix_of_pages_explains_is_told(project: Project) -> None:
+    for release, count in (("old", 40), ("new", 200)):
+        make_timed_views(project, [400_000, 600_000] * (count // 2), release=release, page="/report")
+        make_timed_views(project, TIMES, release=release, page="/start")
+    found = verdict_of(project, pages=("/report", "/start")).judgement.whole.difference
+    assert found is not None
+    assert found.has_mix
+    assert found.mix_ms == pytest.approx(found.crude_delta_ms)
