@@ -69,7 +69,10 @@ const keep = (entry: Entry): void => {
       type: entryType === 'event' ? 'interaction' : entryType === 'paint' ? name : entryType,
       name: /^[em]/.test(entryType) ? clean(name) : undefined, // of events, marks and measures; others have no own
       target: element && element.localName + (element.id && `#${element.id}`),
-      scripts: entry.scripts?.filter(() => scriptsLeft-- > 0).map((script: Entry) => pick(script, SCRIPT_FACTS)),
+      // All of a frame's or none: what lies outside a frame's scripts counts as the engine's work.
+      scripts: entry.scripts && (scriptsLeft -= entry.scripts.length) >= 0
+        ? entry.scripts.map((script: Entry) => pick(script, SCRIPT_FACTS))
+        : undefined,
     });
   }
 };

@@ -37,6 +37,26 @@ def test_a_long_frame_has_its_scripts_with_their_ranges(site: Site, page: Page) 
     assert script["url"] == site.url("/")  # without the query
 
 
+def test_a_long_frame_has_all_its_scripts_or_does_not_speak_of_them(site: Site, page: Page) -> None:
+    work = """
+    let frames = 0;
+    function next() {
+      for (let n = 0; n < 9; n += 1) requestAnimationFrame(() => spin(7));
+      if ((frames += 1) < 40) requestAnimationFrame(next);
+      else performance.mark('done');
+    }
+    addEventListener('load', next);
+    """
+    site.add_page(after=BUSY + work)
+    page.goto(site.url())
+    wait_until(page, lambda: bool(marks_of(site, "mark")))
+    frames = marks_of(site, "long-animation-frame")
+    with_scripts = [frame["scripts"] for frame in frames if "scripts" in frame]
+    assert 100 < sum(map(len, with_scripts)) <= 200  # of a view
+    assert len(with_scripts) < len(frames)
+    assert [] not in with_scripts
+
+
 def test_paints_shifts_and_the_pages_own_marks_are_sent(site: Site, page: Page) -> None:
     after = """
     document.body.innerHTML = '<p id=big style="font-size:80px">A large text</p>';

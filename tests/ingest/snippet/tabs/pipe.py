@@ -100,9 +100,9 @@ def start_chromium(folder: Path) -> Iterator[Chromium]:
     """Starts a browser whose profile lies in a folder, and ends it."""
     (to_read, to_write), (from_read, from_write) = os.pipe(), os.pipe()
     flags = ["--headless=new", "--no-sandbox", "--no-first-run", "--remote-debugging-pipe"]
+    flags.append(f"--user-data-dir={folder}")
     process = subprocess.Popen(
-        [sys.executable, "-c", EXEC, str(to_read), str(from_write), find_chromium(), *flags]
-        + [f"--user-data-dir={folder}", "about:blank"],
+        [sys.executable, "-c", EXEC, str(to_read), str(from_write), find_chromium(), *flags, "about:blank"],
         pass_fds=(to_read, from_write),
         stderr=subprocess.DEVNULL,
     )
