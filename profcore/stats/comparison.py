@@ -167,7 +167,7 @@ def compare(
     by_page: bool = False,
     by_tag: bool = False,
     find_callers: FindCallers | None = None,
-    bound: float = FALSE_DISCOVERIES,
+    bound: float | None = None,
 ) -> Comparison:
     """Returns the comparison of two samples with the same kind of func ids (map them to identities first).
 
@@ -179,7 +179,7 @@ def compare(
 
     With `by_page` and `by_tag` the pages and tags of views are strata too. For samples that share pages, `known` must
     then be by page; it is ignored with `by_tag`. `find_callers` reads a call tree for `order_increases`.
-    `bound` is that of the p of the whole time, for `smallest`.
+    With `bound`, that of the p of the whole time, `smallest` is computed: it takes as long as all the rest of a page.
     """
     base, head = align(base, head)
     weights = [clip_weights(sample.weight) for sample in (base, head)]
@@ -205,7 +205,8 @@ def compare(
             whole = [side.whole(measure, sums) for side, sums in zip(sides, by_class, strict=True)]
             found = _differences(whole[0], whole[1], np.array([-1]), len(shared))
             overall = found[0] if found else None
-            smallest = find_smallest_change(whole[0], whole[1], len(shared), bound)
+            if bound is not None:
+                smallest = find_smallest_change(whole[0], whole[1], len(shared), bound)
     return Comparison(
         measure=measure,
         base_views=base.views,

@@ -39,13 +39,13 @@ def find_callers(
                 all_us[number] += us
                 below_us[number, above] += us
         on_stack.append(bits)
+    of_caller: Counter[tuple[int, int]] = Counter()  # µs of a seen func below a hidden one
+    for (number, above), us in below_us.items():
+        for caller, bit in bit_of.items():
+            if above & bit:
+                of_caller[caller, number] += us
     return {
         caller
-        for caller, bit in bit_of.items()
-        if any(
-            sum(us for (callee, mask), us in below_us.items() if callee == number and mask & bit)
-            >= MIN_SHARE_BELOW * whole
-            for number, whole in all_us.items()
-            if whole and number != caller
-        )
+        for (caller, number), us in of_caller.items()
+        if number != caller and us >= MIN_SHARE_BELOW * all_us[number] > 0
     }

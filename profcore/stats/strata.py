@@ -179,6 +179,10 @@ class _Parts:
 
     @classmethod
     def of(cls, base: ViewFacts, head: ViewFacts, *, by_page: bool, by_tag: bool) -> "_Parts":
+        if not by_page and not by_tag:
+            nothing = np.zeros(1, dtype=np.int64)
+            of_view = (np.zeros_like(base.page), np.zeros_like(head.page))
+            return cls(count=1, of_view=of_view, page=nothing, time_us=np.zeros(1), has_pages=False)
         sides = (base, head)
         has_pages = by_page and bool(np.intersect1d(base.page, head.page).size)
         columns = [
@@ -189,11 +193,11 @@ class _Parts:
         found = found.reshape(-1)
         is_head = np.arange(found.size) >= base.page.size
         seen = [np.bincount(found[is_head == side], minlength=keys.shape[1]) for side in (False, True)]
-        of_view = np.where((seen[0] > 0) & (seen[1] > 0), np.arange(keys.shape[1]), -1)[found]
+        part = np.where((seen[0] > 0) & (seen[1] > 0), np.arange(keys.shape[1]), -1)[found]
         time = np.concatenate([s.js_us + s.hidden_us for s in sides])
         return cls(
             count=int(keys.shape[1]),
-            of_view=(of_view[: base.page.size], of_view[base.page.size :]),
+            of_view=(part[: base.page.size], part[base.page.size :]),
             page=keys[0],
             time_us=np.bincount(found, time, minlength=keys.shape[1]) / np.maximum(seen[0] + seen[1], 1),
             has_pages=has_pages,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from django.conf import settings
@@ -11,15 +11,17 @@ from django.db import connection
 from aggregate.selectors.slice.sides import may_share
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.views.view_times import Stratum, ViewTimes, select_view_times
-from profcore.stats.comparison import FALSE_DISCOVERIES, Comparison, compare
+from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import KnownKinds, text_code
 from profcore.stats.views import Measure, ViewFacts, ViewSample, sample_of_times
 
 # The pages with the most time. Each takes a part of the reading time, and the question has to be answered at once.
 MAX_COMPARED_PAGES: Final = 40
-# Views of a page and side that are looked at, if there are more pages than `CHANGE_MAX_VIEWS` has room for.
-PAGE_VIEWS: Final = 400
+# Up to four pages are read to `CHANGE_MAX_VIEWS` (2,000) views of each side; more share as many. Each has at least
+# 200: around exact means of skewed times, intervals from fewer are too narrow (docs/statistics.md).
+PAGES_OF_ALL_VIEWS: Final = 4
+LEAST_PAGE_VIEWS: Final = 200
 MEASURE: Final[Measure] = "self+hidden"
 
 PageKind = tuple[str, int, int]  # page, and the codes of device class and navigation
@@ -44,14 +46,6 @@ class PageSums:
         return base, head
 
 
-@dataclass(frozen=True, slots=True)
-class PageComparisons:
-    """The comparison of all compared pages together, and of each page that both sides have."""
-
-    whole: Comparison
-    pages: Mapping[str, Comparison]
-
-
 def sum_pages(base: Slice, head: Slice) -> PageSums:
     """Returns the sums of two sides of one project. Two statements."""
     sides = (_sum_side(base), _sum_side(head))
@@ -64,60 +58,65 @@ def sum_pages(base: Slice, head: Slice) -> PageSums:
     return PageSums(sides, tuple(shared[:MAX_COMPARED_PAGES]), len(us))
 
 
-def compare_pages(base: Slice, head: Slice, sums: PageSums, *, bound: float = FALSE_DISCOVERIES) -> PageComparisons:
-    """Returns the comparisons of two sides with these sums. Two statements. `bound` is that of a clear change's q.
+class PageComparer:
+    """Compares two sides with these sums: the views that are read are read at once. Two statements.
 
     If the sides have no page in common, as when a page is compared with another one, all their views are compared.
     """
-    options = _Options(
-        by_device=may_share(base.devices, head.devices),
-        by_navigation=may_share(base.navigations, head.navigations),
-        bound=bound,
-    )
-    sides = [_Side(slice_, side, sums.shared) for slice_, side in ((base, sums.sides[0]), (head, sums.sides[1]))]
-    pages = {}
-    for number, page in enumerate(sums.shared):
-        samples = [side.sample(number) for side in sides]
-        known = (sides[0].known(number), sides[1].known(number))
-        pages[page] = _compare(samples, known, options, by_page=False)
-    if len(pages) == 1:
-        return PageComparisons(next(iter(pages.values())), pages)
-    samples = [side.sample() for side in sides]
-    whole = _compare(samples, (sides[0].known(), sides[1].known()), options, by_page=bool(pages))
-    return PageComparisons(whole, pages)
 
+    def __init__(self, base: Slice, head: Slice, sums: PageSums) -> None:
+        self._by_device = may_share(base.devices, head.devices)
+        self._by_navigation = may_share(base.navigations, head.navigations)
+        self._numbers = {page: number for number, page in enumerate(sums.shared)}
+        self._sides = (_Side(base, sums.sides[0], sums.shared), _Side(head, sums.sides[1], sums.shared))
 
-class _Options(NamedTuple):
-    """Which dimensions are strata, beside pages: all except those in which the sides have nothing in common."""
+    def compare_pages(self) -> dict[str, Comparison]:
+        """Returns the comparison of each page that both sides have, in the order of the sums."""
+        return {page: self.compare(page) for page in self._numbers}
 
-    by_device: bool
-    by_navigation: bool
-    bound: float
+    def compare(self, page: str | None, *, bound: float | None = None) -> Comparison:
+        """Returns the comparison of one page, or of all compared pages (None).
+
+        With `bound`, that of a clear change's q, it also says which change these views would have shown.
+        """
+        number = None if page is None else self._numbers[page]
+        base, head = (side.sample(number) for side in self._sides)
+        is_whole = base.is_complete and head.is_complete
+        return compare(
+            base,
+            head,
+            measure=MEASURE,
+            known=(self._sides[0].known(number), self._sides[1].known(number)) if is_whole else None,
+            by_device=self._by_device,
+            by_navigation=self._by_navigation,
+            by_page=number is None and bool(self._numbers),
+            bound=bound,
+        )
 
 
 class _Side:
-    """One side's sampled views by page, with their exact sums. Without shared pages all views are of the code 0."""
+    """One side's sampled views by page, with their exact sums. Without shared pages all views are one part."""
 
     def __init__(self, slice_: Slice, sums: Mapping[PageKind, ClassSums], shared: Sequence[str]) -> None:
-        self.shared = shared
-        self.sums = sums
-        self.counts = [self._count(page) for page in shared] if shared else [sum(each.views for each in sums.values())]
-        self.most = max(PAGE_VIEWS, settings.CHANGE_MAX_VIEWS // len(self.counts))
+        numbers = {page: number for number, page in enumerate(shared)}
+        self.sums: list[dict[tuple[int, int, int], ClassSums]] = [{} for _ in shared or (None,)]
+        for (page, device, navigation), own in sums.items():
+            if (number := numbers.get(page, -1 if shared else 0)) >= 0:
+                self.sums[number][text_code(page), device, navigation] = own
+        self.counts = [sum(each.views for each in part.values()) for part in self.sums]
+        self.most = max(
+            LEAST_PAGE_VIEWS,
+            min(settings.CHANGE_MAX_VIEWS, settings.CHANGE_MAX_VIEWS * PAGES_OF_ALL_VIEWS // len(self.counts)),
+        )
         names: Sequence[str | None] = shared or (None,)
         strata = [Stratum(count, page=page) for count, page in zip(self.counts, names, strict=True)]
         self.times: ViewTimes = select_view_times(slice_, strata, most=self.most)
 
-    def _count(self, page: str) -> int:
-        return sum(sums.views for (name, _, _), sums in self.sums.items() if name == page)
-
     def known(self, number: int | None = None) -> KnownKinds:
         """Returns the sums of one page, or of all compared pages."""
-        pages = set(self.shared if number is None else self.shared[number : number + 1])
-        return {
-            (text_code(page), device, navigation): sums
-            for (page, device, navigation), sums in self.sums.items()
-            if page in pages or not self.shared
-        }
+        if number is not None:
+            return self.sums[number]
+        return {kind: own for part in self.sums for kind, own in part.items()}
 
     def sample(self, number: int | None = None) -> ViewSample:
         """Returns the views of one page, or of all compared pages.
@@ -151,23 +150,6 @@ def _join(parts: Sequence[ViewFacts]) -> ViewFacts:
         sample_rate=np.concatenate([part.sample_rate for part in parts]),
         page=np.concatenate([part.page for part in parts]),
         tag=np.concatenate([part.tag for part in parts]),
-    )
-
-
-def _compare(
-    samples: Sequence[ViewSample], known: tuple[KnownKinds, KnownKinds], options: _Options, *, by_page: bool
-) -> Comparison:
-    base, head = samples
-    is_whole = base.is_complete and head.is_complete
-    return compare(
-        base,
-        head,
-        measure=MEASURE,
-        known=known if is_whole else None,
-        by_device=options.by_device,
-        by_navigation=options.by_navigation,
-        by_page=by_page,
-        bound=options.bound,
     )
 
 

@@ -12,8 +12,9 @@ from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
 from aggregate.selectors.statistics.moved import find_moved
 from aggregate.selectors.verdict.looks import Look, find_look, keep_look
-from aggregate.selectors.verdict.page_changes import MEASURE, PageSums, compare_pages, sum_pages
+from aggregate.selectors.verdict.page_changes import MEASURE, PageComparer, PageSums, sum_pages
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
+from profcore.stats.power import SmallestChange
 from profcore.stats.verdict import STATES, Change, Judgement, judge
 
 MAX_CULPRITS: Final = 3
@@ -38,14 +39,16 @@ class Culprit:
 class Verdict:
     """The answer on two sides.
 
-    `culprits` are of the leading change. `look` is None for a question whose looks are not counted. `page_count` counts
-    the pages of both sides, of which those with the most time are compared.
+    `culprits` are of the leading change, and `smallest` is the smallest one that its views would have shown. `look` is
+    None for a question whose looks are not counted. `page_count` counts the pages of both sides, of which those with
+    the most time are compared.
     """
 
     base: Slice
     head: Slice
     judgement: Judgement
     culprits: Sequence[Culprit]
+    smallest: SmallestChange | None
     look: Look | None
     page_count: int
 
@@ -72,13 +75,16 @@ def select_verdict(base: Slice, head: Slice, *, compare: CompareSlices = compare
     sums = sum_pages(base, head)
     look = find_look(base, head, sums.views)
     bound = look.bound if look else FALSE_DISCOVERIES
-    found = compare_pages(base, head, sums, bound=bound)
-    judgement = judge(found.whole, found.pages, bound=bound)
+    comparer = PageComparer(base, head, sums)
+    pages = comparer.compare_pages()
+    whole = next(iter(pages.values())) if len(pages) == 1 else comparer.compare(None)
+    judgement = judge(whole, pages, bound=bound)
     verdict = Verdict(
         base=base,
         head=head,
         judgement=judgement,
         culprits=find_culprits(base, head, judgement, compare),
+        smallest=comparer.compare(judgement.leading.page, bound=bound).smallest,
         look=look,
         page_count=sums.page_count,
     )

@@ -46,6 +46,13 @@ def shown_fields() -> dict[str, serializers.Field[Any, Any, Any, Any]]:
     }
 
 
+class RenamedFromShape(Shape):
+    """A function of the base that has the same text, except for its name."""
+
+    id = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a word of DRF's own
+
+
 class DisplayShape(Shape):
     """How many display rules were applied. `display=none` asks for functions as they are stored."""
 
@@ -264,6 +271,21 @@ def encode_original(row: FunctionRow) -> Json | None:
         "column": original.column,
         "name": original.name,
         "package": row.mapped.package,
+    }
+
+
+def encode_compared(func: FunctionRow) -> Json:
+    """Returns which function a row of a comparison is, and what the base calls it if it was only renamed."""
+    old = func.renamed_from
+    return {
+        "id": str(func.id),
+        "name": func.name,
+        "label": func.label,
+        "uri": func.uri,
+        "line": func.line,
+        "column": func.column,
+        "original": encode_original(func),
+        "renamed_from": None if old is None else {"id": str(old.id), "label": old.label},
     }
 
 

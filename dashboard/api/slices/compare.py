@@ -14,8 +14,9 @@ from aggregate.selectors.statistics.comparisons import STRATIFY_BY_TAG, SliceCom
 from dashboard.api.core.encoding import (
     DisplayShape,
     OriginalShape,
+    RenamedFromShape,
     SliceShape,
-    encode_original,
+    encode_compared,
     encode_shown,
     encode_slice,
     func_fields,
@@ -63,13 +64,6 @@ class PageShareShape(Shape):
 
     page = serializers.CharField(allow_null=True)
     share = serializers.FloatField()
-
-
-class RenamedFromShape(Shape):
-    """A function of the base that has the same text, except for its name."""
-
-    id = serializers.CharField()
-    label = serializers.CharField()  # type: ignore[assignment]  # a word of DRF's own
 
 
 ComparedFunctionShape = define_shape(
@@ -224,18 +218,10 @@ def encode_comparison(
 
 def _encode_difference(answer: SliceComparison, difference: Difference) -> Json:
     func = answer.funcs[difference.func_id]
-    old = func.renamed_from
     return {
-        "id": str(func.id),
-        "name": func.name,
-        "label": func.label,
-        "uri": func.uri,
-        "line": func.line,
-        "column": func.column,
-        "original": encode_original(func),
+        **encode_compared(func),
         **encode_shown(func),
         "status": difference.status,
-        "renamed_from": None if old is None else {"id": str(old.id), "label": old.label},
         "base_ms_per_view": difference.base_ms,
         "head_ms_per_view": difference.head_ms,
         "delta_ms_per_view": difference.delta_ms,

@@ -11,8 +11,9 @@ from aggregate.selectors.verdict.sentence import name_of_side, plain_text, write
 from aggregate.selectors.verdict.verdict import Culprit, Verdict
 from dashboard.api.core.encoding import (
     OriginalShape,
+    RenamedFromShape,
     SliceShape,
-    encode_original,
+    encode_compared,
     encode_slice,
     func_fields,
 )
@@ -54,7 +55,7 @@ CulpritShape = define_shape(
     {
         **func_fields(),
         "original": OriginalShape(allow_null=True),
-        "renamed_from": serializers.CharField(allow_null=True, help_text="What the base calls it, if only renamed."),
+        "renamed_from": RenamedFromShape(allow_null=True, help_text="What the base calls it, if it was only renamed."),
         "delta_ms_per_view": serializers.FloatField(),
         "ci95": interval_field(),
         "q": serializers.FloatField(),
@@ -169,7 +170,7 @@ def encode_verdict(base: Slice, head: Slice, verdict: Verdict) -> Json:
         "pages": [{"page": each.page, **_encode_change(each)} for each in judgement.pages],
         "page_count": verdict.page_count,
         "all_pages": whole,
-        "smallest_visible_change": _encode_smallest(leading.comparison.smallest),
+        "smallest_visible_change": _encode_smallest(verdict.smallest),
         "looks": verdict.look.number if verdict.look else None,
     }
 
@@ -191,14 +192,7 @@ def _encode_change(change: Change) -> Json:
 def _encode_culprit(culprit: Culprit) -> Json:
     func, found = culprit.func, culprit.difference
     return {
-        "id": str(func.id),
-        "name": func.name,
-        "label": func.label,
-        "uri": func.uri,
-        "line": func.line,
-        "column": func.column,
-        "original": encode_original(func),
-        "renamed_from": func.renamed_from.label if func.renamed_from else None,
+        **encode_compared(func),
         "delta_ms_per_view": found.delta_ms,
         "ci95": encode_interval(found.ci95),
         "q": found.q,
