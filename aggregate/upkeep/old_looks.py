@@ -10,14 +10,19 @@ MAX_LOOKS_KEPT: Final = 20_000
 
 
 def delete_old_looks(project_id: int, before: datetime, *, most: int = MAX_LOOKS_KEPT) -> int:
-    """Deletes a project's looks from before a time, and the oldest ones beyond `most`. Returns how many."""
+    """Deletes the looks at questions that were last asked before a time, and at the oldest ones beyond `most` looks.
+
+    A question loses all of its looks or none: without the early ones, later ones would have more to spend. Returns how
+    many.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """DELETE FROM aggregate_verdictlook l USING (
-                   SELECT question, number, looked_at, row_number() OVER (ORDER BY looked_at DESC, number DESC) AS place
-                   FROM aggregate_verdictlook WHERE project_id = %(project_id)s) AS o
-               WHERE l.project_id = %(project_id)s AND l.question = o.question AND l.number = o.number
-                 AND (o.looked_at < %(before)s OR o.place > %(most)s)""",
+                   SELECT question, asked_at, sum(looks) OVER (ORDER BY asked_at DESC, question) AS looks FROM (
+                       SELECT question, max(looked_at) AS asked_at, count(*) AS looks FROM aggregate_verdictlook
+                       WHERE project_id = %(project_id)s GROUP BY 1) AS q) AS o
+               WHERE l.project_id = %(project_id)s AND l.question = o.question
+                 AND (o.asked_at < %(before)s OR o.looks > %(most)s)""",
             {"project_id": project_id, "before": before, "most": most},
         )
         return int(cursor.rowcount)

@@ -13,6 +13,7 @@ from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.sides import has_sides, resolve_sides
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison
+from aggregate.selectors.verdict.looks import find_plan, has_looks
 from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from dashboard.web.comparisons import facts_of_sides, remember_comparison
@@ -48,16 +49,23 @@ def sides_of_releases(slice_: Slice, base: str, head: str) -> tuple[Slice, Slice
     return replace(slice_, releases=(base,)), replace(slice_, releases=(head,))
 
 
-def answer_verdict(base: Slice, head: Slice, facts: tuple[object, ...] | None = None) -> Verdict:
-    """Returns the verdict on two sides; the last ones are remembered while their data stays the same.
+def facts_of_verdict(base: Slice, head: Slice, facts: tuple[object, ...] | None = None) -> tuple[object, ...]:
+    """Returns the facts that decide a verdict: those of a comparison, and how much of the plan of looks is over.
 
     `facts` are those of `facts_of_sides`, for a caller that has them.
     """
-    return _remember_verdict(base, head, repr(facts_of_sides(base, head) if facts is None else facts))
+    plan = find_plan(base, head) if has_looks(base, head) else None
+    return facts_of_sides(base, head) if facts is None else facts, plan
+
+
+def answer_verdict(base: Slice, head: Slice, facts: tuple[object, ...] | None = None) -> Verdict:
+    """Returns the verdict on two sides; the last ones are remembered while their facts (`facts_of_verdict`) stay."""
+    found = facts_of_verdict(base, head) if facts is None else facts
+    return _remember_verdict(base, head, repr(found[0]), repr(found[1]))
 
 
 @lru_cache(maxsize=VERDICTS_KEPT)
-def _remember_verdict(base: Slice, head: Slice, facts: str) -> Verdict:
+def _remember_verdict(base: Slice, head: Slice, facts: str, _plan: str) -> Verdict:
     def compare(*sides: Slice) -> SliceComparison:
         return compare_functions(*sides, facts=facts if sides == (base, head) else None)
 

@@ -38,10 +38,16 @@ class Change:
         return self.state in ("slower", "faster")
 
     @property
+    def is_early(self) -> bool:
+        """Tells whether the change would be clear, if this were the only look at it."""
+        found = self.difference
+        return not self.is_clear and found is not None and found.is_significant and is_beyond_zero(found)
+
+    @property
     def is_only_in_mean(self) -> bool:
         """Tells whether the mean changed for certain, but fewer than half of the views did: a few heavy views."""
         found = self.difference
-        return not self.is_clear and found is not None and is_beyond_zero(found)
+        return not self.is_clear and not self.is_early and found is not None and is_beyond_zero(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

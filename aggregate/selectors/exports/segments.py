@@ -11,8 +11,9 @@ from aggregate.selectors.code.project_code import select_code
 from aggregate.selectors.exports.slice_export import select_slice_export
 from aggregate.selectors.functions.renames import Candidate, find_renames
 from aggregate.selectors.slice.reading import Reading
+from aggregate.selectors.slice.sides import name_sides
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
-from aggregate.selectors.verdict.sentence import name_of_side, plain_text, write_sentence
+from aggregate.selectors.verdict.sentence import plain_text, write_sentence
 from aggregate.selectors.verdict.verdict import select_verdict
 from profcore.code.identity import Original
 from profcore.formats.matching import align_funcs, share_funcs
@@ -113,7 +114,7 @@ def select_difference_export(
 
 
 def _write_verdict(base: Slice, head: Slice) -> str:
-    return plain_text(write_sentence(select_verdict(base, head), name_of_side(base), name_of_side(head)))
+    return plain_text(write_sentence(select_verdict(base, head), *name_sides(base, head)))
 
 
 def _rename(project_id: int, base: SliceExport, head: SliceExport) -> SliceExport:

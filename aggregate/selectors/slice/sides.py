@@ -62,6 +62,22 @@ def may_share(base: Sequence[str], head: Sequence[str]) -> bool:
     return not (base and head) or bool(set(base) & set(head))
 
 
+def are_releases(base: Slice, head: Slice) -> bool:
+    """Tells whether two sides are one release each, and differ in nothing else."""
+    has_one = len(base.releases) == len(head.releases) == 1 and base.releases != head.releases
+    return has_one and replace(base, releases=()) == replace(head, releases=())
+
+
+def name_sides(base: Slice, head: Slice) -> tuple[str, str]:
+    """Returns short names of two sides: the values in which they differ; "all" without any."""
+    own, other = base.params(), head.params()
+    names = [
+        ", ".join(value for name, value in side if (name, value) not in rest)
+        for side, rest in ((own, other), (other, own))
+    ]
+    return names[0] or "all", names[1] or "all"
+
+
 def unite(base: Slice, head: Slice) -> Slice:
     """Returns the smallest slice that contains both sides."""
 

@@ -4,17 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.db import connection
 from django.utils import timezone
 
 from aggregate.models import VerdictLook
+from aggregate.selectors.slice.sides import are_releases
 from aggregate.selectors.slice.slices import Slice
 from profcore.stats.plan import LookPoint, bound_of_newest, is_another_look
 
-# The plan is complete when the head has as many views as the base, or after so long a time.
+# The plan is complete when the newer release has as many views as the older one, or after so long a time. Time counts
+# in tenths, so that an answer that is kept stays right for a while.
 PLAN: Final = timedelta(days=14)
+STEPS: Final = 10
 DIGEST_BYTES: Final = 16
 
 
@@ -36,17 +39,19 @@ class Look:
 def find_look(base: Slice, head: Slice, views: tuple[int, int]) -> Look | None:
     """Returns the look at two sides with so many views, None for a question whose looks are not counted.
 
-    Counted are the looks at two releases, also of some pages, devices, browsers or navigations. Spans of time move with
-    the day on which one asks. Two statements.
+    Counted are the looks at two releases, also of some pages, devices, browsers or navigations, whichever of both is
+    asked about. Spans of time move with the day on which one asks. Two statements.
     """
-    has_releases = len(base.releases) == len(head.releases) == 1 and base.releases != head.releases
-    if not has_releases or base.ranges or head.ranges or not min(views):
+    if not has_looks(base, head) or not min(views):
         return None
     question = digest_question(base, head)
     looks = select_looks(base.project_id, question)
     base_views, head_views = views
     points = [LookPoint(look.reached, look.information) for look in looks]
-    now = LookPoint(_plan_reached(head, views), base_views * head_views / (base_views + head_views))
+    plan = find_plan(base, head)
+    newer, older = (head_views, base_views) if plan.is_head_newer else (base_views, head_views)
+    reached = min(max(newer / older, plan.step / STEPS), 1.0)
+    now = LookPoint(reached, base_views * head_views / (base_views + head_views))
     if points:  # views that expired were seen all the same
         now = LookPoint(max(now.reached, points[-1].reached), max(now.information, points[-1].information))
     if not is_another_look(points, now):
@@ -62,8 +67,8 @@ def find_look(base: Slice, head: Slice, views: tuple[int, int]) -> Look | None:
 
 
 def digest_question(base: Slice, head: Slice) -> bytes:
-    """Returns the key of a question: both sides, however their values are ordered."""
-    text = "\n".join(repr(sorted(side.params())) for side in (base, head))
+    """Returns the key of a question: both sides, in any order, however their values are ordered."""
+    text = "\n".join(sorted(repr(sorted(side.params())) for side in (base, head)))
     return blake2b(text.encode(), digest_size=DIGEST_BYTES).digest()
 
 
@@ -83,19 +88,31 @@ def select_looks(project_id: int, question: bytes) -> Sequence[Look]:
     ]
 
 
-def _plan_reached(head: Slice, views: tuple[int, int]) -> float:
-    """Returns the part of the plan that is reached, 0 to 1: by views of both sides, or by the age of the head."""
-    by_views = views[1] / views[0]
-    if by_views >= 1:
-        return 1.0
+def has_looks(base: Slice, head: Slice) -> bool:
+    """Tells whether the looks at two sides are counted."""
+    return are_releases(base, head) and not base.ranges
+
+
+class Plan(NamedTuple):
+    """How old the newer of two releases is: in tenths of the plan, 0 to 10."""
+
+    is_head_newer: bool
+    step: int
+
+
+def find_plan(base: Slice, head: Slice) -> Plan:
+    """Returns the plan of looks at two releases. One statement."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT min(first_seen_at) FROM ingest_group WHERE project_id = %s AND release = %s",
-            [head.project_id, head.releases[0]],
+            """SELECT release, min(first_seen_at) FROM ingest_group
+               WHERE project_id = %s AND release = ANY(%s) GROUP BY 1""",
+            [head.project_id, [base.releases[0], head.releases[0]]],
         )
-        ((first_seen_at,),) = cursor.fetchall()
-    age: timedelta = timezone.now() - first_seen_at if first_seen_at else timedelta()
-    return min(max(by_views, age / PLAN), 1.0)
+        seen = dict(cursor.fetchall())
+    now = timezone.now()
+    base_at, head_at = (seen.get(side.releases[0], now) for side in (base, head))
+    age: timedelta = now - max(base_at, head_at)
+    return Plan(head_at >= base_at, min(max(int(age / PLAN * STEPS), 0), STEPS))
 
 
 def keep_look(row: VerdictLook) -> None:

@@ -2,12 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.slice.sides import are_releases
 from aggregate.selectors.verdict.verdict import Verdict
 from profcore.numbers import write_change, write_interval, write_ms
 from profcore.stats.comparison import Difference
 from profcore.stats.verdict import Change
+
+# What a function must have of a change to be named in the sentence.
+MAINLY: Final = 0.5
+PARTLY: Final = 0.1
+MAX_LABEL: Final = 120  # of a function: a sentence must stay one
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +28,6 @@ class Segment:
     is_strong: bool = False
 
 
-def name_of_side(side: Slice) -> str:
-    """Returns a short name of a side: its releases, or what else it names first; "all" without any."""
-    if side.releases:
-        return ", ".join(side.releases)
-    return ", ".join(value for _, value in side.params()) or "all"
-
-
 def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
     """Returns the verdict in one sentence, with names of both sides; then that on all pages, if it led with one."""
     leading = verdict.leading
@@ -38,9 +37,7 @@ def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
     if not leading.is_clear:
         return _write_unclear(leading, found, base, head)
     # A release makes a page slower. A device or a span of time does not: it is slower than another.
-    of_releases = len(verdict.base.releases) == len(verdict.head.releases) == 1 and verdict.base.releases != (
-        verdict.head.releases
-    )
+    of_releases = are_releases(verdict.base, verdict.head)
     name = Segment(head, "name")
     if leading.page is None:
         segments = [name, Segment(" is "), _key(leading), Segment(" than "), Segment(base, "name")]
@@ -53,11 +50,20 @@ def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
         segments = [name, Segment(" is "), _key(leading), *than]
     segments += [Segment(": "), Segment(write_change(found.delta_ms), "figure", is_strong=True), Segment(" per view")]
     segments.append(Segment(f" ({_write_interval(found)})", "figure"))
-    if verdict.culprits:
-        segments += [Segment(", mainly "), Segment(verdict.culprits[0].func.label, "name")]
+    segments += _write_culprit(verdict, found)
     segments.append(Segment("."))
     whole = verdict.judgement.whole
     return segments if leading is whole else [*segments, Segment(" " + _write_whole(whole))]
+
+
+def _write_culprit(verdict: Verdict, found: Difference) -> list[Segment]:
+    """Returns what the first culprit did, if it is worth saying: half of the change is mainly its, a tenth partly."""
+    if not verdict.culprits:
+        return []
+    first = verdict.culprits[0]
+    part = first.difference.delta_ms / found.delta_ms
+    word = "mainly" if part >= MAINLY else "partly" if part >= PARTLY else ""
+    return [Segment(f", {word} "), Segment(first.func.label[:MAX_LABEL], "name")] if word else []
 
 
 def _key(change: Change) -> Segment:
@@ -73,6 +79,18 @@ def _write_nothing(leading: Change, base: str, head: str) -> list[Segment]:
 
 def _write_unclear(leading: Change, found: Difference, base: str, head: str) -> list[Segment]:
     base_name, head_name = Segment(base, "name"), Segment(head, "name")
+    if leading.is_early:
+        way = "slower" if found.delta_ms > 0 else "faster"
+        return [
+            head_name,
+            Segment(f" seems {way} than "),
+            base_name,
+            Segment(": "),
+            Segment(write_change(found.delta_ms), "figure", is_strong=True),
+            Segment(" per view"),
+            Segment(f" ({_write_interval(found)})", "figure"),
+            Segment(". It is too early to be certain."),
+        ]
     if leading.is_only_in_mean:
         way = "slower" if found.delta_ms > 0 else "faster"
         figure = Segment(f"{write_ms(abs(found.delta_ms))}", "figure", is_strong=True)
@@ -102,6 +120,8 @@ def _write_unclear(leading: Change, found: Difference, base: str, head: str) -> 
 
 def _write_whole(whole: Change) -> str:
     found = whole.difference
+    if whole.state == "too_few":
+        return "All pages together: too few page views to compare."
     if found is None or not whole.is_clear:
         return "All pages together: no clear change."
     return f"All pages together: {write_change(found.delta_ms)} per view ({_write_interval(found)})."

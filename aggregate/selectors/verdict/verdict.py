@@ -88,7 +88,8 @@ def select_verdict(base: Slice, head: Slice, *, compare: CompareSlices = compare
         look=look,
         page_count=sums.page_count,
     )
-    if look is not None and look.is_new and judgement.state != "too_few":
+    has_answer = any(each.state != "too_few" for each in (judgement.whole, *judgement.pages))
+    if look is not None and look.is_new and has_answer:
         keep_look(_write_look(verdict, look, sums))
     return verdict
 

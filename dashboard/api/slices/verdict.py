@@ -5,9 +5,9 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from aggregate.selectors.slice.sides import SIDE_FIELDS
+from aggregate.selectors.slice.sides import SIDE_FIELDS, name_sides
 from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice
-from aggregate.selectors.verdict.sentence import name_of_side, plain_text, write_sentence
+from aggregate.selectors.verdict.sentence import plain_text, write_sentence
 from aggregate.selectors.verdict.verdict import Culprit, Verdict
 from dashboard.api.core.encoding import (
     OriginalShape,
@@ -21,9 +21,8 @@ from dashboard.api.core.parameters import ERRORS, SIDE_PARAMS, SLICE_PARAMS
 from dashboard.api.core.statistics import encode_interval
 from dashboard.api.core.views import ProjectView
 from dashboard.web.answers import answer_json
-from dashboard.web.comparisons import facts_of_sides
 from dashboard.web.shapes import Json, Shape, define_shape, interval_field
-from dashboard.web.verdicts import answer_verdict, choose_sides
+from dashboard.web.verdicts import answer_verdict, choose_sides, facts_of_verdict
 from profcore.stats.power import SmallestChange
 from profcore.stats.verdict import STATES, Change
 
@@ -78,7 +77,7 @@ class SmallestChangeShape(Shape):
 class VerdictShape(Shape):
     """One answer on two sides. Its figures are those of the page that it leads with, or of all pages together."""
 
-    base = serializers.CharField(allow_null=True, help_text="The release; null if there are no two releases.")
+    base = serializers.CharField(allow_null=True, help_text="Its release, or in what else the sides differ.")
     head = serializers.CharField(allow_null=True)
     base_slice = SliceShape(allow_null=True)
     head_slice = SliceShape(allow_null=True)
@@ -118,7 +117,7 @@ class VerdictView(ProjectView):
         if sides is None:
             return answer_json(request._request, facts=("none", self.project.pk), make=lambda: NO_SIDES)
         base, head = sides
-        facts = facts_of_sides(base, head)
+        facts = facts_of_verdict(base, head)
         return answer_json(
             request._request,
             facts=facts,
@@ -152,7 +151,7 @@ NO_SIDES: Json = {
 
 def encode_verdict(base: Slice, head: Slice, verdict: Verdict) -> Json:
     judgement, leading = verdict.judgement, verdict.leading
-    names = name_of_side(base), name_of_side(head)
+    names = name_sides(base, head)
     figures = _encode_change(leading)
     whole = _encode_change(judgement.whole)
     return {

@@ -16,7 +16,7 @@ from dashboard.pages.frame.verdict_words import describe_verdict
 from dashboard.web.params import EVERY_FUNCTION
 from dashboard.web.queries import write_query
 from dashboard.web.shapes import Json
-from dashboard.web.verdicts import answer_verdict
+from dashboard.web.verdicts import answer_verdict, facts_of_verdict
 from profcore.stats.comparison import MIN_COMPARED_VIEWS, Comparison
 from profcore.stats.views import Measure
 from profcore.trace.dimensions import DEVICE_CLASSES, NAVIGATIONS
@@ -145,7 +145,7 @@ def _build_switches(asked: AskedComparison, table: ComparedTable) -> Json:
 def _describe_verdict(asked: AskedComparison) -> Json:
     """Returns the verdict on both sides, the same that the overview says, and its pages."""
     sides, slice_ = asked.sides, asked.sides.common
-    verdict = answer_verdict(sides.base, sides.head, asked.facts)
+    verdict = answer_verdict(sides.base, sides.head, facts_of_verdict(sides.base, sides.head, asked.facts))
     names = [_plain_name(name_side(sides, side), word) for side, word in ((sides.base, BASE), (sides.head, HEAD))]
     pages = verdict.judgement.pages if len(verdict.judgement.pages) > 1 else ()
     own = [*sides.pairs(), *asked.options.params()]

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from django.urls import reverse
 
-from aggregate.selectors.verdict.sentence import name_of_side, write_sentence
+from aggregate.selectors.slice.sides import name_sides
+from aggregate.selectors.verdict.sentence import write_sentence
 from aggregate.selectors.verdict.verdict import Verdict
 from dashboard.web.queries import write_query
 from ingest.models import Project
@@ -16,11 +17,12 @@ def describe_verdict(
 ) -> dict[str, object]:
     """Returns the sentence of a verdict with what stands below it; without two releases only that there is none.
 
-    `base` and `head` are what to call both sides; by default their releases.
+    `base` and `head` are what to call both sides; by default that in which they differ.
     """
     if verdict is None:
         return {"verdict": None}
-    base, head = base or name_of_side(verdict.base), head or name_of_side(verdict.head)
+    names = name_sides(verdict.base, verdict.head)
+    base, head = base or names[0], head or names[1]
     leading = verdict.leading
     where = verdict.head if leading.page is None else replace(verdict.head, pages=(leading.page,))
     query = write_query(where.params())

@@ -13,14 +13,13 @@ from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.statistics.moved import find_moved
 from aggregate.selectors.verdict.page_changes import MEASURE
-from aggregate.selectors.verdict.sentence import name_of_side
 from aggregate.selectors.verdict.verdict import Verdict, narrow_to
 from dashboard.pages.compare.table import count_moved, sureness_of
 from dashboard.web.access import get_visible_project
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.guards import private_part
 from dashboard.web.measures import TIME_WORDS
-from dashboard.web.params import read_choice, read_side
+from dashboard.web.params import ParamError, read_choice, read_side
 from dashboard.web.queries import read_page_slice, write_query
 from dashboard.web.verdicts import answer_verdict, compare_functions
 from ingest.models import Project
@@ -38,7 +37,9 @@ def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
     sides = resolve_sides(slice_, read_side(request.GET, "base"), read_side(request.GET, "head"))
-    base, head = (name_of_side(side) for side in sides)
+    if any(len(side.releases) != 1 for side in sides):
+        raise ParamError("base_release", "base_release and head_release must each name one release.")
+    base, head = (side.releases[0] for side in sides)
     context = {
         "project": project,
         "slice": slice_,

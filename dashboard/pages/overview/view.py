@@ -32,7 +32,9 @@ from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import EVERY_FUNCTION, read_choice, read_count
 from dashboard.web.queries import make_query, read_page_narrowing, read_page_slice
 from dashboard.web.verdicts import answer_verdict, choose_sides
+from ingest.door.groups import OTHER
 from ingest.models import Project
+from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.stats.trends import BucketMean
 from profcore.stats.views import Measure
@@ -129,7 +131,8 @@ def list_newer(by_release: Overview, verdict: Verdict | None) -> list[OverviewRo
     head = verdict.head.releases[0] if verdict else None
     if head not in [row.release for row in by_release.rows]:
         return []
-    return [row for row in takewhile(lambda row: row.release != head, by_release.rows) if row.views]
+    newer = takewhile(lambda row: row.release != head, by_release.rows)
+    return [row for row in newer if row.release != OTHER and 0 < row.views < MIN_COMPARED_VIEWS]
 
 
 def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:

@@ -232,7 +232,7 @@ def test_pages_take_a_fixed_number_of_statements(
         member.get("/projects/")
     # session, user, project, status, releases, its people, pages and their samples, arrivals, overviews by page, day
     # and release; the verdict's facts, sums and samples of both sides; for its ETag the project, its state, its sites
-    with django_assert_num_queries(23):
+    with django_assert_num_queries(25):
         member.get("/projects/shop/")
     # session, user, project, functions, code, sample, releases, overview by page, status, arrivals; and for its ETag
     # the project and its state, while its sites are remembered

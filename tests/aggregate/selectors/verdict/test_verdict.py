@@ -5,11 +5,14 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.models import Func, VerdictLook, View
+from aggregate.selectors.slice.sides import name_sides
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.verdict.page_changes import PageComparer, sum_pages
+from aggregate.selectors.verdict.sentence import plain_text, write_sentence
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from ingest.models import Group, Project
 from profcore.stats.verdict import Change
@@ -205,6 +208,16 @@ def test_the_function_that_did_it_is_named(project: Project) -> None:
     assert verdict_of(project, "new", "old").culprits[0].difference.delta_ms == pytest.approx(-15.0)
 
 
+@pytest.mark.parametrize(("us", "words"), [(20_000, ", mainly f."), (8_000, ", partly f."), (6_000, ").")])
+def test_the_sentence_names_a_function_that_has_enough_of_the_change(project: Project, us: int, words: str) -> None:
+    slow = make_func(project, "f")
+    give_func(project, "old", slow, 5_000)
+    give_func(project, "new", slow, us)
+    found = verdict_of(project)
+    assert len(found.culprits) == 1
+    assert plain_text(write_sentence(found, "old", "new")).endswith(words)
+
+
 def test_a_verdict_says_what_it_could_have_seen(project: Project) -> None:
     make_timed_views(project, TIMES * 2, release="same", bucket_at=MONDAY + DAY)
     found = verdict_of(project, "old", "same")
@@ -221,3 +234,36 @@ def test_what_the_mix_of_pages_explains_is_told(project: Project) -> None:
     assert found is not None
     assert found.has_mix
     assert found.mix_ms == pytest.approx(found.crude_delta_ms)
+
+
+def test_an_early_change_that_one_look_would_show_is_called_too_early(project: Project) -> None:
+    make_group(project, "newest", "/cart", first_seen_at=timezone.now())
+    make_timed_views(project, TIMES * 20, release="many")
+    make_timed_views(project, [us + 3_000 for us in TIMES[:22]], release="newest")
+    found = verdict_of(project, "many", "newest")
+    assert (found.leading.state, found.leading.is_early, found.leading.is_only_in_mean) == (
+        "no_clear_change",
+        True,
+        False,
+    )
+    text = plain_text(write_sentence(found, "many", "newest"))
+    assert text.startswith("newest seems slower than many: +3\u202fms per view (")
+    assert text.endswith("). It is too early to be certain.")
+
+
+def test_sides_are_named_by_what_differs(project: Project) -> None:
+    one = Slice(project_id=project.pk, releases=("old",), pages=("/cart",))
+    assert name_sides(one, replace(one, releases=("new",))) == ("old", "new")
+    desktop, phone = replace(one, devices=("desktop",)), replace(one, devices=("mobile-low",))
+    assert name_sides(desktop, phone) == ("desktop", "mobile-low")
+    assert name_sides(desktop, replace(phone, releases=("new",))) == ("old, desktop", "new, mobile-low")
+    assert name_sides(one, one) == ("all", "all")
+
+
+def test_all_pages_together_may_have_too_few_where_one_page_has_enough(project: Project) -> None:
+    for release in ("old", "new"):
+        make_timed_views(project, TIMES[:10], release=release, page="/rare", sample_rate=0.01)
+    found = verdict_of(project)
+    assert (found.leading.page, found.judgement.whole.state) == ("/cart", "too_few")
+    assert "All pages together: too few page views to compare." in plain_text(write_sentence(found, "old", "new"))
+    assert VerdictLook.objects.count() == 1

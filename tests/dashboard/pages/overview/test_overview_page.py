@@ -61,7 +61,7 @@ def test_what_may_be_noise_is_called_so_and_has_no_colour(member: Client, releas
     text = text_of(member, "/projects/shop/")
     assert "No clear change from 3.0.0 to 4.0.0 : ±0 ms per view" in text
     assert re.search(r"would show a change of [\d.]+ ms \([\d.]+ %\) per view four times in five", text)
-    assert re.search(r"A change of 5 % would need about [\d ]+ page views of each release", text)
+    assert re.search(r"A change of 5 % would need about [\d ]+ page views on each side", text)
     page = page_of(member)
     assert 'class="card verdict is-no_clear_change"' in page
     assert "is-rise" not in page
@@ -338,11 +338,11 @@ def test_parts_take_a_fixed_number_of_statements(
     member: Client, folded: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     # session, user, project, overview, releases; facts of both sides; sums and samples of both, looks, functions
-    with django_assert_num_queries(24):
+    with django_assert_num_queries(26):
         member.get("/projects/lab/last-change/")
     # session, user, project, status
     with django_assert_num_queries(4):
         member.get("/projects/lab/first-steps/")
     # session, user, project; facts of both sides of the verdict and of its functions, which are remembered
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         member.get("/projects/lab/changes/?base_release=5.0.0&head_release=6.0.0")
