@@ -4,9 +4,9 @@ People's overrides (`same_funcs`) come first: ids that these name are left alone
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.db import connection
 
@@ -55,7 +55,8 @@ def find_renames(code: Code, gone: Iterable[Candidate], came: Iterable[Candidate
 
     Their texts are equal, except for white space, comments and their own names. Only one gone and one new function may
     have a text, of at least `BODY_MIN_TOKENS` tokens. A function that kept its name in another source was moved, which
-    is no rename. Unmapped functions and those without a known text are never renamed. At most two statements.
+    is no rename. Two that ran in one release are two functions, whatever the compared views ran. Unmapped functions and
+    those without a known text are never renamed. At most five statements.
     """
     decided = {*code.rules.same, *code.rules.same.values()}
     old, new = ([each for each in side if str(each.id) not in decided] for side in (gone, came))
@@ -63,11 +64,36 @@ def find_renames(code: Code, gone: Iterable[Candidate], came: Iterable[Candidate
     both = [each for each in (*old, *new) if each.original.body_hash is not None and each.original.body_hash in bodies]
     digests = _digest_texts(code.project_id, both)
     first, second = _find_unique(old, digests), _find_unique(new, digests)
-    return {
-        each.id: second[digest].id
+    pairs = [
+        (each, second[digest])
         for digest, each in first.items()
         if digest in second and _is_rename(each.original, second[digest].original)
-    }
+    ]
+    if not pairs:
+        return {}
+    releases_of = _find_bodies(code, {each.original.body_hash for each, _ in pairs if each.original.body_hash}).releases
+    return {one.id: other.id for one, other in pairs if releases_of[one.id].isdisjoint(releases_of[other.id])}
+
+
+class _Bodies(NamedTuple):
+    """The functions with some bodies, by id: their labels, and the releases in which they ran."""
+
+    labels: dict[RowId, FuncLabel]
+    releases: dict[RowId, set[str]]
+
+
+def _find_bodies(code: Code, hashes: Collection[bytes]) -> _Bodies:
+    """Returns all functions with some bodies. Two statements."""
+    assert code.labels is not None
+    found = _Bodies({}, defaultdict(set))
+    pairs = _select_bodies(code.project_id, hashes)
+    code.labels.load(pairs)
+    for release, func_id in pairs:
+        if (label := code.labels.of(release, func_id)) is not None:
+            row_id = code.labels.id_of(release, func_id)
+            found.releases[row_id].add(release)
+            found.labels[row_id] = label
+    return found
 
 
 def select_other_names(code: Code, func: FunctionRow) -> list[OtherName]:
@@ -77,15 +103,7 @@ def select_other_names(code: Code, func: FunctionRow) -> list[OtherName]:
     """
     if code.labels is None or func.mapped is None or func.mapped.original.body_hash is None:
         return []
-    releases_of: dict[RowId, set[str]] = defaultdict(set)
-    found: dict[RowId, FuncLabel] = {}
-    pairs = _select_bodies(code.project_id, func.mapped.original.body_hash)
-    code.labels.load(pairs)
-    for release, func_id in pairs:
-        if (label := code.labels.of(release, func_id)) is not None:
-            row_id = code.labels.id_of(release, func_id)
-            releases_of[row_id].add(release)
-            found[row_id] = label
+    found, releases_of = _find_bodies(code, [func.mapped.original.body_hash])
     decided = {*code.rules.same, *code.rules.same.values()}
     if func.id not in found or len(found) < 2 or not decided.isdisjoint(map(str, found)):
         return []
@@ -142,11 +160,11 @@ def _digest_texts(project_id: int, candidates: Sequence[Candidate]) -> dict[Cand
     return digests
 
 
-def _select_bodies(project_id: int, body_hash: bytes) -> list[tuple[str, int]]:
-    """Returns the (release, func) of all labels with a body. One statement."""
+def _select_bodies(project_id: int, hashes: Collection[bytes]) -> list[tuple[str, int]]:
+    """Returns the (release, func) of all labels with some bodies. One statement."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT release, func_id FROM aggregate_label WHERE project_id = %s AND body_hash = %s::bytea",
-            [project_id, body_hash],
+            "SELECT release, func_id FROM aggregate_label WHERE project_id = %s AND body_hash = ANY(%s::bytea[])",
+            [project_id, list(hashes)],
         )
         return [(release, func_id) for release, func_id in cursor]

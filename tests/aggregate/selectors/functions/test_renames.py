@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from aggregate.selectors.code.project_code import select_code
+from aggregate.label_models import Label
+from aggregate.selectors.code.project_code import forget_labels, select_code
 from aggregate.selectors.code.refs import find_ref
 from aggregate.selectors.exports.segments import select_difference_export
 from aggregate.selectors.functions.calls import select_func
@@ -115,6 +116,14 @@ def test_names_of_other_things_must_be_equal(build: Build) -> None:
 def test_two_candidates_are_no_rename(build: Build) -> None:
     one = build({"a": text("percentile")}, {"b": text("quantile"), "c": text("median")})
     assert {old for _, _, old in told(compared(one))} == {None}
+
+
+def test_two_functions_that_ran_in_one_release_are_no_rename(build: Build) -> None:
+    project = build({"a": text("percentile")}, {"b": text("quantile")})
+    label = Label.objects.filter(project=project, release="1.0.0").values().get()
+    Label.objects.create(**{**label, "release": "2.0.0"})  # in views that are not compared
+    forget_labels()
+    assert told(compared(project)) == {("quantile", "new", None), ("percentile", "gone", None)}
 
 
 def test_the_same_name_elsewhere_is_no_rename(build: Build) -> None:
