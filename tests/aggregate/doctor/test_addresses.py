@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlunsplit
 
 import pytest
 
@@ -26,6 +27,7 @@ REFUSED = [
     *("64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1", "2002:7f00:1::", "2002:a00:1::1"),
     *("2001:0:7f00:1::1", "100::1"),
 ]
+LOCAL_FILE = urlunsplit(("file", "", "/secret.txt", "", ""))  # three slashes: no host
 PUBLIC = ["93.184.215.14", "8.8.8.8", "2606:4700:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
 
 
@@ -51,7 +53,7 @@ def test_only_the_networks_that_the_setting_names_are_allowed() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        *("ftp://shop.example/", "file:///secret.txt", "gopher://shop.example/", "javascript:alert(1)", "data:,x"),
+        *("ftp://shop.example/", LOCAL_FILE, "gopher://shop.example/", "javascript:alert(1)", "data:,x"),
         *("//shop.example/", "https://", "https:///path", "https://user@shop.example/", "https://a:b@shop.example/"),
         *("https://shop.example:70000/", "https://shop.example:0/", "https://[::1", "https://shop.example:22/"),
         *("https://shop.example/a b", "https://shop.example/\r\nX: y", "https://shop.example\\@evil.example/", ""),
@@ -124,7 +126,7 @@ def test_a_redirect_to_a_private_address_is_refused(
         "http://intern.example/",
         f"http://[::1]:{cdn.port}/",
         "http://169.254.169.254/",
-        "file:///secret.txt",
+        LOCAL_FILE,
     ):
         site.replies["/"] = Reply(302, [("Location", place)])
         found = doctor()["visit"]

@@ -40,7 +40,7 @@ def compare_sides(seed: int, before: Times, after: Times, *, with_tree: bool) ->
 
 
 def test_a_culprit_that_is_itself_hidden_comes_before_a_visible_innocent_one() -> None:
-    # 200 ms of it, of which 2 are seen in the mean; beside it another func takes 10 ms more.
+    # 200 ms more, and 2 of them are seen in the mean; beside it another func takes 10 ms more.
     before = ([20, 20, 20, 1], [0, 5, 0, 0])
     after = ([20, 22, 30, 1], [0, 203, 0, 0])
     firsts = {with_tree: [0, 0] for with_tree in (True, False)}
