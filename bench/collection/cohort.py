@@ -122,7 +122,7 @@ def _write_excess(base: Sequence[float], other: Sequence[float]) -> str:
 
 def describe(loads: Sequence[Load]) -> str:
     """Returns a table by app: the medians without anything, and what header and snippet add."""
-    lines = [f"{'app':24}{'loads':>6}{'median':>12}{'header':>26}{'header + snippet':>26}"]
+    lines = [f"{'app':24}{'loads':>6}{'median':>15}{'header':>26}{'header + snippet':>26}"]
     names = list(dict.fromkeys(load.app for load in loads))
     for app in [*names, "all"]:
         for measure, unit, factor in (("processor_s", "ms CPU", 1000), ("tasks_ms", "ms tasks", 1)):
@@ -134,5 +134,5 @@ def describe(loads: Sequence[Load]) -> str:
             }
             cells = [f"{_write_excess(values['none'], values[kind]):>26}" for kind in ("header", "snippet")]
             median = f"{statistics.median(values['none']):.0f} {unit}"
-            lines.append(f"{app:24}{len(values['none']):6}{median:>12}{''.join(cells)}")
+            lines.append(f"{app:24}{len(values['none']):6}{median:>15}{''.join(cells)}")
     return "\n".join(lines) + "\n"

@@ -251,9 +251,7 @@ def _select_fine(
 
 
 def _name_funcs(project_id: int, sums: Mapping[int, SliceFuncSums], release: str | None) -> list[FunctionRow]:
-    ids = [
-        func_id for func_id, each in sums.items() if each.total_us > 0 or each.hidden_us > 0 or each.uncertain_us > 0
-    ]
+    ids = [func_id for func_id, each in sums.items() if each.has_time]
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT f.id, f.name, f.uri, f.line, f.col FROM aggregate_func f

@@ -47,6 +47,11 @@ class SliceFuncSums:
     uncertain_us: int
     views: int
 
+    @property
+    def has_time(self) -> bool:
+        """Tells whether the func is listed: it has JS time, or hidden time that is certain or uncertain."""
+        return self.total_us > 0 or self.hidden_us > 0 or self.uncertain_us > 0
+
     def plus(self, more: "SliceFuncSums") -> "SliceFuncSums":
         """Returns the sums over both slices, which have no view in common."""
         return SliceFuncSums(

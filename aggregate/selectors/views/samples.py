@@ -79,14 +79,13 @@ def select_view_sample(
     `population` is the number of views, if the caller knows it; else they are counted. The sample is in order of sample
     key. Views whose rows have expired are missing. One or two statements.
 
-    With the prefix of a tag, facts have each view's value of it, which are read from at most `STRATIFY_MAX_VIEWS` raw
-    traces. Raises `SliceError` if these have expired.
+    With the prefix of a tag, facts have each view's value of that tag, which are read from at most `STRATIFY_MAX_VIEWS`
+    raw traces. Raises `SliceError` if these have expired.
     """
     most = settings.STATISTICS_MAX_VIEWS if most is None else most
     most = min(most, settings.STRATIFY_MAX_VIEWS) if tag else most
-    population, rows = select_sampled(
-        slice_, f"v.contribution, {FACTS}, v.view_id, v.group_id", most=most, population=population
-    )
+    ids = ", v.view_id, v.group_id" if tag else ""
+    population, rows = select_sampled(slice_, f"v.contribution, {FACTS}{ids}", most=most, population=population)
     blobs = tuple(bytes(row[0]) for row in rows)
     is_small = sum(map(len, blobs)) <= DECODED_SAMPLE_MAX_BYTES
     lengths, columns = _remember_decoded(blobs) if is_small else _decode(blobs)

@@ -17,34 +17,28 @@ from dashboard.web.params import EVERY_FUNCTION
 from dashboard.web.queries import write_query
 from dashboard.web.shapes import Json
 from dashboard.web.verdicts import answer_verdict, facts_of_verdict
-from profcore.stats.comparison import MIN_COMPARED_VIEWS, Comparison
+from profcore.stats.comparison import Comparison
 from profcore.stats.views import Measure
 from profcore.trace.dimensions import DEVICE_CLASSES, NAVIGATIONS
 
 SHOWN_PAGES: Final = 8  # slower ones first, then faster ones
-# (its word, what there is more or less of, its meaning)
-MEASURES: Final[Mapping[Measure, tuple[str, str, str]]] = {
+# (its word, its meaning)
+MEASURES: Final[Mapping[Measure, tuple[str, str]]] = {
     "self+hidden": (
         "Self and hidden",
-        "JS and hidden time",
         "Time in the function itself, seen or hidden. A slow function often loses its visible stack.",
     ),
-    "self": ("Self", "JS time", "Time in which the function was seen on top of the stack."),
-    "total": (
-        "Total",
-        "",
-        "Time in the function and in all that it called. Totals overlap: they do not add up.",
-    ),
+    "self": ("Self", "Time in which the function was seen on top of the stack."),
+    "total": ("Total", "Time in the function and in all that it called. Totals overlap: they do not add up."),
     "hidden": (
         "Hidden",
-        "hidden time",
         "Busy time without a visible stack. It belongs to the function or to something that it called.",
     ),
 }
 KIND_WORDS: Final = {"": "All", "increases": "Increases", "decreases": "Decreases", "new": "New", "gone": "Gone"}
 GROUP_WORDS: Final = {"function": "Functions", "file": "Files", "package": "Packages", "category": "Categories"}
 SORT_WORDS: Final = {"change": "Change", "q": "How sure"}
-Verdict = Literal["too few", "no sum", "nothing", "more", "less", "unsure", "noise"]
+Verdict = Literal["too few", "no sum", "nothing", "changed", "unsure", "noise"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,21 +81,17 @@ def _describe_answer(asked: AskedComparison, answer: SliceComparison, table: Com
     sides, options, found = asked.sides, asked.options, answer.comparison
     # A function that may only have moved is not named as a finding.
     largest = found.increases[0] if found.increases and table.moved is None else None
-    _, what, meaning = MEASURES[options.measure]
+    _, meaning = MEASURES[options.measure]
     return {
         "found": found,
         "found_verdict": verdict_of(found),
         "shown": options,
         "shared": sides.common.params(),
-        "base_name": name_side(sides, sides.base),
-        "head_name": name_side(sides, sides.head),
-        "what": what,
         "meaning": meaning,
         "group_word": GROUP_WORDS[options.by],
         "certain_count": sum(each.is_significant for each in found.functions),
         "largest": largest,
         "largest_func": answer.funcs[largest.func_id] if largest else None,
-        "least_views": MIN_COMPARED_VIEWS,
         "device_mix": [(DEVICE_CLASSES[device], share) for device, share in found.device_mix],
         "page_mix": [
             (answer.page_names.get(code, "small pages together"), share) for code, share in found.page_mix[:SHOWN_PAGES]
@@ -124,7 +114,7 @@ def _build_switches(asked: AskedComparison, table: ComparedTable) -> Json:
     return {
         "measures": [
             switch(key, word, options.with_changes(measure=key), title=title)
-            for key, (word, _, title) in MEASURES.items()
+            for key, (word, title) in MEASURES.items()
             if key != "total" or options.by == "function"  # groups have no totals
         ],
         "groupings": [switch(key, key.capitalize(), options.grouped_by(key)) for key in GROUPED_BY],
@@ -174,6 +164,6 @@ def verdict_of(found: Comparison) -> Verdict:
     if whole is None:
         return "no sum" if found.measure == "total" else "nothing"
     if whole.is_significant:
-        return "more" if whole.delta_ms > 0 else "less"
+        return "changed"
     is_beyond = whole.ci95 is not None and (whole.ci95.low > 0 or whole.ci95.high < 0)
     return "unsure" if is_beyond else "noise"

@@ -13,24 +13,15 @@ from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.project.trends import Trend, estimate_pages, estimate_trend, sum_trend
 from aggregate.selectors.slice.slices import Slice, SliceError, SliceQuery, resolve_slice
 from ingest.models import Project
+from tests.aggregate.selectors.two_releases import DAY, TIMES, make_two_releases
 from tests.builders import MONDAY, make_cell, make_group, make_project, make_timed_views
 
 pytestmark = pytest.mark.django_db
-DAY = timedelta(days=1)
-TIMES = [10_000, 20_000] * 20
 
 
 @pytest.fixture
 def project() -> Project:
-    """Two releases: the old one on Monday and Tuesday, the new one, twice as dear, on Tuesday and Thursday."""
-    made = make_project("shop")
-    for release, first_seen_at in (("old", MONDAY), ("new", MONDAY + DAY)):
-        make_group(made, release, "/cart", first_seen_at=first_seen_at)
-    make_timed_views(made, TIMES, release="old", hidden_us=1_000)
-    make_timed_views(made, TIMES, release="old", bucket_at=MONDAY + DAY)
-    make_timed_views(made, [2 * us for us in TIMES], release="new", bucket_at=MONDAY + DAY)
-    make_timed_views(made, [2 * us for us in TIMES[:4]], release="new", bucket_at=MONDAY + 3 * DAY)
-    return made
+    return make_two_releases(first_hidden_us=1_000)
 
 
 def trend_of(

@@ -1,7 +1,6 @@
 """The verdict on two releases: which page it leads with, its culprits, and what it says of all pages together."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -17,24 +16,15 @@ from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from ingest.models import Group, Project
 from profcore.stats.verdict import Change
 from profcore.sums.blobs import Contribution, encode_contribution
-from tests.builders import MONDAY, make_func, make_group, make_project, make_timed_views
+from tests.aggregate.selectors.two_releases import DAY, TIMES, make_two_releases
+from tests.builders import MONDAY, make_func, make_group, make_timed_views
 
 pytestmark = pytest.mark.django_db
-DAY = timedelta(days=1)
-TIMES = [10_000, 20_000] * 20
 
 
 @pytest.fixture
 def project() -> Project:
-    """Two releases of a page: the new one is twice as dear, and has 44 views where the old one has 80."""
-    made = make_project("shop")
-    for release, first_seen_at in (("old", MONDAY), ("new", MONDAY + DAY)):
-        make_group(made, release, "/cart", first_seen_at=first_seen_at)
-    make_timed_views(made, TIMES, release="old")
-    make_timed_views(made, TIMES, release="old", bucket_at=MONDAY + DAY)
-    make_timed_views(made, [2 * us for us in TIMES], release="new", bucket_at=MONDAY + DAY)
-    make_timed_views(made, [2 * us for us in TIMES[:4]], release="new", bucket_at=MONDAY + 3 * DAY)
-    return made
+    return make_two_releases()
 
 
 def sides(project: Project, base: str = "old", head: str = "new", pages: tuple[str, ...] = ()) -> tuple[Slice, Slice]:
