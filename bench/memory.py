@@ -188,7 +188,15 @@ def find_web_processes(supervisor: int) -> list[int]:
                 continue  # gone
     servers = [pid for pid, (parent, command) in found.items() if parent == supervisor and b"granian" in command]
     workers = [pid for pid, (parent, _) in found.items() if parent in servers]
-    return sorted(pid for pid in workers if read_memory("VmRSS", pid) > 50 * MEGABYTE)  # not its resource tracker
+    return sorted(pid for pid in workers if _has_code(pid))
+
+
+def _has_code(pid: int) -> bool:
+    """Tells whether a process is large enough for a web process, and no resource tracker; an ended one is none."""
+    try:
+        return read_memory("VmRSS", pid) > 50 * MEGABYTE
+    except (FileNotFoundError, ProcessLookupError):  # it has ended since it was listed
+        return False
 
 
 def describe(memory: WebMemory) -> str:
