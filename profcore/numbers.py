@@ -3,8 +3,9 @@
 A person reads three digits and one unit: `41 ms`, `1.30 s`, `2 min 5 s`. The API has the unrounded numbers.
 """
 
-from collections.abc import Sequence
-from math import floor
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import floor, log10
 from typing import Final
 
 THIN: Final = "\u202f"  # narrow, and no line breaks at it
@@ -12,6 +13,25 @@ MINUS: Final = "\u2212"
 LEAST_MS: Final = 0.05  # less than this rounds to nothing
 MS_PER_S: Final = 1_000
 MAX_HOURS: Final = 100  # from here on minutes say nothing
+DIGITS: Final = 3  # what a person reads of a number
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The unit of a column: its word, its size in ms, and how many decimals a small value has at most."""
+
+    word: str
+    ms: int
+    decimals: int
+
+
+MILLISECONDS: Final = Unit("ms", 1, 1)
+# Each with the time from which on a column has it, ms: 600 s are still read at once, and so are 600 min.
+LARGER_UNITS: Final = (
+    (36_000_000.0, Unit("h", 3_600_000, 2)),
+    (600_000.0, Unit("min", 60_000, 2)),
+    (999.5, Unit("s", 1_000, 3)),
+)
 
 
 def group_thousands(text: str) -> str:
@@ -65,6 +85,47 @@ def write_interval(low: float, high: float) -> str:
     unit = THIN + last.rpartition(THIN)[2]
     is_shared = first.endswith(unit) and all(text.removeprefix("<" + THIN).count(THIN) == 1 for text in (first, last))
     return f"{first.removesuffix(unit) if is_shared else first} to {last}"
+
+
+def choose_unit(values_ms: Iterable[float]) -> Unit:
+    """Returns the unit of a column of times in ms: that of its largest value, so that all compare at a glance."""
+    largest = max((abs(ms) for ms in values_ms), default=0.0)
+    return next((unit for least, unit in LARGER_UNITS if largest >= least), MILLISECONDS)
+
+
+def write_in(ms: float, unit: Unit) -> str:
+    """Returns a time in ms as text in the unit of its column, `0.891 s`, with up to three digits.
+
+    What is more than nothing and rounds to it is `< 0.001 s`.
+    """
+    if ms < 0:
+        return write_in(0.0, unit) if _is_nothing(ms, unit) else MINUS + write_in(-ms, unit)
+    if ms > 0 and _is_nothing(ms, unit):
+        return f"<{THIN}{10**-unit.decimals:.{unit.decimals}f}{THIN}{unit.word}"
+    number = ms / unit.ms
+    decimals = min(unit.decimals, max(0, DIGITS - 1 - floor(log10(number)))) if number else 0
+    if _round(number * 10**decimals) >= 10**DIGITS and decimals:  # 9.996 is 10.0, and not 10.00
+        decimals -= 1
+    rounded = _round(number * 10**decimals) / 10**decimals
+    if unit is MILLISECONDS and rounded == floor(rounded):
+        decimals = 0
+    return group_thousands(f"{rounded:,.{decimals}f}") + THIN + unit.word
+
+
+def write_change_in(ms: float, unit: Unit) -> str:
+    """Returns a difference in ms with its sign, in the unit of its column; what rounds to nothing is `±0 s`."""
+    if _is_nothing(ms, unit):
+        return f"±{write_in(0.0, unit)}"
+    return ("+" if ms > 0 else MINUS) + write_in(abs(ms), unit)
+
+
+def write_interval_in(low: float, high: float, unit: Unit) -> str:
+    """Returns an interval in ms in the unit of its column, which stands once: `0.123 to 0.729 s`."""
+    return f"{write_in(low, unit).removesuffix(THIN + unit.word)} to {write_in(high, unit)}"
+
+
+def _is_nothing(ms: float, unit: Unit) -> bool:
+    return _round(abs(ms) / unit.ms * 10**unit.decimals) == 0
 
 
 def write_scale(values_ms: Sequence[float]) -> list[str]:

@@ -8,7 +8,17 @@ from django.utils.safestring import SafeString
 
 from dashboard.templatetags.figures import count
 from dashboard.web.measures import TIME_WORDS
-from profcore.numbers import MINUS, THIN, write_change, write_interval, write_ms, write_share
+from profcore.numbers import (
+    MINUS,
+    THIN,
+    Unit,
+    write_change,
+    write_change_in,
+    write_interval,
+    write_interval_in,
+    write_ms,
+    write_share,
+)
 from profcore.stats.comparison import Difference
 from profcore.stats.estimates import Interval
 
@@ -27,6 +37,18 @@ def time_word(measure: str) -> str:
 def change_as_time(ms: float) -> str:
     """Returns a difference in ms with its sign, `+41 ms`; what rounds to nothing is `±0 ms`."""
     return write_change(ms)
+
+
+@register.filter
+def change_in(ms: float, unit: Unit) -> str:
+    """Returns a difference in ms with its sign, in the unit of its column (`unit_of`)."""
+    return write_change_in(ms, unit)
+
+
+@register.filter
+def interval_of_in(found: Difference, unit: Unit) -> str:
+    """Returns a difference's 95 % interval in the unit of its column; an empty text if there is none."""
+    return "" if found.ci95 is None else write_interval_in(found.ci95.low, found.ci95.high, unit)
 
 
 @register.filter

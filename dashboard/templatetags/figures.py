@@ -1,7 +1,7 @@
 """Template filters that write and draw figures: units, bars as SVG attributes (the policy forbids inline styles)."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final
@@ -13,7 +13,17 @@ from django.utils.safestring import SafeString
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
 from aggregate.selectors.project.overview import OverviewRow
 from aggregate.selectors.project.quality import MeasuredRow
-from profcore.numbers import THIN, group_thousands, write_interval, write_ms, write_share
+from profcore.numbers import (
+    THIN,
+    Unit,
+    choose_unit,
+    group_thousands,
+    write_in,
+    write_interval,
+    write_interval_in,
+    write_ms,
+    write_share,
+)
 from profcore.stats.estimates import Figure
 from profcore.trace.weights import TimeParts
 
@@ -82,6 +92,50 @@ def interval_as_time(figure: Figure | str | None) -> str:
     if not isinstance(figure, Figure) or figure.ci95 is None:
         return ""
     return write_interval(figure.ci95.low, figure.ci95.high)
+
+
+@register.simple_tag
+def unit_of(rows: Iterable[object], path: str) -> Unit:
+    """Returns the one unit of a column: `{% unit_of rows "row.self_us" as unit %}`.
+
+    `path` names the column's value in a row. Values are ms, or µs if the path ends in `_us`; rows without one are
+    passed over.
+    """
+    found = (_find(row, path) for row in rows)
+    scale = US_PER_MS if path.endswith("_us") else 1
+    return choose_unit(value / scale for value in found if isinstance(value, int | float))
+
+
+def _find(row: object, path: str) -> object:
+    """Returns what a dotted path leads to, by attributes, keys and places, or None."""
+    for name in path.split("."):
+        if isinstance(row, Mapping):
+            row = row.get(name)
+        elif name.isdigit() and isinstance(row, Sequence):
+            row = row[int(name)] if int(name) < len(row) else None
+        else:
+            row = getattr(row, name, None)
+    return row
+
+
+@register.filter
+def us_in(us: float | None, unit: Unit) -> str:
+    """Returns µs as text in the unit of its column; a dash if the time is not known."""
+    return "–" if us is None else write_in(us / US_PER_MS, unit)
+
+
+@register.filter
+def ms_in(ms: float | None, unit: Unit) -> str:
+    """Returns ms as text in the unit of its column; a dash if the time is not known."""
+    return "–" if ms is None else write_in(ms, unit)
+
+
+@register.filter
+def interval_in(figure: Figure | str | None, unit: Unit) -> str:
+    """Returns a figure's 95 % interval in the unit of its column; an empty text if there is no interval."""
+    if not isinstance(figure, Figure) or figure.ci95 is None:
+        return ""
+    return write_interval_in(figure.ci95.low, figure.ci95.high, unit)
 
 
 @register.filter

@@ -79,6 +79,8 @@ const operations = {
   walk: () => walk(asked),
   find: () => find(asked),
   move: () => asked.map(([view, how]) => layout.moveView(view, how)),
+  column: () => asked.map((values) => values.map((ms) => words.asTimeIn(ms, words.chooseUnit(values)))),
+  columnOfChanges: () => asked.map((values) => values.map((ms) => words.asChangeIn(ms, words.chooseUnit(values)))),
   words: () => asked.map(([name, value]) => words[name](value)),
 };
 console.log(JSON.stringify(operations[process.argv[2]]()));

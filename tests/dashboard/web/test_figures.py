@@ -20,13 +20,15 @@ from dashboard.templatetags.figures import (
     roughly,
     share,
     time_parts,
+    unit_of,
     us_as_time,
+    us_in,
     visible,
 )
-from profcore.numbers import write_scale
+from profcore.numbers import choose_unit, write_change_in, write_in, write_interval_in, write_scale
 from profcore.stats.estimates import Figure, Interval
 from profcore.trace.weights import TimeParts
-from tests.dashboard.pages.written_numbers import CHANGES, SCALES, SHARES, TIMES, thin
+from tests.dashboard.pages.written_numbers import CHANGES, SCALES, SHARES, TIMES, TIMES_BY_COLUMN, thin
 
 
 @pytest.mark.parametrize(("ms", "text"), TIMES)
@@ -42,6 +44,28 @@ def test_a_change_of_time_has_a_sign(ms: float, text: str) -> None:
 @pytest.mark.parametrize(("values", "texts"), SCALES)
 def test_the_marks_of_an_axis_have_one_unit(values: Sequence[float], texts: Sequence[str]) -> None:
     assert write_scale(values) == [thin(text) for text in texts]
+
+
+@pytest.mark.parametrize(("values", "texts"), TIMES_BY_COLUMN)
+def test_a_column_has_the_unit_of_its_largest_value(values: Sequence[float], texts: Sequence[str]) -> None:
+    unit = choose_unit(values)
+    assert [write_in(ms, unit) for ms in values] == [thin(text) for text in texts]
+
+
+def test_changes_and_intervals_of_a_column_have_its_unit() -> None:
+    unit = choose_unit([1_234.0])
+    assert [write_change_in(ms, unit) for ms in (1_234.0, -12.0, 0.2)] == [
+        thin(text) for text in ("+1.23 s", "−0.012 s", "±0 s")
+    ]
+    assert write_interval_in(-60.0, 1_500.0, unit) == "−0.060 to " + thin("1.50 s")
+
+
+def test_the_unit_of_a_column_is_found_in_its_rows() -> None:
+    rows = [{"time": TimeParts(js_us=2_000_000)}, {"time": TimeParts(js_us=300)}, {"time": None}]
+    unit = unit_of(rows, "time.js_us")
+    assert [us_in(us, unit) for us in (2_000_000, 300, None)] == [thin("2.00 s"), thin("< 0.001 s"), "–"]
+    assert unit_of([("/cart", 3.0)], "1").word == "ms"
+    assert unit_of([("/cart", 3.0)], "7").word == "ms"
 
 
 def test_a_time_or_share_that_is_not_known_is_a_dash() -> None:

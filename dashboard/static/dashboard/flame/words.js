@@ -36,6 +36,40 @@ export function asChange(ms) {
   return (ms < 0 ? "−" : "+") + asTime(Math.abs(ms));
 }
 
+const MILLISECONDS = { word: "ms", ms: 1, decimals: 1 };
+// Each with the time from which on a column has it, ms.
+const LARGER_UNITS = [
+  [36_000_000, { word: "h", ms: 3_600_000, decimals: 2 }],
+  [600_000, { word: "min", ms: 60_000, decimals: 2 }],
+  [999.5, { word: "s", ms: 1_000, decimals: 3 }],
+];
+
+// The unit of a column of times, ms: that of its largest value, so that all can be compared at a glance.
+export function chooseUnit(values) {
+  const largest = values.reduce((most, ms) => Math.max(most, Math.abs(ms)), 0);
+  return LARGER_UNITS.find(([least]) => largest >= least)?.[1] ?? MILLISECONDS;
+}
+
+const isNothing = (ms, unit) => round((Math.abs(ms) / unit.ms) * 10 ** unit.decimals) === 0;
+
+// Writes ms in the unit of its column, with up to three digits: `0.891 s`.
+export function asTimeIn(ms, unit) {
+  if (ms < 0) return isNothing(ms, unit) ? asTimeIn(0, unit) : `−${asTimeIn(-ms, unit)}`;
+  if (ms > 0 && isNothing(ms, unit)) return `<${THIN}${(10 ** -unit.decimals).toFixed(unit.decimals)}${THIN}${unit.word}`;
+  const number = ms / unit.ms;
+  let decimals = number ? Math.min(unit.decimals, Math.max(0, 2 - Math.floor(Math.log10(number)))) : 0;
+  if (decimals && round(number * 10 ** decimals) >= 1_000) decimals -= 1; // 9.996 is 10.0, and not 10.00
+  const rounded = round(number * 10 ** decimals) / 10 ** decimals;
+  if (unit.word === "ms" && Number.isInteger(rounded)) decimals = 0;
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return rounded.toLocaleString("en-US", digits).replaceAll(",", THIN) + THIN + unit.word;
+}
+
+export function asChangeIn(ms, unit) {
+  if (isNothing(ms, unit)) return `±${asTimeIn(0, unit)}`;
+  return (ms < 0 ? "−" : "+") + asTimeIn(Math.abs(ms), unit);
+}
+
 // The marks of an axis, ms: all in the unit of the highest, without zeros at their ends.
 export function asScale(values) {
   const isSeconds = Math.max(0, ...values.map(Math.abs)) >= 1_000;

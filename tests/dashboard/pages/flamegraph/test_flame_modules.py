@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.dashboard.pages.written_numbers import CHANGES, SCALES, SHARES, TIMES, thin
+from profcore.numbers import choose_unit, write_change_in
+from tests.dashboard.pages.written_numbers import CHANGES, SCALES, SHARES, TIMES, TIMES_BY_COLUMN, thin
 from tests.format_judges import COMMAND_S, NODE_FOLDER, find_node
 
 # Of functions, those that these tests leave empty.
@@ -212,6 +213,10 @@ def test_words_are_those_of_the_server() -> None:
         assert run("words", None, asked) == [thin(text) for _, text in cases]
     scales = [["asScale", values] for values, _ in SCALES]
     assert run("words", None, scales) == [[thin(text) for text in texts] for _, texts in SCALES]
+    columns = [list(values) for values, _ in TIMES_BY_COLUMN]
+    assert run("column", None, columns) == [[thin(text) for text in texts] for _, texts in TIMES_BY_COLUMN]
+    changes = [[write_change_in(ms, choose_unit(values)) for ms in values] for values in columns]
+    assert run("columnOfChanges", None, columns) == changes
     names = ["plain", "\u202ex\x07\x7f\u2028\u00ad", "名前 é"]
     assert run("words", None, [["visible", name] for name in names]) == [figures.visible(name) for name in names]
     counts = [0, 999, 1_234_567]
