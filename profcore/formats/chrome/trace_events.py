@@ -123,7 +123,8 @@ def _profile(chart: Chart, track: Track, tid: int, frames: Sequence[CallFrame], 
     yield Event(name="Profile", cat=PROFILER, ph="P", pid=PID, tid=tid, ts=start, args={"data": first}, id=hex(tid))
     nodes = trace_nodes(chart, track, frames)
     while rows := list(islice(nodes, ROWS_PER_CHUNK)):
-        yield chunk({"cpuProfile": {"nodes": rows}})
+        # The Firefox Profiler passes over the nodes of a chunk without `timeDeltas`.
+        yield chunk({"cpuProfile": {"nodes": rows, "samples": []}, "timeDeltas": []})
     columns = sample_columns([track])
     for first_row in range(0, len(columns.samples), ROWS_PER_CHUNK):
         part = slice(first_row, first_row + ROWS_PER_CHUNK)
