@@ -16,30 +16,29 @@ class LastAdmin(Exception):
     """A change would leave a project without an admin who can log in."""
 
 
-def add_member(*, project: Project, user: User, role: Membership.Role) -> Membership:
+def add_member(*, project: Project, user: User, role: Membership.Role, by: User) -> Membership:
     """Makes somebody a member, and returns the membership. Raises `ValidationError` for `role` or `username`.
 
-    The first member must be an admin who can log in. From then on, the project belongs to its members, and no longer to
-    superusers.
+    With its first member, a project no longer belongs to superusers. So `by`, who adds the first member, becomes an
+    admin too and keeps access.
     """
     with transaction.atomic():
         _lock(project)
         members = Membership.objects.filter(project=project)
         is_first = not members.exists()
-        if is_first and role != Membership.Role.ADMIN:
+        if is_first and user == by and role != Membership.Role.ADMIN:
             raise ValidationError({"role": "The first member must be an admin: nobody else could add more."})
-        if is_first and not user.is_active:
-            name = user.get_username()
-            raise ValidationError({"username": f"{name} cannot log in, and the first member must administer it."})
         if members.filter(user=user).exists():
             raise ValidationError({"username": f"{user.get_username()} is a member already."})
+        if is_first and user != by:
+            Membership.objects.create(project=project, user=by, role=Membership.Role.ADMIN)
         return Membership.objects.create(project=project, user=user, role=role)
 
 
-def add_new_member(*, project: Project, username: str, role: Membership.Role) -> Membership:
+def add_new_member(*, project: Project, username: str, role: Membership.Role, by: User) -> Membership:
     """Creates an account and makes it a member, or neither. Raises what `create_account` and `add_member` raise."""
     with transaction.atomic():
-        return add_member(project=project, user=create_account(username), role=role)
+        return add_member(project=project, user=create_account(username), role=role, by=by)
 
 
 def change_role(membership: Membership, role: Membership.Role) -> None:

@@ -1,6 +1,6 @@
 """The settings page "Members": roles, and links with which new members set their password."""
 
-from typing import Final
+from typing import Final, cast
 
 from django import forms
 from django.contrib import messages
@@ -13,12 +13,14 @@ from django.utils.cache import add_never_cache_headers
 from dashboard.pages.account import LINK_DAYS, write_password_link
 from dashboard.pages.frame.forms import SettingsForm
 from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from dashboard.web.access import visible_projects
 from ingest.models import Membership
 from ingest.projects.members import LastAdmin, add_member, add_new_member, change_role, is_last_admin, remove_member
 
 NAME_CHARS: Final = 150  # as the table of users has it
-LAST_ADMIN: Final = "{} is the project’s last admin who can log in. Make another member an admin first."
+LAST_ADMIN: Final = (
+    "{} is the project’s last admin who can log in. Make another member an admin first: one who has set a password."
+)
+JOINED: Final = "You were added as an admin, so that you keep access: only members can see the project now."
 ROLES: Final = (
     (Membership.Role.MEMBER, "Member: sees everything except raw traces and secrets"),
     (Membership.Role.ADMIN, "Admin: also changes settings, imports profiles, reads raw traces"),
@@ -44,7 +46,7 @@ def show_members(page: SettingsRequest) -> HttpResponse:
     members = list(page.project.memberships.select_related("user").order_by("role", "user__username"))
     form = AddForm(
         page.request.POST if page.has_posted else None,
-        initial={"role": Membership.Role.MEMBER if members else Membership.Role.ADMIN},
+        initial={"role": Membership.Role.MEMBER},
     )
     if not is_superuser(page):
         del form.fields["create"]
@@ -71,21 +73,23 @@ def show(page: SettingsRequest, form: AddForm, members: list[Membership], *, sta
 def add(page: SettingsRequest, form: AddForm) -> HttpResponse:
     """Adds a member, and shows the link of a new account. Raises `ValidationError` with the field's name."""
     name, role = form.cleaned_data["username"], Membership.Role(form.cleaned_data["role"])
+    by = cast("User", page.request.user)  # logged in
+    is_joining = not page.project.memberships.exists()
     user = User.objects.filter(username=name).first()
     is_new = user is None and form.cleaned_data.get("create", False)
     if user is None and not is_new:
         raise ValidationError({"username": missing_words(page, name)})
     if user is None:
-        member = add_new_member(project=page.project, username=name, role=role)
+        member = add_new_member(project=page.project, username=name, role=role, by=by)
     else:
-        member = add_member(project=page.project, user=user, role=role)
+        member = add_member(project=page.project, user=user, role=role, by=by)
     page.log_change("member added: user", member.user_id, role, "with a new account" if is_new else "")
     if is_new:
+        if is_joining:
+            messages.success(page.request, JOINED)
         return show_link(page, member.user, is_new=True)
     words = f"{name} is now {'an admin' if role == Membership.Role.ADMIN else 'a member'} of the project."
-    if not visible_projects(page.request.user).filter(pk=page.project.pk).exists():
-        return page.redirect(f"{words} Only its members can see it now; you are not one.", to=reverse("projects"))
-    return page.redirect(words)
+    return page.redirect(f"{words} {JOINED}" if is_joining and user != by else words)
 
 
 def missing_words(page: SettingsRequest, name: str) -> str:

@@ -31,31 +31,39 @@ def add(project: Project, name: str, role: Membership.Role = ADMIN) -> Membershi
     """Makes somebody with an account that is opened a member."""
     user = create_account(name)
     User.objects.filter(pk=user.pk).update(password="hashed")
-    return add_member(project=project, user=user, role=role)
+    return add_member(project=project, user=user, role=role, by=user)
 
 
-def test_the_first_member_must_be_an_admin(shop: Project) -> None:
+def test_who_is_the_first_member_alone_must_be_an_admin(shop: Project) -> None:
     with pytest.raises(ValidationError) as error:
         add(shop, "ann", MEMBER)
     assert list(error.value.message_dict) == ["role"]
-    add_member(project=shop, user=User.objects.get(username="ann"), role=ADMIN)
+    ann = User.objects.get(username="ann")
+    add_member(project=shop, user=ann, role=ADMIN, by=ann)
     add(shop, "bob", MEMBER)
     assert dict(Membership.objects.values_list("user__username", "role")) == {"ann": "admin", "bob": "member"}
 
 
-def test_the_first_member_must_be_able_to_log_in(shop: Project) -> None:
+def test_whoever_adds_the_first_member_becomes_an_admin(shop: Project) -> None:
+    root = User.objects.create_superuser("root")
     gone = User.objects.create(username="gone", is_active=False)
-    with pytest.raises(ValidationError) as error:
-        add_member(project=shop, user=gone, role=ADMIN)
-    assert "gone cannot log in" in error.value.message_dict["username"][0]
-    add(shop, "ann")
-    assert add_member(project=shop, user=gone, role=ADMIN).role == ADMIN
+    add_member(project=shop, user=gone, role=MEMBER, by=root)
+    add_new_member(project=shop, username="new", role=MEMBER, by=root)
+    stored = dict(Membership.objects.values_list("user__username", "role"))
+    assert stored == {"root": "admin", "gone": "member", "new": "member"}
+
+
+def test_a_first_member_that_is_refused_changes_nothing(shop: Project) -> None:
+    root = User.objects.create_superuser("root")
+    with pytest.raises(ValidationError):
+        add_new_member(project=shop, username="no name", role=MEMBER, by=root)
+    assert not Membership.objects.exists()
 
 
 def test_nobody_is_a_member_twice(shop: Project) -> None:
     ann = add(shop, "ann")
     with pytest.raises(ValidationError) as error:
-        add_member(project=shop, user=ann.user, role=MEMBER)
+        add_member(project=shop, user=ann.user, role=MEMBER, by=ann.user)
     assert "already" in error.value.message_dict["username"][0]
 
 
@@ -87,7 +95,8 @@ def test_an_admin_who_cannot_log_in_is_none(shop: Project) -> None:
 
 
 def test_an_admin_who_has_not_opened_the_account_is_none_yet(shop: Project) -> None:
-    ann, new = add(shop, "ann"), add_new_member(project=shop, username="new", role=ADMIN)
+    ann = add(shop, "ann")
+    new = add_new_member(project=shop, username="new", role=ADMIN, by=ann.user)
     for leave in (remove_member, lambda member: change_role(member, MEMBER)):
         with pytest.raises(LastAdmin):
             leave(ann)

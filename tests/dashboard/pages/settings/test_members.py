@@ -49,7 +49,7 @@ def test_an_admin_adds_somebody_by_the_exact_name(owner: Client, shop: Project) 
 
 
 def test_roles_change_but_the_last_admins(owner: Client, shop: Project) -> None:
-    last = "owner is the project’s last admin who can log in. Make another member an admin first."
+    last = "owner is the project’s last admin who can log in. Make another member an admin first: one who has"
     assert last in follow(owner, f"members/{id_of('owner')}/role/", role="member")
     assert "You are the project’s last admin" in read(owner, f"members/{id_of('owner')}/remove/")
     assert last in follow(owner, f"members/{id_of('owner')}/remove/")
@@ -113,20 +113,48 @@ def test_a_superuser_makes_a_link_for_a_forgotten_password(root: Client, people:
     )
 
 
-def test_of_a_project_without_members_the_first_is_an_admin_and_superusers_lose_it(db: None) -> None:
-    project = make_project("shop")
+def make_bare_shop() -> tuple[Project, Client]:
+    """Returns a project without members, and a client of a superuser."""
     client = Client()
-    client.force_login(User.objects.create_superuser("root"))
+    client.force_login(User.objects.create_superuser("root", password="correct horse"))
+    return make_project("shop"), client
+
+
+@pytest.mark.parametrize("role", ["member", "admin"])
+def test_a_superuser_who_adds_the_first_member_stays_as_an_admin(db: None, role: str) -> None:
+    project, client = make_bare_shop()
     User.objects.create_user("ann")
-    assert "No members yet" in read(client, "members/")
-    refused = send(client, "members/", username="bob", role="member", create="on")
-    assert "The first member must be an admin" in words(refused)
-    assert not User.objects.filter(username="bob").exists()
-    response = client.post(SETTINGS + "members/", {"username": "ann", "role": "admin"}, follow=True)
-    assert response.redirect_chain == [("/projects/", 302)]
-    assert "Only its members can see it now; you are not one." in response.content.decode()
-    assert roles(project) == {"ann": "admin"}
-    assert client.get(SETTINGS).status_code == 404
+    assert "you become an admin too" in read(client, "members/")
+    page = follow(client, "members/", username="ann", role=role)
+    assert "You were added as an admin, so that you keep access" in page
+    assert roles(project) == {"ann": role, "root": "admin"}
+    assert client.get(SETTINGS).status_code == 200
+    page = follow(client, f"members/{id_of('ann')}/role/", role="admin")
+    assert "You were added" not in page
+
+
+def test_a_superuser_who_makes_the_first_account_stays_as_an_admin(db: None) -> None:
+    project, client = make_bare_shop()
+    made = send(client, "members/", username="dana", role="admin", create="on")
+    assert "You were added as an admin" in words(made)
+    assert link_in(made)
+    assert roles(project) == {"dana": "admin", "root": "admin"}
+
+
+def test_a_superuser_may_be_the_first_member_as_an_admin_only(db: None) -> None:
+    project, client = make_bare_shop()
+    assert "The first member must be an admin" in words(send(client, "members/", username="root", role="member"))
+    assert "root is now an admin of the project." in follow(client, "members/", username="root", role="admin")
+    assert roles(project) == {"root": "admin"}
+
+
+def test_an_admin_without_a_password_is_not_enough_to_leave(db: None) -> None:
+    project, client = make_bare_shop()
+    send(client, "members/", username="dana", role="admin", create="on")
+    last = "root is the project’s last admin who can log in. Make another member an admin first: one who has set"
+    assert last in follow(client, f"members/{id_of('root')}/remove/")
+    assert last in follow(client, f"members/{id_of('root')}/role/", role="member")
+    assert roles(project) == {"dana": "admin", "root": "admin"}
 
 
 def test_a_hostile_name_is_text(owner: Client, shop: Project) -> None:
