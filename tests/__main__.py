@@ -2,7 +2,8 @@
 
 No words: ruff, mypy and the whole suite. `core`: the pure core except its slow tests, without servers. `quick`: all
 except what needs a browser, starts a whole Fieldflame, kills processes, or is slow by itself. `e2e`: the tests of
-tests/e2e. `fuzz`: hostile inputs that no test has tried, as `./run fuzz`. Other words go to pytest.
+tests/e2e. `formats`: what we write and read, against other projects' readers and the newest release of Mozilla's.
+`fuzz`: hostile inputs that no test has tried, as `./run fuzz`. Other words go to pytest.
 FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
 """
 
@@ -30,6 +31,8 @@ RUN_NAME = "FIELDFLAME_TEST_RUN"  # in the environment of all processes that one
 NODE_FOLDERS = ("tests/node", "ingest/snippet")
 EXTERNAL_NAME = "FIELDFLAME_TEST_EXTERNAL"
 NPM_LIMIT_S = 600
+FORMATS = ("tests/profcore/formats", "tests/proof/readers", "tests/proof/test_formats_agree.py")
+NEWEST_NAME = "FIELDFLAME_TEST_NEWEST_READERS"  # asks a registry, so only `./test formats` sets it
 # Much of the suite waits for servers to start and stop, so it runs one more file at a time than there are cores: on two
 # cores, three take half the time of one. More than six would wait for each other's disk. The core waits for nothing.
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
@@ -165,6 +168,9 @@ def run(words: list[str]) -> int:
         return run_suite([*QUICK, *words[1:]])
     if words[:1] == ["e2e"]:
         return run_suite(["tests/e2e", *words[1:]])
+    if words[:1] == ["formats"]:
+        os.environ[NEWEST_NAME] = "1"
+        return run_suite([*FORMATS, *AT_A_TIME, *words[1:]])
     if words[:1] == ["fuzz"]:
         return run_fuzz(words[1:])
     if words:

@@ -90,6 +90,21 @@ def run_go_pprof(path: Path, *flags: str) -> str:
     return done.stdout
 
 
+FIREFOX_READER: Final = MODULES / "@firefox-devtools" / "profiler-cli" / "dist" / "profiler-cli.js"
+
+
+def find_newest_firefox_version(reader: Path = FIREFOX_READER) -> int:
+    """Returns the newest version of the processed format that Mozilla's reader knows."""
+    newest: int = run_node("firefox_upgrade.mjs", reader)
+    return newest
+
+
+def upgrade_firefox_profile(path: Path) -> list[Any]:  # profiles, as JSON
+    """Returns a profile in every newer version of the processed format, by Mozilla's own upgraders."""
+    profiles: list[Any] = run_node("firefox_upgrade.mjs", FIREFOX_READER, path)
+    return profiles
+
+
 SPEEDSCOPE: Final = MODULES / "speedscope" / "dist" / "release"
 SPEEDSCOPE_HOST: Final = "http://speedscope.test"
 

@@ -35,10 +35,11 @@ def _read(source: Source) -> Iterator[Found]:
     profile = source.decode(_decoder)
     builder = make_builder(source.limits)
     facts = profile.fieldflame
-    places = read_nodes(profile.nodes, builder, "$.nodes", is_ours=facts is not None)
+    nodes = read_nodes(profile.nodes, builder, "$.nodes", is_ours=facts is not None)
+    places = nodes.places
     if facts is None:
         add_samples(builder, places, profile.samples, profile.timeDeltas, "$.samples")
-        yield Found(Draft(trace=builder.build()), notes_of(places, profile.samples))
+        yield Found(Draft(trace=builder.build()), notes_of(nodes, profile.samples))
         return
     interval = add_spans(builder, places, profile.samples, profile.timeDeltas, facts, path="$.samples")
     draft = Draft(trace=builder.build(), sampleInterval=interval, marks=builder.marks)

@@ -148,8 +148,8 @@ def _add_event(event: Event, profiles: dict[Key, _Profile], source: Source, path
     if data.cpuProfile is not None:
         profile.nodes += data.cpuProfile.nodes
         profile.samples += data.cpuProfile.samples
-        profile.deltas += data.cpuProfile.timeDeltas
-    profile.deltas += data.timeDeltas
+    # Some versions of Chrome write the steps at both places.
+    profile.deltas += data.timeDeltas or (data.cpuProfile.timeDeltas if data.cpuProfile is not None else [])
 
 
 def _find_urls(events: Sequence[Event], source: Source, path: str) -> dict[str, str]:
@@ -177,7 +177,8 @@ def _convert(profile: _Profile, tasks: Sequence[Event], metadata: _Metadata, url
     """Returns a profile as a trace; `tasks` are the long ones of its thread."""
     builder = make_builder(source.limits)
     is_ours = metadata.origin_us is not None
-    places = read_nodes(profile.nodes, builder, profile.path, is_ours=is_ours)
+    nodes = read_nodes(profile.nodes, builder, profile.path, is_ours=is_ours)
+    places = nodes.places
     if is_ours:
         interval = add_spans(builder, places, profile.samples, profile.deltas, metadata, path=profile.path)
         draft = Draft(trace=builder.build(), sampleInterval=interval, marks=builder.marks)
@@ -189,7 +190,7 @@ def _convert(profile: _Profile, tasks: Sequence[Event], metadata: _Metadata, url
         marks = [Mark("longtask", (task.ts - profile.start_us) / 1000, task.dur / 1000) for task in tasks]
     started_at = read_time(metadata.startTime) if isinstance(metadata.startTime, str) else None
     draft = Draft(trace=builder.build(), timeOrigin=started_at, url=url, marks=marks)
-    return Found(draft, notes_of(places, profile.samples))
+    return Found(draft, notes_of(nodes, profile.samples))
 
 
 TRACE_EVENTS: Final = Importer(name="trace-events", title="Chrome's trace events", can_read=_can_read, read=_read)

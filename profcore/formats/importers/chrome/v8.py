@@ -50,17 +50,22 @@ class CallPlace(NamedTuple):
 NO_PLACE: Final = CallPlace(None, "a function")
 
 
-def read_nodes(
-    nodes: Sequence[Node], builder: TraceBuilder, path: str, *, is_ours: bool = False
-) -> dict[int, CallPlace]:
+class Nodes(NamedTuple):
+    """The target of each node's samples by its id, and how many callees are named that the file does not have."""
+
+    places: dict[int, CallPlace]
+    missing_callees: int
+
+
+def read_nodes(nodes: Sequence[Node], builder: TraceBuilder, path: str, *, is_ours: bool = False) -> Nodes:
     """Returns the target of each node's samples; `is_ours` for our own exports.
 
-    Raises `TraceError` for unknown ids, duplicate ids and cycles.
+    Raises `TraceError` for unknown callers, duplicate ids and cycles.
     """
     by_id = {node.id: node for node in nodes}
     if len(by_id) != len(nodes):
         raise invalid(path, "Two nodes have the same id.")
-    parent_of = _parents(nodes, by_id, path)
+    parent_of, missing_callees = _parents(nodes, by_id, path)
     callees: dict[int, list[int]] = {}
     for child, parent in parent_of.items():
         callees.setdefault(parent, []).append(child)
@@ -78,21 +83,24 @@ def read_nodes(
         pending.extend((callee, place.stack, depth + 1) for callee in callees.get(node_id, ()))
     if len(places) != len(nodes):
         raise invalid(path, "Some nodes call each other in a cycle.")
-    return places
+    return Nodes(places, missing_callees)
 
 
-def _parents(nodes: Sequence[Node], by_id: Mapping[int, Node], path: str) -> dict[int, int]:
+def _parents(nodes: Sequence[Node], by_id: Mapping[int, Node], path: str) -> tuple[dict[int, int], int]:
+    """Returns each node's caller, and how many callees are missing: recordings of Chrome name some that never came."""
     parent_of: dict[int, int] = {}
+    missing_callees = 0
     for index, node in enumerate(nodes):
-        links = [(child, node.id) for child in node.children]
+        links = [(child, node.id) for child in node.children if child in by_id]
+        missing_callees += len(node.children) - len(links)
         if node.parent is not None:
             links.append((node.id, node.parent))
         for child, parent in links:
-            if child not in by_id or parent not in by_id:
+            if parent not in by_id:
                 raise dangling(f"{path}[{index}]", "nodes")
             if parent_of.setdefault(child, parent) != parent:
                 raise invalid(f"{path}[{index}]", "A node has two callers.")
-    return parent_of
+    return parent_of, missing_callees
 
 
 def _place(frame: CallFrame, depth: int, *, is_ours: bool) -> CallPlace:
@@ -160,9 +168,14 @@ def add_spans(
     return builder.spans(spans, facts.interval_ms, path)
 
 
-def notes_of(places: Mapping[int, CallPlace], samples: Sequence[int]) -> tuple[str, ...]:
+def notes_of(nodes: Nodes, samples: Sequence[int]) -> tuple[str, ...]:
     """Returns notes on what the import of such a profile loses."""
-    return (NOTE_PROGRAM,) if any(places[node] == CallPlace(None, "other") for node in samples) else ()
+    notes = [NOTE_PROGRAM] if any(nodes.places[node] == CallPlace(None, "other") for node in samples) else []
+    if nodes.missing_callees:
+        is_one = nodes.missing_callees == 1
+        what = "1 call node that is" if is_one else f"{nodes.missing_callees} call nodes that are"
+        notes.append(f"The file names {what} not in it; {'it was' if is_one else 'they were'} left out.")
+    return tuple(notes)
 
 
 def make_builder(limits: ImportLimits) -> TraceBuilder:

@@ -1,4 +1,4 @@
-"""Firefox profiles in the processed format, versions 30 to 70: those that the Firefox Profiler saves, and our exports.
+"""Firefox profiles in the processed format, versions 30 to 75: those that the Firefox Profiler saves, and our exports.
 
 A thread becomes a trace: its JS functions and the labels that belong to JS, at the place of their definition. Native
 frames and threads without any JS are left out. Samples weighted in ms (`tracing-ms`) keep their weights, others
@@ -18,7 +18,7 @@ from profcore.formats.importers.shapes import Draft, Found, Importer, Source, de
 from profcore.trace.wire import MAX_INTERVAL_MS, Mark
 
 OLDEST_VERSION: Final = 30  # before, weights had another name
-NEWEST_VERSION: Final = 70  # from 71 on, flags replace nulls and booleans
+NEWEST_VERSION: Final = 75  # of Mozilla's reader that the tests have
 MAX_THREADS: Final = 1_000
 MAX_CLOCK_US: Final = 1e15  # thirty years: larger times are not a clock
 OURS: Final = "Fieldflame"
@@ -97,8 +97,7 @@ def _read(source: Source) -> Iterator[Found]:
     if version is None:
         raise TraceError(Reason.UNSUPPORTED_MEDIA, "$.meta.preprocessedProfileVersion", GECKO)
     if not OLDEST_VERSION <= version <= NEWEST_VERSION:
-        detail = f"Only versions {OLDEST_VERSION} to {NEWEST_VERSION} of Firefox's processed format can be imported."
-        raise TraceError(Reason.UNSUPPORTED_MEDIA, "$.meta.preprocessedProfileVersion", detail)
+        raise TraceError(Reason.UNSUPPORTED_MEDIA, "$.meta.preprocessedProfileVersion", _refuse(version))
     file = source.decode(_file_decoder)
     if len(file.threads) > MAX_THREADS:
         raise TraceError(Reason.TOO_MANY, "$.threads", f"There are more than {MAX_THREADS} threads.")
@@ -113,6 +112,14 @@ def _read(source: Source) -> Iterator[Found]:
             yield found
     if not kept:
         raise TraceError(Reason.UNSUPPORTED_MEDIA, "$.threads", "No thread of the profile ran any JavaScript.")
+
+
+def _refuse(version: int) -> str:
+    """Returns why a version is not imported, and what to do."""
+    known = f"versions {OLDEST_VERSION} to {NEWEST_VERSION} of Firefox's processed format can be imported"
+    if version < OLDEST_VERSION:
+        return f"This is version {version}, and {known}. Open it in the Firefox Profiler and save it from there."
+    return f"This is version {version}, and {known}. A newer Fieldflame may know it; please report it otherwise."
 
 
 def _convert(file: _File, thread: Thread, source: Source, path: str, is_ours: bool) -> Found | None:

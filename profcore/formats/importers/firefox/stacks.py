@@ -1,7 +1,8 @@
 """The stacks of a Firefox profile, from any version of its tables.
 
 Before version 56 each thread has its own strings, and before 60 its own tables. Before 58 a func names its file itself.
-Since 66 a stack names its caller by its distance.
+Since 66 a stack names its caller by its distance. Since 71 flags tell which columns of a frame have a value, and since
+75 those of a func.
 """
 
 from collections.abc import Sequence
@@ -25,6 +26,13 @@ HIDDEN: Final = "Hidden"
 ENGINE: Final = ("Engine", "(engine)")
 RECORDING: Final = ("Recording", "(profiler)")
 IDLE: Final = "Idle"
+# Bits of `frameTable.flags` and of `funcTable.flags`.
+FRAME_CATEGORY: Final = 4
+FUNC_IS_JS: Final = 1
+FUNC_RELEVANT_FOR_JS: Final = 2
+FUNC_SOURCE: Final = 8
+FUNC_LINE: Final = 16
+FUNC_COLUMN: Final = 32
 T = TypeVar("T")
 
 
@@ -41,6 +49,7 @@ class FrameTable(msgspec.Struct, gc=False):
 
     func: list[int] = []
     category: list[int | None] = []
+    flags: list[int] | None = None
 
 
 class FuncTable(msgspec.Struct, gc=False, kw_only=True):
@@ -53,6 +62,7 @@ class FuncTable(msgspec.Struct, gc=False, kw_only=True):
     fileName: list[int | None] | None = None
     lineNumber: list[int | None] = []
     columnNumber: list[int | None] = []
+    flags: list[int] | None = None
 
 
 class Sources(msgspec.Struct, gc=False):
@@ -151,12 +161,12 @@ class StackReader:
     def _extend(self, above: _Row, stack: int) -> _Row:
         frame = _at(self._stacks.frame, stack)
         func = _at(self._frames.func, frame)
-        number = _at(self._frames.category, frame) if self._frames.category else None
+        number = self._category(frame)
         category = above.category if number is None else _at(self._categories, number)
         if above.depth >= self._builder.limits.envelope.depth:
             limit = self._builder.limits.envelope.depth
             raise TraceError(Reason.TOO_DEEP, f"{self._path}.stackTable", f"A stack is deeper than {limit} frames.")
-        is_js, is_label = _at(self._funcs.isJS, func), _at(self._funcs.relevantForJS, func)
+        is_js, is_label = self._kind(func)
         pseudo = None if is_js else (category, _at(self._strings, _at(self._funcs.name, func)))
         if pseudo == RECORDING:
             return _Row(self._builder.stack(None, self._builder.frame("Profiler")), category, 1)
@@ -167,17 +177,39 @@ class StackReader:
             return _Row(above.stack, category, above.depth + 1, is_hidden, is_engine)
         return _Row(self._builder.stack(above.stack, self._frame(func)), category, above.depth + 1)
 
+    def _category(self, frame: int) -> int | None:
+        """Returns the number of a frame's own category."""
+        table = self._frames
+        if not table.category or (table.flags is not None and not _at(table.flags, frame) & FRAME_CATEGORY):
+            return None
+        return _at(table.category, frame)
+
+    def _kind(self, func: int) -> tuple[bool, bool]:
+        """Tells whether a func is JS, and whether it is a label that belongs to JS."""
+        funcs = self._funcs
+        if funcs.flags is None:
+            return _at(funcs.isJS, func), _at(funcs.relevantForJS, func)
+        flags = _at(funcs.flags, func)
+        return bool(flags & FUNC_IS_JS), bool(flags & FUNC_RELEVANT_FOR_JS)
+
+    def _value(self, column: Sequence[int | None] | None, func: int, flag: int) -> int | None:
+        """Returns what a column of the funcs has for one, or None."""
+        flags = self._funcs.flags
+        if not column or (flags is not None and not _at(flags, func) & flag):
+            return None
+        return _at(column, func)
+
     def _frame(self, func: int) -> int:
         funcs = self._funcs
         name = _at(self._strings, _at(funcs.name, func))
         uri = self._file(func)
-        line = _at(funcs.lineNumber, func) if funcs.lineNumber else None
-        column = _at(funcs.columnNumber, func) if funcs.columnNumber else None
+        line = self._value(funcs.lineNumber, func, FUNC_LINE)
+        column = self._value(funcs.columnNumber, func, FUNC_COLUMN)
         return self._builder.frame(name_of_label(name, line, column), uri, line, column)
 
     def _file(self, func: int) -> str | None:
         if self._funcs.source is not None:
-            source = _at(self._funcs.source, func)
+            source = self._value(self._funcs.source, func, FUNC_SOURCE)
             return None if source is None else _at(self._strings, _at(self._sources.filename, source))
         name = _at(self._funcs.fileName, func) if self._funcs.fileName else None
         return None if name is None else _at(self._strings, name)

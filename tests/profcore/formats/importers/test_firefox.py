@@ -1,14 +1,19 @@
 """Firefox's processed profiles: old and new tables, native threads, weights, and our own exports."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from profcore.errors import Reason
+from profcore.formats.firefox.writer import write_profile
+from profcore.formats.importers.firefox.profile import NEWEST_VERSION
 from profcore.formats.importers.shapes import FileError
 from profcore.sums.fold import fold_trace
 from profcore.trace.funcs import FuncTable
 from profcore.trace.wire import Mark
+from tests.format_judges import find_newest_firefox_version, upgrade_firefox_profile
+from tests.profcore.formats.builders import export_of
 from tests.profcore.formats.importers.reading import (
     PLACES,
     lines,
@@ -88,11 +93,32 @@ def test_every_layout_of_the_tables_gives_the_same_trace(version: int) -> None:
     assert places(envelope) == PLACES
 
 
-@pytest.mark.parametrize("version", [29, 71])
-def test_a_version_beyond_those_known_is_refused(version: int) -> None:
-    with pytest.raises(FileError, match="Only versions 30 to 70") as caught:
+@pytest.mark.parametrize(("version", "way_out"), [(29, "Open it in the Firefox Profiler"), (76, "A newer Fieldflame")])
+def test_a_version_beyond_those_known_is_refused_with_a_way_out(version: int, way_out: str) -> None:
+    with pytest.raises(FileError, match=rf"This is version {version}, and versions 30 to 75 .*{way_out}") as caught:
         read(older(version))
     assert caught.value.path == "$.meta.preprocessedProfileVersion"
+
+
+@pytest.mark.parametrize("name", ["firefox-v66.json", "ours"])
+def test_what_mozillas_own_upgraders_make_of_a_profile_gives_the_same_trace(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    path.write_bytes(sample(name) if name != "ours" else b"".join(write_profile(export_of(OURS, hidden_us=30_000))))
+    before = read_envelope(path.read_bytes())
+
+    profiles = upgrade_firefox_profile(path)
+
+    assert [one["meta"]["preprocessedProfileVersion"] for one in profiles] == list(range(67, NEWEST_VERSION + 1))
+    for profile in profiles:
+        after = read_envelope(profile)
+        assert (lines(after), places(after)) == (lines(before), places(before))
+
+
+def test_mozillas_reader_here_knows_no_newer_version_than_ours() -> None:
+    assert find_newest_firefox_version() == NEWEST_VERSION
+
+
+OURS = {"main": 10_000, "main render": 20_000, "main render setTimeout": 10_000, "tick": 20_000}
 
 
 def test_a_profile_as_firefox_captures_it_is_refused_with_a_way_out() -> None:

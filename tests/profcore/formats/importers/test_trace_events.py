@@ -48,6 +48,18 @@ def test_one_event_may_hold_the_whole_profile() -> None:
     assert lines(read_envelope([event])) == lines(read_envelope(sample("lab.cpuprofile")))
 
 
+@pytest.mark.parametrize("has_outer", [True, False])
+def test_steps_may_stand_beside_the_profile_within_it_or_at_both_places(has_outer: bool) -> None:
+    events = sample_json("trace-events.json")["traceEvents"]
+    expected = lines(read_envelope({"traceEvents": events}))
+    for event in events:
+        data = event["args"].get("data", {})
+        if event["name"] == "ProfileChunk" and "timeDeltas" in data:
+            data["cpuProfile"]["timeDeltas"] = data["timeDeltas"] if has_outer else data.pop("timeDeltas")
+
+    assert lines(read_envelope(events)) == expected
+
+
 def test_of_two_profiles_of_a_thread_the_one_with_more_samples_is_read() -> None:
     events = sample_json("trace-events.json")["traceEvents"]
     events.append({**events[2], "id": "0x2"})
