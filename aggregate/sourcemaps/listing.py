@@ -43,20 +43,24 @@ class ListedScript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedRelease:
-    """The uploads of a release: its scripts by state, and the bytes of its maps, expanded."""
+    """The uploads of a release: its scripts by state, and the bytes of its maps, expanded.
+
+    `unseen` scripts are done, but no trace has named a function of them.
+    """
 
     release: str
     scripts: int
     no_map: int
     waiting: int
     failed: int
+    unseen: int
     map_bytes: int
     uploaded_at: datetime
 
     @property
     def labelled(self) -> int:
-        """The number of scripts that are done."""
-        return self.scripts - self.no_map - self.waiting - self.failed
+        """The number of scripts whose functions have labels."""
+        return self.scripts - self.no_map - self.waiting - self.failed - self.unseen
 
 
 def select_script_releases(project_id: int, *, limit: int) -> tuple[list[ListedRelease], int]:
@@ -66,6 +70,9 @@ def select_script_releases(project_id: int, *, limit: int) -> tuple[list[ListedR
             """SELECT count(*) OVER (), s.release, count(*), count(*) FILTER (WHERE s.map_id IS NULL),
                       count(*) FILTER (WHERE s.map_id IS NOT NULL AND s.failure IS NULL AND s.pending_at IS NOT NULL),
                       count(*) FILTER (WHERE s.map_id IS NOT NULL AND s.failure IS NOT NULL),
+                      count(*) FILTER (WHERE s.map_id IS NOT NULL AND s.failure IS NULL AND s.pending_at IS NULL
+                          AND NOT EXISTS (SELECT FROM aggregate_label l
+                                          WHERE l.project_id = s.project_id AND l.script_id = s.id)),
                       COALESCE(sum(a.size_bytes), 0)::bigint, max(s.uploaded_at)
                FROM aggregate_releasescript s
                LEFT JOIN aggregate_artifact a ON a.project_id = s.project_id AND a.id = s.map_id
@@ -80,10 +87,11 @@ def select_script_releases(project_id: int, *, limit: int) -> tuple[list[ListedR
             no_map=no_map,
             waiting=waiting,
             failed=failed,
+            unseen=unseen,
             map_bytes=map_bytes,
             uploaded_at=uploaded_at,
         )
-        for _, name, scripts, no_map, waiting, failed, map_bytes, uploaded_at in rows
+        for _, name, scripts, no_map, waiting, failed, unseen, map_bytes, uploaded_at in rows
     ]
     return releases, rows[0][0] if rows else 0
 

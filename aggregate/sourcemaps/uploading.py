@@ -80,6 +80,12 @@ class UploadReport:
         """The number of bundles without a map."""
         return sum(script.match is Match.NO_MAP for script in self.scripts)
 
+    @property
+    def words(self) -> str:
+        """Says how many maps are stored."""
+        maps = len(self.scripts) - self.unmatched
+        return f"{maps} map{'' if maps == 1 else 's'} stored. "
+
 
 @dataclass(frozen=True, slots=True)
 class _Target:

@@ -1,5 +1,6 @@
 """`upload_sourcemaps --project P --release R --url-prefix URL DIR`: stores a build's scripts and source maps."""
 
+import shlex
 import sys
 from collections import Counter
 from pathlib import Path
@@ -9,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from aggregate.sourcemaps.archives import list_folder
+from aggregate.sourcemaps.coverage import Coverage, select_coverage
 from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
 from ingest.models import Project
 
@@ -56,7 +58,8 @@ class Command(BaseCommand):
             raise CommandError(f"--{error.field.replace('_', '-')}: {error.detail}") from None
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from None
-        self.stdout.write("\n".join(describe(report)))
+        coverage = select_coverage(project.pk, options["release"], options["url_prefix"])
+        self.stdout.write("\n".join([*describe(report), *describe_coverage(coverage)]))
         if report.rejected:
             raise CommandError(f"{len(report.rejected)} files were left out.", returncode=EXIT_REJECTED)
 
@@ -69,6 +72,14 @@ def describe(report: UploadReport) -> list[str]:
     counts = Counter(script.match for script in report.scripts)
     kinds = ", ".join(f"{count} by {match}" if match in BY else f"{count} {match}" for match, count in counts.items())
     lines.append(f"{len(report.scripts)} scripts ({kinds}), {report.new_files} files new.")
+    return lines
+
+
+def describe_coverage(coverage: Coverage) -> list[str]:
+    """Returns the lines that say how many functions get names, and at which address the files would match."""
+    lines = [coverage.sentence]
+    if coverage.suggested:
+        lines.append(f"The files match there: repeat with --url-prefix {shlex.quote(coverage.suggested)}")
     return lines
 
 

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from aggregate.label_models import ReleaseScript
 from aggregate.sourcemaps.archives import ArchiveError, open_archive
+from aggregate.sourcemaps.coverage import Coverage, select_coverage
 from aggregate.sourcemaps.deleting import delete_scripts
 from aggregate.sourcemaps.listing import ListedScript, ScriptState, select_scripts
 from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
@@ -56,12 +57,26 @@ class BadFileShape(Shape):
     detail = serializers.CharField()
 
 
+class CoverageShape(Shape):
+    all_functions = serializers.IntegerField(help_text="Recorded functions of the release that are in scripts.")
+    functions = serializers.IntegerField(help_text="Those below the given prefixes.")
+    matched = serializers.IntegerField(help_text="Those in scripts with a map: they get names.")
+    named = serializers.IntegerField(help_text="Those that have names already.")
+    folders = serializers.ListField(
+        child=serializers.CharField(), help_text="Where most scripts of the release's traces came from."
+    )
+    suggested_url_prefix = serializers.CharField(
+        allow_null=True, help_text="If no function matches: a prefix with which the files would match."
+    )
+
+
 class UploadShape(Shape):
     release = serializers.CharField()
     scripts = UploadedScriptShape(many=True)
     rejected = BadFileShape(many=True)
     unmatched = serializers.IntegerField(help_text="Scripts without a map.")
     new_files = serializers.IntegerField(help_text="Scripts and maps that were not stored before.")
+    coverage = CoverageShape(help_text="How many functions of the release the maps reach, by its traces so far.")
 
 
 class SourceMapShape(Shape):
@@ -146,7 +161,9 @@ class SourceMapsView(BuildView):
             raise ParamError(error.field, error.detail) from None
         except ArchiveError as error:
             raise ParamError("body", str(error)) from None
-        return Response(encode_report(release, report), status=422 if report.rejected else 200)
+        coverage = select_coverage(self.project.pk, release, prefixes)
+        answer = encode_report(release, report) | {"coverage": encode_coverage(coverage)}
+        return Response(answer, status=422 if report.rejected else 200)
 
     @extend_schema(
         operation_id="delete_source_maps",
@@ -205,6 +222,17 @@ def encode_report(release: str, report: UploadReport) -> Json:
         "rejected": [{"file": bad.file, "path": bad.path, "detail": bad.detail} for bad in report.rejected],
         "unmatched": report.unmatched,
         "new_files": report.new_files,
+    }
+
+
+def encode_coverage(coverage: Coverage) -> Json:
+    return {
+        "all_functions": coverage.all_functions,
+        "functions": coverage.functions,
+        "matched": coverage.matched,
+        "named": coverage.named,
+        "folders": list(coverage.folders),
+        "suggested_url_prefix": coverage.suggested,
     }
 
 

@@ -6,16 +6,19 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
+from django.contrib import messages
 from django.core.exceptions import TooManyFilesSent
 from django.core.files.uploadedfile import UploadedFile
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from aggregate.sourcemaps.archives import ArchiveError, BuildFile, open_archive
+from aggregate.sourcemaps.coverage import select_coverage
 from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.listing import ListedScript, select_script_releases, select_scripts
+from aggregate.sourcemaps.moving import move_scripts
 from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
 from dashboard.api.project.sourcemaps import MAX_LISTED, OthersUpload, upload_turn
 from dashboard.pages.frame.forms import SettingsForm, read_lines
@@ -99,8 +102,16 @@ def take_upload(request: HttpRequest, page: SettingsRequest) -> HttpResponse:
         form.add_error("build", str(error))
         return show(page, form, status=400)
     page.log_change("source maps uploaded:", len(report.scripts), "scripts")
-    status = 422 if report.rejected else 200
-    return show(page, UploadForm(), status=status, report=report, release=form.cleaned_data["release"])
+    release, prefixes = form.cleaned_data["release"], read_lines(form.cleaned_data["url_prefix"])
+    return show(
+        page,
+        UploadForm(),
+        status=422 if report.rejected else 200,
+        report=report,
+        release=release,
+        query=release_query(release),
+        coverage=select_coverage(page.project.pk, release, prefixes),
+    )
 
 
 def store_upload(project: Project, form: UploadForm) -> UploadReport:
@@ -158,8 +169,28 @@ def write_command(page: SettingsRequest) -> str:
 def show_release(page: SettingsRequest) -> HttpResponse:
     release, scripts, total = find_release(page)
     return page.render(
-        "source_map_release", release=release, scripts=scripts, total=total, query=release_query(release)
+        "source_map_release",
+        release=release,
+        scripts=scripts,
+        total=total,
+        query=release_query(release),
+        coverage=select_coverage(page.project.pk, release),
     )
+
+
+@settings_page("settings-sourcemaps", for_admins=True)
+def move_release(page: SettingsRequest) -> HttpResponse:
+    """Moves a release's scripts to the address that its traces name: one click on the page of the release."""
+    release, _, _ = find_release(page)
+    back = f"{reverse('settings-sourcemaps-release', args=[page.project.slug])}?{release_query(release)}"
+    if not page.has_posted:
+        return HttpResponseRedirect(back)
+    try:
+        moved = move_scripts(page.project.pk, release, page.request.POST.get("url_prefix", "").replace("\0", ""))
+    except UploadError as error:
+        return page.redirect(error.detail.capitalize(), to=back, level=messages.ERROR)
+    page.log_change("source maps moved:", moved, "scripts")
+    return page.redirect(f"{moved} script{'' if moved == 1 else 's'} moved to this address.", to=back)
 
 
 @settings_page("settings-sourcemaps", for_admins=True)
@@ -184,8 +215,8 @@ def end_release(page: SettingsRequest) -> HttpResponse:
 
 def find_release(page: SettingsRequest) -> tuple[str, list[ListedScript], int]:
     """Returns the release in the address, its scripts and their count. Raises `Http404` if there are none."""
-    release = page.request.GET.get("release", "")
-    scripts, total = select_scripts(page.project.pk, release=release.replace("\0", ""), limit=MAX_LISTED)
+    release = page.request.GET.get("release", "").replace("\0", "")
+    scripts, total = select_scripts(page.project.pk, release=release, limit=MAX_LISTED)
     if not scripts:
         raise Http404("No source maps are uploaded for this release.")
     return release, scripts, total

@@ -31,6 +31,7 @@ urlpatterns: list[URLPattern] = [
     path(SETTINGS + "source-maps/", source_maps.show_source_maps, name="settings-sourcemaps"),
     path(SETTINGS + "source-maps/state/", source_maps.show_state, name="settings-sourcemaps-state"),
     path(SETTINGS + "source-maps/release/", source_maps.show_release, name="settings-sourcemaps-release"),
+    path(SETTINGS + "source-maps/address/", source_maps.move_release, name="settings-sourcemaps-move"),
     path(SETTINGS + "source-maps/delete/", source_maps.end_release, name="settings-sourcemaps-end"),
     path(SETTINGS + "retention/", retention.show_retention, name="settings-retention"),
     path(SETTINGS + "members/", members.show_members, name="settings-members"),

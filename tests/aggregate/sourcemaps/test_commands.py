@@ -8,8 +8,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from aggregate.label_models import ReleaseScript
+from aggregate.models import Func
 from ingest.models import Project
-from tests.aggregate.sourcemaps.shop import BUNDLE, PREFIX, intern, picture, write_shop_map
+from tests.aggregate.sourcemaps.shop import ARROW, BUNDLE, DOUBLE, PREFIX, intern, picture, write_shop_map
+from tests.builders import make_cell, make_hotspot
 
 pytestmark = pytest.mark.django_db
 
@@ -44,13 +46,27 @@ def test_a_folder_is_uploaded_and_labelled(project: Project, folder: Path) -> No
         "main.js    sourceMappingURL   main.js.map",
         "vendor.js  no map             -",
         "2 scripts (1 by sourceMappingURL, 1 no map), 3 files new.",
+        "No trace of release 1.0.0 was received yet. Names appear with the first one.",
     ]
-    assert upload(folder).endswith("0 files new.\n")
+    assert "0 files new.\n" in upload(folder)
     intern(project.pk)
     assert run("symbolicate", "--project", "shop") == "3 functions of 1 scripts labelled.\n"
     assert "double" in picture(project.pk)
     assert run("symbolicate", "--project", "shop").startswith("0 functions")
     assert run("symbolicate", "--project", "shop", "--anew").startswith("3 functions")
+
+
+def test_the_command_names_the_address_from_which_traces_came(project: Project, folder: Path) -> None:
+    cell = make_cell(project)
+    for func in Func.objects.filter(id__in=intern(project.pk, DOUBLE, ARROW)):
+        make_hotspot(cell, func, self_us=1, total_us=1)
+    lines = upload(folder, "--url-prefix", "https://other.example/").splitlines()
+    assert lines[-1] == "2 of 2 functions of release 1.0.0 are in these files. A worker is naming them now."
+    words = ("--project", "shop", "--release", "1.0.0", "--url-prefix", "https://other.example/", str(folder))
+    assert run("upload_sourcemaps", *words).splitlines()[-2:] == [
+        f"No trace of release 1.0.0 came from a script at https://other.example/ yet. Its traces came from {PREFIX}/.",
+        f"The files match there: repeat with --url-prefix {PREFIX}/",
+    ]
 
 
 def test_a_file_that_is_left_out_has_an_exit_code_of_its_own(project: Project, folder: Path) -> None:

@@ -66,8 +66,12 @@ QUESTION_ADDRESSES = [
     SETTINGS + "members/{member}/remove/",
     SETTINGS + "tokens/{token}/revoke/",
 ]
-# One makes links that open accounts, for superusers among the admins; the other takes posts of a list alone.
-OTHER_QUESTION_ADDRESSES = [SETTINGS + "members/{member}/link/", SETTINGS + "members/{member}/role/"]
+# One makes links that open accounts, for superusers among the admins; the others take posts of other pages.
+OTHER_QUESTION_ADDRESSES = [
+    SETTINGS + "members/{member}/link/",
+    SETTINGS + "members/{member}/role/",
+    SETTINGS + "source-maps/address/?release=1.0.0",
+]
 POST_ADDRESSES = [
     *(address for address in PAGE_ADDRESSES if address.startswith(SETTINGS) and "state" not in address),
     *QUESTION_ADDRESSES,

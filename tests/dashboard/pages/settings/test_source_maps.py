@@ -9,11 +9,14 @@ from django.test import Client
 from pytest_django import Settings
 
 from aggregate.label_models import Label, ReleaseScript
+from aggregate.models import Func
 from aggregate.sourcemaps.labelling import label_all
 from dashboard.api.project.sourcemaps import UPLOADS_AT_ONCE, upload_turn
 from ingest.door.groups import allocate_ids
 from ingest.models import Project
-from tests.aggregate.sourcemaps.shop import BUNDLE, PREFIX, URI, intern, write_shop_map
+from profcore.trace.funcs import FuncKey
+from tests.aggregate.sourcemaps.shop import ARROW, BUNDLE, DOUBLE, PREFIX, URI, intern, write_shop_map
+from tests.builders import make_cell, make_hotspot
 from tests.dashboard.api.project.builds import WHOLE, tar_of
 from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, words
 
@@ -43,6 +46,56 @@ def test_files_or_a_tar_are_uploaded_and_the_page_tells_what_came_of_it(
     assert f"main.js {URI} main.js.map sourceMappingURL" in words(response)
     assert ReleaseScript.objects.get(project=shop).uri == URI
     assert ", 0 files new" in words(upload(owner, *files))
+
+
+def record(shop: Project, *keys: FuncKey, release: str = "1.1.0") -> None:
+    """Makes a cell of a release with functions, as a fold does."""
+    cell = make_cell(shop, release=release, page="/list")
+    for func in Func.objects.filter(project=shop, id__in=intern(shop.pk, *keys)):
+        make_hotspot(cell, func, self_us=1_000, total_us=1_000)
+
+
+def test_an_upload_counts_the_functions_that_get_names(owner: Client, shop: Project) -> None:
+    files = (("main.js", BUNDLE), ("main.js.map", write_shop_map()))
+    first = words(upload(owner, *files, release="1.1.0"))
+    assert "1 map stored. No trace of release 1.1.0 was received yet." in first
+    other = FuncKey(PREFIX + "/other.js", 1, 1, "x")
+    record(shop, DOUBLE, ARROW, other)
+    assert "2 of 3 functions of release 1.1.0 are in these files. A worker is naming them now." in words(
+        upload(owner, *files, release="1.1.0")
+    )
+    label_all(shop.pk)
+    assert "2 of 3 functions of release 1.1.0 now have source names." in words(upload(owner, *files, release="1.1.0"))
+    assert "2 of 3 functions of release 1.1.0 now have source names." in read(
+        owner, "source-maps/release/?release=1.1.0"
+    )
+
+
+def test_maps_of_an_address_without_traces_are_not_labelled(owner: Client, member: Client, shop: Project) -> None:
+    record(shop, DOUBLE, ARROW)
+    files = (("main.js", BUNDLE), ("main.js.map", write_shop_map()))
+    response = upload(owner, *files, release="1.1.0", prefix="https://wrong.example/")
+    page = words(response)
+    assert "No trace of release 1.1.0 came from a script at https://wrong.example/ yet." in page
+    assert f"Its traces came from {PREFIX}/. The uploaded files match there." in page
+    label_all(shop.pk)
+    assert "0 of 1 no trace from this address yet" in words(member.get(STATE))  # type: ignore[arg-type]  # the client's own
+    assert "Use https://" not in words(member.get(SETTINGS + "source-maps/release/?release=1.1.0"))  # type: ignore[arg-type]
+    assert f"Use {PREFIX}/" in page
+    moved = follow(owner, "source-maps/address/?release=1.1.0", url_prefix=PREFIX + "/")
+    assert "1 script moved to this address." in moved
+    label_all(shop.pk)
+    assert "2 of 2 functions of release 1.1.0 now have source names." in read(
+        owner, "source-maps/release/?release=1.1.0"
+    )
+    assert list(ReleaseScript.objects.filter(project=shop).values_list("uri", flat=True)) == [URI]
+
+
+def test_scripts_move_to_addresses_only(owner: Client, shop: Project) -> None:
+    upload(owner, ("main.js", BUNDLE))
+    wrong = follow(owner, "source-maps/address/?release=1.0.0", url_prefix="shop\0")
+    assert "must be a url with scheme and host" in wrong
+    assert ReleaseScript.objects.get(project=shop).uri == URI
 
 
 def test_what_is_left_out_is_named_and_the_rest_is_stored(owner: Client, shop: Project) -> None:

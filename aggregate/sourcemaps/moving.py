@@ -1,0 +1,57 @@
+"""Moving a release's scripts to the address from which its traces came, without uploading their files again."""
+
+from django.db import connection, transaction
+
+from aggregate.label_models import ReleaseScript
+from aggregate.sourcemaps.deleting import delete_scripts
+from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
+from aggregate.sourcemaps.script_locks import lock_scripts
+from aggregate.sourcemaps.scripts import ScriptRow, write_scripts
+from aggregate.sourcemaps.uploading import MAX_URI_CHARS, UploadError
+from ingest.wake import wake_worker
+from profcore.symbolicate.paths import has_content_hash, is_url_prefix, script_uri
+
+
+def move_scripts(project_id: int, release: str, prefix: str) -> int:
+    """Gives the files of a release URLs below a prefix, and returns their number; wakes a worker.
+
+    Scripts at other addresses are deleted if no trace named them. Raises `UploadError`.
+    """
+    if not is_url_prefix(prefix):
+        raise UploadError("url_prefix", f"{prefix!r} must be a URL with scheme and host, without query and fragment.")
+    with transaction.atomic():
+        lock_scripts(project_id)
+        scripts = ReleaseScript.objects.filter(project_id=project_id, release=release)
+        rows: dict[str, ScriptRow] = {}
+        for script in scripts.order_by("map_id", "id"):  # without a map last: it replaces none
+            url = script_uri(prefix, script.file)
+            if len(url) > MAX_URI_CHARS:
+                raise UploadError("url_prefix", f"the URL of {script.file} is longer than {MAX_URI_CHARS} characters.")
+            row = ScriptRow(
+                uri=url,
+                file=script.file,
+                is_shared=has_content_hash(url),
+                bundle_id=script.bundle_id,
+                map_id=script.map_id,
+                debug_id=script.debug_id,
+            )
+            rows.setdefault(url, row)
+        if rows:
+            write_scripts(project_id, release, list(rows.values()))
+        delete_scripts(project_id, _list_unseen(project_id, release, list(rows)))
+    wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
+    return len(rows)
+
+
+def _list_unseen(project_id: int, release: str, kept: list[str]) -> list[int]:
+    """Returns the ids of a release's scripts that no func names, except those of some URIs."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT s.id FROM aggregate_releasescript s
+               WHERE s.project_id = %s AND s.release = %s AND NOT s.uri = ANY(%b::text[]) AND NOT EXISTS (
+                   SELECT FROM aggregate_func f
+                   WHERE f.project_id = s.project_id AND md5(f.uri) = md5(s.uri) AND f.uri = s.uri)
+               ORDER BY s.id""",
+            [project_id, release, kept],
+        )
+        return [script_id for (script_id,) in cursor]
