@@ -20,7 +20,7 @@ from aggregate.selectors.project.summaries import (
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.frame.verdict_words import describe_verdict
 from dashboard.pages.overview.view import MAX_RELEASES, judge_last_release
-from dashboard.web.access import get_visible_project, visible_projects
+from dashboard.web.access import get_visible_project, may_create_projects, visible_projects
 from dashboard.web.guards import private_page, private_part
 from ingest.models import Project
 
@@ -59,7 +59,8 @@ def show_projects(request: HttpRequest) -> HttpResponse:
     since = today - timedelta(days=SHOWN_DAYS - 1)
     summaries, days = select_project_summaries(ids), select_project_days(ids, since)
     rows = [list_project(project, summaries[project.pk], days.get(project.pk, ()), since) for project in projects]
-    return render(request, "dashboard/projects/page.html", {"rows": rows, "shown_days": SHOWN_DAYS})
+    context = {"rows": rows, "shown_days": SHOWN_DAYS, "may_create": may_create_projects(request.user)}
+    return render(request, "dashboard/projects/page.html", context)
 
 
 @private_part

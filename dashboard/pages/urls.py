@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
 from django.views.generic import RedirectView
 
-from dashboard.pages import account, api_docs, doctor, flamegraph, functions, imports, login, projects
+from dashboard.pages import account, api_docs, doctor, flamegraph, functions, imports, login, new_project, projects
 from dashboard.pages.compare import view as compare
 from dashboard.pages.function import view as function
 from dashboard.pages.overview import changes, first_visit
@@ -22,6 +22,7 @@ urlpatterns: list[URLPattern] = [
     path("account/", account.show_account, name="account"),
     path("account/password/<str:uidb64>/<str:token>/", account.SetPassword.as_view(), name="set-password"),
     path("projects/", projects.show_projects, name="projects"),
+    path("projects/new/", new_project.show_new_project, name="new-project"),
     path(PROJECT, overview.show_project, name="project"),
     path(PROJECT + "changes/", changes.show_changes, name="changes"),
     path(PROJECT + "last-change/", projects.show_last_change, name="last-change"),

@@ -53,6 +53,11 @@ def may_administer(reader: Reader, project: Project) -> bool:
     return reader.pk is not None and roles.get(reader.pk) == Membership.Role.ADMIN
 
 
+def may_create_projects(reader: Reader) -> bool:
+    """Tells whether a reader may create projects: superusers may, who can also create accounts."""
+    return not isinstance(reader, ApiToken) and reader.is_authenticated and bool(getattr(reader, "is_superuser", False))
+
+
 def may_read_raw(reader: Reader, project: Project) -> bool:
     """Tells whether a reader may read raw bodies: administrators may, and tokens made with `--raw`.
 

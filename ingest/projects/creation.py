@@ -2,12 +2,15 @@
 
 import secrets
 from collections.abc import Sequence
+from typing import Final
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from ingest.door.keys import forget_keys, is_origin_entry
 from ingest.models import IngestKey, Project
+
+RESERVED: Final = frozenset({"new"})  # `/projects/new/` is the page that creates one
 
 
 def create_project(
@@ -21,6 +24,8 @@ def create_project(
     wrong = [origin for origin in origins if not is_origin_entry(origin)]
     if wrong:
         raise ValidationError({"origins": f"{wrong[0]!r} is not an origin, such as https://shop.example, or *."})
+    if slug.lower() in RESERVED:
+        raise ValidationError({"slug": f"{slug!r} is an address of the dashboard. Choose another slug."})
     with transaction.atomic():
         project = Project(slug=slug, name=name or slug)
         project.full_clean()

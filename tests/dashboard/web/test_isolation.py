@@ -81,6 +81,7 @@ TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: tes
 ADMIN_ADDRESSES = ["/projects/shop/import/"]
 OPEN_ADDRESSES = {
     *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
+    "new-project",  # for superusers only: test_new_project
     *("account", "set-password"),  # one's own, whatever the project: test_account
 }
 

@@ -55,10 +55,10 @@ def test_a_project_may_have_no_origins_at_all() -> None:
     [
         (["shop"], "already exists"),
         (["two words"], "slug"),
-        (["new", "--key", "taken"], "already exists"),
-        (["new", "--key", "x" * 81], "at most 80"),
-        (["new", "--origin", "shop.example"], "'shop.example' is not an origin"),
-        (["new", "--origin", "https://shop.example/app"], "is not an origin"),
+        (["fresh", "--key", "taken"], "already exists"),
+        (["fresh", "--key", "x" * 81], "at most 80"),
+        (["fresh", "--origin", "shop.example"], "'shop.example' is not an origin"),
+        (["fresh", "--origin", "https://shop.example/app"], "is not an origin"),
     ],
 )
 def test_what_cannot_be_created_is_said_in_one_sentence(arguments: list[str], sentence: str) -> None:
