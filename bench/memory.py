@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from bench.fill import fill
 from bench.hostile.reads import read_memory
-from bench.pages import find_busiest
+from bench.screens.pages import find_busiest
 from config.up.running import RunningStack, run_stack
 from ingest.models import Project
 from ingest.projects.creation import create_project

@@ -18,6 +18,7 @@ from aggregate.selectors.statistics.comparisons import compare_slices, select_su
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.verdict.verdict import select_verdict
 from bench.fill import RELEASES, fill
+from ingest.models import Project
 from ingest.projects.creation import create_project
 
 TOP_PAGE = "/page-0/:id"
@@ -37,9 +38,7 @@ class QueryResult:
 
 def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[QueryResult]]:
     """Fills a new project of this database with about `views` views, and returns their number and the results."""
-    project, _ = create_project(slug=f"bench-{views}", origins=["*"])
-    with tqdm(total=views, unit="view", desc="Filling") as bar:
-        written = fill(project.pk, corpus, views, datetime.now(UTC), bar.update)
+    project, written = fill_project(f"bench-{views}", corpus, views)
 
     def sliced(release: Sequence[str] = (), page: Sequence[str] = ()) -> Slice:
         return resolve_slice(project.pk, SliceQuery(release=release, page=page))
@@ -77,6 +76,13 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
         "state of the queue": lambda: select_status(project.pk),
     }
     return written, [_measure(name, ask, rounds) for name, ask in questions.items()]
+
+
+def fill_project(slug: str, corpus: Path, views: int) -> tuple[Project, int]:
+    """Creates a project with about `views` views; returns it and their number."""
+    project, _ = create_project(slug=slug, origins=["*"])
+    with tqdm(total=views, unit="view", desc="Filling") as bar:
+        return project, fill(project.pk, corpus, views, datetime.now(UTC), bar.update)
 
 
 def _measure(question: str, ask: Callable[[], object], rounds: int) -> QueryResult:

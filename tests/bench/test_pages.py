@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 from pytest_django import Settings
 
-from bench.pages import bench_pages, find_busiest, list_patterns
+from bench.screens.pages import bench_pages, find_busiest, list_patterns
 from dashboard import urls
 from ingest.models import Project
 from tests.aggregate.posting import fold_all, post
@@ -59,7 +59,7 @@ def test_a_page_that_cannot_be_asked_is_said_to_be_missing(project: Project, mon
         raise AssertionError
 
     pattern = path("projects/<slug:slug>/paint/<str:colour>/", show, name="paint")
-    monkeypatch.setattr("bench.pages.list_patterns", lambda: iter([pattern]))
+    monkeypatch.setattr("bench.screens.pages.list_patterns", lambda: iter([pattern]))
     notes = [result.note for result in bench_pages(project, rounds=1)]
     assert notes == ["not asked: nothing is known for colour"]
 
@@ -77,7 +77,7 @@ def test_a_part_is_asked_for_as_its_page_does(
         path("projects/<slug:slug>/paint/", show, name="paint"),
         path("projects/<slug:slug>/paint/<str:colour>/", show_part, name="colour"),
     ]
-    monkeypatch.setattr("bench.pages.list_patterns", lambda: iter(patterns))
+    monkeypatch.setattr("bench.screens.pages.list_patterns", lambda: iter(patterns))
     settings.ROOT_URLCONF = (*patterns, path("", include("config.urls")))
     (part,) = [result for result in bench_pages(project, rounds=1) if "colour" in result.page]
     assert (part.note, part.sent_bytes) == ("", len("red 2"))

@@ -27,9 +27,12 @@ from bench.hostile.shapes import bench_hostile
 from bench.memory import as_json as memory_as_json
 from bench.memory import bench_web_memory, make_addresses, measure_growth, prepare
 from bench.memory import describe as describe_memory
-from bench.pages import bench_pages
-from bench.pages import describe as describe_pages
-from bench.queries import bench_queries
+from bench.queries import bench_queries, fill_project
+from bench.screens.pages import bench_pages
+from bench.screens.pages import describe as describe_pages
+from bench.screens.paints import SLUG as SCREENS_SLUG
+from bench.screens.paints import bench_paints
+from bench.screens.paints import describe as describe_screens
 from bench.sizes import bench_sizes
 from bench.statistics.coverage import list_coverage
 from bench.statistics.discoveries import list_discoveries
@@ -84,15 +87,20 @@ class Command(BaseCommand):
         parser.add_argument("--at-a-time", type=int, default=4, help="exits: pages at once (default: %(default)s)")
         parser.add_argument("--loads", type=int, default=20, help="cohort: of each app and kind (default: %(default)s)")
         parser.add_argument("--apps", type=Path, help="cohort: a folder of apps, each with an index.html")
-        parser.add_argument("--chromium", default="chromium", help="exits, cohort: the browser (default: %(default)s)")
+        parser.add_argument(
+            "--chromium", default="chromium", help="exits, cohort, screens: the browser (default: %(default)s)"
+        )
         parser.add_argument("--reads", type=int, default=1000, help="memory: how many (default: %(default)s)")
-        parser.add_argument("--project", default="", help="export-here, pages: which project")
+        parser.add_argument("--project", default="", help="export-here, fill-here, pages: which project")
         parser.add_argument("--format", default="firefox", help="export-here: which format")
         parser.add_argument("--maps", type=int, default=200, help="symbolicate: how many (default: %(default)s)")
         parser.add_argument("--funcs", type=int, default=100_000, help="symbolicate: in all (default: %(default)s)")
         parser.add_argument("--nodes", type=int, default=500_000, help="trees: call nodes (default: %(default)s)")
         parser.add_argument(
-            "--views", type=int, default=10_000, help="queries, exports, memory: how many (default: %(default)s)"
+            "--views",
+            type=int,
+            default=10_000,
+            help="queries, exports, memory, screens: how many (default: %(default)s)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -232,6 +240,20 @@ class Command(BaseCommand):
             raise CommandError(f"--project must name a project that somebody may read: {error}") from error
         self.stdout.write(f"{project.slug}, medians of {options['rounds']}\n{describe_pages(results)}")
 
+    def show_screens(self, options: dict[str, Any]) -> None:
+        """Runs in a stack of its own."""
+        chromium = find_program(options["chromium"])
+        with run_stack() as stack:
+            words = ["--views", str(options["views"]), "--corpus", str(options["corpus"])]
+            self.stdout.write(stack.manage("bench", "fill-here", "--project", SCREENS_SLUG, *words))
+            visits = list(bench_paints(stack, chromium=chromium, rounds=options["rounds"]))
+        self.stdout.write(describe_screens(visits))
+
+    def show_fill_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given."""
+        _, written = fill_project(options["project"], options["corpus"], options["views"])
+        self.stdout.write(f"{written:,} views")
+
     def show_symbolicate(self, options: dict[str, Any]) -> None:
         """Runs in a stack of its own."""
         with run_stack() as stack:
@@ -267,6 +289,7 @@ class Command(BaseCommand):
         "exits": show_exits,
         "exports": show_exports,
         "exports-here": show_exports_here,
+        "fill-here": show_fill_here,
         "hidden": show_hidden,
         "hostile": show_hostile,
         "hostile-here": show_hostile_here,
@@ -275,6 +298,7 @@ class Command(BaseCommand):
         "pages": show_pages,
         "queries": show_queries,
         "queries-here": show_queries_here,
+        "screens": show_screens,
         "sizes": show_sizes,
         "statistics": show_statistics,
         "symbolicate": show_symbolicate,
