@@ -6,5 +6,5 @@ from typing import Final
 TIME_WORDS: Final[Mapping[str, str]] = {
     "self": "script time",
     "hidden": "hidden time",
-    "self+hidden": "script and hidden time",
+    "self+hidden": "script + hidden time",
 }

@@ -15,7 +15,7 @@ from aggregate.selectors.verdict.looks import Look, find_look, keep_look
 from aggregate.selectors.verdict.page_changes import MEASURE, PageComparer, PageSums, sum_pages
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
 from profcore.stats.power import SmallestChange
-from profcore.stats.verdict import STATES, Change, Judgement, judge
+from profcore.stats.verdict import STATES, Change, Judgement, is_beyond_zero, judge
 
 MAX_CULPRITS: Final = 3
 CompareSlices = Callable[[Slice, Slice], SliceComparison]
@@ -111,12 +111,16 @@ def narrow_to(change: Change, base: Slice, head: Slice) -> tuple[Slice, Slice]:
 
 
 def pick_culprits(answer: SliceComparison, *, is_slower: bool, bound: float) -> Sequence[Culprit]:
-    """Returns the culprits of a comparison. A function that may only have moved is none."""
+    """Returns the culprits of a comparison: clear changes. A function that may only have moved is none."""
     moved = find_moved(answer)
     clear = [
         each
         for each in answer.comparison.functions
-        if each.is_significant and each.q < bound and (each.delta_ms > 0) == is_slower and each.func_id not in moved
+        if each.is_significant
+        and each.q < bound
+        and (each.delta_ms > 0) == is_slower
+        and each.func_id not in moved
+        and is_beyond_zero(each)
     ]
     if not is_slower:
         clear.sort(key=lambda each: each.delta_ms)

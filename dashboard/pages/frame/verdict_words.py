@@ -1,12 +1,13 @@
 """A verdict in words: the sentence, its figures, and the functions that it names."""
 
 from dataclasses import replace
+from typing import Final
 
 from django.urls import reverse
 
 from aggregate.selectors.slice.sides import name_sides
 from aggregate.selectors.verdict.sentence import write_sentence
-from aggregate.selectors.verdict.verdict import Verdict
+from aggregate.selectors.verdict.verdict import Culprit, Verdict
 from dashboard.web.queries import write_query
 from ingest.models import Project
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
@@ -26,6 +27,7 @@ def describe_verdict(
     leading = verdict.leading
     where = verdict.head if leading.page is None else replace(verdict.head, pages=(leading.page,))
     query = write_query(where.params())
+    views = f"{reverse('views', args=[project.slug])}?{query}&by=js&go=1&order="
     return {
         "verdict": verdict,
         "sentence": write_sentence(verdict, base, head),
@@ -36,6 +38,28 @@ def describe_verdict(
         "compared": leading.comparison,
         "min_compared": MIN_COMPARED_VIEWS,
         "culprits": [
-            (each, f"{reverse('function', args=[project.slug, each.func.id])}?{query}") for each in verdict.culprits
+            (each, f"{reverse('function', args=[project.slug, each.func.id])}?{query}", *explain_culprit(each, head))
+            for each in verdict.culprits
+        ],
+        "view_links": [
+            (word, views + order, f"{why} by script time, {WHERE[leading.page is None]} of {head}")
+            for order, word, why in VIEW_LINKS
         ],
     }
+
+
+def explain_culprit(culprit: Culprit, head: str) -> tuple[str, str]:
+    """Returns how it is known that a function changed, in short words and in a sentence."""
+    if culprit.why == "new":
+        return f"new in {head}", "No page view before ran it."
+    if culprit.why == "own_time":
+        return "seen in its own code", "It was on top of the stack in more or fewer samples than before."
+    return (
+        "inferred from hidden time",
+        "The main thread was busy without a visible stack, in this function or in something that it called.",
+    )
+
+
+# Each leads to the first view of such a list.
+VIEW_LINKS: Final = (("typical", "Typical view", "Nearest to the median"), ("worst", "Worst view", "The most time"))
+WHERE: Final = {True: "among all page views", False: "among the page views of this page"}

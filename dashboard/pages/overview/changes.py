@@ -1,4 +1,4 @@
-"""A part of the overview: the pages and functions that changed from one release to the next."""
+"""What changed from one release to the next: pages and functions of the overview, with links to more."""
 
 from dataclasses import replace
 from typing import Final, cast
@@ -27,13 +27,13 @@ from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.views import Measure
 
 SHOWN_PAGES: Final = 8
-SHOWN_RISES: Final = 6
-SHOWN_FALLS: Final = 4
+SHOWN_FUNCTIONS: Final = 3  # as many as a clear verdict names
 
 
 @private_part
 @answer_unchanged
 def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
+    """Shows the functions that changed for certain although the verdict is not clear: a part of the overview."""
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
     sides = resolve_sides(slice_, read_side(request.GET, "base"), read_side(request.GET, "head"))
@@ -42,7 +42,7 @@ def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
     base, head = (side.releases[0] for side in sides)
     context = {
         "project": project,
-        "slice": slice_,
+        "slice": replace(slice_, releases=(head,)),
         "measure_word": TIME_WORDS[MEASURE],
         "min_views": MIN_COMPARED_VIEWS,
         "base": base,
@@ -53,20 +53,18 @@ def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def describe_changes(project: Project, slice_: Slice, sides: tuple[Slice, Slice]) -> dict[str, object]:
-    """Returns the pages and functions that changed.
+    """Returns the functions that changed.
 
-    The functions are those of the page that the verdict leads with, or of all pages: the views of other pages can hide
-    what changed on one.
+    They are those of the page that the verdict leads with, or of all pages: the views of other pages can hide what
+    changed on one.
     """
     base, head = (" ".join(side.releases) for side in sides)
     verdict = answer_verdict(*sides)
     leading = verdict.leading
-    functions = describe_function_changes(compare_functions(*narrow_to(leading, *sides)))
     is_part = leading.page is not None and len(verdict.judgement.pages) > 1
     functions_of = replace(slice_, pages=(leading.page,)) if is_part and leading.page else slice_
     return {
-        **describe_page_changes(project, slice_, verdict, base, head),
-        **functions,
+        **describe_function_changes(compare_functions(*narrow_to(leading, *sides))),
         "functions_of": leading.page if is_part else None,
         "functions_link": describe_comparison(project, functions_of, base, head)["compare_link"],
     }
@@ -83,16 +81,20 @@ def describe_page_changes(project: Project, slice_: Slice, verdict: Verdict, bas
     address = f"{reverse('compare', args=[project.slug])}?{query}"
     pages = verdict.judgement.pages
     return {
-        "pages": [(page, f"{address}&{write_query({'page': page.page or ''})}") for page in pages[:SHOWN_PAGES]],
+        "changed_pages": [
+            (page, f"{address}&{write_query({'page': page.page or ''})}") for page in pages[:SHOWN_PAGES]
+        ],
         "compared_pages": len(pages),
         "all_page_count": verdict.page_count,
         "sure_page_count": sum(page.is_clear for page in pages),
-        "whole": verdict.judgement.whole,
+        "change_word": TIME_WORDS[MEASURE],
+        # A clear verdict names its functions, and one of too few page views has none.
+        "has_late_functions": not verdict.culprits and verdict.leading.state != "too_few",
     }
 
 
 def describe_function_changes(answer: SliceComparison) -> dict[str, object]:
-    """Returns the functions with significant changes; if there are none, those that changed most.
+    """Returns the functions with significant changes, those that rose first.
 
     New or gone functions that may only have moved do not count as significant, as on the page "Compare".
     """
@@ -102,22 +104,19 @@ def describe_function_changes(answer: SliceComparison) -> dict[str, object]:
         each.func_id for each in found.functions if sureness_of(each, may_have_moved=each.func_id in moved) == "moved"
     }
     sure = [each for each in found.functions if each.is_significant and each.func_id not in may_have_moved]
-    rises = [each for each in sure if each.delta_ms > 0][:SHOWN_RISES]
-    falls = sorted((each for each in sure if each.delta_ms < 0), key=lambda each: each.delta_ms)[:SHOWN_FALLS]
-    others = [each for each in found.functions if not each.is_significant or each.func_id in may_have_moved]
-    unsure = sorted(others, key=lambda each: -abs(each.delta_ms))
-    shown = [*rises, *falls] or unsure[:SHOWN_FALLS]
+    falls = sorted((each for each in sure if each.delta_ms < 0), key=lambda each: each.delta_ms)
+    shown = [*(each for each in sure if each.delta_ms > 0), *falls][:SHOWN_FUNCTIONS]
     return {
         "found": found,
-        "rows": [(each, answer.funcs[each.func_id], each.func_id in may_have_moved) for each in shown],
+        "rows": [(each, answer.funcs[each.func_id]) for each in shown],
         "sure_count": len(sure),
-        "unsure_count": len(unsure) - len(may_have_moved),
+        "unsure_count": sum(not each.is_significant for each in found.functions),
         "moved": count_moved(moved),
     }
 
 
 def describe_comparison(project: Project, slice_: Slice, base: str, head: str) -> dict[str, object]:
-    """Returns the addresses of a comparison of two releases: the part of the overview, the page, the flame graph."""
+    """Returns the addresses of a comparison of two releases: the parts of the overview, the page, the flame graph."""
     query = make_comparison_query(slice_, base, head)
     names = {"changes_link": "changes", "compare_link": "compare", "tree_link": "tree"}
     return {key: f"{reverse(name, args=[project.slug])}?{query}" for key, name in names.items()}

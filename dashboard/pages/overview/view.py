@@ -1,4 +1,4 @@
-"""The overview of a project: its trend, the change of the last release, its worst pages, and the state of its data."""
+"""The overview of a project: the change of the last release, time per view, pages, and the state of its data."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ from dashboard.api.slices.trend import DEFAULT_LINES
 from dashboard.pages.frame.export_menu import build_export_menu
 from dashboard.pages.frame.shell import build_shell
 from dashboard.pages.frame.verdict_words import describe_verdict
-from dashboard.pages.overview.changes import describe_comparison, read_measure
+from dashboard.pages.overview.changes import describe_comparison, describe_page_changes, read_measure
 from dashboard.pages.overview.first_visit import answer_first_visit
 from dashboard.pages.quality.view import explain_reasons
 from dashboard.web.access import get_visible_project, may_administer
@@ -45,6 +45,7 @@ SHOWN_DAYS: Final = 60
 TOP_PAGES: Final = 10  # with intervals, from about 400 views of each
 MAX_PAGES: Final = 10_000  # that are sorted
 MAX_TOP_PAGES: Final = 100
+PAGE_SORTS: Final = ("per_view", "total")
 
 
 @private_page
@@ -57,7 +58,7 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         return answer_first_visit(request, project, status)
     slice_ = read_page_slice(request, project)
     measure = read_measure(request)
-    kept = [(name, request.GET[name]) for name in ("measure", "lines", "limit") if request.GET.get(name)]
+    kept = [(name, request.GET[name]) for name in ("measure", "lines", "sort", "limit") if request.GET.get(name)]
     context = {
         "project": project,
         "slice": slice_,
@@ -102,7 +103,9 @@ def describe_releases(
     if verdict is None:
         return context
     base, head = verdict.base.releases[0], verdict.head.releases[0]
-    return context | describe_comparison(project, without_fine(slice_), base, head)
+    whole = without_fine(slice_)
+    links = describe_comparison(project, whole, base, head)
+    return context | links | describe_page_changes(project, whole, verdict, base, head)
 
 
 def find_oldest_pending(status: Status, now: datetime) -> datetime | None:
@@ -144,8 +147,8 @@ def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measur
     address = reverse("project", args=[project.slug])
 
     def link(**changed: str) -> str:
-        kept = {"measure": measure, "lines": lines, **changed}
-        more = {name: value for name, value in kept.items() if (name, value) not in DEFAULTS}
+        kept = {"measure": measure, "lines": lines, "sort": request.GET.get("sort", ""), **changed}
+        more = {name: value for name, value in kept.items() if value and (name, value) not in DEFAULTS}
         query = make_query(slice_, narrowing, **more)
         return f"{address}?{query}" if query else address
 
@@ -158,17 +161,21 @@ def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measur
     }
 
 
-DEFAULTS: Final = (("measure", "self+hidden"), ("lines", "release"))
+DEFAULTS: Final = (("measure", "self+hidden"), ("lines", "release"), ("sort", PAGE_SORTS[0]))
 MEASURE_TABS: Final = (("self+hidden", "Script + hidden"), ("self", "Script"), ("hidden", "Hidden"))
 LINE_TABS: Final = (("release", "By release"), ("none", "All releases"))
 
 
 def describe_pages(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:
-    """Returns the slice's pages with the most time, each with its mean, its share and a link."""
+    """Returns the slice's pages with the most time per view, or in all, each with its mean, its share and a link.
+
+    Pages with too few views for an interval come after the others, unless they are sorted by their total.
+    """
     narrowing = read_page_narrowing(request.GET)
     limit = read_count(request.GET, "limit", default=TOP_PAGES, high=MAX_TOP_PAGES)
     rows = select_overview(slice_, ["page"], limit=MAX_PAGES).rows
-    every = sorted((row for row in rows if row.views), key=lambda row: -_time_us(row, measure))
+    sort = read_choice(request.GET, "sort", PAGE_SORTS, PAGE_SORTS[0])
+    every = sorted((row for row in rows if row.views), key=lambda row: _order_of_page(row, measure, sort))
     shown = every[:limit]
     means: Sequence[BucketMean] = estimate_pages(slice_, shown, measure=measure) if shown else []
     whole_us = sum(_time_us(row, measure) for row in every)
@@ -176,12 +183,23 @@ def describe_pages(request: HttpRequest, project: Project, slice_: Slice, measur
         f"{reverse('page', args=[project.slug])}?{make_query(slice_, narrowing, page=row.page or '')}" for row in shown
     ]
     shares = [_time_us(row, measure) / whole_us if whole_us else None for row in shown]
-    more = {name: request.GET[name] for name in ("measure", "lines") if name in request.GET}
+    kept = {name: request.GET[name] for name in ("measure", "lines", "sort") if request.GET.get(name)}
+
+    def link(**changed: str) -> str:
+        return f"{request.path}?{make_query(slice_, narrowing, **{**kept, **changed})}#pages"
+
     return {
         "pages": list(zip(shown, means, shares, links, strict=True)),
         "page_count": len(every),
-        "all_pages_link": f"{request.path}?{make_query(slice_, narrowing, limit=str(MAX_TOP_PAGES), **more)}#pages",
+        "all_pages_link": link(limit=str(MAX_TOP_PAGES)),
+        "page_sort": sort,
+        "page_sort_links": {name: link(sort=name) for name in PAGE_SORTS},
     }
+
+
+def _order_of_page(row: OverviewRow, measure: Measure, sort: str) -> tuple[bool, float]:
+    us = _time_us(row, measure)
+    return (False, -us) if sort == "total" else (row.views < MIN_VIEWS, -us / row.views)
 
 
 def without_fine(slice_: Slice) -> Slice:

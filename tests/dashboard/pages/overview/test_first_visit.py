@@ -66,7 +66,7 @@ def test_a_folded_trace_ends_the_first_visit(member: Client, fresh: Project) -> 
     assert states_of(member) == ["done", "done", "done"]
     assert "data-done" in member.get(PART).content.decode()
     assert "Show the overview" in text_of(member, PART)
-    assert "Worst pages" in text_of(member, ADDRESS)
+    assert "Pages by cost" in text_of(member, ADDRESS)
 
 
 def test_sums_outlive_the_counts_of_what_came(member: Client, fresh: Project) -> None:
@@ -74,7 +74,7 @@ def test_sums_outlive_the_counts_of_what_came(member: Client, fresh: Project) ->
     make_cell(fresh, js_us=5_000)
     Receipt.objects.filter(project=fresh).delete()
     count_receipts()
-    assert "Worst pages" in text_of(member, ADDRESS)
+    assert "Pages by cost" in text_of(member, ADDRESS)
 
 
 def test_it_says_from_where_the_key_may_be_used_and_who_can_change_that(

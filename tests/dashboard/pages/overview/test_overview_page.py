@@ -164,19 +164,34 @@ def test_what_is_finer_than_cells_is_said_to_be_left_out(member: Client, release
     assert "tag" not in re.findall(r'data-chart-url="([^"]+)"', page_of(member, "/projects/shop/?tag=cache:cold"))[0]
 
 
-def test_worst_pages_are_those_with_the_most_time_in_all(member: Client, releases: Project) -> None:
+def test_pages_are_sorted_by_time_per_view_and_those_with_few_views_come_last(
+    member: Client, releases: Project
+) -> None:
     make_timed_views(releases, [10 * us for us in TIMES], page="/list")
     make_timed_views(releases, [100_000, 140_000] * 2, page="/rare")
     text = text_of(member, "/projects/shop/?measure=self")
     first = re.search(r"/list 150 ms ([\d.]+) to ([\d.]+) ms 40 72\.4 % Script", text)
     assert first is not None, text
     assert float(first[1]) < 150.0 < float(first[2])
-    # 6.0, 1.8 and 0.5 seconds in all; no interval where views are few, or gone.
+    # /rare takes more than /cart, but nobody knows its mean well: it has no interval.
     assert text.index("/list 150 ms") < text.index("/cart 22.3 ms 81 21.8 %") < text.index("/rare 120 ms 4 5.8 %")
     assert 'title="Too few page views for an interval"' in page_of(member)
     few = text_of(member, "/projects/shop/?limit=1&measure=self")
     assert "1 of 3 pages. Show more pages" in few
-    assert "/rare" not in few[few.index("Worst pages") :]
+    assert "/rare" not in few[few.index("Pages by cost") :]
+
+
+def test_pages_can_be_sorted_by_their_total(member: Client, releases: Project) -> None:
+    make_timed_views(releases, [60_000] * 30, page="/small")  # 1.8 s in all, /cart has 1.9 s
+    first = page_of(member)
+    table = text_of(member, "/projects/shop/")
+    table = table[table.index("Pages by cost") :]
+    assert table.index("/small") < table.index("/cart")
+    (link,) = re.findall(r'<a href="([^"]+)" title="Sort by total', first)
+    assert link == "/projects/shop/?sort=total#pages"
+    table = text_of(member, link.partition("#")[0])
+    table = table[table.index("Pages by cost") :]
+    assert table.index("/cart") < table.index("/small")
 
 
 def test_a_slow_queue_and_the_doors_reasons_are_told_with_what_to_do(member: Client, releases: Project) -> None:
@@ -208,27 +223,60 @@ def folded(member: Client) -> Project:
     return lab
 
 
-def test_the_biggest_changes_name_functions_with_intervals_and_lead_to_them(member: Client, folded: Project) -> None:
+def test_the_verdict_names_its_culprits_with_intervals_one_click_away(member: Client, folded: Project) -> None:
+    text = text_of(member, "/projects/lab/")
+    assert re.search(r"slow \+30 ms \d+(?:\.\d)? to \d+(?:\.\d)? ms seen in its own code", text), text
+    page = page_of(member, "/projects/lab/")
+    card = page[page.index('class="card verdict') : page.index("</section>")]
+    (link,) = re.findall(r'<a class="culprit" href="([^"]+)"', card)
+    assert re.fullmatch(r"/projects/lab/functions/\d+/\?release=6\.0\.0&page=/cart", link)
+    assert member.get(link).status_code == 200
+    assert 'class="figure is-rise"' in card
+    assert "hx-get" not in card  # the functions are named already
+    assert page.index('class="card verdict') < page.index('id="changes"') < page.index('id="trend"')
+
+
+def test_pages_stand_below_the_verdict_with_their_own_state(member: Client, folded: Project) -> None:
+    text = text_of(member, "/projects/lab/")
+    assert re.search(r"Views /cart slower 40 ms 70 ms \+30 ms [\d.]+ to [\d.]+ ms < 0\.001 30 / 30 ", text), text
+    link = "/projects/lab/compare/?base_release=5.0.0&head_release=6.0.0&measure=self%2Bhidden&page=/cart"
+    assert f'href="{link}"' in page_of(member, "/projects/lab/")
+    assert text.count("slow +30 ms") == 1  # what the verdict says is not repeated
+
+
+def test_a_typical_and_a_worst_view_of_the_verdicts_page_are_a_click_away(member: Client, folded: Project) -> None:
+    page = page_of(member, "/projects/lab/")
+    links = dict(re.findall(r'<a class="button" href="([^"]+)" title="[^"]+">(\w+) view</a>', page))
+    assert sorted(links.values()) == ["Typical", "Worst"]
+    for link in links:
+        answer = member.get(link)
+        assert answer.status_code == 302
+        assert re.match(r"/projects/lab/views/[0-9a-f-]{36}/\?release=6\.0\.0&page=/cart", answer["Location"])
+        assert member.get(answer["Location"]).status_code == 200
+
+
+def test_where_no_page_changed_clearly_functions_that_did_come_later(member: Client, folded: Project) -> None:
+    for release in ("8.0.0", "9.0.0"):
+        more = 3 if release == "9.0.0" else 0
+        for page, shift in (("/home", 90), ("/list", 80)):
+            post("KEY-lab", *(view(f"{page} {release} {n}", 5 + n % shift, release, page) for n in range(99)))
+        post("KEY-lab", *(view(f"c {release} {n}", 1 + n % 3 + more, release) for n in range(12)))
+    fold_all()
+    page = page_of(member, "/projects/lab/")
+    assert "No clear change" in text_of(member, "/projects/lab/")
+    assert 'hx-get="/projects/lab/changes/?base_release=8.0.0&head_release=9.0.0' in page
+
+
+def test_changed_functions_have_intervals_and_lead_to_them(member: Client, folded: Project) -> None:
     address = "/projects/lab/changes/?base_release=5.0.0&head_release=6.0.0"
     text = text_of(member, address)
-    assert re.search(r"slow app\.js:1:11 20 ms 50 ms \+30 ms \d+(?:\.\d)? to \d+(?:\.\d)? ms < 0\.001", text)
-    assert "1 function with significant changes" in text
+    assert re.search(r"slow \+30 ms \d+(?:\.\d)? to \d+(?:\.\d)? ms", text)
+    assert "1 function with significant changes; " in text
     assert "steady" not in text
     page = page_of(member, address)
-    assert re.search(r'href="/projects/lab/functions/\d+/"', page)
-    assert 'class="figure strong is-rise"' in page
+    assert re.search(r'href="/projects/lab/functions/\d+/\?release=6\.0\.0"', page)
+    assert 'class="figure is-rise"' in page
     assert "compare/?base_release=5.0.0&head_release=6.0.0&measure=self%2Bhidden" in page
-
-
-def test_the_pages_that_changed_come_before_the_functions(member: Client, folded: Project) -> None:
-    address = "/projects/lab/changes/?base_release=5.0.0&head_release=6.0.0"
-    text = text_of(member, address)
-    assert re.search(r"/cart slower 40 ms 70 ms \+30 ms .* 1 of 1 page changed clearly\. .* slow app\.js", text)
-    link = "/projects/lab/compare/?base_release=5.0.0&head_release=6.0.0&measure=self%2Bhidden&page=/cart"
-    assert f'href="{link}"' in page_of(member, address)
-    same = text_of(member, address.replace("6.0.0", "5.0.0"))
-    assert "/cart no clear change" in same
-    assert "0 of 1 page changed clearly." in same
 
 
 def test_what_one_page_alone_has_lost_is_looked_for_there(member: Client, folded: Project) -> None:
@@ -239,19 +287,17 @@ def test_what_one_page_alone_has_lost_is_looked_for_there(member: Client, folded
         post("KEY-lab", *(view(f"c {release} {n}", 1 + n % 3 + more, release) for n in range(24)))
     fold_all()
     text = text_of(member, "/projects/lab/changes/?base_release=8.0.0&head_release=9.0.0")
-    assert "1 of 2 pages changed clearly" in text
-    assert "Functions on /cart :" in text
-    assert re.search(r"slow app\.js:1:11 20 ms 50 ms \+30 ms", text)
+    assert "1 function with significant changes on /cart ;" in text
+    assert re.search(r"slow \+30 ms", text)
     page = page_of(member, "/projects/lab/changes/?base_release=8.0.0&head_release=9.0.0&page=/cart&page=/home")
-    (link,) = re.findall(r'<a href="([^"]+)">Show all functions</a>', page)
+    (link,) = re.findall(r'<a href="([^"]+)">All functions</a>', page)
     assert link.endswith("?base_release=8.0.0&head_release=9.0.0&measure=self%2Bhidden&page=/cart")
 
 
-def test_changes_that_may_be_noise_look_like_noise(member: Client, folded: Project) -> None:
+def test_where_no_function_changed_this_is_said(member: Client, folded: Project) -> None:
     address = "/projects/lab/changes/?base_release=5.0.0&head_release=5.0.0"
-    assert "No significant change. These changed most, but could be noise :" in text_of(member, address)
+    assert "No function changed significantly; 2 uncertain." in text_of(member, address)
     page = page_of(member, address)
-    assert 'class="noise"' in page
     assert "is-rise" not in page
 
 
@@ -264,8 +310,8 @@ def test_what_a_new_bundle_may_only_have_moved_is_no_finding(member: Client, fol
     fold_all()
     address = "/projects/lab/changes/?base_release=5.0.0&head_release=8.0.0"
     text = text_of(member, address)
-    assert "could be noise or may only have moved" in text
-    assert "2 new and 2 gone functions have no source map" in text
+    assert "No function changed significantly" in text
+    assert "2 new and 2 gone without source maps: they may only have moved." in text
     assert "is-rise" not in page_of(member, address)
 
 
