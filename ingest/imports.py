@@ -151,6 +151,8 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
     if not arrivals:
         return
     key = facts_of(project)
+    if key.is_archived:
+        raise _refused(name, Reason.PROJECT_ARCHIVED, "The project is archived, and accepts no traces.")
     if not has_room(project.pk):
         raise _refused(name, Reason.TOO_MANY_PENDING, "Too many traces of this project wait to be folded.")
     if not has_store_room():

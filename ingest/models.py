@@ -45,6 +45,11 @@ class Project(models.Model):
     collection_duration_ms = models.PositiveIntegerField(null=True, blank=True)
     collection_interactions = models.BooleanField(default=False, db_default=False)
     collection_absent_rate = models.FloatField(null=True, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)  # the door refuses its traces; it can be read
+    # While it is deleted nobody sees it. Rows are deleted in batches; the number at the start is an estimate.
+    deletion_started_at = models.DateTimeField(null=True, blank=True)
+    deleted_rows = models.BigIntegerField(null=True, blank=True)
+    rows_to_delete = models.BigIntegerField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.slug

@@ -27,6 +27,7 @@ class Reason(StrEnum):
     UNSUPPORTED_MEDIA = "unsupported_media"
     UNKNOWN_KEY = "unknown_key"
     ORIGIN_NOT_ALLOWED = "origin_not_allowed"
+    PROJECT_ARCHIVED = "project_archived"
     RATE_LIMITED = "rate_limited"
     TOO_MANY_PENDING = "too_many_pending"
     TOO_MANY_PAGES = "too_many_pages"

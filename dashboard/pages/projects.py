@@ -20,7 +20,7 @@ from aggregate.selectors.project.summaries import (
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.frame.verdict_words import describe_verdict
 from dashboard.pages.overview.view import MAX_RELEASES, judge_last_release
-from dashboard.web.access import get_visible_project, may_create_projects, visible_projects
+from dashboard.web.access import deleting_projects, get_visible_project, may_create_projects, visible_projects
 from dashboard.web.guards import private_page, private_part
 from ingest.models import Project
 
@@ -53,13 +53,23 @@ class ListedProject:
 
 @private_page
 def show_projects(request: HttpRequest) -> HttpResponse:
-    projects = list(visible_projects(request.user))
+    visible = list(visible_projects(request.user))
+    is_whole = request.GET.get("archived") == "1"
+    archived_count = sum(project.archived_at is not None for project in visible)
+    projects = [project for project in visible if is_whole or project.archived_at is None]
     ids = [project.pk for project in projects]
     today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
     since = today - timedelta(days=SHOWN_DAYS - 1)
     summaries, days = select_project_summaries(ids), select_project_days(ids, since)
     rows = [list_project(project, summaries[project.pk], days.get(project.pk, ()), since) for project in projects]
-    context = {"rows": rows, "shown_days": SHOWN_DAYS, "may_create": may_create_projects(request.user)}
+    context = {
+        "rows": rows,
+        "shown_days": SHOWN_DAYS,
+        "may_create": may_create_projects(request.user),
+        "archived_count": archived_count,
+        "is_whole": is_whole,
+        "deleting": deleting_projects(request.user),
+    }
     return render(request, "dashboard/projects/page.html", context)
 
 

@@ -19,8 +19,18 @@ def visible_projects(reader: Reader) -> QuerySet[Project]:
     """Returns the projects that a reader can see.
 
     A token sees its own project, a user those of which they are a member, in any role. A project without members
-    belongs to the superusers; once it has members, a superuser must be one of them.
+    belongs to the superusers; once it has members, a superuser must be one of them. A project that is being deleted is
+    seen by nobody.
     """
+    return _projects_of(reader).filter(deletion_started_at=None)
+
+
+def deleting_projects(reader: Reader) -> QuerySet[Project]:
+    """Returns the projects of a reader that are being deleted: only the list of projects shows them."""
+    return _projects_of(reader).exclude(deletion_started_at=None)
+
+
+def _projects_of(reader: Reader) -> QuerySet[Project]:
     if isinstance(reader, ApiToken):
         return Project.objects.filter(pk=reader.project_id)
     if not reader.is_authenticated:

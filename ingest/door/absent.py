@@ -15,7 +15,7 @@ from ingest.door.admission import ABSENT_RATE, take_rate
 from ingest.door.answers import answer_error, answer_nothing, answer_preflight, answer_wrong_method
 from ingest.door.bodies import BodyTooLarge, TryLater
 from ingest.door.connections import release_connection
-from ingest.door.keys import KeyFacts, is_origin_allowed
+from ingest.door.keys import KeyFacts, check_not_archived, is_origin_allowed
 from ingest.door.metrics import INGEST_ABSENCES
 from ingest.door.storing import browser_of
 from ingest.door.views import MAX_AGENT_CHARS, MAX_QUERY_FIELDS, explain_outage, read_key, read_sent
@@ -56,7 +56,8 @@ def refuse_report(error: TraceError) -> HttpResponse:
 
 
 def admit_report(request: HttpRequest, key: KeyFacts) -> None:
-    """Checks origin and rate before the body is read. Raises `TraceError`."""
+    """Checks project, origin and rate before the body is read. Raises `TraceError`."""
+    check_not_archived(key)
     if not is_origin_allowed(request.headers.get("Origin"), key.origins):
         raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
     wait_s = take_rate(key.project_id, ABSENT_RATE)

@@ -11,6 +11,7 @@ from profcore.errors import Reason, TraceError
 STATUS_OF_REASON: Final = {
     Reason.UNKNOWN_KEY: 401,
     Reason.ORIGIN_NOT_ALLOWED: 403,
+    Reason.PROJECT_ARCHIVED: 403,
     Reason.TOO_SLOW: 408,
     Reason.TOO_LARGE: 413,
     Reason.TOO_MANY_ENVELOPES: 413,
@@ -21,7 +22,8 @@ STATUS_OF_REASON: Final = {
     Reason.QUOTA_EXCEEDED: 429,
     Reason.UNAVAILABLE: 503,
 }
-# The seconds that a page stops recording and sending: for a project that collects nothing, and for a wrong origin.
+# The seconds that a page stops recording and sending: for a project that collects nothing or is archived, and for a
+# wrong origin.
 # After an hour, a tab that stays open for days tries again.
 STOP_S: Final = 3_600
 PREFLIGHT_S: Final = 7_200  # Chromium's maximum
@@ -54,7 +56,7 @@ def stop_of(error: TraceError) -> int | None:
     """Returns the seconds for which further posts of the page would certainly be refused too; None if that is open."""
     if error.reason == Reason.QUOTA_EXCEEDED and isinstance(error, TryLater):
         return error.retry_after_s
-    return STOP_S if error.reason == Reason.ORIGIN_NOT_ALLOWED else None
+    return STOP_S if error.reason in (Reason.ORIGIN_NOT_ALLOWED, Reason.PROJECT_ARCHIVED) else None
 
 
 def answer_nothing() -> HttpResponse:

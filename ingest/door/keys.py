@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.db.models import Exists, OuterRef
 
 from ingest.models import IngestKey, Project, Receipt
+from profcore.errors import Reason, TraceError
 from profcore.trace.collection import LEFT_TO_PAGES, Collection
 
 CACHE_S: Final = 10.0  # so long a web process may still accept a revoked key
@@ -30,6 +31,7 @@ class KeyFacts:
     keep_raw_days: int | None = None
     collection: Collection = LEFT_TO_PAGES  # what the project's pages record
     has_traces: bool = True  # false until the first one is received
+    is_archived: bool = False  # its project accepts nothing
 
 
 # Unknown keys are remembered too, so that a page with a mistyped key costs no queries. They are kept separately, so
@@ -73,6 +75,7 @@ def facts_of(project: Project, origins: tuple[str, ...] = (), *, has_traces: boo
         keep_raw_days=project.keep_raw_days,
         collection=project.collection,
         has_traces=has_traces,
+        is_archived=project.archived_at is not None,
     )
 
 
@@ -80,6 +83,12 @@ def forget_keys() -> None:
     """Empties the cache: after a change in this process, and between tests."""
     _known.clear()
     _unknown.clear()
+
+
+def check_not_archived(key: KeyFacts) -> None:
+    """Raises `TraceError` if a key's project is archived."""
+    if key.is_archived:
+        raise TraceError(Reason.PROJECT_ARCHIVED, "$", "This project is archived, and accepts no traces.")
 
 
 def is_origin_entry(entry: str) -> bool:

@@ -16,7 +16,7 @@ from ingest.door.admission import charge_rate, has_room, has_store_room, take_ra
 from ingest.door.answers import STOP_S, answer, answer_error, answer_preflight, answer_wrong_method, stop_of
 from ingest.door.bodies import TryLater, expanded, is_gzip, read_bounded
 from ingest.door.connections import release_connection
-from ingest.door.keys import KeyFacts, find_key, is_origin_allowed
+from ingest.door.keys import KeyFacts, check_not_archived, find_key, is_origin_allowed
 from ingest.door.limits import envelope_limits
 from ingest.door.metrics import INGEST_ENVELOPES
 from ingest.door.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_body
@@ -92,7 +92,8 @@ def read_key(request: HttpRequest) -> KeyFacts:
 
 
 def admit(request: HttpRequest, key: KeyFacts, received_at: datetime) -> None:
-    """Checks origin, media type, rate, room and quotas of bytes before the body is read. Raises `TraceError`."""
+    """Checks project, origin, media type, rate, room and quotas before the body is read. Raises `TraceError`."""
+    check_not_archived(key)
     if not is_origin_allowed(request.headers.get("Origin"), key.origins):
         raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
     content_type = request.content_type or ""

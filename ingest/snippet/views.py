@@ -101,7 +101,7 @@ def keyed_snippet(request: HttpRequest, public_key: str) -> HttpResponse:
         response["Cache-Control"] = "no-store"
         response["Retry-After"] = "10"
         return response
-    inside = write_for_script(UNKNOWN_SETTINGS if key is None else choose_settings(key))
+    inside = write_for_script(UNKNOWN_SETTINGS if key is None or key.is_archived else choose_settings(key))
     cache_control = UNKNOWN_CACHE_CONTROL if key is None else KEYED_CACHE_CONTROL
     return answer_snippet(request, fill_settings(SNIPPET_PATH, inside), cache_control)
 

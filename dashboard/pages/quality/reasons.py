@@ -56,6 +56,10 @@ REASON_WORDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "The page’s origin is not allowed for this key.",
             "If the site is yours, add its origin to the key. Otherwise ignore it: it is a copy of your page.",
         ),
+        Reason.PROJECT_ARCHIVED: (
+            "The project is archived.",
+            "Restore it in its settings, or remove the snippet from the pages.",
+        ),
         Reason.RATE_LIMITED: (
             "The project sends too many traces per second.",
             "Lower the sampling rate (data-rate), or raise FIELDFLAME_RATE_PER_S.",

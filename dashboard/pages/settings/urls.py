@@ -10,6 +10,7 @@ from dashboard.pages.settings import (
     display,
     general,
     keys,
+    lifecycle,
     members,
     retention,
     routes,
@@ -21,6 +22,7 @@ SETTINGS: Final = "projects/<slug:slug>/settings/"
 
 urlpatterns: list[URLPattern] = [
     path(SETTINGS, general.show_general, name="settings"),
+    path(SETTINGS + "archive/", lifecycle.show_archive, name="settings-archive"),
     path(SETTINGS + "keys/", keys.show_keys, name="settings-keys"),
     path(SETTINGS + "keys/<int:key_id>/", keys.change_key, name="settings-key"),
     path(SETTINGS + "keys/<int:key_id>/revoke/", keys.end_key, name="settings-key-end"),

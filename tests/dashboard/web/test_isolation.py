@@ -66,6 +66,7 @@ QUESTION_ADDRESSES = [
     SETTINGS + "members/{member}/remove/",
     SETTINGS + "tokens/{token}/revoke/",
 ]
+PROJECT_QUESTION_ADDRESSES = [SETTINGS + "archive/"]  # about the project itself, without other ids
 # One makes links that open accounts, for superusers among the admins; the others take posts of other pages.
 OTHER_QUESTION_ADDRESSES = [
     SETTINGS + "members/{member}/link/",
@@ -75,6 +76,7 @@ OTHER_QUESTION_ADDRESSES = [
 POST_ADDRESSES = [
     *(address for address in PAGE_ADDRESSES if address.startswith(SETTINGS) and "state" not in address),
     *QUESTION_ADDRESSES,
+    *PROJECT_QUESTION_ADDRESSES,
     *OTHER_QUESTION_ADDRESSES,
 ]
 TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: test_api_timeline
@@ -155,7 +157,7 @@ def test_the_owner_administers_and_the_member_does_not(client: Client, people: P
         assert client.get(address).status_code == status
 
 
-@pytest.mark.parametrize("address", QUESTION_ADDRESSES)
+@pytest.mark.parametrize("address", [*QUESTION_ADDRESSES, *PROJECT_QUESTION_ADDRESSES])
 def test_the_owner_is_asked_before_something_ends_and_the_member_is_not(
     client: Client, people: People, ids: dict[str, object], address: str
 ) -> None:

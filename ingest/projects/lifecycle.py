@@ -1,0 +1,37 @@
+"""Archiving a project, restoring it, and marking it for deletion (`aggregate.upkeep.project_deletion`)."""
+
+from datetime import UTC, datetime
+
+from ingest.door.keys import forget_keys
+from ingest.models import IngestKey, Project
+
+
+def archive_project(project: Project) -> None:
+    """Archives a project: within seconds the door refuses its traces. What is stored can still be read."""
+    _set_archived(project, datetime.now(UTC))
+
+
+def restore_project(project: Project) -> None:
+    """Restores an archived project: within seconds its keys work again."""
+    _set_archived(project, None)
+
+
+def _set_archived(project: Project, at: datetime | None) -> None:
+    project.archived_at = at
+    project.save(update_fields=["archived_at"])
+    forget_keys()
+
+
+def mark_for_deletion(project: Project) -> bool:
+    """Marks a project for deletion, and revokes its keys and tokens. Returns False if it was marked already.
+
+    From now on nobody sees it any more. A worker deletes its rows.
+    """
+    now = datetime.now(UTC)
+    marked = Project.objects.filter(pk=project.pk, deletion_started_at=None).update(
+        deletion_started_at=now, deleted_rows=0
+    )
+    IngestKey.objects.filter(project=project, revoked_at=None).update(revoked_at=now)
+    project.tokens.filter(revoked_at=None).update(revoked_at=now)
+    forget_keys()
+    return bool(marked)

@@ -1,0 +1,56 @@
+"""Archiving a project: no traces, not in the list, readable, restored with one click."""
+
+import pytest
+from django.test import Client
+
+from ingest.door.keys import forget_keys
+from ingest.models import Project, Refusal
+from tests.dashboard.pages.settings.conftest import follow, read, words
+from tests.envelopes import make_envelope
+from tests.ingest.door.posting import DOOR
+
+
+def post_trace(shop: Project) -> tuple[int, dict[str, object]]:
+    """Posts a trace with the shop's key; returns status and answer."""
+    answer = Client().post(f"{DOOR}?key={shop.keys.get().public_key}", make_envelope(), content_type="application/json")
+    return answer.status_code, answer.json()
+
+
+def test_an_archived_project_is_hidden_readable_and_receives_nothing(
+    owner: Client, member: Client, shop: Project
+) -> None:
+    assert post_trace(shop)[0] == 202
+    text = follow(owner, "archive/")
+    assert "The shop is archived. This applies within 10 seconds." in text
+    status, answer = post_trace(shop)
+    assert (status, answer["reason"], answer["stop"]) == (403, "project_archived", 3_600)
+    assert Refusal.objects.get(project=shop).reason == "project_archived"
+    absent = Client().post(f"/ingest/v1/absent?key={shop.keys.get().public_key}", "{}", content_type="text/plain")
+    assert (absent.status_code, absent.json()["reason"]) == (403, "project_archived")
+    assert '"off":true' in Client().get(f"/snippet/{shop.keys.get().public_key}.js").content.decode()
+    listed = words(member.get("/projects/"))  # type: ignore[arg-type]  # the client's own response
+    assert "The shop" not in listed
+    assert "Show archived (1)" in listed
+    assert "The shop" in words(member.get("/projects/?archived=1"))  # type: ignore[arg-type]  # as above
+    page = member.get("/projects/shop/page/")
+    assert page.status_code == 200
+    assert "This project is archived." in words(page)  # type: ignore[arg-type]  # as above
+
+
+def test_an_archived_project_is_restored(owner: Client, shop: Project) -> None:
+    follow(owner, "archive/")
+    assert "Restore The shop?" in read(owner, "archive/")
+    follow(owner, "archive/")  # an old form, sent again, restores nothing
+    assert Project.objects.get(pk=shop.pk).archived_at is not None
+    assert "The shop receives traces again." in follow(owner, "archive/", restore="1")
+    assert post_trace(shop)[0] == 202
+    assert "The shop" in words(owner.get("/projects/"))  # type: ignore[arg-type]  # as above
+
+
+def test_other_processes_refuse_within_seconds(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_keys()
+    assert post_trace(shop)[0] == 202
+    Project.objects.filter(pk=shop.pk).update(archived_at=shop.created_at)  # as another process does
+    assert post_trace(shop)[0] == 202
+    monkeypatch.setattr("ingest.door.keys.CACHE_S", 0.0)
+    assert post_trace(shop)[0] == 403
