@@ -1,6 +1,6 @@
 """What all pages of a project share: the tabs and the slice bar. Their whole state is in the address."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.project.pages import ReleaseRow
-from aggregate.selectors.slice.slices import Slice, format_instant
+from aggregate.selectors.slice.slices import DISPLAY, Slice, format_instant
 from dashboard.web.params import EVERY_FUNCTION, MAX_SEARCH, Narrowing
 from dashboard.web.queries import read_page_narrowing, write_query
 from ingest.models import Project
@@ -58,29 +58,41 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value of a field, its label, and how many page views have it (None: not known)."""
+    """One value of a field, its label, and how many page views have it (None: not known).
+
+    `link` is the page with this value of the field and no other.
+    """
 
     value: str
     word: str
     views: int | None
     is_chosen: bool
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceField:
-    """One field of the bar: its choices, and the labels of those that are selected (none means all)."""
+    """One field of the bar: its choices, and the labels of those that are selected (none means all).
+
+    `cleared_link` is the page without a selection in this field. `all_word` says that there is none.
+    """
 
     name: str
     word: str
-    all_word: str
     choices: Sequence[Choice]
     chosen: Sequence[str]
+    cleared_link: str = ""
+    all_word: str = "Any"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chip:
-    """One active filter, and the address without it. A time has no `word`, but `start` and `end` (None: open)."""
+    """One active filter, and the address without it. A time has no `word`, but `start` and `end` (None: open).
 
+    `name` is its parameter; that of a time is `from`.
+    """
+
+    name: str
     field: str
     word: str
     link: str
@@ -116,8 +128,25 @@ class SliceBar:
     kept: Sequence[tuple[str, str]]
     chips: Sequence[Chip]
     clear_link: str
+    no_time_link: str
+    no_tags_link: str
+    no_search_link: str
     has_time: bool = True
     has_tags: bool = True
+
+    @property
+    def loose_chips(self) -> list[Chip]:
+        """The active filters that no field of the bar shows."""
+        fields = {field.name for field in self.fields}
+        fields |= {"from"} if self.has_time else set()
+        fields |= {"tag"} if self.has_tags else set()
+        fields |= {"q"} if self.search is not None else set()
+        return [chip for chip in self.chips if chip.name not in fields]
+
+    @property
+    def preset_word(self) -> str:
+        """The words of the preset that is selected; empty without a time, or with another one."""
+        return next((preset.word for preset in self.presets if preset.is_chosen and self.range_count), "")
 
     @property
     def from_text(self) -> str:
@@ -172,17 +201,17 @@ def build_shell(
     pages = select_overview(Slice(project_id=project.pk), ["page"], limit=MAX_CHOICES).rows
     releases_known = [(row.release, row.release, row.views) for row in releases]
     pages_known = [(row.page or "", row.page or "", row.views) for row in pages]
+    address = _Address(request.path, slice_.params(), narrowing.params(), kept)
     fields = [
-        _field("release", "All releases", releases_known, slice_.releases),
-        _field("page", "All pages", pages_known, slice_.pages),
-        _field("device", "All devices", [(word, word, None) for word in DEVICE_CLASSES], slice_.devices),
-        _field("browser", "All browsers", [(word, word, None) for word in BROWSERS], slice_.browsers),
-        _field("navigation", "All navigations", [(word, word, None) for word in NAVIGATIONS], slice_.navigations),
+        _field(address, "release", releases_known, slice_.releases),
+        _field(address, "page", pages_known, slice_.pages),
+        _field(address, "device", [(word, word, None) for word in DEVICE_CLASSES], slice_.devices),
+        _field(address, "browser", [(word, word, None) for word in BROWSERS], slice_.browsers),
+        _field(address, "navigation", [(word, word, None) for word in NAVIGATIONS], slice_.navigations),
     ]
     if here in NARROWED:
         words = [(key, word, None) for key, word in FUNC_CATEGORIES.items()]
-        fields.append(_field("category", "All categories", words, narrowing.categories))
-    address = _Address(request.path, slice_.params(), narrowing.params(), kept)
+        fields.append(_field(address, "category", words, narrowing.categories))
     # A page without its script has no search but the bar's.
     has_search = here in NARROWED and (here not in SEARCHED_BY_THEMSELVES or ("plain", "1") in kept)
     start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
@@ -198,6 +227,9 @@ def build_shell(
         kept=[*_without_fields(address, fields, len(slice_.ranges), has_search=has_search), *kept],
         chips=_chips(address, slice_, narrowing if here in NARROWED else EVERY_FUNCTION, has_search=has_search),
         clear_link=address.of(()),
+        no_time_link=address.without("from", "to"),
+        no_tags_link=address.without("tag"),
+        no_search_link=address.without("q"),
     )
     return Shell(build_tabs(project, slice_, here, narrowing), bar)
 
@@ -224,20 +256,27 @@ class _Address:
         """Returns the address without some parameters, or without one value of them."""
         return self.of([pair for pair in self.chosen if pair[0] not in names or value not in (None, pair[1])])
 
+    def of_each(self, name: str, values: Iterable[str]) -> dict[str, str]:
+        """Returns the address with only this value of a parameter, for each value. There can be hundreds."""
+        rest = write_query([pair for pair in [*self.chosen, *self.kept] if pair[0] != name])
+        tail = f"&{rest}" if rest else ""
+        return {value: f"{self.path}?{write_query([(name, value)])}{tail}" for value in values}
+
 
 def _field(
-    name: str, all_word: str, known: Sequence[tuple[str, str, int | None]], chosen: Sequence[str]
+    address: _Address, name: str, known: Sequence[tuple[str, str, int | None]], chosen: Sequence[str]
 ) -> ChoiceField:
     """`known` are (value, word, views)."""
     facts = {value: (word, views) for value, word, views in known[:MAX_CHOICES]}
     facts |= {value: (value, None) for value in chosen if value not in facts}
-    choices = [Choice(value, word, views, value in chosen) for value, (word, views) in facts.items()]
+    links = address.of_each(name, facts)
+    choices = [Choice(value, word, views, value in chosen, links[value]) for value, (word, views) in facts.items()]
     return ChoiceField(
         name=name,
         word=name.capitalize(),
-        all_word=all_word,
         choices=choices,
         chosen=[facts[value][0] for value in chosen],
+        cleared_link=address.without(name),
     )
 
 
@@ -259,16 +298,19 @@ def _chips(address: _Address, slice_: Slice, narrowing: Narrowing, *, has_search
     chips = []
     for name, value in slice_.params():
         if name not in ("from", "to"):
-            chips.append(Chip(field=CHIP_WORDS.get(name, name), word=value, link=address.without(name, value=value)))
+            link = address.without(name, value=value)
+            word = "off" if name == DISPLAY else value
+            chips.append(Chip(name=name, field=CHIP_WORDS.get(name, name), word=word, link=link))
     if slice_.ranges:
         start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
         word = f"{len(slice_.ranges)} ranges" if len(slice_.ranges) > 1 else ""
-        chips.append(Chip(field="Time", word=word, link=address.without("from", "to"), start=start, end=end))
+        link = address.without("from", "to")
+        chips.append(Chip(name="from", field="Time", word=word, link=link, start=start, end=end))
     for key in narrowing.categories:
         link = address.without("category", value=key)
-        chips.append(Chip(field="Category", word=FUNC_CATEGORIES[key], link=link))
+        chips.append(Chip(name="category", field="Category", word=FUNC_CATEGORIES[key], link=link))
     if narrowing.search and has_search:
-        chips.append(Chip(field="Search", word=narrowing.search, link=address.without("q")))
+        chips.append(Chip(name="q", field="Search", word=narrowing.search, link=address.without("q")))
     return chips
 
 

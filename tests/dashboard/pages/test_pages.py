@@ -181,7 +181,7 @@ def test_the_slice_bar_says_what_is_shown_and_offers_the_rest(member: Client) ->
         ("release", "9"),  # that nobody knows: an address may name any
         ("device", "mobile"),
     ]
-    assert '<input type="checkbox" name="page" value="/cart">' in bar
+    assert '<input type="checkbox" name="page" value="/cart" aria-label="Select /cart">' in bar
     assert 'name="from" value="2026-11-16T09:00Z"' in bar
     assert '<input type="hidden" name="sort" value="total_ms">' in bar
     assert 'href="/projects/shop/page/?sort=total_ms">Clear filters' in bar

@@ -1,6 +1,7 @@
 // The slice bar works without this script. With it: on a narrow screen the bar is one button; only one list is open, and
-// a click elsewhere or Escape closes it; long lists have a search; a changed list is sent when it closes; times are in the
-// reader's zone; empty fields stay out of the address. The bar always shows the address, also after "back".
+// a click elsewhere or Escape closes it; arrow keys go from name to name; long lists have a search; a changed list is sent
+// when it closes; times are in the reader's zone; empty fields stay out of the address. The bar always shows the address,
+// also after "back".
 const bar = document.querySelector(".slice-bar");
 
 // On a phone the tabs are wider than the screen: scroll to the current one.
@@ -55,11 +56,24 @@ function makeLists() {
     const find = list.querySelector(".narrow-choices");
     find?.addEventListener("input", () => {
       const wanted = find.value.trim().toLowerCase();
-      for (const label of list.querySelectorAll(".choices label")) {
-        label.hidden = !label.textContent.toLowerCase().includes(wanted);
+      for (const option of list.querySelectorAll(".option")) {
+        option.hidden = !option.textContent.toLowerCase().includes(wanted);
       }
     });
-    find?.addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
+    find?.addEventListener("keydown", (event) => { // Enter takes the first that is left
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      if (find.value.trim()) namesIn(list)[0]?.click();
+    });
+    list.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (!step || !list.open || event.target.matches("input:not(.narrow-choices, [type=checkbox])")) return;
+      const names = namesIn(list);
+      if (!names.length) return;
+      event.preventDefault();
+      const at = names.findIndex((name) => name.parentElement.contains(event.target));
+      names[at < 0 ? (step > 0 ? 0 : names.length - 1) : Math.min(Math.max(at + step, 0), names.length - 1)].focus();
+    });
   }
   document.addEventListener("click", (event) => {
     if (lists.some((list) => list.open) && !event.composedPath().some((node) => lists.includes(node))) {
@@ -72,6 +86,9 @@ function makeLists() {
     if (event.key === "Escape" && list?.open) { list.open = false; list.querySelector("summary").focus(); }
   });
 }
+
+// The links of an open list that its search left.
+const namesIn = (list) => [...list.querySelectorAll(".option:not([hidden]) > a")];
 
 const asSent = () => new URLSearchParams(new FormData(bar)).toString();
 let initial = "";

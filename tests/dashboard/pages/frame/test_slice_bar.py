@@ -24,9 +24,10 @@ def read_tabs(client: Client, address: str) -> dict[str, str]:
     return {word: link for link, word in re.findall(r'<a href="([^"]+)"[^>]*>([^<]+)<', page[start:])}
 
 
-def read_chips(bar: str) -> list[tuple[str, str]]:
-    found = re.findall(r'class="chip" href="([^"]+)".*?class="muted">([^<]+)</span> <\w+>(.*?)</', bar, re.S)
-    return [(f"{field} {word}", link) for link, field, word in found]
+def read_crosses(bar: str) -> dict[str, str]:
+    """Returns the link that removes a filter, by its words."""
+    found = re.findall(r'class="cross" href="([^"]+)".*?class="unseen">Remove (.*?)</span>', bar, re.S)
+    return {re.sub(r"<[^>]+>", "", words).strip(): link for link, words in found}
 
 
 @pytest.mark.parametrize("here", ["/projects/shop/", "/projects/shop/page/", "/projects/shop/tree/"])
@@ -52,31 +53,42 @@ def test_the_flame_graph_has_the_category_and_a_search_of_its_own(member: Client
     assert 'type="search" class="search"' not in bar
 
 
-def test_every_chosen_value_is_a_chip_that_leads_to_the_rest(member: Client) -> None:
+def test_every_field_with_a_selection_has_a_link_that_removes_it(member: Client) -> None:
     address = f"/projects/shop/page/?{ALL}&from=2026-11-16T09:00Z&sort=total_ms"
     bar = read_bar(member, address)
-    chips = dict(read_chips(bar))
-    assert [word for word in chips if not word.startswith("Time")] == [
-        "Release 1.0.0",
-        "Page /cart",
-        "Tag a:b",
-        "Tag c:d",
-        "Category First party",
-        "Category Library",
-        "Search Dräw",
-    ]
-    assert "category=library" in chips["Category First party"]
-    assert "category=first-party" not in chips["Category First party"]
-    assert "tag=c:d" in chips["Tag a:b"]
-    assert "tag=a:b" not in chips["Tag a:b"]
-    assert "q=" not in chips["Search Dräw"]
-    assert all(link.endswith("&sort=total_ms") for link in chips.values())
-    assert '2026-11-16 09:00 UTC</time></span><span class="cross"' in bar
+    crosses = read_crosses(bar)
+    removed = {"Release 1.0.0": "release", "Page /cart": "page", "Category First party, Library": "category"}
+    removed |= {"Time": "from", "Tags a:b c:d": "tag", "Search Dräw": "q"}
+    assert list(crosses) == list(removed)
+    for words, name in removed.items():
+        others = set(removed.values()) - {name}
+        assert f"{name}=" not in crosses[words]
+        assert all(f"{other}=" in crosses[words] for other in others)
+        assert crosses[words].endswith("&sort=total_ms")
+    assert "since " in bar
+    assert "2026-11-16 09:00 UTC</time></b></summary>" in bar
     assert 'href="/projects/shop/page/?sort=total_ms">Clear filters' in bar
 
 
-def test_nothing_chosen_has_no_chips(member: Client) -> None:
-    assert 'class="chips"' not in read_bar(member, "/projects/shop/page/?category=&q=&release=")
+def test_a_name_in_a_list_leads_to_this_value_only(member: Client) -> None:
+    bar = read_bar(member, "/projects/shop/page/?release=2&release=3&page=/cart&q=a%26b&sort=total_ms")
+    assert '<a href="/projects/shop/page/?release=1.0.0&page=/cart&q=a%26b&sort=total_ms" data-slice><bdi>1.0.0' in bar
+    assert '?release=3&page=/cart&q=a%26b&sort=total_ms" data-slice aria-current="true"><bdi>3' in bar
+
+
+def test_a_filter_without_a_field_looks_like_one_with_a_field(member: Client) -> None:
+    view = "0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11"
+    crosses = read_crosses(read_bar(member, f"/projects/shop/page/?view={view}&display=none&release=1.0.0"))
+    assert crosses["Release 1.0.0"].endswith(f"/page/?view={view}&display=none")
+    assert crosses[f"View {view}"].endswith("/page/?release=1.0.0&display=none")
+    assert crosses["Display rules off"].endswith(f"/page/?release=1.0.0&view={view}")
+
+
+def test_without_a_selection_fields_are_words_and_nothing_can_be_removed(member: Client) -> None:
+    bar = read_bar(member, "/projects/shop/page/?category=&q=&release=")
+    assert read_crosses(bar) == {}
+    assert "Clear filters" not in bar
+    assert "<summary><span>Release</span></summary>" in bar
 
 
 def test_a_slice_that_the_bar_has_no_field_for_is_kept_by_its_form(member: Client) -> None:
