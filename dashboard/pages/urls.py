@@ -25,6 +25,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/new/", new_project.show_new_project, name="new-project"),
     path(PROJECT, overview.show_project, name="project"),
     path(PROJECT + "changes/", changes.show_changes, name="changes"),
+    path(PROJECT + "change-parts/", changes.show_change_parts, name="change-parts"),
     path(PROJECT + "last-change/", projects.show_last_change, name="last-change"),
     path(PROJECT + "first-steps/", first_visit.show_first_steps, name="first-steps"),
     path(PROJECT + "page/", functions.show_page, name="page"),

@@ -13,6 +13,7 @@ from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.sides import has_sides, resolve_sides
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison
+from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
 from aggregate.selectors.verdict.looks import find_plan, has_looks
 from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
@@ -70,6 +71,18 @@ def _remember_verdict(base: Slice, head: Slice, facts: str, _plan: str) -> Verdi
         return compare_functions(*sides, facts=facts if sides == (base, head) else None)
 
     return select_verdict(base, head, compare=compare)
+
+
+def answer_breakdown(base: Slice, head: Slice) -> Breakdown:
+    """Returns two sides by device class and browser, judged by the verdict's bound; remembered as verdicts are."""
+    facts = facts_of_verdict(base, head)
+    verdict = answer_verdict(base, head, facts)
+    return _remember_breakdown(base, head, repr(facts[0]), verdict.judgement.bound)
+
+
+@lru_cache(maxsize=VERDICTS_KEPT)
+def _remember_breakdown(base: Slice, head: Slice, _facts: str, bound: float) -> Breakdown:
+    return select_breakdown(base, head, bound=bound)
 
 
 def compare_functions(base: Slice, head: Slice, *, facts: str | None = None) -> SliceComparison:

@@ -5,11 +5,12 @@ with the same gives an alarm in at most one of twenty cases, however many pages 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeVar
 
 from profcore.stats.comparison import FALSE_DISCOVERIES, Comparison, Difference, control_discoveries
 
+Name = TypeVar("Name")
 State = Literal["slower", "faster", "no_clear_change", "too_few"]
 STATES: Final[tuple[State, ...]] = ("slower", "faster", "no_clear_change", "too_few")
 
@@ -80,20 +81,28 @@ def judge(whole: Comparison, pages: Mapping[str, Comparison], *, bound: float = 
 
     A change is clear if its q is below `bound`, its interval does not include zero, and ranks and mean agree.
     """
-    asked: list[tuple[str | None, Comparison]] = list(pages.items())
+    asked: dict[str | None, Comparison] = {**pages}
     if len(pages) != 1:
-        asked.append((None, whole))
-    found = {name: comparison.overall for name, comparison in asked if comparison.overall is not None}
-    controlled = dict(zip(found, control_discoveries(list(found.values())), strict=True))
-
-    def change(page: str | None, comparison: Comparison, difference: Difference | None) -> Change:
-        state = _state_of(comparison, difference, bound)
-        return Change(page=page, state=state, comparison=comparison, difference=difference)
-
-    by_page = [change(page, comparison, controlled.get(page)) for page, comparison in pages.items()]
-    ordered = sorted(by_page, key=_order)
-    together = ordered[0] if len(pages) == 1 else change(None, whole, controlled.get(None))
+        asked[None] = whole
+    changes = {page: replace(change, page=page) for page, change in judge_parts(asked, bound=bound)}
+    ordered = [change for page, change in changes.items() if page is not None]
+    together = ordered[0] if len(pages) == 1 else changes[None]
     return Judgement(whole=together, pages=tuple(ordered), leading=_lead(together, ordered), bound=bound)
+
+
+def judge_parts(parts: Mapping[Name, Comparison], *, bound: float = FALSE_DISCOVERIES) -> list[tuple[Name, Change]]:
+    """Returns the change of each part: slower ones first, then faster ones, then the others.
+
+    Their q are one family. The bound and what else makes a change clear are those of `judge`.
+    """
+    found = {name: comparison.overall for name, comparison in parts.items() if comparison.overall is not None}
+    controlled = dict(zip(found, control_discoveries(list(found.values())), strict=True))
+    changes = []
+    for name, comparison in parts.items():
+        difference = controlled.get(name)
+        state = _state_of(comparison, difference, bound)
+        changes.append((name, Change(page=None, state=state, comparison=comparison, difference=difference)))
+    return sorted(changes, key=lambda each: _order(each[1]))
 
 
 def _state_of(comparison: Comparison, found: Difference | None, bound: float) -> State:

@@ -20,7 +20,10 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 PROJECT: Final = "/projects/shop/"
 VIEW: Final = "views/{view}/"
 READS: Final = (
-    *(PROJECT + name for name in ("", "page/", "page/table/", "tree/", "quality/", "quality/sampled/", "changes/")),
+    *(
+        PROJECT + name
+        for name in ("", "page/", "page/table/", "tree/", "quality/", "quality/sampled/", "changes/", "change-parts/")
+    ),
     *(PROJECT + name for name in ("first-steps/", "last-change/", "functions/{func}/", "views/", "views/list/", VIEW)),
     *(PROJECT + name for name in (VIEW + "functions/", "compare/", "compare/table/", "compare/csv/", "import/")),
     *(f"{PROJECT}functions/{{func}}/parts/{part}/" for part in sorted(PARTS)),

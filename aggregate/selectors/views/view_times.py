@@ -18,9 +18,9 @@ from profcore.stats.views import FloatColumn, IntColumn, ViewFacts
 # sample, only some are read, chosen by a hash of their id: one and a half times as many as views are wanted.
 ASKED_CELLS: Final = 1.5
 SAMPLED: Final = f"""
-WITH s (number, release, page, at, share) AS (
+WITH s (number, release, page, at, device, browser, share) AS (
     SELECT * FROM unnest(%(numbers)s::int[], %(of_release)s::text[], %(of_page)s::text[], %(of_at)s::timestamptz[],
-                         %(shares)s::float8[])),
+                         %(of_device)s::int[], %(of_browser)s::int[], %(shares)s::float8[])),
 c AS MATERIALIZED (
     SELECT c.id, c.device_class, c.navigation, g.page, s.number, s.share,
            least(1.0, {ASKED_CELLS} * c.views * s.share) AS chance
@@ -39,12 +39,16 @@ FROM asked c CROSS JOIN LATERAL (
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """A part of a slice by release, page, bucket of time of its views' starts, or a combination; None means all."""
+    """A part of a slice by release, page, bucket of time of its views' starts, device class or browser (by their
+    codes), or a combination; None means all.
+    """
 
     views: int
     release: str | None = None
     page: str | None = None
     at: datetime | None = None
+    device: int | None = None
+    browser: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +80,19 @@ class ViewTimes:
 def select_view_times(slice_: Slice, strata: Sequence[Stratum], *, most: int, bucket: str | None = None) -> ViewTimes:
     """Returns a uniform sample of about `most` views of each stratum. One statement.
 
-    Either all strata name a release, or none does. The same holds for pages, and for times, which are starts of a
-    `bucket` (hour, day or week of UTC). Each view of a stratum has the same chance to be in its sample, so the size
-    varies. A stratum of at most `most` views is complete.
+    Either all strata name a release, or none does. The same holds for pages, device classes and browsers, and for
+    times, which are starts of a `bucket` (hour, day or week of UTC). Each view of a stratum has the same chance to be
+    in its sample, so the size varies. A stratum of at most `most` views is complete.
     """
     where, params = where_slice(slice_)
     starts = "date_trunc(%(bucket)s, c.bucket_at, 'UTC')"
-    keys = {"release": "g.release", "page": "g.page", "at": starts}
+    keys = {
+        "release": "g.release",
+        "page": "g.page",
+        "at": starts,
+        "device": "c.device_class",
+        "browser": "c.browser",
+    }
     of = [f"s.{name} = {key}" for name, key in keys.items() if any(getattr(each, name) is not None for each in strata)]
     params |= {
         "bucket": bucket,
@@ -90,6 +100,8 @@ def select_view_times(slice_: Slice, strata: Sequence[Stratum], *, most: int, bu
         "of_release": [each.release for each in strata],
         "of_page": [each.page for each in strata],
         "of_at": [each.at for each in strata],
+        "of_device": [each.device for each in strata],
+        "of_browser": [each.browser for each in strata],
         "shares": [1.0 if each.views <= most else most / each.views for each in strata],
     }
     with connection.cursor() as cursor:

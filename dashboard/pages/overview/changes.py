@@ -21,7 +21,7 @@ from dashboard.web.guards import private_part
 from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import ParamError, read_choice, read_side
 from dashboard.web.queries import read_page_slice, write_query
-from dashboard.web.verdicts import answer_verdict, compare_functions
+from dashboard.web.verdicts import answer_breakdown, answer_verdict, compare_functions
 from ingest.models import Project
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.views import Measure
@@ -35,10 +35,7 @@ SHOWN_FUNCTIONS: Final = 3  # as many as a clear verdict names
 def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows the functions that changed for certain although the verdict is not clear: a part of the overview."""
     project = get_visible_project(request.user, slug)
-    slice_ = read_page_slice(request, project)
-    sides = resolve_sides(slice_, read_side(request.GET, "base"), read_side(request.GET, "head"))
-    if any(len(side.releases) != 1 for side in sides):
-        raise ParamError("base_release", "base_release and head_release must each name one release.")
+    slice_, sides = _read_releases(request, project)
     base, head = (side.releases[0] for side in sides)
     context = {
         "project": project,
@@ -50,6 +47,37 @@ def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
         **describe_changes(project, slice_, sides),
     }
     return render(request, "dashboard/overview/_changes.html", context)
+
+
+@private_part
+@answer_unchanged
+def show_change_parts(request: HttpRequest, slug: str) -> HttpResponse:
+    """Shows the change by device class and browser: a part of the overview."""
+    project = get_visible_project(request.user, slug)
+    slice_, (base, head) = _read_releases(request, project)
+    found = answer_breakdown(base, head)
+    names = [" ".join(side.releases) for side in (base, head)]
+    address = reverse("project", args=[project.slug])
+    groups = [
+        (word, [(part, f"{address}?{_link_part(slice_, field, part.value)}") for part in parts])
+        for field, word, parts in (("device", "Device", found.devices), ("browser", "Browser", found.browsers))
+    ]
+    context = {"groups": [group for group in groups if group[1]], "base": names[0], "head": names[1]}
+    return render(request, "dashboard/overview/_change_parts.html", context)
+
+
+def _link_part(slice_: Slice, field: str, value: str) -> str:
+    """Returns the query string of the slice with only one device class or browser."""
+    return write_query([*(pair for pair in slice_.params() if pair[0] != field), (field, value)])
+
+
+def _read_releases(request: HttpRequest, project: Project) -> tuple[Slice, tuple[Slice, Slice]]:
+    """Returns the slice in the address and two releases of it. Raises `ParamError` and `SliceError`."""
+    slice_ = read_page_slice(request, project)
+    sides = resolve_sides(slice_, read_side(request.GET, "base"), read_side(request.GET, "head"))
+    if any(len(side.releases) != 1 for side in sides):
+        raise ParamError("base_release", "base_release and head_release must each name one release.")
+    return slice_, sides
 
 
 def describe_changes(project: Project, slice_: Slice, sides: tuple[Slice, Slice]) -> dict[str, object]:
@@ -118,7 +146,7 @@ def describe_function_changes(answer: SliceComparison) -> dict[str, object]:
 def describe_comparison(project: Project, slice_: Slice, base: str, head: str) -> dict[str, object]:
     """Returns the addresses of a comparison of two releases: the parts of the overview, the page, the flame graph."""
     query = make_comparison_query(slice_, base, head)
-    names = {"changes_link": "changes", "compare_link": "compare", "tree_link": "tree"}
+    names = {"changes_link": "changes", "parts_link": "change-parts", "compare_link": "compare", "tree_link": "tree"}
     return {key: f"{reverse(name, args=[project.slug])}?{query}" for key, name in names.items()}
 
 

@@ -33,6 +33,7 @@ PAGE_ADDRESSES = [
     "/projects/shop/quality/",
     "/projects/shop/quality/sampled/",
     "/projects/shop/changes/?base_release=1.0.0&head_release=1.0.0",
+    "/projects/shop/change-parts/?base_release=1.0.0&head_release=1.0.0",
     "/projects/shop/first-steps/",
     "/projects/shop/last-change/",
     "/projects/shop/functions/1/",

@@ -1,0 +1,85 @@
+"""The breakdown of a change: which device classes and browsers it is in, and how certain that is."""
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
+from ingest.models import Project
+from tests.builders import make_group, make_project, make_timed_views
+
+pytestmark = pytest.mark.django_db
+TIMES = [10_000 + 200 * number for number in range(60)]
+SLOWER_US = 30_000
+
+
+@pytest.fixture
+def shop() -> Project:
+    """Releases 1.0.0 and 2.0.0 of two pages: the second is 30 ms slower on weak phones, and only there."""
+    shop = make_project("shop")
+    for release in ("1.0.0", "2.0.0"):
+        for page, factor in (("/cart", 1), ("/list", 4)):
+            make_group(shop, release, page)
+            for device, count in (("desktop-high", 60), ("mobile-low", 60), ("mobile-high", 5)):
+                more = SLOWER_US if device == "mobile-low" and release == "2.0.0" else 0
+                for browser in ("chrome", "edge"):
+                    times = [us * factor + more for us in TIMES[:count]]
+                    make_timed_views(shop, times, release=release, page=page, device=device, browser=browser)
+    return shop
+
+
+def ask(project: Project, bound: float = 0.05, **fields: tuple[str, ...]) -> Breakdown:
+    base, head = (Slice(project_id=project.pk, releases=(release,), **fields) for release in ("1.0.0", "2.0.0"))  # type: ignore[arg-type]  # fields of a slice
+    return select_breakdown(base, head, bound=bound)
+
+
+def test_a_change_of_weak_phones_is_found_there_and_nowhere_else(shop: Project) -> None:
+    found = {part.value: part.change for part in ask(shop).devices}
+    assert list(found) == ["mobile-low", "desktop-high", "mobile-high"]
+    assert {value: change.state for value, change in found.items()} == {
+        "mobile-low": "slower",
+        "desktop-high": "no_clear_change",
+        "mobile-high": "no_clear_change",
+    }
+    weak = found["mobile-low"].difference
+    assert weak is not None
+    assert weak.ci95 is not None
+    assert weak.delta_ms == pytest.approx(30)
+    assert 0 < weak.ci95.low < 30 < weak.ci95.high
+    assert found["mobile-low"].views == (240, 240)
+
+
+def test_browsers_are_compared_with_devices_and_pages_as_strata(shop: Project) -> None:
+    found = {part.value: part.change for part in ask(shop).browsers}
+    assert set(found) == {"chrome", "edge"}
+    for change in found.values():
+        assert change.difference is not None
+        assert change.difference.delta_ms == pytest.approx(30 * 120 / 250)
+
+
+def test_a_part_with_too_few_views_says_so_and_has_no_number(shop: Project) -> None:
+    for release in ("1.0.0", "2.0.0"):
+        make_timed_views(shop, TIMES[:9], release=release, page="/cart", device="mobile", browser="chrome")
+    make_timed_views(shop, TIMES, release="2.0.0", page="/cart", device="desktop-low", browser="chrome")
+    found = {part.value: part.change for part in ask(shop).devices}
+    for value, views in (("mobile", (9, 9)), ("desktop-low", (0, 60))):
+        assert (found[value].state, found[value].difference, found[value].views) == ("too_few", None, views)
+
+
+def test_a_dimension_of_one_value_says_nothing_new(shop: Project) -> None:
+    found = ask(shop, devices=("mobile-low",))
+    assert found.devices == []
+    assert [part.change.state for part in found.browsers] == ["slower", "slower"]
+
+
+def test_all_parts_are_one_family_and_keep_to_the_verdicts_bound(shop: Project) -> None:
+    found = ask(shop)
+    parts = [part.change.difference for part in (*found.devices, *found.browsers)]
+    smallest = min(each.p for each in parts if each)
+    assert min(each.q for each in parts if each) > 2 * smallest  # of five questions
+    assert {part.change.state for part in ask(shop, bound=1e-300).devices} == {"no_clear_change"}
+
+
+def test_it_takes_six_statements(shop: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(6):
+        ask(shop)
