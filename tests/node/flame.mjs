@@ -2,9 +2,11 @@
 // standard input, with what else the operation needs in `asked`.
 import { readFileSync } from "node:fs";
 
+import * as address from "../../dashboard/static/dashboard/flame/address.js";
 import * as colours from "../../dashboard/static/dashboard/flame/colours.js";
 import * as layout from "../../dashboard/static/dashboard/flame/layout.js";
 import * as noise from "../../dashboard/static/dashboard/flame/noise.js";
+import * as recursion from "../../dashboard/static/dashboard/flame/recursion.js";
 import * as trees from "../../dashboard/static/dashboard/flame/tree.js";
 import * as words from "../../dashboard/static/dashboard/flame/words.js";
 
@@ -65,7 +67,51 @@ function judge(of, answer) {
   return { state: noise.stateOf(of), nodes: nodes.map((node) => of.funcs[of.func[node]].label) };
 }
 
+// The labels from the root to a node.
+function stackOf(of, node) {
+  const labels = [];
+  for (let at = node; at !== trees.ALL; at = of.prefix[at]) labels.unshift(of.funcs[of.func[at]].label);
+  return labels.join(" ");
+}
+
+// Of each node its path, and where the path leads.
+function paths() {
+  return Array.from({ length: tree.count }, (_, node) => {
+    const path = address.writePath(tree, node);
+    return [path, stackOf(tree, address.findPath(tree, path).node)];
+  });
+}
+
+function lead([text, above]) {
+  const found = address.findPath(tree, text, above ? address.findPath(tree, above).node : trees.ALL);
+  return [stackOf(tree, found.node), found.isWhole];
+}
+
+function relative([path, above]) {
+  const [node, from] = [path, above].map((text) => address.findPath(tree, text).node);
+  return address.writePath(tree, node, from);
+}
+
+// For each function: self, total, hidden, and the total before.
+function facts(of) {
+  const sums = trees.sumFuncs(of).map((sum) => [of.funcs[sum.func].label, sum.self, sum.total, sum.hidden, sum.baseTotal]);
+  return { sums: sums.sort(), all: [of.head.total[trees.ALL], of.base?.total[trees.ALL] ?? null] };
+}
+
+function legend([by, names]) {
+  const made = colours.colourTree(tree, by, names ?? []);
+  return made.entries.filter((entry) => entry.word).map((entry) => [entry.word, entry.property, entry.share]);
+}
+
 const operations = {
+  paths,
+  lead: () => lead(asked),
+  relative: () => relative(asked),
+  collapsed: () => picture(recursion.collapseRecursion(tree)),
+  collapsedTurned: () => picture(trees.turnOver(recursion.collapseRecursion(tree))),
+  facts: () => [facts(tree), facts(recursion.collapseRecursion(tree))],
+  chosenColour: () => colours.chooseColour(tree, asked ?? []),
+  legend: () => legend(asked),
   colour: () => colour(asked),
   noise: () => judge(tree, asked.found),
   noiseTurned: () => judge(trees.turnOver(tree), asked.found),

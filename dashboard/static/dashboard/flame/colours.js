@@ -1,9 +1,11 @@
-// Chooses the colour of each node: by its function's category or package, or by its change between two sides.
+// Chooses the colour of each node: by its function's category, package or file, or by its change between two sides.
 // The colours are custom properties of the style sheet, one set for each theme.
 import { ALL } from "./tree.js";
 import { isNoise, stateOf } from "./noise.js";
+import { addressOf } from "./words.js";
 
-const PACKAGES = 8; // the heaviest have their own colour; more colours would look alike
+const NAMES = 9; // the heaviest packages or files have their own colour; more colours would look alike
+const TOO_PLAIN = 0.8; // of script time: one colour with more than this says nothing
 // Shares of script time per view: changes below the first are negligible, above the last they are large.
 const STEPS = [0.005, 0.02, 0.05];
 const HATCH_PX = 8;
@@ -17,7 +19,21 @@ const NOISE_WORDS = {
 // The colour of a display rule comes before category and package, but not before a change.
 export function colourTree(tree, by, words) {
   if (by === "change" && tree.base) return byChange(tree);
-  return by === "package" ? byPackage(tree) : byCategory(tree, words);
+  if (by === "package") return byName(tree, (func) => func.package, { none: "No package", rest: "Other packages" });
+  if (by === "file") return byName(tree, addressOf, { none: "Built-in", rest: "Other files", wordOf: shortOf });
+  return byCategory(tree, words);
+}
+
+// Returns by what a tree is coloured if nobody chose: by category, unless one category has nearly all of the time. Then by
+// package, unless most of the code has none, or by file.
+export function chooseColour(tree, words) {
+  const sharesBy = (by) => colourTree(tree, by, words).entries;
+  const isPlain = (entries) => Math.max(...entries.map((entry) => entry.share)) > TOO_PLAIN;
+  if (!isPlain(sharesBy("category"))) return "category";
+  const packages = sharesBy("package");
+  const none = packages.find((entry) => entry.property === "--flame-none").share;
+  if (!isPlain(packages) && none < 0.5) return "package";
+  return isPlain(sharesBy("file")) ? "category" : "file";
 }
 
 function byCategory(tree, words) {
@@ -27,29 +43,50 @@ function byCategory(tree, words) {
   return byFunc(tree, entries, (func) => entries.findIndex((entry) => entry.category === func.category));
 }
 
-function byPackage(tree) {
+// Each of the heaviest names has a colour: the one that its letters lead to, or the next free one if a heavier name has
+// it. So a name keeps its colour from page to page.
+function byName(tree, nameOf, { none, rest, wordOf = (name) => name }) {
+  const names = tree.funcs.map(nameOf);
   const self = new Map();
   for (let node = 1; node < tree.count; node++) {
-    const name = tree.funcs[tree.func[node]].package;
+    const name = names[tree.func[node]];
     if (name) self.set(name, (self.get(name) ?? 0) + tree.head.self[node]);
   }
-  const names = [...self.keys()].sort((a, b) => self.get(b) - self.get(a) || (a < b ? -1 : 1));
-  const entries = [{ property: "--flame-all", word: "" }, { property: "--flame-none", word: "No package" }];
-  names.slice(0, PACKAGES).forEach((name, n) => entries.push({ property: `--flame-package-${n + 1}`, word: name, name }));
-  if (names.length > PACKAGES) entries.push({ property: "--flame-package-rest", word: "Other packages" });
-  const rest = entries.length - 1;
-  return byFunc(tree, entries, (func) => {
-    if (!func.package) return 1;
-    const found = entries.findIndex((entry) => entry.name === func.package);
-    return found < 0 ? rest : found;
-  });
+  const heaviest = [...self.keys()].sort((a, b) => self.get(b) - self.get(a) || (a < b ? -1 : 1));
+  const entries = [{ property: "--flame-all", word: "" }, { property: "--flame-none", word: none }];
+  const taken = new Set();
+  const places = new Map();
+  for (const name of heaviest.slice(0, NAMES)) {
+    let colour = hashOf(name) % NAMES;
+    while (taken.has(colour)) colour = (colour + 1) % NAMES;
+    taken.add(colour);
+    places.set(name, entries.push({ property: `--flame-name-${colour + 1}`, word: wordOf(name, heaviest) }) - 1);
+  }
+  if (heaviest.length > NAMES) entries.push({ property: "--flame-name-rest", word: rest });
+  const last = entries.length - 1;
+  return byFunc(tree, entries, (func, index) => (names[index] ? places.get(names[index]) ?? last : 1));
+}
+
+// FNV-1a: the same for a name wherever it is.
+function hashOf(name) {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193) >>> 0;
+  return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+// The last part of an address, or the last two if other files have the same.
+function shortOf(address, all) {
+  const parts = (text) => text.split(/[?#]/)[0].split("/").filter(Boolean);
+  const own = parts(address);
+  const isShared = all.some((other) => other !== address && parts(other).at(-1) === own.at(-1));
+  return own.slice(isShared ? -2 : -1).join("/") || address;
 }
 
 function byFunc(tree, entries, find) {
   const ruled = [...new Set(tree.funcs.map((func) => func.colour).filter(Boolean))].sort();
   const first = entries.length;
   entries.push(...ruled.map((colour) => ({ property: `--shown-${colour}`, word: `${colour}, by display rules` })));
-  const ofFunc = tree.funcs.map((func) => (func.colour ? first + ruled.indexOf(func.colour) : find(func)));
+  const ofFunc = tree.funcs.map((func, index) => (func.colour ? first + ruled.indexOf(func.colour) : find(func, index)));
   const of = new Uint8Array(tree.count);
   const shares = entries.map(() => 0);
   let whole = 0;

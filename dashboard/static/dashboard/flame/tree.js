@@ -228,7 +228,8 @@ function addTo(groups, key, value) {
   else groups.set(key, [value]);
 }
 
-function makeGrower(tree) {
+// Grows a tree over the functions of another: `add` returns a new node, `book` adds to a figure of a node.
+export function makeGrower(tree) {
   const columns = { prefix: [-1], func: [NO_FUNC] };
   const sides = tree.base ? ["head", "base"] : ["head"];
   for (const side of sides) columns[side] = { self: [0], total: [0], hidden: [0] };

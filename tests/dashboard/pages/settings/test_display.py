@@ -11,6 +11,7 @@ from ingest.models import Project
 from profcore.code.display_rules import COLOURS, MAX_RULES
 from tests.dashboard.api.project.rules import FOLD, RETITLE
 from tests.dashboard.conftest import People
+from tests.dashboard.pages.luminance import luminance
 
 PAGE = "/projects/shop/settings/display/"
 STATIC = Path("dashboard/static/dashboard")
@@ -199,10 +200,3 @@ def test_every_colour_is_one_that_text_stands_out_from_in_both_themes() -> None:
             assert len(found) == 2
             light, dark = sorted((luminance(text), luminance(found[theme])), reverse=True)
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (theme, colour)
-
-
-def luminance(colour: str) -> float:
-    """Returns the relative luminance of a colour as WCAG has it."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,79 @@
+"""Call trees as text, and the flame graph's pure modules in Node."""
+
+import json
+import subprocess
+from typing import Any
+
+from tests.format_judges import COMMAND_S, NODE_FOLDER, find_node
+
+# Of functions, those that these tests leave empty.
+COLUMNS = ("uri", "line", "column", "original_source", "original_line", "original_column", "category", "package")
+
+
+def answer_of(text: str, *, views: int = 1, base: str | None = None) -> dict[str, Any]:
+    """Returns the answer of `flamegraph` for stacks of 1 ms, a line each: `A B C` is A that called B that called C."""
+    nodes: dict[tuple[int, str], int] = {}
+    sides: list[dict[int, float]] = []
+    for stacks in filter(None, (base, text)):
+        own: dict[int, float] = {}
+        for stack in stacks.strip().splitlines():
+            above = -1
+            for name in stack.split():
+                above = nodes.setdefault((above, name), len(nodes))
+            own[above] = own.get(above, 0.0) + 1.0
+        sides.append(own)
+    names = list(dict.fromkeys(name for _, name in nodes))
+    prefix = [above for above, _ in nodes]
+    head, old = sides[-1], sides[0] if base else None
+    return {
+        "functions": {
+            "id": [str(n) for n, _ in enumerate(names)],
+            **dict.fromkeys(("name", "label"), names),
+            **{column: [None] * len(names) for column in COLUMNS},
+        },
+        "nodes": {"prefix": prefix, "function": [names.index(name) for _, name in nodes]},
+        "head": side_of(head, prefix, views),
+        "base": side_of(old, prefix, views) if old is not None else None,
+        "pruned_nodes": 0,
+    }
+
+
+def side_of(own: dict[int, float], prefix: list[int], views: int) -> dict[str, Any]:
+    total = [own.get(node, 0.0) for node in range(len(prefix))]
+    for node in range(len(prefix) - 1, -1, -1):
+        if prefix[node] >= 0:
+            total[prefix[node]] += total[node]
+    return {
+        "views": views,
+        "time_ms": {"js": sum(own.values())},
+        "self_ms": [own.get(node, 0.0) for node in range(len(prefix))],
+        "total_ms": total,
+        "hidden_ms": [0.0] * len(prefix),
+    }
+
+
+def run(operation: str, answer: dict[str, Any] | None = None, asked: object = None) -> Any:  # Any: JSON
+    done = subprocess.run(
+        [find_node(), "flame.mjs", operation],
+        cwd=NODE_FOLDER,
+        input=json.dumps({"answer": answer, "asked": asked}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=COMMAND_S,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def picture(lines: str) -> list[str]:
+    return [line for line in lines.splitlines() if line.strip()]
+
+
+STACKS = """
+A B C
+A B C
+A B
+A D B
+E
+"""
