@@ -110,9 +110,9 @@ def test_a_revoked_key_records_nothing() -> None:
 
 
 def test_until_the_first_trace_every_view_tells_why_it_records_nothing() -> None:
-    create_project(slug="new", key="new-key", origins=["*"])
+    create_project(slug="fresh", key="new-key", origins=["*"])
     assert read_settings(get("new-key")) == {"absent": 1}
-    Project.objects.filter(slug="new").update(collection_absent_rate=0)
+    Project.objects.filter(slug="fresh").update(collection_absent_rate=0)
     forget_keys()
     assert read_settings(get("new-key")) == {"absent": 0}
 
