@@ -16,7 +16,8 @@ const isDark = matchMedia("(prefers-color-scheme: dark)");
 
 // `scroll` contains a box as high as the tree, and the box contains the canvas, as high as the visible part.
 // `isPart`: the tree is of one function, whose bar is the first row; there is no bar for all calls.
-// Callbacks: onPoint(node or -1, isKeyboard), onZoom(isNarrowed), onSandwich(func), onSearch(), onDraw(scene).
+// Callbacks: onPoint(node or -1, isKeyboard), onZoom(isNarrowed), onSandwich(func), onDraw(scene), onMenu(node, x, y),
+// onStep(isBack) after a zoom to a node, onChoose() after another node was chosen, goBack(): true if it zooms out by itself.
 export function makeGraph({ canvas, isFlame = false, isPart = false, ...callbacks }) {
   const box = canvas.parentElement;
   const scroll = box.parentElement;
@@ -81,6 +82,25 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
       if (document.activeElement === canvas) scene.focused = node;
       reveal(node);
       callbacks.onPoint?.(node, true);
+      callbacks.onChoose?.();
+      api.redraw();
+    },
+    // Zooms to a node and chooses another, as an address says. A node without width on this side is its caller.
+    restore(zoomed, chosen) {
+      const seen = (node) => {
+        let at = node;
+        while (at !== ALL && !(scene.layout.width[at] > 0)) at = scene.tree.prefix[at];
+        return at;
+      };
+      [current, focus, history] = [seen(zoomed), seen(chosen), []];
+      const wanted = zoomOn(scene.layout, current);
+      if (focus === current) moveTo(wanted);
+      else {
+        cancelAnimationFrame(moving);
+        scene.view = wanted;
+      }
+      tellZoom(wanted);
+      if (focus !== ALL) reveal(focus, focus !== current);
       api.redraw();
     },
     zoomTo(node, { isBack = false } = {}) {
@@ -90,6 +110,7 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
       const wanted = zoomOn(scene.layout, node);
       moveTo(wanted);
       tellZoom(wanted);
+      callbacks.onStep?.(isBack);
     },
     // Shows any part of the whole.
     showRange(view) {
@@ -97,13 +118,21 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
       moveTo(view);
       tellZoom(view);
     },
-    zoomOut() { api.zoomTo(history.pop() ?? ALL, { isBack: true }); },
+    zoomOut() { if (!callbacks.goBack?.()) api.zoomTo(history.pop() ?? ALL, { isBack: true }); },
     move(how) {
       cancelAnimationFrame(moving);
       scene.view = moveView(scene.view, how);
       if (scene.view.to - scene.view.from >= 1) [current, history] = [ALL, []];
       tellZoom(scene.view);
+      callbacks.onChoose?.();
       api.redraw();
+    },
+    // The place of a node's lower left corner in the window, px.
+    cornerOf(node) {
+      const { left, top } = canvas.getBoundingClientRect();
+      const { view, width, layout, rowHeight } = scene;
+      const x = ((layout.x[node] - view.from) / (view.to - view.from)) * width;
+      return { x: left + Math.min(Math.max(x, 0), width), y: top + topOf(scene, layout.depth[node]) + rowHeight };
     },
     depthAt: (y) => depthAt(scene, y),
     scrollBy(px) { scroll.scrollTop += px; },
@@ -138,11 +167,12 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
   }
 
   // Scrolls and zooms so that a node that the keyboard moved to is visible.
-  function reveal(node) {
+  function reveal(node, isAside = true) {
     const { layout, view, width, rowHeight } = scene;
     const [from, part] = [layout.x[node], layout.width[node]];
     const shown = view.to - view.from;
-    if ((part / shown) * width < 3) {
+    if (!isAside) scene.top = scroll.scrollTop; // a zoom brings it in from the side
+    else if ((part / shown) * width < 3) {
       const wanted = Math.min(1, (part * width) / 40);
       const left = Math.min(Math.max(from + part / 2 - wanted / 2, 0), 1 - wanted);
       scene.view = { from: left, to: left + wanted };

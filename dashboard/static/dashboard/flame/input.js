@@ -4,6 +4,8 @@ import { nodeAt, neighbour } from "./layout.js";
 
 const DRAG_PX = 4; // less is a click
 const WHEEL_ZOOM = 0.0022;
+const LONG_PRESS_MS = 500; // as on phones
+const PRESS_PX = 10; // a finger is never quite still
 
 // Returns a function that stops listening.
 export function listen(canvas, scroll, graph) {
@@ -18,10 +20,28 @@ export function listen(canvas, scroll, graph) {
     return scene.layout ? nodeAt(scene.layout, graph.depthAt(event.clientY - top), x) : -1;
   };
 
+  let press = 0; // a finger that stays opens the menu
+  let wasLong = false;
+  const openMenu = (event) => {
+    const node = find(event);
+    if (node < 0 || !graph.callbacks.onMenu) return false;
+    drag = null;
+    graph.callbacks.onMenu(node, event.clientX, event.clientY);
+    return true;
+  };
+  on(canvas, "contextmenu", (event) => {
+    if (wasLong || (graph.callbacks.onMenu && isByKey(event)) || openMenu(event)) event.preventDefault();
+  });
+
   on(canvas, "pointerdown", (event) => {
     if (event.button === 0) drag = { x: event.clientX, y: event.clientY, isMoving: false };
+    wasLong = false;
+    clearTimeout(press);
+    if (event.pointerType === "touch" && event.isPrimary) press = setTimeout(() => { wasLong = openMenu(event); }, LONG_PRESS_MS);
   });
+  for (const name of ["pointerup", "pointercancel", "pointerleave"]) on(canvas, name, () => clearTimeout(press));
   on(canvas, "pointermove", (event) => {
+    if (drag && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) > PRESS_PX) clearTimeout(press);
     if (!drag || !(event.buttons & 1)) {
       if (event.pointerType !== "touch") graph.point(find(event));
       return;
@@ -35,8 +55,9 @@ export function listen(canvas, scroll, graph) {
     graph.point(-1);
   });
   on(canvas, "click", (event) => {
-    const wasMoving = drag?.isMoving;
+    const wasMoving = drag?.isMoving || wasLong;
     drag = null;
+    wasLong = false;
     const node = wasMoving ? -1 : find(event);
     if (node < 0) return;
     graph.focusOn(node);
@@ -57,6 +78,11 @@ export function listen(canvas, scroll, graph) {
   on(canvas, "focus", () => graph.hasFocus(canvas.matches(":focus-visible")));
   on(canvas, "blur", () => graph.hasFocus(false));
   on(canvas, "keydown", (event) => {
+    if ((event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) && scene.layout && graph.callbacks.onMenu) {
+      event.preventDefault();
+      const { x, y } = graph.cornerOf(graph.focus);
+      return graph.callbacks.onMenu(graph.focus, x, y);
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || !scene.layout) return;
     const act = actionOf(event.key, graph);
     if (!act) return;
@@ -65,6 +91,11 @@ export function listen(canvas, scroll, graph) {
     graph.hasFocus(true);
   });
   return () => stopping.abort();
+}
+
+// The menu key and Shift+F10 are heard as keys: their event names no bar.
+function isByKey(event) {
+  return event.pointerType === "" || (event.button === 0 && event.pointerType === undefined);
 }
 
 function actionOf(key, graph) {

@@ -1,6 +1,10 @@
 // The page "Flame graph": fetches the tree, and shows it as a graph, a table or a sandwich.
-import { readTree, searchTree, turnOver } from "./tree.js";
-import { colourTree } from "./colours.js";
+import { ALL, readTree, searchTree, turnOver } from "./tree.js";
+import { collapseRecursion } from "./recursion.js";
+import { findPath, writePath } from "./address.js";
+import { chooseColour, colourTree } from "./colours.js";
+import { copyText, openMenu, stackText } from "./frame-menu.js";
+import { keep, readKept } from "./kept.js";
 import { makeGraph } from "./graph.js";
 import { makeTable, keepCallers } from "./table.js";
 import { makeSandwich } from "./sandwich.js";
@@ -8,34 +12,39 @@ import { describeTree, showDetails } from "./details.js";
 import { fetchSure, markSure } from "./noise.js";
 import { fetchTree, findJob, followJob, prepareTree, Problem } from "./loading.js";
 import { make, makeSwatch } from "./dom.js";
-import { asShare, counted, visible } from "./words.js";
+import { makeTools, recallGrowth, rememberGrowth } from "./tools.js";
+import { asShare, counted, nameOf, visible } from "./words.js";
 
-const REMEMBERED = { grow: ["icicle", "flame"], colour: ["category", "package", "change"] };
 const SLOW_MS = 1_500;
 const FIND_AFTER_MS = 120;
+const CHOSEN_AFTER_MS = 200; // browsers allow some hundred changes of the address in half a minute
 const LEGEND_LEAST = 0.001; // of self time: lighter entries are left out of the legend
 
 const host = document.getElementById("flame");
-const tools = document.getElementById("flame-tools");
+const bar = document.getElementById("flame-tools");
+const tools = makeTools(bar, onTool);
 const facts = document.getElementById("flame-facts");
-const find = tools.querySelector("[name=find]");
+const find = bar.querySelector("[name=find]");
 const panels = { graph: "show-graph", table: "show-table", sandwich: "show-sandwich" };
 const words = [...document.querySelectorAll("#flame-categories li")].map((entry) => [entry.dataset.key, entry.textContent]);
 
-let trees = null; // {down, up}
+let trees = null; // {down, up} by whether recursion is collapsed
 let answer = null;
 let graph = null;
 let table = null;
 let sandwich = null;
 let chosen = null; // index of the sandwich's function
 let isShown = false; // from then on, a change of panel or function is a step in the browser's history
+let colour = ""; // as the reader chose it; empty: as the tree needs it
+let isAsked = true; // by the address: what is shown is then zoomed to it
+let place = { focus: "", selected: "" }; // paths of the call that fills the width, and of the one chosen
 const categories = new URLSearchParams(location.search).getAll("category").filter(Boolean);
 const judged = new Set(); // measures with a request
 
 start();
 
 async function start() {
-  recall();
+  if (recallGrowth() === "flame") tools.set("grow", "flame");
   find.value = new URLSearchParams(location.search).get("q") ?? "";
   await load(() => fetchTree(host.dataset.url));
 }
@@ -57,29 +66,50 @@ async function load(fetching) {
     clearTimeout(patience);
     waiting.hidden = true;
   }
-  trees = { down: readTree(answer), up: null };
-  facts.textContent = describeTree(trees.down, answer, Number(host.dataset.minViews));
-  if (trees.down.count < 2 || !answer.nodes.prefix.length) return showEmpty();
-  chosen = readChosen();
-  if (chosen === -1) facts.textContent = `The function is in no call shown here: it did not run, or its calls are too light. ${facts.textContent}`;
-  tools.hidden = false;
+  trees = { "": { down: readTree(answer), up: null } };
+  tellFacts();
+  const whole = trees[""].down;
+  if (whole.count < 2 || !answer.nodes.prefix.length) return showEmpty();
+  bar.hidden = false;
+  readAddress();
+  if (chosen === -1) tellFacts("The function is in no call shown here: it did not run, or its calls are too light.");
   show();
   isShown = true;
+}
+
+function tellFacts(note = "") {
+  const text = describeTree(trees[""].down, answer, Number(host.dataset.minViews));
+  facts.textContent = note ? `${note} ${text}` : text;
+}
+
+// Sets everything as the address says it.
+function readAddress() {
+  const kept = readKept();
+  chosen = readChosen();
+  if (!tools.set("show", kept.show)) tools.set("show", new URLSearchParams(location.search).has("plain") ? "table" : "graph");
+  if (!tools.set("order", kept.order)) tools.set("order", "down");
+  if (!tools.set("width", kept.width)) tools.set("width", "head");
+  tools.set("collapse", kept.collapse === "1");
+  const { down } = trees[""];
+  const automatic = down.base ? "change" : chooseColour(down, words);
+  colour = tools.set("colour", kept.colour) ? kept.colour : "";
+  if (!colour) tools.set("colour", automatic);
+  place = { focus: kept.focus, selected: kept.selected };
+  isAsked = true;
 }
 
 // Returns the index of the function in the address: -1 if it has no calls here, null if the address has none.
 function readChosen() {
   const asked = new URLSearchParams(location.search).get("func");
-  return asked === null ? null : trees.down.funcs.findIndex((func) => func.id === asked);
+  return asked === null ? null : trees[""].down.funcs.findIndex((func) => func.id === asked);
 }
 
 addEventListener("popstate", () => {
   if (!isShown) return;
-  const asked = new URLSearchParams(location.search);
-  chosen = readChosen();
-  find.value = asked.get("q") ?? "";
+  clearTimeout(choosing);
+  find.value = new URLSearchParams(location.search).get("q") ?? "";
   document.dispatchEvent(new CustomEvent("address-kept", { detail: { name: "q", value: find.value } }));
-  tools.querySelector(`[name=show][value=${panels[asked.get("show")] ? asked.get("show") : "graph"}]`).checked = true;
+  readAddress();
   show();
 });
 
@@ -121,44 +151,27 @@ function showEmpty() {
 
 // --- controls ---
 
-function value(name) {
-  const field = tools.querySelector(`[name=${name}]:checked, select[name=${name}]`);
-  return field?.value;
-}
-
-function recall() {
-  for (const [name, choices] of Object.entries(REMEMBERED)) {
-    const kept = remembered(name);
-    const select = tools.querySelector(`select[name=${name}]`);
-    if (!choices.includes(kept)) continue;
-    if (select) {
-      if (!host.dataset.isCompared && select.querySelector(`[value=${kept}]`)) select.value = kept;
-    } else tools.querySelector(`[name=${name}][value=${kept}]`).checked = true;
+function onTool(name) {
+  if (name === "grow") {
+    rememberGrowth(tools.value("grow"));
+    graph.setGrowing(tools.value("grow") === "flame");
+    return;
   }
-}
-
-// A browser without storage throws.
-function remembered(name) {
-  try {
-    return localStorage.getItem(`flame-${name}`);
-  } catch {
-    return null;
+  if (name === "colour") {
+    colour = tools.value("colour");
+    keepInAddress();
+    recolour();
+    return;
   }
+  if (name === "order") place = { focus: "", selected: "" }; // a turned tree has other paths
+  if (name === "collapse") place = { focus: withoutRepeats(place.focus), selected: "" };
+  show();
 }
 
-function remember(name, choice) {
-  try {
-    localStorage.setItem(`flame-${name}`, choice);
-  } catch { /* the choice is only kept on this page */ }
+// The path in a tree without recursion.
+function withoutRepeats(path) {
+  return tools.value("collapse") ? [...new Set(path.split("."))].join(".") : path;
 }
-
-tools.addEventListener("change", ({ target }) => {
-  if (target.name === "find") return;
-  if (REMEMBERED[target.name] && target.value !== "change") remember(target.name, target.value);
-  if (target.name === "colour") recolour();
-  else if (target.name === "grow") graph.setGrowing(target.value === "flame");
-  else show();
-});
 
 let finding = 0;
 find.addEventListener("input", () => {
@@ -169,8 +182,8 @@ find.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     find.value = "";
     search();
-    if (value("show") === "graph") document.getElementById("flame-canvas").focus();
-  } else if (event.key === "Enter" && value("show") === "graph") {
+    if (tools.value("show") === "graph") document.getElementById("flame-canvas").focus();
+  } else if (event.key === "Enter" && tools.value("show") === "graph") {
     event.preventDefault();
     clearTimeout(finding);
     search();
@@ -187,8 +200,10 @@ document.getElementById("flame-out").addEventListener("click", () => graph.zoomO
 // --- showing ---
 
 function currentTree() {
-  if (value("order") !== "up" || value("show") === "sandwich") return trees.down;
-  return (trees.up ??= turnOver(trees.down));
+  const isSandwich = tools.value("show") === "sandwich"; // it counts a function once, however often it recurs
+  const which = isSandwich ? "" : tools.value("collapse");
+  const pair = (trees[which] ??= { down: collapseRecursion(trees[""].down), up: null });
+  return tools.value("order") !== "up" || isSandwich ? pair.down : (pair.up ??= turnOver(pair.down));
 }
 
 // Returns the address of a function's page, in this slice.
@@ -197,13 +212,13 @@ function linkOf(func) {
 }
 
 function side() {
-  return value("width") ?? "head";
+  return tools.value("width") ?? "head";
 }
 
 // Fetches once per measure which functions have significant changes. Without an answer, none has.
 async function judge(measure) {
   const url = host.dataset.compareUrl;
-  const { funcs, base } = trees.down;
+  const { funcs, base } = trees[""].down;
   if (!base || !url || funcs[0]?.sure?.[measure] !== undefined || judged.has(measure)) return;
   judged.add(measure);
   markSure(funcs, measure, null, { isAwaited: true });
@@ -215,13 +230,13 @@ async function judge(measure) {
 
 function showOnly(name) {
   for (const [each, id] of Object.entries(panels)) document.getElementById(id).hidden = each !== name;
-  for (const control of tools.querySelectorAll("[data-for]")) control.hidden = !control.dataset.for.split(" ").includes(name);
+  tools.showFor(name);
 }
 
 function show() {
-  const name = value("show");
+  const name = tools.value("show");
   showOnly(name);
-  keepInAddress(name);
+  keepInAddress();
   const tree = currentTree();
   judge(tree.judgedBy);
   if (name === "graph") showGraph(tree);
@@ -237,26 +252,80 @@ function show() {
 function showGraph(tree) {
   graph ??= makeGraph({
     canvas: document.getElementById("flame-canvas"),
-    isFlame: value("grow") === "flame",
+    isFlame: tools.value("grow") === "flame",
     onPoint: (node, isKeyboard) => details(node, isKeyboard),
     onZoom: (isNarrowed) => { document.getElementById("flame-out").hidden = !isNarrowed; },
     onSandwich: openSandwich,
+    onStep: (isBack) => keepPlace({ isStep: !isBack, isZoom: !isBack && graph.zoomed !== ALL }),
+    onChoose: () => {
+      clearTimeout(choosing);
+      choosing = setTimeout(keepPlace, CHOSEN_AFTER_MS);
+    },
+    goBack: () => {
+      if (history.state?.isZoom) history.back();
+      return history.state?.isZoom;
+    },
+    onMenu: showMenu,
   });
-  if (graph.scene.tree !== tree || graph.scene.side !== side()) graph.show(tree, recolour(tree), side());
-  const { from, to } = graph.scene.view;
-  document.getElementById("flame-out").hidden = to - from >= 1;
+  const isNew = graph.scene.tree !== tree || graph.scene.side !== side();
+  if (isNew) graph.show(tree, recolour(tree), side());
+  if (isNew || isAsked) restore(tree);
+  isAsked = false;
   details(graph.focus, false);
   search();
 }
 
+// Zooms to where the address says. Another slice may not have this call.
+function restore(tree) {
+  const zoomed = findPath(tree, place.focus);
+  const selected = place.selected && zoomed.isWhole ? findPath(tree, place.selected, zoomed.node) : zoomed;
+  graph.restore(zoomed.node, selected.node);
+  if (zoomed.isWhole && selected.isWhole) return;
+  tellFacts(zoomed.depth ? "The call in the address is not here: this is its nearest caller." : "The call in the address is not here.");
+  keepPlace();
+}
+
+let choosing = 0;
+function keepPlace(step = {}) {
+  clearTimeout(choosing);
+  const { tree } = graph.scene;
+  if (step.isStep) tellFacts();
+  place = { focus: writePath(tree, graph.zoomed), selected: graph.focus === graph.zoomed ? "" : writePath(tree, graph.focus, graph.zoomed) };
+  keepInAddress(step);
+}
+
+function showMenu(node, x, y) {
+  const { tree } = graph.scene;
+  graph.focusOn(node);
+  const func = tree.funcs[tree.func[node]];
+  const collapse = { word: "Collapse recursion", isChecked: tools.value("collapse") === "1", act: () => {
+    tools.set("collapse", !tools.value("collapse"));
+    onTool("collapse");
+  } };
+  const copy = (what, text) => async () => { say((await copyText(text)) ? `${what} copied.` : `${what} could not be copied.`); };
+  const items = node === ALL ? [collapse] : [
+    { word: "Zoom in", key: "Enter", act: () => graph.zoomTo(node) },
+    { word: "Callers and callees", key: "s", act: () => openSandwich(tree.func[node]) },
+    { word: "Open function", href: linkOf(func) },
+    { word: "Copy name", act: copy("Name", nameOf(func)) },
+    { word: "Copy stack", act: copy("Stack", stackText(tree, node)) },
+    collapse,
+  ];
+  openMenu({ label: node === ALL ? "All calls" : nameOf(func), items, x, y, back: document.getElementById("flame-canvas") });
+}
+
+function say(sentence) {
+  document.getElementById("open-status").textContent = sentence;
+}
+
 function details(node, isSpoken) {
-  const totalWord = value("order") === "up" ? "Self time, on this path" : "Total";
+  const totalWord = tools.value("order") === "up" ? "Self time, on this path" : "Total";
   showDetails(document.getElementById("flame-details"), currentTree(), node, { isSpoken, totalWord, onSandwich: openSandwich, linkOf });
 }
 
 function recolour(tree = currentTree()) {
-  const made = colourTree(tree, value("colour"), words);
-  if (value("show") === "sandwich") {
+  const made = colourTree(tree, tools.value("colour"), words);
+  if (tools.value("show") === "sandwich") {
     search();
     return made;
   }
@@ -274,10 +343,10 @@ function search() {
   const output = document.getElementById("flame-found");
   const whole = tree.head.total[0];
   output.textContent = found ? `${counted(found.funcs, "function")}, ${asShare(found.ms / whole)} of script time` : "";
-  const name = value("show");
+  const name = tools.value("show");
   if (name === "graph") graph.setFound(found?.nodes ?? null);
   else if (name === "table") table.show(tree, keepCallers(tree, found), side());
-  else sandwich.show({ tree, func: chosen ?? -1, text: find.value, by: value("colour"), words, side: side() });
+  else sandwich.show({ tree, func: chosen ?? -1, text: find.value, by: tools.value("colour"), words, side: side() });
 }
 
 // Keeps the search in the address, and in links to pages with functions.
@@ -287,7 +356,7 @@ function keepSearch() {
   if (q === (address.searchParams.get("q") ?? "")) return;
   if (q) address.searchParams.set("q", q);
   else address.searchParams.delete("q");
-  history.replaceState(null, "", address);
+  history.replaceState(history.state, "", address);
   document.dispatchEvent(new CustomEvent("address-kept", { detail: { name: "q", value: q } }));
 }
 
@@ -306,27 +375,23 @@ function toNextMatch() {
 
 function openSandwich(func) {
   chosen = func;
-  tools.querySelector("[name=show][value=sandwich]").checked = true;
+  tools.set("show", "sandwich");
   show();
 }
 
 // Keeps what is shown in the address, so that it can be shared.
-function keepInAddress(name) {
-  const address = new URL(location.href);
-  address.searchParams.delete("plain");
-  if (name === "graph") address.searchParams.delete("show");
-  else address.searchParams.set("show", name);
-  if (name === "sandwich" && chosen !== null && chosen >= 0) address.searchParams.set("func", trees.down.funcs[chosen].id);
-  else address.searchParams.delete("func");
-  const here = new URLSearchParams(location.search);
-  const isStep = isShown && ["show", "func"].some((each) => here.get(each) !== address.searchParams.get(each));
-  if (isStep) history.pushState(null, "", address);
-  else history.replaceState(null, "", address);
-  for (const form of document.querySelectorAll("form.slice-bar, form.compare")) {
-    for (const field of form.querySelectorAll("[type=hidden]:is([name=show], [name=plain], [name=func])")) field.remove();
-    for (const kept of ["show", "func"]) {
-      const value = address.searchParams.get(kept);
-      if (value) form.append(make("input", { type: "hidden", name: kept, value }));
-    }
-  }
+function keepInAddress(step = {}) {
+  const here = readKept();
+  const name = tools.value("show");
+  const wanted = {
+    show: name === "graph" ? "" : name,
+    func: name === "sandwich" && chosen !== null && chosen >= 0 ? trees[""].down.funcs[chosen].id : "",
+    order: tools.value("order") === "up" ? "up" : "",
+    width: side() === "head" ? "" : side(),
+    collapse: tools.value("collapse"),
+    colour,
+    ...place,
+  };
+  const isStep = isShown && (here.show !== wanted.show || here.func !== wanted.func);
+  keep(wanted, isStep ? { isStep } : step);
 }

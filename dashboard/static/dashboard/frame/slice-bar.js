@@ -115,9 +115,9 @@ if (bar) {
 }
 
 // The flame graph changes the search in the address without a new page, and sends this event. Links and forms with the
-// slice (tabs, chips, the bar's own form) then keep the search.
-document.addEventListener("address-kept", ({ detail: { name, value } }) => {
-  for (const link of document.querySelectorAll("a[data-slice]")) setParam(link, name, value);
+// slice (tabs, chips, the bar's own form) then keep the search. What only this page understands (`isOfPage`) stays in the bar.
+document.addEventListener("address-kept", ({ detail: { name, value, isOfPage } }) => {
+  for (const link of document.querySelectorAll(isOfPage ? ".slice-bar a[data-slice]" : "a[data-slice]")) setParam(link, name, value);
   const wasChanged = bar && asSent() !== initial;
   for (const form of document.querySelectorAll("form.slice-bar, form[data-slice]")) {
     form.querySelector(`input[type=hidden][name="${CSS.escape(name)}"]`)?.remove();

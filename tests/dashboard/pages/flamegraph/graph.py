@@ -1,9 +1,16 @@
 """The flame graph in a browser, as tests look at it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.test import Client
 from playwright.sync_api import Page
+from pytest_django.live_server_helper import LiveServer
+
+from tests.e2e.browser import lend_chromium
 
 CANVAS = "#flame-canvas"
-
+DETAILS = "#flame-details"
 
 ROW = 20  # px
 
@@ -27,3 +34,19 @@ def colour_at(page: Page, x: int, y: int) -> str:
     }"""
     colour: str = page.locator(CANVAS).evaluate(pixel, [x, y])
     return colour
+
+
+@contextmanager
+def open_tree(live_server: LiveServer, client: Client, query: str = "", **options: object) -> Iterator[Page]:
+    """Opens the page with a client's session; no database beyond this point. Any complaint of the browser fails."""
+    complaints: list[str] = []
+    session = client.cookies["sessionid"].value
+    with lend_chromium() as browser:
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})  # type: ignore[arg-type]  # Playwright types each option apart
+        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{live_server.url}/projects/shop/tree/?{query}")
+        yield page
+    assert complaints == []

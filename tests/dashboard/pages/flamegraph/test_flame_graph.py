@@ -1,28 +1,24 @@
 """A person reads the flame graph in a real browser: by mouse and keys, in both themes, narrow, compared and printed."""
 
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from ingest.models import Project
 from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.builders import make_call_tree, make_cell, make_func
-from tests.dashboard.pages.flamegraph.graph import CANVAS, ROW, colour_at, wait_for_colour
+from tests.dashboard.pages.flamegraph.graph import CANVAS, DETAILS, ROW, colour_at, open_tree, wait_for_colour
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import lend_chromium, save_screenshot
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
-
-DETAILS = "#flame-details"
 
 
 @pytest.fixture
@@ -33,22 +29,6 @@ def releases(shop: Project) -> Project:
     hashed = make_func(shop, "hash", uri="https://shop.example/node_modules/md5/index.js")
     make_call_tree(cell, [(-1, main, 3_000), (0, draw, 6_000), (1, hashed, 12_000)])
     return shop
-
-
-@contextmanager
-def open_tree(live_server: LiveServer, client: Client, query: str = "", **options: object) -> Iterator[Page]:
-    """Opens the page with a client's session; no database beyond this point. Any complaint of the browser fails."""
-    complaints: list[str] = []
-    session = client.cookies["sessionid"].value
-    with lend_chromium() as browser:
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})  # type: ignore[arg-type]  # Playwright types each option apart
-        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(f"{live_server.url}/projects/shop/tree/?{query}")
-        yield page
-    assert complaints == []
 
 
 @pytest.mark.usefixtures("releases")
@@ -109,10 +89,11 @@ class TestFlameGraph:
             page.locator("select[name=colour]").select_option("Package")
             height = int(page.locator(CANVAS).evaluate("canvas => canvas.clientHeight"))
             wait_for_colour(page, 300, height - ROW + 3, "#e4e1de")
-            wait_for_colour(page, 300, height - 4 * ROW + 3, "#f9bd86")
+            wait_for_colour(page, 300, height - 4 * ROW + 3, "#f7c2df")
             expect(page.locator("#flame-legend")).to_contain_text("md5 57.1 %")
+            assert page.url.endswith("colour=package")
             page.reload()
-            wait_for_colour(page, 300, height - 4 * ROW + 3, "#f9bd86")
+            wait_for_colour(page, 300, height - 4 * ROW + 3, "#f7c2df")
 
     def test_by_caller_turns_the_tree_over(self, live_server: LiveServer, member: Client) -> None:
         with open_tree(live_server, member, "release=2.0.0") as page:
@@ -196,7 +177,7 @@ class TestFlameGraph:
             for _ in range(3):
                 page.keyboard.press("ArrowDown")
             expect(page.locator(DETAILS)).to_contain_text("+12 ms new, could be noise")
-            page.get_by_text("Width: before", exact=True).click()
+            page.get_by_role("button", name="Width: Before").click()
             page.locator(CANVAS).focus()
             for _ in range(3):
                 page.keyboard.press("ArrowDown")
