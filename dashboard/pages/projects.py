@@ -1,4 +1,4 @@
-"""The list of projects: script time per view, its trend, and the change of the last release."""
+"""The list of projects: script + hidden time per view, its trend, and the change of the last release."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,10 @@ SPARK_MARGIN: Final = 3  # so that a line's own width is not cut
 
 @dataclass(frozen=True, slots=True)
 class Sparkline:
-    """Script time per view by day. A path is a run of days with views; single days and the last day are dots."""
+    """Script + hidden time per view by day.
+
+    A path is a run of days with views; single days and the last day are dots.
+    """
 
     width: int
     height: int
@@ -42,12 +45,12 @@ class Sparkline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedProject:
-    """One row of the list. `views` and `js_us` are of the days shown."""
+    """One row of the list. `views` and `busy_us` are of the days shown."""
 
     project: Project
     summary: ProjectSummary
     views: int
-    js_us: int
+    busy_us: int
     sparkline: Sparkline | None
 
 
@@ -92,20 +95,20 @@ def list_project(
         project=project,
         summary=summary,
         views=sum(day.views for day in days),
-        js_us=sum(day.js_us for day in days),
+        busy_us=sum(day.busy_us for day in days),
         sparkline=sparkline,
     )
 
 
 def draw_sparkline(days: Sequence[ProjectDay], first_on: date) -> Sparkline:
-    """Returns the line of script time per view, from zero to the highest day."""
-    highest = max(day.js_us / day.views for day in days) or 1.0
+    """Returns the line of script + hidden time per view, from zero to the highest day."""
+    highest = max(day.busy_us / day.views for day in days) or 1.0
     room = SPARK_HEIGHT - 2 * SPARK_MARGIN
     runs: list[list[tuple[str, str]]] = []
     last_on: date | None = None
     for day in days:
         x = SPARK_MARGIN + DAY_WIDTH * (day.on - first_on).days
-        place = (str(x), f"{SPARK_MARGIN + room * (1 - day.js_us / day.views / highest):.1f}")
+        place = (str(x), f"{SPARK_MARGIN + room * (1 - day.busy_us / day.views / highest):.1f}")
         if last_on is None or (day.on - last_on).days > 1:
             runs.append([])
         runs[-1].append(place)

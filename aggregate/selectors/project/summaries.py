@@ -42,11 +42,11 @@ class ProjectSummary:
 
 @dataclass(frozen=True, slots=True)
 class ProjectDay:
-    """The page views of one project that began on a UTC day, and their JS time."""
+    """The page views of one project that began on a UTC day, and their script and hidden time."""
 
     on: date
     views: int
-    js_us: int
+    busy_us: int
 
 
 def select_status(project_id: int) -> Status:
@@ -158,12 +158,13 @@ def select_project_days(project_ids: Sequence[int], since: datetime) -> Mapping[
     """Returns each project's days with page views from a UTC midnight on, in order, without projects that have none."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT d.project_id, (d.day_at AT TIME ZONE 'UTC')::date, sum(d.views)::bigint, sum(d.js_us)::bigint
+            """SELECT d.project_id, (d.day_at AT TIME ZONE 'UTC')::date, sum(d.views)::bigint,
+                      sum(d.js_us + d.hidden_us)::bigint
                FROM aggregate_pageday d WHERE d.project_id = ANY(%s::bigint[]) AND d.day_at >= %s AND d.views > 0
                GROUP BY 1, 2 ORDER BY 1, 2""",
             [list(project_ids), since],
         )
         days: dict[int, list[ProjectDay]] = {}
-        for project_id, on, views, js_us in cursor:
-            days.setdefault(project_id, []).append(ProjectDay(on, views, js_us))
+        for project_id, on, views, busy_us in cursor:
+            days.setdefault(project_id, []).append(ProjectDay(on, views, busy_us))
         return days

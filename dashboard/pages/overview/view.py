@@ -17,6 +17,7 @@ from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.project.summaries import Status, select_status
 from aggregate.selectors.project.trends import estimate_pages
 from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict
 from dashboard.api.slices.trend import DEFAULT_LINES
 from dashboard.pages.frame.export_menu import build_export_menu
@@ -39,6 +40,7 @@ from profcore.stats.summaries import MIN_VIEWS
 from profcore.stats.trends import BucketMean
 from profcore.stats.views import Measure
 
+US_PER_MS: Final = 1_000
 MAX_RELEASES: Final = 20  # rows of the table; the slice bar has all of them
 MAX_DAYS: Final = 10_000
 SHOWN_DAYS: Final = 60
@@ -119,12 +121,18 @@ def judge_last_release(slice_: Slice, by_release: Overview, releases: Sequence[R
     return None if sides is None else answer_verdict(*sides)
 
 
-def link_releases(request: HttpRequest, slice_: Slice, by_release: Overview) -> list[tuple[OverviewRow, str]]:
-    """Returns the slice's releases, each with a link to the overview of that release."""
+def link_releases(
+    request: HttpRequest, slice_: Slice, by_release: Overview
+) -> list[tuple[OverviewRow, str, float | None]]:
+    """Returns the slice's releases, each with a link to its overview, and its script + hidden time per view, ms."""
     narrowing = read_page_narrowing(request.GET)
     kept = {name: request.GET[name] for name in ("measure", "lines") if request.GET.get(name)}
     return [
-        (row, f"{request.path}?{make_query(replace(slice_, releases=(row.release or '',)), narrowing, **kept)}")
+        (
+            row,
+            f"{request.path}?{make_query(replace(slice_, releases=(row.release or '',)), narrowing, **kept)}",
+            _time_us(row, MEASURE) / US_PER_MS / row.views if row.views else None,
+        )
         for row in by_release.rows
     ]
 

@@ -315,6 +315,25 @@ def test_what_a_new_bundle_may_only_have_moved_is_no_finding(member: Client, fol
     assert "is-rise" not in page_of(member, address)
 
 
+def test_devices_and_browsers_stand_below_the_pages_in_the_same_table(member: Client, releases: Project) -> None:
+    for number, release in enumerate(("2.0.0", "3.0.0")):
+        times = [us + 90_000 * number for us in TIMES]
+        make_timed_views(releases, times, release=release, device="mobile-low", hidden_us=1_000)
+    page = page_of(member)
+    (link,) = re.findall(r'hx-get="(/projects/shop/change-parts/[^"]+)"', page)
+    assert link == "/projects/shop/change-parts/?base_release=2.0.0&head_release=3.0.0&measure=self%2Bhidden"
+    assert page.index('id="changes"') < page.index(link) < page.index('id="trend"')
+    text = text_of(member, link)
+    assert re.search(r"mobile-low slower 16 ms 106 ms \+90 ms [\d.]+ to [\d.]+ ms < 0\.001 40 / 40", text), text
+    assert text.index("mobile-low slower") < text.index("desktop slower")
+    assert "chrome" not in text  # the only browser
+    part = page_of(member, link)
+    assert 'href="/projects/shop/?device=mobile-low"' in part
+    assert "All these page views come from one device class and one browser." in text_of(
+        member, link + "&device=desktop"
+    )
+
+
 def test_changes_of_too_few_views_are_not_told(member: Client, folded: Project) -> None:
     text = text_of(member, "/projects/lab/changes/?base_release=7.0.0&head_release=6.0.0")
     assert "Too few page views to compare functions: 30 of 6.0.0 and 1 of 7.0.0 ." in text
@@ -340,7 +359,7 @@ def test_the_list_tells_js_per_view_of_the_last_days_and_draws_them(member: Clie
         make_timed_views(busy, TIMES, bucket_at=today - timedelta(days=days))
     make_timed_views(busy, [1_000_000] * 5, bucket_at=today - timedelta(days=40))
     text = text_of(member, "/projects/")
-    assert "The busy one busy 15 ms … " in text
+    assert "The busy one busy 15 ms See overview " in text
     assert " 125 1 page never" in text
     page = page_of(member, "/projects/")
     page = page[page.index("The busy one") : page.index("The shop")]
@@ -370,6 +389,23 @@ def test_the_list_tells_the_last_release_in_words(
     make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
     make_timed_views(releases, times, release="4.0.0")
     assert text_of(member, "/projects/shop/last-change/").strip().startswith(words)
+
+
+def test_the_list_has_the_measure_and_the_sentence_of_the_overview(member: Client, shop: Project) -> None:
+    now = NOW - timedelta(hours=1)
+    for number, release in enumerate(("2.0.0", "3.0.0")):
+        make_group(shop, release, "/cart", first_seen_at=now + timedelta(minutes=number))
+        make_timed_views(shop, [us + 15_000 * number for us in TIMES], release=release, bucket_at=now, hidden_us=1_000)
+    row = text_of(member, "/projects/")
+    # 15 and 30 ms of script, and 1 ms of hidden time: the mean of both releases, and of the shop's one other view.
+    assert re.search(r"Script \+ hidden time per view .* The shop shop 23\.3 ms ", row), row
+    sentence = text_of(member, "/projects/shop/last-change/").strip()
+    assert sentence.startswith("3.0.0 made /cart slower : +15 ms per view")
+    overview = text_of(member, "/projects/shop/")
+    assert sentence in overview
+    releases = overview[overview.index("newest first") :]
+    assert "3.0.0 31 ms 40" in releases
+    assert "2.0.0 16 ms 40" in releases
 
 
 def test_a_sparkline_goes_from_zero_to_the_highest_day_and_breaks_at_gaps() -> None:
