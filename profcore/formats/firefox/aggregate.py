@@ -1,11 +1,13 @@
-"""Profiles of sums: a slice, its segments, or the difference of two slices. Each call path is one weighted sample.
+"""Profiles of sums: a slice, its segments, or the difference of two slices. Call paths are weighted samples.
 
 The time axis is the running sum of the weights in tree order. So the stack chart is an icicle with true widths, and a
-selected range is a part of the tree. Hidden time is a separate func, `(hidden)`, at the root. Idle time is one
-sample without a stack at the end, where it also closes the last box of the stack chart.
+selected range is a part of the tree. Paths that are wide on the axis are several samples (`PIECES`). Hidden time is a
+separate func, `(hidden)`, at the root. Idle time is one sample without a stack at the end, where it also closes the
+last box of the stack chart.
 """
 
 from collections.abc import Sequence
+from math import fsum
 from typing import Final
 
 from profcore.formats.firefox.meta import build_meta, name_slice
@@ -26,6 +28,9 @@ from profcore.sums.calltree import CallTree, CallTreeBuilder
 
 # The viewer's own limit on the tracks that it shows at first.
 MAX_VISIBLE: Final = 15
+# The viewer draws a sample from half-way to the one before it to half-way to the next, and a range has the samples that
+# start in it. So no sample is wider than the axis divided by this, about a pixel. A track gets at most twice as many.
+PIECES: Final = 1_000
 
 
 def build_slice(export: SliceExport) -> Profile:
@@ -49,8 +54,7 @@ def _build(whole: SliceExport, labelled: Sequence[tuple[str, SliceExport]], sect
     tables = ProfileTables(rows, whole.contents)
     ordered = [order_heaviest_first(tree, rank) for tree in trees]
     samples = [
-        _write_samples(tree, tables, [us / 1000 for us in tree.self_us], part.time.idle_us / 1000)
-        for tree, (_, part) in zip(ordered, labelled, strict=True)
+        _write_samples(tree, tables, 1000, part.time.idle_us) for tree, (_, part) in zip(ordered, labelled, strict=True)
     ]
     return _assemble(whole, [name for name, _ in labelled], samples, tables, sections)
 
@@ -68,13 +72,10 @@ def build_difference(export: DifferenceExport) -> Profile:
     # Whole numbers up to here, so that a path whose time did not change is exactly zero and is left out.
     unit = 1000 * base_views * head_views
     signed = order_signed(change.tree, rank)
-    samples = [_write_samples(signed, tables, [us / unit for us in signed.self_us], 0.0)]
+    samples = [_write_samples(signed, tables, unit, 0)]
     for tree, side in ((head, export.head), (base, export.base)):
         ordered = order_heaviest_first(tree, rank)
-        per_view = 1000 * max(side.views, 1)
-        samples.append(
-            _write_samples(ordered, tables, [us / per_view for us in ordered.self_us], side.time.idle_us / per_view)
-        )
+        samples.append(_write_samples(ordered, tables, 1000 * max(side.views, 1), side.time.idle_us))
     names = [
         "Head minus base, ms per page view",
         f"Head: {_side_name(export.head)}",
@@ -106,16 +107,33 @@ def _tree_of(export: SliceExport, rows: FuncTableRows) -> CallTree:
     return builder.tree
 
 
-def _write_samples(ordered: OrderedTree, tables: ProfileTables, weights_ms: Sequence[float], idle_ms: float) -> Samples:
-    place = tables.stacks(ordered.prefix, ordered.func)
-    rows = [(place[node], weight) for node, weight in enumerate(weights_ms) if weight]
+def _write_samples(ordered: OrderedTree, tables: ProfileTables, per_ms: int, idle: int) -> Samples:
+    """Returns the samples of a tree whose self time is in whole units, `per_ms` of them in a millisecond."""
+    stacks, units = _cut_wide(tables.stacks(ordered.prefix, ordered.func), ordered.self_us)
+    weights = [unit / per_ms for unit in units]
     return Samples(
-        length=len(rows) + 1,
-        stack=[*(stack for stack, _ in rows), None],
-        timeDeltas=[0.0, *(abs(weight) for _, weight in rows)],
-        weight=[*(weight for _, weight in rows), idle_ms],
+        length=len(stacks) + 1,
+        stack=[*stacks, None],
+        timeDeltas=[0.0, *map(abs, weights)],
+        weight=[*weights, idle / per_ms],
         weightType="tracing-ms",
     )
+
+
+def _cut_wide(place: Sequence[int], self_units: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Returns the stack and weight of each sample, those of wide call paths in equal pieces with the same sum."""
+    widest = -(-sum(map(abs, self_units)) // PIECES)
+    stacks, units = [], []
+    for stack, weight in zip(place, self_units, strict=True):
+        if -widest <= weight <= widest:
+            if weight:
+                stacks.append(stack)
+                units.append(weight)
+        else:
+            count = -(-abs(weight) // widest)
+            stacks += [stack] * count
+            units += [weight * (piece + 1) // count - weight * piece // count for piece in range(count)]
+    return stacks, units
 
 
 def _assemble(
@@ -139,7 +157,7 @@ def _assemble(
         interval_ms=export.interval_ms,
         started_at_ms=export.started_at_ms,
         # The closing sample is at the end of the axis and must be inside; the viewer takes an end of 0 for none.
-        end_ms=max(sum(rows.timeDeltas) for rows in samples) + export.interval_ms,
+        end_ms=max(fsum(rows.timeDeltas) for rows in samples) + export.interval_ms,
         releases=export.releases,
         browsers=export.browsers,
         devices=export.devices,

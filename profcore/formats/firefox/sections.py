@@ -35,7 +35,7 @@ IDLE_CAVEAT: Final = ("Idle", "No stack and no sign of work. No total includes i
 AGGREGATE_CAVEATS: Final = (
     (
         "Axis",
-        "This is an aggregate: one sample for each call path, as wide as its time over all page views, heaviest first. "
+        "This is an aggregate: each call path is as wide as its time over all page views, heaviest first. "
         "The axis is not a clock.",
     ),
     HIDDEN_CAVEAT,

@@ -6,6 +6,7 @@ Written from the format's description, apart from the writer. A file is looked a
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 from profcore.sums.calltree import CallTree
@@ -57,6 +58,7 @@ META_FIELDS = {
     "categories": list,
     "markerSchema": list,
 }
+WIDE_MS = 0.001_001  # cut to whole µs
 SAMPLE_COLUMNS = "stack timeDeltas weight"
 MARKER_COLUMNS = "data name startTime endTime phase category"
 THREAD_FIELDS = (
@@ -237,10 +239,23 @@ def _sample_faults(profile: Profile, samples: Profile) -> Iterator[str]:
     end = profile["meta"].get("profilingEndTime")
     if end is not None and not sum(samples["timeDeltas"]) <= end * (1 + 1e-9):
         yield "the last sample lies beyond the end of the profile"
-    seen = [stack for stack in stacks if stack is not None]
-    # A sum has one sample for each call path; what is on a real clock says so by its CPU use.
-    if "threadCPUDelta" not in samples and len(set(seen)) != len(seen):
-        yield "a call path has more than one sample"
+    # In a sum, all samples of a call path are adjacent and narrow; what is on a real clock says so by its CPU use.
+    if "threadCPUDelta" not in samples:
+        seen = [stack for stack, _ in groupby(stacks) if stack is not None]
+        if len(set(seen)) != len(seen):
+            yield "the samples of a call path are apart"
+        widths = [abs(weight) for weight in samples["weight"][:-1]]
+        if widths and max(widths) > sum(widths) / 1000 + WIDE_MS:
+            yield "a sample is wider than a thousandth of the axis"
+
+
+def read_runs(profile: Profile, thread: int = 0) -> list[tuple[int | None, int]]:
+    """Returns the stack of each call path of a sum's track and its weight in whole µs, in order of the samples."""
+    samples = profile["threads"][thread]["samples"]
+    pieces = zip(samples["stack"], samples["weight"], strict=True)
+    return [
+        (stack, sum(round(weight * 1000) for _, weight in rows)) for stack, rows in groupby(pieces, lambda row: row[0])
+    ]
 
 
 def read_tree(profile: Profile, thread: int = 0) -> tuple[CallTree, list[str]]:

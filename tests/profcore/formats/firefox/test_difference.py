@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from hypothesis import given
@@ -48,16 +49,16 @@ def write(export: DifferenceExport) -> dict[str, Any]:  # a foreign file, as JSO
 
 
 def told(profile: dict[str, Any], thread: int = 0) -> list[str]:
-    """Returns a line per sample with a stack: its weight and its path."""
+    """Returns a line per call path: the weight of its samples, and the path."""
     shared, samples = profile["shared"], profile["threads"][thread]["samples"]
     lines = []
-    for row, weight in enumerate(samples["weight"]):
-        stack, names = samples["stack"][row], []
-        while stack is not None:
-            func = shared["frameTable"]["func"][shared["stackTable"]["frame"][stack]]
+    for stack, rows in groupby(zip(samples["stack"], samples["weight"], strict=True), key=lambda row: row[0]):
+        weight, names, at = sum(weight for _, weight in rows), [], stack
+        while at is not None:
+            func = shared["frameTable"]["func"][shared["stackTable"]["frame"][at]]
             names.append(shared["stringArray"][shared["funcTable"]["name"][func]])
-            offset = shared["stackTable"]["prefixOffset"][stack]
-            stack = stack - offset if offset else None
+            offset = shared["stackTable"]["prefixOffset"][at]
+            at = at - offset if offset else None
         if names:
             lines.append(f"{weight:g} {' '.join(reversed(names))}")
     return lines

@@ -7,7 +7,7 @@ import pytest
 from profcore.formats.firefox.writer import write_profile
 from profcore.formats.slice import ExportFunc, SliceExport
 from tests.profcore.formats.builders import export_of
-from tests.profcore.formats.firefox.lint import load_good, read_tree
+from tests.profcore.formats.firefox.lint import load_good, read_runs, read_tree
 
 
 def export_name(label: str, uri: str = "https://shop.example/a.js") -> SliceExport:
@@ -75,7 +75,7 @@ def test_labels_that_differ_in_unwritable_characters_only_become_one_func() -> N
     export.tree.prefix[:], export.tree.func[:] = [-1, -1], [1, 2]
     export.tree.self_us[:], export.tree.self_samples[:], export.tree.hidden_us[:] = [2, 3], [1, 1], [0, 0]
 
-    assert load_good(b"".join(write_profile(export)))["threads"][0]["samples"]["weight"] == [0.005, 0.0]
+    assert read_runs(load_good(b"".join(write_profile(export)))) == [(0, 5), (None, 0)]
 
 
 def test_a_position_of_zero_counts_as_none() -> None:

@@ -31,7 +31,7 @@ BREAKS: list[tuple[str, Break]] = [
     ("frameTable lacks ['inlineDepth']", lambda p: p["shared"]["frameTable"].pop("inlineDepth")),
     ("nativeSymbols lacks", lambda p: p["shared"].pop("nativeSymbols")),
     ("funcTable.name has 3 rows, not 4", lambda p: p["shared"]["funcTable"]["name"].pop()),
-    ("samples.weight has 4 rows, not 5", lambda p: p["threads"][0]["samples"]["weight"].pop()),
+    ("samples.weight has 840 rows, not 841", lambda p: p["threads"][0]["samples"]["weight"].pop()),
     ("there is no thread", lambda p: p["threads"].clear()),
     ("threads[0] lacks ['pausedRanges']", lambda p: p["threads"][0].pop("pausedRanges")),
     ("frameTable.func[0] = 4 is no row", lambda p: p["shared"]["frameTable"]["func"].__setitem__(0, 4)),
@@ -56,7 +56,8 @@ BREAKS: list[tuple[str, Break]] = [
     ("weightType 'ms' is unknown", lambda p: p["threads"][0]["samples"].update(weightType="ms")),
     ("closes the last one", lambda p: p["threads"][0]["samples"]["stack"].__setitem__(-1, 3)),
     ("beyond the end", lambda p: p["meta"].update(profilingEndTime=1)),
-    ("more than one sample", lambda p: p["threads"][0]["samples"]["stack"].__setitem__(1, 0)),
+    ("the samples of a call path are apart", lambda p: p["threads"][0]["samples"]["stack"].__setitem__(2, 1)),
+    ("wider than a thousandth", lambda p: p["threads"][0]["samples"]["weight"].__setitem__(1, 9)),
 ]
 
 

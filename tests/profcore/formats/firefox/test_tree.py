@@ -4,7 +4,7 @@ from profcore.formats.firefox.writer import write_profile
 from profcore.formats.slice import SliceExport
 from profcore.sums.calltree import picture
 from tests.profcore.formats.builders import export_of
-from tests.profcore.formats.firefox.lint import load_good, read_tree
+from tests.profcore.formats.firefox.lint import load_good, read_runs, read_tree
 
 
 def redraw(export: SliceExport) -> list[str]:
@@ -51,10 +51,34 @@ def test_samples_lie_in_tree_order_heaviest_first_and_time_is_the_running_sum() 
     samples = profile["threads"][0]["samples"]
 
     assert [names[func] for func in tree.func] == ["a", "y", "x", "b", "c"]
-    assert samples["stack"] == [0, 1, 2, 3, 4, None]
-    assert samples["weight"] == [0.002, 3.0, 1.0, 0.001, 0.001, 7.5]
-    assert samples["timeDeltas"] == [0.0, 0.002, 3.0, 1.0, 0.001, 0.001]
+    assert read_runs(profile) == [(0, 2), (1, 3_000), (2, 1_000), (3, 1), (4, 1), (None, 7_500)]
+    assert samples["timeDeltas"] == [0.0, *samples["weight"][:-1]]
     assert samples["weightType"] == "tracing-ms"
+
+
+def test_a_wide_path_is_equal_pieces_of_at_most_a_thousandth_of_the_axis_with_the_same_sum() -> None:
+    export = export_of({"narrow": 900_000, "wide": 7_000_001, "wide deep": 2_000_000, "light": 3_000}, hidden_us=96_999)
+
+    profile = load_good(b"".join(write_profile(export)))
+    samples, (tree, names) = profile["threads"][0]["samples"], read_tree(profile)
+    pieces: dict[str, list[int]] = {}
+    for stack, weight in zip(samples["stack"][:-1], samples["weight"][:-1], strict=True):
+        pieces.setdefault(names[tree.func[stack]], []).append(round(weight * 1000))
+
+    assert {name: sum(us) for name, us in pieces.items()} == {
+        "wide": 7_000_001,
+        "deep": 2_000_000,
+        "narrow": 900_000,
+        "(hidden)": 96_999,
+        "light": 3_000,
+    }
+    assert {name: (len(us), min(us), max(us)) for name, us in pieces.items()} == {
+        "wide": (701, 9_985, 9_986),
+        "deep": (200, 10_000, 10_000),
+        "narrow": (90, 10_000, 10_000),
+        "(hidden)": (10, 9_699, 9_700),
+        "light": (1, 3_000, 3_000),
+    }
 
 
 def test_idle_time_is_the_weight_of_the_last_sample_which_has_no_stack() -> None:
@@ -74,7 +98,7 @@ def test_the_profilers_own_and_unobserved_time_are_told_apart_from_the_samples()
         "Profiler": 1,
         "Span": 8.5,
     }
-    assert sum(profile["threads"][0]["samples"]["weight"]) == 5.0
+    assert sum(us for _, us in read_runs(profile)) == 5_000
 
 
 def test_the_order_of_funcs_and_nodes_in_the_slice_does_not_show() -> None:
