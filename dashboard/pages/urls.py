@@ -10,6 +10,7 @@ from dashboard.pages.function import view as function
 from dashboard.pages.overview import changes, first_visit
 from dashboard.pages.overview import view as overview
 from dashboard.pages.quality import view as quality
+from dashboard.pages.search import view as search
 from dashboard.pages.settings import urls as settings
 from dashboard.pages.views import list_page, view_page
 
@@ -23,6 +24,8 @@ urlpatterns: list[URLPattern] = [
     path("account/password/<str:uidb64>/<str:token>/", account.SetPassword.as_view(), name="set-password"),
     path("projects/", projects.show_projects, name="projects"),
     path("projects/new/", new_project.show_new_project, name="new-project"),
+    path("search/", search.show_search, name="search"),
+    path("search/results/", search.show_search_results, name="search-results"),
     path(PROJECT, overview.show_project, name="project"),
     path(PROJECT + "changes/", changes.show_changes, name="changes"),
     path(PROJECT + "change-parts/", changes.show_change_parts, name="change-parts"),
@@ -46,6 +49,8 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "views/<str:view_id>/functions/", view_page.show_view_functions, name="view-functions"),
     path(PROJECT + "quality/", quality.show_quality, name="quality"),
     path(PROJECT + "quality/sampled/", quality.show_sampled, name="quality-sampled"),
+    path(PROJECT + "search/", search.show_search, name="project-search"),
+    path(PROJECT + "search/results/", search.show_search_results, name="project-search-results"),
     path(PROJECT + "doctor/", doctor.show_doctor, name="doctor"),
     path(PROJECT + "import/", imports.show_import, name="import"),
     *settings.urlpatterns,

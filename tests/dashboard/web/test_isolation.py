@@ -45,6 +45,8 @@ PAGE_ADDRESSES = [
     "/projects/shop/compare/table/?base_release=1.0.0&head_release=2.0.0",
     "/projects/shop/compare/csv/?base_release=1.0.0&head_release=2.0.0",
     "/projects/shop/functions/1/parts/cost/",
+    "/projects/shop/search/?find=draw",
+    "/projects/shop/search/results/?find=draw",
     "/projects/shop/doctor/",
     SETTINGS,
     SETTINGS + "keys/",
@@ -86,6 +88,7 @@ OPEN_ADDRESSES = {
     *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
     "new-project",  # for superusers only: test_new_project
     *("account", "set-password"),  # one's own, whatever the project: test_account
+    *("search", "search-results"),  # of all projects that somebody sees: test_search_page
 }
 
 

@@ -1,0 +1,1 @@
+"""What a person looks for by name: functions, pages and releases."""

@@ -1,0 +1,1 @@
+"""The search over projects, pages, functions, releases and actions: the command palette, and a page without it."""
