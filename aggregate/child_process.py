@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import tempfile
 import time
+from contextlib import suppress
 from typing import Final
 
 from django.conf import settings
@@ -18,15 +20,19 @@ class CrashedAlone(Exception):
 
 def run_alone(module: str, task: bytes, *, timeout_s: int) -> bytes:
     """Returns the stdout of `python -m MODULE` with a task on stdin. Raises `CrashedAlone` or `Stopping`."""
-    with subprocess.Popen(
-        [sys.executable, "-m", module],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=settings.BASE_DIR,
-    ) as process:
+    with tempfile.TemporaryFile() as stdin:  # no pipe: `communicate` sends no more of its input after a timeout
+        stdin.write(task)
+        stdin.seek(0)
+        process = subprocess.Popen(
+            [sys.executable, "-m", module],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=settings.BASE_DIR,
+        )
+    with process:
         try:
-            answer = _communicate(process, task, time.monotonic() + timeout_s)
+            answer = _communicate(process, time.monotonic() + timeout_s)
         except TimeoutError:
             raise CrashedAlone(f"no answer within {timeout_s} s") from None
         finally:
@@ -36,15 +42,12 @@ def run_alone(module: str, task: bytes, *, timeout_s: int) -> bytes:
     return answer
 
 
-def _communicate(process: "subprocess.Popen[bytes]", task: bytes, deadline_s: float) -> bytes:
+def _communicate(process: "subprocess.Popen[bytes]", deadline_s: float) -> bytes:
     """Returns what a process answers. Raises `TimeoutError` or `Stopping`."""
-    to_send: bytes | None = task
     while True:
         check_stop()
         left_s = deadline_s - time.monotonic()
         if left_s <= 0:
             raise TimeoutError
-        try:
-            return process.communicate(to_send, timeout=min(LOOK_S, left_s))[0]
-        except subprocess.TimeoutExpired:
-            to_send = None  # the rest of it is still being sent
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=min(LOOK_S, left_s))[0]
