@@ -57,6 +57,7 @@ def log_in(stack: RunningStack, page: Page) -> None:
 def copy_link_and_fetch_it(page: Page) -> None:
     """Copies the link to the viewer, and fetches what is in it as the viewer would: without a cookie."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator(".exports summary").click()
     page.get_by_role("button", name="Copy profile link").click()
     expect(page.locator("#open-status")).to_contain_text("Link copied.")
     address: str = page.evaluate("navigator.clipboard.readText()")
@@ -91,7 +92,7 @@ def test_a_trace_of_the_demo_page_reaches_the_dashboard_and_the_firefox_profile(
     expect(rows.first).to_contain_text(HOT)
     save_screenshot(page, "dashboard-page")
     copy_link_and_fetch_it(page)
-    page.get_by_text("Download as…").click()
+    page.locator(".exports summary").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Firefox Profiler").click()
     path = tmp_path / "profile.json"

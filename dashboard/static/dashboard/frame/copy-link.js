@@ -1,9 +1,10 @@
 // Creates a link that opens the profile in the viewer without logging in, and copies it. For a difference, opens both
 // sides in the viewer, which fetches them with such a link. The link expires. Also copies the address of the page.
 
+import { say } from "./toast.js";
+
 const BUTTONS = "button[data-links-url]:not(#open-comparison)"; // a part of the page may add one later
 const PAGE_BUTTON = "#copy-page";
-const statusLine = document.getElementById("open-status");
 const showButtons = (host) => { for (const button of host.querySelectorAll(`${BUTTONS}, ${PAGE_BUTTON}`)) button.hidden = false; };
 
 if (navigator.clipboard) {
@@ -106,8 +107,4 @@ function readParams(address) {
 
 function csrfToken() {
   return document.querySelector("input[name=csrfmiddlewaretoken]").value; // in the logout form
-}
-
-function say(sentence) {
-  statusLine.textContent = sentence;
 }

@@ -2,11 +2,12 @@
 // fetches the profile with its session and posts it to the window, only for the viewer's origin. A page can have several
 // such buttons; parts of the page may add some later.
 
+import { say } from "./toast.js";
+
 const ASK_EVERY_MS = 250;
 const PATIENCE_MS = 30_000;
 
 const BUTTONS = "button[data-viewer-origin]";
-const statusLine = document.getElementById("open-status");
 const showButtons = (host) => { for (const button of host.querySelectorAll(BUTTONS)) button.hidden = false; };
 
 showButtons(document);
@@ -83,8 +84,4 @@ function waitUntilListening(viewer, origin, signal) {
       window.removeEventListener("message", hear);
     });
   });
-}
-
-function say(sentence) {
-  statusLine.textContent = sentence;
 }

@@ -196,6 +196,7 @@ def test_both_sides_open_in_the_viewers_own_comparison(
     with open_compare(live_server, member, "page=/cart") as page:
         page.context.route(f"{settings.VIEWER_ORIGIN}/**", lambda route: route.fulfill(body="the viewer"))
         with page.context.expect_event("request", lambda request: "/compare/calltree/" in request.url) as opened:
+            page.locator(".exports summary").click()
             page.get_by_role("button", name="Compare in Firefox Profiler").click()
         assert opened.value.url.startswith(settings.VIEWER_ORIGIN)
         assert len(parse_qs(urlsplit(opened.value.url).query)["profiles[]"]) == 2

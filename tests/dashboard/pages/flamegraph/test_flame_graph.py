@@ -192,7 +192,7 @@ class TestFlameGraph:
         with open_tree(live_server, member, f"release=2.0.0&show={show}", color_scheme=scheme) as page:
             expect(page.locator(f"#show-{show}")).to_be_visible()
             expect(page.locator("#flame-facts")).to_contain_text("21 ms")
-            page.get_by_text("Download as").click()
+            page.locator(".exports summary").click()
             assert find_violations(page) == []
             save_screenshot(page, f"flame-{show}-{scheme}")
 
@@ -213,7 +213,7 @@ class TestFlameGraph:
 
     def test_a_menu_closes_by_escape_and_by_a_click_beside_it(self, live_server: LiveServer, member: Client) -> None:
         with open_tree(live_server, member, "release=2.0.0") as page:
-            menu, link = page.get_by_text("Download as"), page.get_by_role("link", name="speedscope")
+            menu, link = page.locator(".exports summary"), page.get_by_role("link", name="speedscope")
             menu.click()
             expect(link).to_be_visible()
             page.keyboard.press("Escape")

@@ -57,6 +57,30 @@ class TestOpenInFirefoxProfiler:
             expect(page.locator("#open-status")).to_have_text("Opened in a new window.")
             expect(page.get_by_role("button", name="Open in Firefox Profiler")).to_be_enabled()
 
+    def test_the_menu_has_it_too_and_closes_and_what_it_says_takes_no_room(
+        self, live_server: LiveServer, member: Client
+    ) -> None:
+        with open_page(live_server, member, STAND_IN) as (_, page):
+            height = page.evaluate("document.documentElement.scrollHeight")
+            page.locator(".exports summary").click()
+            entries = page.locator(".exports li:visible").all_inner_texts()
+            names = [
+                "Open in Firefox Profiler",
+                "Copy page link",
+                "Copy profile link (1\u202fh)",
+                "Download",
+                "Firefox",
+            ]
+            assert all(entry.startswith(name) for entry, name in zip(entries, names, strict=False)), entries
+            with page.expect_popup():
+                page.locator(".exports li button").first.click()
+            expect(page.locator("#open-status")).to_have_text("Opened in a new window.")
+            expect(page.locator(".exports details")).not_to_have_attribute("open", "")
+            expect(page.locator(".exports summary")).to_be_focused()
+            assert page.evaluate("document.documentElement.scrollHeight") == height
+            page.locator("h1").click()
+            expect(page.locator("#open-status")).to_be_empty()
+
     def test_another_origin_in_that_window_gets_nothing(self, live_server: LiveServer, member: Client) -> None:
         with open_page(live_server, member, IMPOSTOR) as (_, page):
             with page.expect_popup() as popup:
