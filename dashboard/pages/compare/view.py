@@ -21,7 +21,7 @@ from dashboard.pages.compare.question import CompareQuestion
 from dashboard.pages.frame.display_line import build_display_line
 from dashboard.pages.frame.export_menu import build_export_menu
 from dashboard.pages.frame.shell import build_shell
-from dashboard.pages.frame.sides import Sides, trim_bar
+from dashboard.pages.frame.sides import Sides, name_side, trim_bar
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.etags import answer_if_changed, answer_unchanged, fingerprint_server, make_etag
 from dashboard.web.exports import name_file
@@ -91,6 +91,8 @@ def _describe_question(request: HttpRequest, question: CompareQuestion) -> Json:
         "sides": sides,
         "problem": question.problem,
         "left_out": [pair for pair in question.whole.params() if pair not in shared],
+        "before": name_side(sides, sides.base) if sides else None,
+        "after": name_side(sides, sides.head) if sides else None,
         "is_plain": options.is_plain,
         "is_compared": sides is not None and not sides.are_equal,
         "display": build_display_line(request, project, question.common) if options.by == "function" else None,

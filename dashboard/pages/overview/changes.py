@@ -122,16 +122,14 @@ def describe_page_changes(project: Project, slice_: Slice, verdict: Verdict, bas
 
 
 def describe_function_changes(answer: SliceComparison) -> dict[str, object]:
-    """Returns the functions with significant changes, those that rose first.
-
-    New or gone functions that may only have moved do not count as significant, as on the page "Compare".
-    """
+    """Returns the functions whose change is clear or likely, those that rose first; not those that may have moved."""
     found = answer.comparison
     moved = find_moved(answer)
-    may_have_moved = {
-        each.func_id for each in found.functions if sureness_of(each, may_have_moved=each.func_id in moved) == "moved"
-    }
-    sure = [each for each in found.functions if each.is_significant and each.func_id not in may_have_moved]
+    sure = [
+        each
+        for each in found.functions
+        if sureness_of(each, may_have_moved=each.func_id in moved) in ("clear", "likely")
+    ]
     falls = sorted((each for each in sure if each.delta_ms < 0), key=lambda each: each.delta_ms)
     shown = [*(each for each in sure if each.delta_ms > 0), *falls][:SHOWN_FUNCTIONS]
     return {

@@ -114,6 +114,7 @@ def test_what_is_shown_stays_when_the_sides_change(live_server: LiveServer, memb
         page.get_by_role("link", name="Swap").click()
         expect(page.locator(".verdict")).to_contain_text("1.0.0 made /cart faster: −50")
         expect(page.locator("#with-noise")).to_have_attribute("aria-current", "true")
+        page.locator(".sides > summary").click()
         page.locator("select[name=base_release]").select_option("")
         page.locator("select[name=head_release]").select_option("")
         for side, device in (("base", "desktop-high"), ("head", "mobile-high")):

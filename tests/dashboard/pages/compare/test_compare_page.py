@@ -214,7 +214,18 @@ class TestChooser:
         assert re.search(
             r'name="base_release">.*?value="1.0.0" selected.*?name="head_release">.*?value="1.1.0" selected', form, re.S
         )
-        assert f'href="{PAGE}?page=/cart&head_release=1.0.0&base_release=1.1.0&measure=self"' in form
+        assert f'href="{PAGE}?page=/cart&head_release=1.0.0&base_release=1.1.0&measure=self"' in page
+
+    def test_the_form_is_one_row_that_names_both_sides_until_it_is_opened(self, member: Client) -> None:
+        page = member.get(f"{PAGE}?{SIDES}").content.decode()
+        assert '<details class="sides">' in page
+        row = page[page.index('<details class="sides">') :]
+        summary = re.sub(r"(<[^>]+>|\s)+", " ", row[row.index("<summary>") : row.index("</summary>")])
+        assert summary.strip() == "Before Release 1.0.0 After release 1.1.0"
+        assert page.index('class="sides"') < page.index('id="compared"')
+
+    def test_the_form_is_open_where_there_is_no_answer(self, member: Client) -> None:
+        assert '<details class="sides" open>' in member.get(f"{PAGE}?base_page=/cart").content.decode()
 
     def test_what_is_asked_for_often_is_a_link_away(self, member: Client) -> None:
         page = html.unescape(member.get(f"{PAGE}?page=/cart&device=mobile&measure=self").content.decode())
@@ -262,6 +273,10 @@ def test_pages_of_both_sides_lead_to_their_own_comparison(client: Client, people
     Membership.objects.create(project=make_lab(pages=("/cart", "/list")), user=people.member)
     client.force_login(people.member)
     page = html.unescape(client.get(f"{PAGE}?plain=1&{SIDES}").content.decode())
+    text = text_of(client, f"{PAGE}?plain=1&{SIDES}")
+    # Each page has its interval, as on the overview.
+    assert re.search(r"/cart slower 65 ms 115 ms \+50 ms [\d.]+ to [\d.]+ ms < 0\.001 30 / 30", text), text
+    assert re.search(r"/list no clear change 65 ms 65 ms ±0 ms −[\d.]+ to [\d.]+ ms 1\.00 30 / 30", text), text
     links = re.findall(r'<a class="route" href="([^"]+)"><bdi>([^<]+)', page)
     assert links == [(f"{PAGE}?page={name}&{SIDES}&plain=1", name) for name in ("/cart", "/list")]
     assert "By page" not in client.get(links[0][0]).content.decode()
