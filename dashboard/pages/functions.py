@@ -16,7 +16,7 @@ from aggregate.selectors.project.overview import OverviewRow, select_overview
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.statistics.estimates import TABLE_SORTS, TableQuery, select_estimated
+from aggregate.selectors.statistics.estimates import COST_SORT, PAGE_SORTS, TableQuery, select_estimated
 from dashboard.pages.frame.display_line import build_display_line
 from dashboard.pages.frame.export_menu import build_export_menu
 from dashboard.pages.frame.shell import build_shell
@@ -42,15 +42,23 @@ GROUP_WORDS: Final = {
     "category": "Category",
     "party": "Party",
 }
+# The columns, by the sort that their heads lead to.
 SORT_WORDS: Final = {
-    "self_ms": "Self",
-    "self_ms_per_view": "Per view",
-    "p75_self_ms": "p75",
-    "total_ms": "Total",
+    COST_SORT: "Self + hidden",
+    "self_ms_per_view": "Self",
     "hidden_ms": "Hidden",
+    "total_ms": "Total",
+    "p75_self_ms": "p75 of self",
     "views": "Views",
 }
-
+SORT_TITLES: Final = {
+    COST_SORT: "Per view: time in the function itself, and hidden time attributed to it, with the 95 % interval",
+    "self_ms_per_view": "Per view: time in the function itself",
+    "hidden_ms": "Per view: time without a stack that was attributed to it; not in self or total",
+    "total_ms": "Per view: time in the function and in its callees",
+    "p75_self_ms": "Three of four page views have at most this self time, including those that never ran it",
+    "views": "Page views that ran it",
+}
 
 # The table's caption for screen readers: "Functions by self time".
 PLURALS: Final = {
@@ -62,6 +70,7 @@ PLURALS: Final = {
     "party": "Parties",
 }
 SORT_PHRASES: Final = {
+    COST_SORT: "self and hidden time per view",
     "self_ms": "self time",
     "self_ms_per_view": "self time per view",
     "p75_self_ms": "the 75th percentile of self time",
@@ -79,22 +88,37 @@ class TableLink:
     word: str
     link: str
     is_here: bool
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """One row, its estimates (None: too few views), and for a group the link to its functions."""
+    """One row, its estimates (None: too few views), and for a group the link to its functions.
+
+    `cost` and `found` are the estimates of self and hidden time together, and of self time. Times are per view.
+    """
 
     row: FunctionRow
+    cost: FuncSummary | None
     found: FuncSummary | None
     link: str | None
+    share: float | None
+    cost_ms: float | None
+    self_ms: float | None
+    hidden_ms: float | None
+    total_ms: float
+
+    @property
+    def p75_ms(self) -> float | None:
+        return self.found.p75_ms.value if self.found else None
 
 
 def read_table_query(params: QueryDict) -> TableQuery:
     """Returns how the table is grouped, sorted and limited. Raises `ParamError`."""
     return TableQuery(
         group_by=read_choice(params, "group_by", ("function", *GROUPINGS), "function"),
-        sort=read_choice(params, "sort", TABLE_SORTS, "self_ms"),
+        sort=read_choice(params, "sort", PAGE_SORTS, COST_SORT),
+        measure="self+hidden",
         limit=read_count(params, "limit", default=TOP_FUNCTIONS, high=MORE_FUNCTIONS[-1]),
     )
 
@@ -102,7 +126,7 @@ def read_table_query(params: QueryDict) -> TableQuery:
 def kept_params(asked: TableQuery) -> list[tuple[str, str]]:
     """Returns the parameters that links keep, except the number of rows: another slice starts at the top."""
     pairs = [("group_by", asked.group_by)] if asked.group_by != "function" else []
-    return pairs + ([("sort", asked.sort)] if asked.sort != "self_ms" else [])
+    return pairs + ([("sort", asked.sort)] if asked.sort != COST_SORT else [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +166,7 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
         "asked": asked,
         "row_word": GROUP_WORDS[asked.group_by],
         "groups": _links(GROUP_WORDS, asked.group_by, lambda key: place.link(group_by=key)),
-        "sorts": _links(SORT_WORDS, asked.sort, lambda key: place.link(sort=key)),
+        "sorts": link_sorts(place),
         **describe_table(request, project, place, is_plain=is_plain),
     }
     return render(request, "dashboard/functions/page.html", context)
@@ -204,19 +228,42 @@ def show_rows(place: TablePlace, table: FunctionTable) -> dict[str, object]:
     """Returns the context of the table."""
     asked = place.asked
     next_limit = next((size for size in MORE_FUNCTIONS if size > asked.limit), None)
+    rows = [show_row(row, table, place) for row in table.functions]
     return {
         "whole": table,
         "table": table,
-        "rows": [
-            ShownRow(row, table.self_estimates.get(row.id), _link_of_group(row, place)) for row in table.functions
-        ],
+        "rows": rows,
+        "most_share": max((shown.share or 0.0 for shown in rows), default=0.0),
         "asked": asked,
         "min_views": MIN_VIEWS,
         "caption": f"{PLURALS[asked.group_by]} by {SORT_PHRASES[asked.sort]}",
         "row_word": GROUP_WORDS[asked.group_by],
-        "sorts": _links(SORT_WORDS, asked.sort, lambda key: place.link(sort=key)),
+        "sorts": link_sorts(place),
         "more_link": place.link(("limit", str(next_limit))) if next_limit else None,
     }
+
+
+def show_row(row: FunctionRow, table: FunctionTable, place: TablePlace) -> ShownRow:
+    """Returns a row with its times per view."""
+    cost_ms, self_ms = table.cost_ms_per_view(row), table.self_ms_per_view(row)
+    return ShownRow(
+        row,
+        cost=table.estimates.get(row.id),
+        found=table.self_estimates.get(row.id),
+        link=_link_of_group(row, place),
+        share=table.cost_share(row),
+        cost_ms=cost_ms,
+        self_ms=self_ms,
+        hidden_ms=None if cost_ms is None or self_ms is None else cost_ms - self_ms,
+        total_ms=row.total_us / 1000 / table.views,
+    )
+
+
+def link_sorts(place: TablePlace) -> Sequence[TableLink]:
+    """Returns the heads of the columns. Self time per view has the order of self time, unless sample rates differ."""
+    here = "self_ms_per_view" if place.asked.sort == "self_ms" else place.asked.sort
+    links = _links(SORT_WORDS, here, lambda key: place.link(sort=key))
+    return [replace(link, title=SORT_TITLES[link.key]) for link in links]
 
 
 def _links(words: dict[str, str], here: str, link: Callable[[str], str]) -> Sequence[TableLink]:

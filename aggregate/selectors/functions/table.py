@@ -25,12 +25,14 @@ FUNCTION_SORTS: Final = {
     "total_ms": "t.total_us DESC, t.self_us DESC, t.func_id",
     "hidden_ms": "t.hidden_us DESC, t.self_us DESC, t.func_id",
     "views": "t.views DESC, t.self_us DESC, t.func_id",
+    "cost_ms": "t.self_us + t.hidden_us DESC, t.self_us DESC, t.func_id",
 }
 SORTED_BY: Final = {
     "self_ms": ("self_us", "total_us"),
     "total_ms": ("total_us", "self_us"),
     "hidden_ms": ("hidden_us", "self_us"),
     "views": ("views", "self_us"),
+    "cost_ms": ("cost_us", "self_us"),
 }
 SUM_PARTS: Final = ", ".join(f"COALESCE(sum({name}), 0)::bigint AS {name}" for name in TIME_PART_NAMES)
 
@@ -60,6 +62,11 @@ class FunctionRow:
     shown: Shown | None = None  # how the display rules show it
     renamed_from: "FunctionRow | None" = None  # in a comparison, its row in the base if it was only renamed
     release: str | None = None  # its release, before it is summed up with others; None if releases are not separate
+
+    @property
+    def cost_us(self) -> int:
+        """Its self and hidden time together: the measure of the verdict."""
+        return self.self_us + self.hidden_us
 
     @property
     def key(self) -> FuncKey:
@@ -137,6 +144,21 @@ class FunctionTable:
             found = self.self_estimates.get(row.id)
             return found.ms_per_view.value if found else None
         return row.self_us / 1000 / self.views
+
+    def cost_ms_per_view(self, row: FunctionRow) -> float | None:
+        """Returns a func's self and hidden time per view, ms, as `self_ms_per_view` does. Needs estimates of both."""
+        if self.summary is not None and self.summary.is_weighted:
+            found = self.estimates.get(row.id)
+            return found.ms_per_view.value if found else None
+        return row.cost_us / 1000 / self.views
+
+    def cost_share(self, row: FunctionRow) -> float | None:
+        """Returns a func's share of script and hidden time, as `self_share` does. Needs estimates of both."""
+        if self.summary is not None and self.summary.is_weighted:
+            found = self.estimates.get(row.id)
+            return found.share.value if found and found.share else None
+        whole_us = self.time.js_us + self.time.hidden_us
+        return row.cost_us / whole_us if whole_us else None
 
 
 def select_functions(

@@ -8,7 +8,6 @@ from django.conf import settings
 
 from aggregate.selectors.functions.groups import ALL, select_function_table, select_group_table
 from aggregate.selectors.functions.table import (
-    FUNCTION_SORTS,
     FunctionRow,
     FunctionTable,
     sort_rows,
@@ -21,7 +20,11 @@ from profcore.stats.views import Measure, ViewSample
 
 PERCENTILE_SORT: Final = "p75_self_ms"
 PER_VIEW_SORT: Final = "self_ms_per_view"
-TABLE_SORTS: Final = (*FUNCTION_SORTS, PERCENTILE_SORT, PER_VIEW_SORT)
+COST_SORT: Final = "cost_ms_per_view"  # by self and hidden time; needs the measure `self+hidden`
+# Orders by time per view: the order of the sum, except if sample rates differ.
+BY_VIEW: Final = {PER_VIEW_SORT: "self_ms", COST_SORT: "cost_ms"}
+TABLE_SORTS: Final = ("self_ms", "total_ms", "hidden_ms", "views", PERCENTILE_SORT, PER_VIEW_SORT)
+PAGE_SORTS: Final = (COST_SORT, *TABLE_SORTS)
 # A row's exact sum by each measure. `_summarise` has the slice's part of time that its share refers to.
 SUMS_OF_ROW: Final[Mapping[Measure, Callable[[FunctionRow], int]]] = {
     "self": lambda row: row.self_us,
@@ -33,7 +36,7 @@ SUMS_OF_ROW: Final[Mapping[Measure, Callable[[FunctionRow], int]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableQuery:
-    """A query for a slice's table. `group_by` is `function` or one of `GROUPINGS`, `sort` one of `TABLE_SORTS`.
+    """A query for a slice's table. `group_by` is `function` or one of `GROUPINGS`, `sort` one of `PAGE_SORTS`.
 
     `categories` and `search` choose rows; the slice's sums stay the same.
     """
@@ -52,8 +55,8 @@ def select_estimated(slice_: Slice, query: TableQuery, reading: Reading | None =
     A slice of single traces has no estimates, because parts of views are no sample of views. One statement more than
     the table takes. Raises `NoTotalsError` for totals of groups.
     """
-    if query.sort == PER_VIEW_SORT:
-        return _select_by_view(slice_, replace(query, sort="self_ms"), reading)
+    if query.sort in BY_VIEW:
+        return _select_by_view(slice_, query, reading)
     by_percentile = query.sort == PERCENTILE_SORT
     sort, limit = ("self_ms", ALL) if by_percentile else (query.sort, query.limit)
     if query.group_by == "function":
@@ -82,12 +85,15 @@ def select_estimated(slice_: Slice, query: TableQuery, reading: Reading | None =
 
 
 def _select_by_view(slice_: Slice, query: TableQuery, reading: Reading | None) -> FunctionTable:
-    """Returns the table by self time per view: the order of self time, except if sample rates differ."""
+    """Returns the table by time per view: the order of the sum, except if sample rates differ."""
+    is_cost = query.sort == COST_SORT
+    query = replace(query, sort=BY_VIEW[query.sort])
     table = select_estimated(slice_, query, reading)
     if table.summary is None or not table.summary.is_weighted:
         return table
     whole = select_estimated(slice_, replace(query, limit=ALL), reading)
-    rows = sorted(whole.functions, key=lambda row: -(whole.self_ms_per_view(row) or 0.0))
+    per_view = whole.cost_ms_per_view if is_cost else whole.self_ms_per_view
+    rows = sorted(whole.functions, key=lambda row: -(per_view(row) or 0.0))
     return replace(whole, functions=rows[: query.limit])
 
 

@@ -74,18 +74,54 @@ def test_functions_can_be_grouped_and_a_group_leads_to_its_functions(member: Cli
         assert ">push<" not in found
 
 
-@pytest.mark.parametrize(("sort", "first"), [("hidden_ms", "wait"), ("self_ms_per_view", "spin"), ("self_ms", "spin")])
+@pytest.mark.parametrize(
+    ("sort", "first"),
+    [
+        ("hidden_ms", "wait"),
+        ("self_ms_per_view", "spin"),
+        ("self_ms", "spin"),
+        ("total_ms", "spin"),
+        ("cost_ms_per_view", "both"),
+    ],
+)
 def test_functions_can_be_ordered_by_hidden_time_and_by_time_a_view(
     member: Client, shop: Project, sort: str, first: str
 ) -> None:
     cell = make_cell(shop, page="/order", js_us=9_000, hidden_us=5_000)
     make_hotspot(cell, make_func(shop, "spin"), self_us=8_000, total_us=8_000, hidden_us=1_000)
     make_hotspot(cell, make_func(shop, "wait"), self_us=1_000, total_us=1_000, hidden_us=4_000)
+    make_hotspot(cell, make_func(shop, "both"), self_us=6_000, total_us=6_000, hidden_us=3_500)
     page = member.get(PAGE + f"?page=/order&sort={sort}").content.decode()
     names = re.findall(r'<bdi class="name">(\w+)<', page)
     assert names[0] == first
     assert page.count("aria-sort") == 1
-    assert list(links_of(page, "Sort by")) == ["Self", "Per view", "p75", "Total", "Hidden", "Views"]
+    assert list(links_of(page, "Sort by")) == [
+        "Self + hidden",
+        "Self",
+        "Hidden",
+        "Total",
+        "p75 of self",
+        "Views",
+    ]
+
+
+def test_the_first_number_of_a_row_is_what_it_costs_a_view_and_bars_are_as_long_as_the_longest(
+    member: Client, shop: Project
+) -> None:
+    cell = make_cell(shop, page="/cost", views=4, js_us=16_000, hidden_us=4_000)
+    make_hotspot(cell, make_func(shop, "spin"), self_us=3_000, total_us=3_000, hidden_us=1_000)
+    make_hotspot(cell, make_func(shop, "tick"), self_us=1_000, total_us=1_000)
+    page = member.get(PAGE + "?page=/cost").content.decode()
+    text = text_of(member, PAGE + "?page=/cost")
+    assert "5 ms script + hidden per view (4 ms script, 1 ms hidden)" in text
+    assert re.findall(r'<bdi class="name">(\w+)<', page) == ["spin", "tick"]
+    row = page[page.index('<tr id="row-1">') :]
+    first, *rest = re.findall(r'data-label="([^"]+)">(?:<b>)?(?:<span class="figure">)?([^<]+)<', row)[:7]
+    assert first == ("Self + hidden per view", "1 ms".replace(" ", "\u202f"))
+    assert [text.replace("\u202f", " ") for _, text in rest[:3]] == ["20.0 %", "0.8 ms", "0.3 ms"]
+    assert re.findall(r'class="part-js" width="([0-9.]+)" height="10"></rect></svg></td>', page) == ["1000.0", "250.0"]
+    assert "the longest bar is 20.0" in page
+    assert 'aria-sort="descending"><a href="/projects/shop/page/?page=/cost"' in page
 
 
 def test_by_time_a_view_is_another_order_where_sample_rates_differ(db: None) -> None:
@@ -97,11 +133,12 @@ def test_by_time_a_view_is_another_order_where_sample_rates_differ(db: None) -> 
     fold_all()
 
     def ask(sort: str, limit: int = 10) -> FunctionTable:
-        return select_estimated(Slice(project_id=project.pk), TableQuery(sort=sort, limit=limit))
+        return select_estimated(Slice(project_id=project.pk), TableQuery(sort=sort, limit=limit, measure="self+hidden"))
 
     assert [row.name for row in ask("self_ms").functions] == ["A", "B"]
     assert [row.name for row in ask("self_ms_per_view").functions] == ["B", "A"]
     assert [row.name for row in ask("self_ms_per_view", limit=1).functions] == ["B"]
+    assert [row.name for row in ask("cost_ms_per_view", limit=1).functions] == ["B"]
 
 
 def test_every_row_says_what_its_figures_are_of(member: Client, db: None) -> None:
