@@ -1,16 +1,21 @@
 """Chrome's `.cpuprofile`, which DevTools, VS Code and Node's tools open.
 
-Weights are the steps between samples. The format has one thread, so several tracks follow one another.
+Weights are the steps between samples. Steps are about even, since some readers count samples. The format has one
+thread, so several tracks follow one another.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from profcore.formats.chart.model import Chart
 from profcore.formats.chart.slices import chart_of_slice
 from profcore.formats.chart.views import chart_of_views
-from profcore.formats.chrome.nodes import profile_nodes, sample_columns
+from profcore.formats.chrome.nodes import even_step_us, profile_nodes, sample_columns
 from profcore.formats.slice import SliceExport, TimelineExport
 from profcore.formats.streaming import encode_json, stream_array, stream_column
+
+# The Firefox Profiler loses a sample at 0.
+START_US: Final = 1_000_000
 
 
 def write_slice(export: SliceExport) -> Iterator[bytes]:
@@ -24,15 +29,17 @@ def write_timeline(export: TimelineExport) -> Iterator[bytes]:
 
 
 def write_chart(chart: Chart) -> Iterator[bytes]:
-    """Yields a chart. The axis begins at 0. For a view, 0 is its start, or its first sample if that is earlier.
+    """Yields a chart. The axis begins at 1 s. For a view, that is its start, or its first sample if that is earlier.
 
-    DevTools computes in ms, so times of day would lose digits there. It leaves out everything before 0. `fieldflame` is
-    our own field with the facts of the chart, which readers ignore.
+    DevTools computes in ms, so times of day would lose digits there. It leaves out everything before the start.
+    `fieldflame` is our own field with the facts of the chart, which readers ignore.
     """
-    columns = sample_columns(chart.tracks, max(chart.tracks[0].start_us, 0) if chart.tracks else 0)
+    first_us = max(chart.tracks[0].start_us, 0) if chart.tracks else 0
+    columns = sample_columns(chart.tracks, first_us, step_us=even_step_us(chart))
+    end_us = START_US + sum(columns.deltas)
     yield b'{"nodes":'
     yield from stream_array(profile_nodes(chart))
-    yield b',"startTime":0,"endTime":' + encode_json(sum(columns.deltas)) + b',"samples":'
+    yield b',"startTime":' + encode_json(START_US) + b',"endTime":' + encode_json(end_us) + b',"samples":'
     yield from stream_column(columns.samples)
     yield b',"timeDeltas":'
     yield from stream_column(columns.deltas)

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from profcore.formats.chrome.cpuprofile import write_slice
+from profcore.formats.chrome.nodes import MAX_SAMPLES
 from profcore.formats.slice import ExportFunc, ExportOriginal, SliceExport
 from tests.profcore.formats.builders import URI, export_of
 
@@ -19,7 +20,21 @@ def test_the_heaviest_path_comes_first_and_every_sample_lasts_to_the_next() -> N
     names = {node["id"]: node["callFrame"]["functionName"] for node in profile["nodes"]}
     assert [names[node] for node in profile["samples"]] == ["main", "render", "(hidden)", "tick", "(idle)", "(root)"]
     assert profile["timeDeltas"] == [0, 1_000, 3_000, 700, 500, 900]
-    assert (profile["startTime"], profile["endTime"]) == (0, 6_100)
+    assert (profile["startTime"], profile["endTime"]) == (1_000_000, 1_006_100)
+
+
+def test_a_long_run_is_even_steps_with_the_same_sum() -> None:
+    profile = load(export_of({"main": 45_001, "tick": 3_000}))
+
+    assert profile["timeDeltas"] == [0, 9_000, 9_000, 9_000, 9_000, 9_001, 3_000]
+    assert len(set(profile["samples"][:5])) == 1
+
+
+def test_a_slice_of_years_has_a_bounded_number_of_samples() -> None:
+    profile = load(export_of({"main": 10**14, "tick": 3_000}))
+
+    assert len(profile["samples"]) == MAX_SAMPLES + 2
+    assert sum(profile["timeDeltas"]) == 10**14 + 3_000
 
 
 def test_nodes_are_a_tree_below_the_root_and_count_their_samples() -> None:
