@@ -99,10 +99,14 @@ def unit_of(rows: Iterable[object], path: str) -> Unit:
     """Returns the one unit of a column: `{% unit_of rows "row.self_us" as unit %}`.
 
     `path` names the column's value in a row. Values are ms, or µs if the path ends in `_us`; rows without one are
-    passed over.
+    passed over. The interval of a change (`delta_ms`) or a figure (`value`) stands below it, so its ends count too.
     """
-    found = (_find(row, path) for row in rows)
     scale = US_PER_MS if path.endswith("_us") else 1
+    above, _, name = path.rpartition(".")
+    paths = [path]
+    if name in ("delta_ms", "value"):
+        paths += [f"{above}.ci95.{end}".removeprefix(".") for end in ("low", "high")]
+    found = [_find(row, each) for row in rows for each in paths]
     return choose_unit(value / scale for value in found if isinstance(value, int | float))
 
 

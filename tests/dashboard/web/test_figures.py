@@ -68,6 +68,13 @@ def test_the_unit_of_a_column_is_found_in_its_rows() -> None:
     assert unit_of([("/cart", 3.0)], "7").word == "ms"
 
 
+def test_the_ends_of_an_interval_count_for_the_unit_of_its_column() -> None:
+    figure = Figure(677.0, Interval(-48.5, 4_083.0))
+    assert unit_of([(figure,)], "0.value").word == "s"
+    assert unit_of([figure], "value").word == "s"
+    assert unit_of([(Figure(677.0, None),)], "0.value").word == "ms"
+
+
 def test_a_time_or_share_that_is_not_known_is_a_dash() -> None:
     assert (us_as_time(None), ms_as_time(None), share(None)) == ("–", "–", "–")
 
