@@ -64,9 +64,9 @@ def test_the_head_of_a_page_is_low_with_filters_and_without(live_server: LiveSer
 def test_the_filters_take_one_row(live_server: LiveServer, session: str) -> None:
     with lend_chromium() as browser, visit(browser, live_server, session, viewport=DESKTOP) as page:
         page.goto(f"{live_server.url}/projects/shop/page/")
-        slots = page.locator(".slot")
-        expect(slots).to_have_count(9)
-        assert len({round(slot.bounding_box()["y"]) for slot in slots.all()}) == 1  # type: ignore[index]
+        facets = page.locator(".facet")
+        expect(facets).to_have_count(9)
+        assert len({round(facet.bounding_box()["y"]) for facet in facets.all()}) == 1  # type: ignore[index]
 
 
 @pytest.mark.parametrize("has_script", [True, False])
@@ -78,7 +78,7 @@ def test_a_click_on_a_name_filters_at_once_and_a_cross_removes_it(
         visit(browser, live_server, session, viewport=DESKTOP, java_script_enabled=has_script) as page,
     ):
         page.goto(f"{live_server.url}/projects/shop/page/?release={RELEASES[1]}&sort=total_ms")
-        release = page.locator(".slot", has_text="Release")
+        release = page.locator(".facet", has_text="Release")
         release.locator("summary").click()
         release.get_by_role("link", name=RELEASES[0]).click()
         page.wait_for_url(f"**/page/?release={RELEASES[0]}&sort=total_ms")
@@ -90,24 +90,24 @@ def test_a_click_on_a_name_filters_at_once_and_a_cross_removes_it(
         expect(release.locator("summary")).to_contain_text("+1")
         release.get_by_role("link", name="Remove Release").click()
         page.wait_for_url("**/page/?sort=total_ms")
-        expect(page.locator(".slot.is-set")).to_have_count(0)
+        expect(page.locator(".facet.is-set")).to_have_count(0)
 
 
 def test_a_filter_is_picked_by_keys(live_server: LiveServer, session: str) -> None:
     with lend_chromium() as browser, visit(browser, live_server, session, viewport=DESKTOP) as page:
         page.goto(f"{live_server.url}/projects/shop/views/")
-        page.locator(".slot summary", has_text="Release").focus()
+        page.locator(".facet summary", has_text="Release").focus()
         for key in ("Enter", "ArrowDown", "ArrowDown", "ArrowUp", "Enter"):
             page.keyboard.press(key)
         page.wait_for_url("**/views/?release=*")
-        expect(page.locator(".slot.is-set")).to_have_count(1)
+        expect(page.locator(".facet.is-set")).to_have_count(1)
 
 
 def test_on_a_phone_a_name_filters_at_once(live_server: LiveServer, session: str) -> None:
     with lend_chromium() as browser, visit(browser, live_server, session, viewport=PHONE, has_touch=True) as page:
         page.goto(f"{live_server.url}/projects/shop/page/?display=none&view=5b1d7a0e-6a41-5a3f-9d9e-0c7a7f1d2b11")
         page.get_by_role("button", name="Filter").tap()
-        page.locator(".slot summary", has_text="Release").tap()
+        page.locator(".facet summary", has_text="Release").tap()
         assert find_violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
         page.get_by_role("link", name=RELEASES[1]).tap()

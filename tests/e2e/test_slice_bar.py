@@ -93,7 +93,7 @@ def test_a_cross_takes_its_filter_away(live_server: LiveServer, session: str) ->
         page.wait_for_url("**/page/?q=e")
         page.get_by_role("link", name="Clear filters").click()
         page.wait_for_url("**/page/")
-        expect(page.locator(".slot.is-set")).to_have_count(0)
+        expect(page.locator(".facet.is-set")).to_have_count(0)
 
 
 def test_on_a_phone_the_bar_is_one_button_that_says_what_is_chosen(live_server: LiveServer, session: str) -> None:
@@ -119,8 +119,8 @@ def test_times_are_the_readers_and_go_into_the_address_as_utc(live_server: LiveS
         lend_chromium() as browser,
         visit(browser, live_server, session, "page/?from=2026-11-16T09:00Z") as page,
     ):
-        expect(page.locator(".slot time")).to_have_text("Nov 16, 2026, 4:00 AM")
-        expect(page.locator(".slot time")).to_have_attribute("title", "2026-11-16 09:00 UTC")
+        expect(page.locator(".facet time")).to_have_text("Nov 16, 2026, 4:00 AM")
+        expect(page.locator(".facet time")).to_have_attribute("title", "2026-11-16 09:00 UTC")
         expect(page.locator(".freshness time")).to_have_text("1 min. ago")
         expect(page.locator(".freshness time")).to_have_attribute("title", re.compile(r"\([-0-9]+ [0-9:]+ UTC\)$"))
         page.locator(".slice-bar summary", has_text="Time").click()
@@ -136,7 +136,7 @@ def test_without_script_times_are_utc_and_the_bar_is_a_form(live_server: LiveSer
         lend_chromium() as browser,
         visit(browser, live_server, session, "page/?from=2026-11-16T09:00Z", java_script_enabled=False) as page,
     ):
-        expect(page.locator(".slot time")).to_have_text("2026-11-16 09:00 UTC")
+        expect(page.locator(".facet time")).to_have_text("2026-11-16 09:00 UTC")
         page.locator(".slice-bar summary", has_text="Time").click()
         expect(page.get_by_label("From")).to_have_value("2026-11-16T09:00Z")
         page.get_by_label("Search functions").fill("push")
