@@ -79,7 +79,8 @@ def test_the_overview_is_whole_in_every_look(
         page.get_by_role("link", name="The shop").click()
         expect(page.locator(".verdict")).to_contain_text("1.1.0 made /cart slower: +40\u202fms per view")
         expect(page.locator(".chart canvas")).to_be_visible()
-        expect(page.get_by_role("table", name="Functions that changed")).to_contain_text("slow")
+        expect(page.get_by_role("list", name="Functions that changed most")).to_contain_text("slow")
+        expect(page.locator("[aria-busy=true]")).to_have_count(0)
         assert find_violations(page) == []
         assert not is_too_wide(page)
         save_screenshot(page, f"overview/{look.name}")
@@ -98,7 +99,7 @@ def test_a_person_reads_the_chart_by_keys_mouse_and_table(
         page.keyboard.press("ArrowLeft")
         expect(readout).to_contain_text("1.1.0")
         expect(readout).to_contain_text(
-            re.compile(r"ms script and hidden time per view, 95 % interval .* n = 26 page views")
+            re.compile(r"ms script \+ hidden time per view, 95 % interval .* n = 26 page views")
         )
         page.keyboard.press("ArrowDown")
         expect(readout).to_contain_text("1.0.0")
@@ -107,7 +108,7 @@ def test_a_person_reads_the_chart_by_keys_mouse_and_table(
         box = chart.bounding_box()
         assert box is not None
         page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.3 * box["height"])
-        expect(readout).to_contain_text("script and hidden time per view")
+        expect(readout).to_contain_text("script + hidden time per view")
 
         legend = page.get_by_role("list", name="Lines shown")
         legend.get_by_role("button", name="1.1.0").click()
@@ -129,8 +130,50 @@ def test_a_person_reads_the_chart_by_keys_mouse_and_table(
         page.go_back(wait_until="commit")  # from the browser's memory nothing is loaded anew
         expect(page.locator(".chart canvas")).to_be_visible()
         page.emulate_media(color_scheme="dark")
-        page.locator(".changes").get_by_role("link", name="slow").click()
+        page.locator(".culprits").get_by_role("link", name="slow").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("slow")
+        assert watch.complaints == []
+
+
+def test_a_part_of_the_chart_narrows_the_time_by_mouse_and_by_keys(
+    chromium: Browser, live_server: LiveServer, admin: User, shop: Project
+) -> None:
+    with open_as(chromium, live_server.url, admin, LOOKS[0]) as (page, watch):
+        page.goto(f"{live_server.url}/projects/shop/")
+        chart = page.locator(".chart-plot")
+        expect(page.locator(".chart canvas")).to_be_visible()
+        marks = json.loads(page.locator("figure.chart").get_attribute("data-chart-marks") or "")
+        assert [name for name, _ in marks] == ["1.1.0", "1.0.0"]
+        over = page.locator(".chart .u-over")
+        over.scroll_into_view_if_needed()
+        box = over.bounding_box()
+        assert box is not None
+        y = box["y"] + box["height"] / 2
+
+        page.mouse.move(box["x"] + 5, y)  # dropped in the middle
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] / 3, y, steps=4)
+        page.keyboard.press("Escape")
+        page.mouse.up()
+        assert "from=" not in page.url
+
+        page.mouse.move(box["x"] + 5, y)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] / 6, y, steps=4)
+        page.mouse.up()
+        page.wait_for_url(re.compile(r"[?&]from=\d{4}-\d\d-\d\dT00%3A00Z&to=\d{4}-\d\d-\d\dT00%3A00Z$"))
+        expect(page.get_by_role("row", name=re.compile("^1.0.0 "))).to_be_visible()
+        expect(page.get_by_role("row", name=re.compile("^1.1.0 "))).to_have_count(0)
+        page.go_back(wait_until="commit")
+        expect(page.locator(".chart canvas")).to_be_visible()
+        assert "from=" not in page.url
+
+        chart.focus()
+        page.keyboard.press("End")
+        page.keyboard.press("Shift+ArrowLeft")
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile(r"[?&]from="))
+        expect(page.get_by_role("row", name=re.compile("^1.1.0 "))).to_be_visible()
         assert watch.complaints == []
 
 
@@ -157,7 +200,7 @@ def test_without_script_the_overview_has_its_figures(
         plain.goto(f"{live_server.url}/projects/shop/")
         expect(plain.locator(".verdict")).to_contain_text("1.1.0 made /cart slower: +40")
         expect(plain.get_by_role("link", name="The same figures as JSON")).to_be_visible()
-        expect(plain.get_by_role("link", name="Compare the functions of both releases")).to_be_visible()
+        expect(plain.get_by_role("link", name="Compare functions")).to_be_visible()
         expect(plain.get_by_role("heading", name="Days")).to_be_visible()
         context.close()
 

@@ -19,6 +19,7 @@ const operations = {
       return place && [place.line, place.at];
     });
   },
+  span: () => series.spanOf(read, Date.parse(asked.low), Date.parse(asked.high)),
   ticks: () => words.asTicks(asked.seconds, asked.step),
   describe: () => words.describePoint(read.lines[0].points[0], asked.words),
 };

@@ -1,5 +1,6 @@
 """The overview of a project: the change of the last release, time per view, pages, and the state of its data."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -42,6 +43,7 @@ from profcore.stats.views import Measure
 
 US_PER_MS: Final = 1_000
 MAX_RELEASES: Final = 20  # rows of the table; the slice bar has all of them
+MAX_MARKS: Final = 12  # in the chart; more names would cover each other
 MAX_DAYS: Final = 10_000
 SHOWN_DAYS: Final = 60
 TOP_PAGES: Final = 10  # with intervals, from about 400 views of each
@@ -74,6 +76,7 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         **describe_status(status),
         **describe_releases(request, project, slice_, releases),
         **describe_chart(request, project, slice_, measure),
+        "chart_marks": write_marks(slice_, releases),
         **describe_pages(request, project, slice_, measure),
     }
     return render(request, "dashboard/overview/page.html", context)
@@ -167,6 +170,12 @@ def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measur
         "measure_links": [(word, link(measure=name), name == measure) for name, word in MEASURE_TABS],
         "line_links": [(word, link(lines=name), name == lines) for name, word in LINE_TABS],
     }
+
+
+def write_marks(slice_: Slice, releases: Sequence[ReleaseRow]) -> str:
+    """Returns when the first trace of each of the slice's newest releases arrived, as JSON for the chart."""
+    shown = [row for row in releases if row.views and (not slice_.releases or row.release in slice_.releases)]
+    return json.dumps([(row.release, row.first_seen_at.isoformat()) for row in shown[:MAX_MARKS]])
 
 
 DEFAULTS: Final = (("measure", "self+hidden"), ("lines", "release"), ("sort", PAGE_SORTS[0]))

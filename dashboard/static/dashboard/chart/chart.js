@@ -1,5 +1,6 @@
 // Time series: `<figure class="chart" data-chart-url="…">` fetches its lines and draws them with uPlot. Mouse, touch and
 // keyboard show single points; a table below has the same numbers. The markup is in templates/dashboard/frame/_chart.html.
+import { Brush } from "./brush.js";
 import { colourOf, plot, showLine } from "./plot.js";
 import { moveBy, nearestLine, readSeries } from "./series.js";
 import { makeTable } from "./table.js";
@@ -7,10 +8,11 @@ import { asSpan, describePoint } from "./words.js";
 import { make } from "../flame/dom.js";
 import { visible } from "../flame/words.js";
 
-const HEIGHT_PX = 260;
-const NARROW_HEIGHT_PX = 200;
+const HEIGHT_PX = 220;
+const NARROW_HEIGHT_PX = 180;
 const NARROW_PX = 520;
 const PAPER_PX = 620; // within a card, between the margins of A4 or Letter
+const MAX_NAME = 24; // characters of a mark's name
 const KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -57,7 +59,10 @@ class Chart {
     this.say("");
     this.shown = this.series.lines.map(() => true);
     this.at = null;
-    const keys = "Arrow keys: left and right along a line, up and down between lines.";
+    this.brush = "chartBrush" in this.figure.dataset ? new Brush(this.series) : null;
+    this.marks = readMarks(this.figure.dataset.chartMarks);
+    const narrowing = this.brush ? " Shift with left and right chooses a time, and Enter shows it." : "";
+    const keys = `Arrow keys: left and right along a line, up and down between lines.${narrowing}`;
     const label = `${this.figure.querySelector("figcaption").textContent.trim()}. ${keys}`;
     this.target = make("div", { className: "chart-plot", tabIndex: 0, role: "application", aria: { roledescription: "chart", label } });
     this.readout = make("p", { className: "chart-readout", role: "status" });
@@ -103,6 +108,10 @@ class Chart {
     addEventListener("afterprint", () => this.onPaper(false));
     this.target.addEventListener("keydown", (event) => this.onKey(event));
     this.target.addEventListener("blur", () => this.mark(null));
+    addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.brush?.drop(this.plot, true); // also in the middle of a drag
+    });
+    this.target.addEventListener("mousedown", () => { if (this.brush) this.brush.isDropped = false; }, { capture: true });
   }
 
   // Paper is light and has a fixed width.
@@ -114,9 +123,14 @@ class Chart {
   onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") this.mark(null);
+    if (event.key === "Enter" && this.brush?.enter()) event.preventDefault();
     if (!KEYS.includes(event.key)) return;
     event.preventDefault();
+    const from = this.at;
     this.mark(moveBy(event.key, this.series, this.shown, this.at));
+    if (!this.brush || !this.at) return;
+    if (event.shiftKey && event.key.startsWith("Arrow")) this.brush.extend(this.plot, from?.at ?? this.at.at, this.at.at);
+    else if (this.brush.part) this.brush.drop(this.plot);
   }
 
   point(found) {
@@ -134,7 +148,8 @@ class Chart {
   tell(at) {
     this.at = at;
     if (!at) {
-      const hint = "Point at the chart or use the arrow keys. Bands are 95 % intervals; hollow points have too few page views for one.";
+      const narrowing = this.brush ? " Drag to choose a shorter time." : "";
+      const hint = `Point at the chart or use the arrow keys.${narrowing} Bands are 95 % intervals; hollow points have too few page views for one.`;
       return this.readout.replaceChildren(make("span", { className: "muted", textContent: hint }));
     }
     const line = this.series.lines[at.line];
@@ -148,6 +163,16 @@ class Chart {
 
 function swatch(line) {
   return make("span", { className: `chart-key ${colourOf(line)}`, ariaHidden: "true" });
+}
+
+// Returns the moments to mark, from `[[name, moment], …]`.
+function readMarks(text) {
+  const marks = JSON.parse(text || "[]").map(([name, at]) => ({ name: shorten(visible(name)), at: Date.parse(at) }));
+  return marks.sort((a, b) => a.at - b.at);
+}
+
+function shorten(name) {
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME - 1)}…` : name;
 }
 
 // An error with a message for the user.

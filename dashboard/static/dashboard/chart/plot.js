@@ -8,6 +8,8 @@ const BAND_ALPHA = "33"; // of #rrggbb
 const MARK_PX = 3;
 const MARKS_UP_TO = 120; // points of a line; more marks would overlap
 const HEADROOM = 1.08;
+const NAME_PX = 12; // of a mark's name, above the plot
+const NAME_GAP_PX = 8; // between two names
 
 export function colourOf(line) {
   return `chart-${(line % COLOURS) + 1}`;
@@ -20,16 +22,17 @@ function readColours(figure) {
 }
 
 // Returns uPlot's instance. `state` is the chart's own: `series`, `shown` by line, `at` (a line and a place in time) or null.
+// `marks` are moments with names, such as the first view of a release. `brush` narrows the time, null where nothing does.
 export function plot(target, figure, state, size, onPoint) {
   const colours = readColours(figure);
-  const { series } = state;
+  const { series, brush, marks } = state;
   const middles = series.times.map((at) => (at + series.step / 2) / 1000);
   const columns = series.lines.map((line) => columnsOf(line.points));
   const options = {
     ...size,
-    padding: [8, 36, 0, 0],
+    padding: [marks.length ? NAME_PX + 10 : 8, 36, 0, 0],
     legend: { show: false },
-    cursor: { x: true, y: false, drag: { x: false, y: false }, points: { show: false } },
+    cursor: { x: true, y: false, drag: { x: Boolean(brush), y: false, setScale: false }, points: { show: false } },
     scales: { x: { time: true, range: () => bounds(series) }, y: { range: (_, __, high) => [0, (high || 1) * HEADROOM] } },
     axes: makeAxes(colours, figure.dataset.chartUnit),
     series: [{}, ...series.lines.flatMap((_, index) => makeLine(colours.line(index), state.shown[index]))],
@@ -37,7 +40,11 @@ export function plot(target, figure, state, size, onPoint) {
       const first = 1 + index * COLUMNS;
       return { series: [first + 2, first + 1], fill: colours.line(index) + BAND_ALPHA };
     }),
-    hooks: { draw: [(chart) => drawMarks(chart, state, colours)], setCursor: [(chart) => point(chart, onPoint)] },
+    hooks: {
+      draw: [(chart) => drawMoments(chart, marks, colours), (chart) => drawMarks(chart, state, colours)],
+      setCursor: [(chart) => point(chart, onPoint)],
+      setSelect: brush ? [(chart) => brush.onDrag(chart)] : [],
+    },
   };
   const data = [middles, ...columns.flatMap(({ value, low, high, dashed }) => [value, low, high, dashed])];
   return new window.uPlot(options, data, target);
@@ -93,6 +100,35 @@ function drawMarks(chart, state, colours) {
       if (isHere) drawRing(ctx, x, y, (MARK_PX + 5) * ratio, colours.focus);
     });
   });
+  ctx.restore();
+}
+
+// A dashed line at each moment, with its name above the plot. A name that would cover the one before it is left out.
+function drawMoments(chart, marks, colours) {
+  const { ctx, bbox } = chart;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.font = `${NAME_PX * ratio}px ${colours.font}`;
+  ctx.textBaseline = "bottom";
+  ctx.textAlign = "left";
+  ctx.lineWidth = ratio;
+  let end = -Infinity;
+  for (const { at, name } of marks) {
+    const x = chart.valToPos(at / 1000, "x", true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.setLineDash([2 * ratio, 3 * ratio]);
+    ctx.strokeStyle = colours.text;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top - 3 * ratio);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    const width = ctx.measureText(name).width;
+    const left = Math.min(x - 2 * ratio, chart.ctx.canvas.width - width);
+    if (left < end) continue;
+    ctx.fillStyle = colours.text;
+    ctx.fillText(name, left, bbox.top - 4 * ratio);
+    end = left + width + NAME_GAP_PX * ratio;
+  }
   ctx.restore();
 }
 

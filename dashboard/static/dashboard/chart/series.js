@@ -37,6 +37,15 @@ function makeGrid(instants, step) {
   return Array.from({ length: Math.round((last - first) / step) + 1 }, (_, n) => first + n * step);
 }
 
+// Returns the whole buckets between two moments (ms since 1970) as `{from, to}`, texts of an address; null for all of them.
+export function spanOf(series, low, high) {
+  const { times, step } = series;
+  const inside = times.filter((at) => at + step > low && at <= high);
+  if (!inside.length || inside.length === times.length) return null;
+  const write = (at) => `${new Date(at).toISOString().slice(0, 16)}Z`;
+  return { from: write(inside[0]), to: write(inside.at(-1) + step) };
+}
+
 // Returns the columns of a line: the sure values with their bounds, and the values at both ends of each faint section,
 // which is dashed.
 export function columnsOf(points) {

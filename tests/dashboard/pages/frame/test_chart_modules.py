@@ -83,6 +83,14 @@ def test_keys_walk_along_a_line_and_between_lines() -> None:
     assert run("walk", answer=TWO, shown=[False, False], keys=["ArrowUp"]) == [None]
 
 
+def test_a_dragged_part_is_whole_buckets_and_all_of_them_are_no_part() -> None:
+    given = answer(("1.0", [point(1, 5.0), point(9, 6.0)]))
+    some = run("span", answer=given, low="2026-11-03T07:00Z", high="2026-11-04T01:00Z")
+    assert some == {"from": "2026-11-03T00:00Z", "to": "2026-11-05T00:00Z"}
+    assert run("span", answer=given, low="2026-10-01T00:00Z", high="2026-12-01T00:00Z") is None
+    assert run("span", answer=given, low="2026-12-01T00:00Z", high="2026-12-02T00:00Z") is None
+
+
 def test_ticks_name_the_day_where_it_begins_and_the_year_once() -> None:
     noon = 1_795_262_400  # 2026-11-21 12:00 UTC; whatever the zone here, two days on it is another day
     first, same, later = run("ticks", seconds=[noon, noon + 60, noon + 2 * 86_400], step=60)
