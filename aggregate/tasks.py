@@ -20,6 +20,7 @@ from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import is_stopping, tell_to_stop
 from aggregate.turns import TurnOver, in_turn
 from aggregate.upkeep.merging import merge_old_hours
+from aggregate.upkeep.project_deletion import DELETE_TASK, delete_marked_projects
 from aggregate.upkeep.retention import expire_all
 from ingest.wake import clear_flag, keep_flag, wake_worker
 
@@ -98,6 +99,12 @@ def roll_up_hours_that_ended() -> None:
 def expire() -> None:
     """Deletes data older than its retention."""
     _keep_up(expire.name, expire_all)
+
+
+@shared_task(name=DELETE_TASK, ignore_result=True)
+def delete_projects() -> None:
+    """Deletes projects that are marked for it."""
+    _keep_up(DELETE_TASK, delete_marked_projects)
 
 
 def _keep_up(task: str, work: Callable[[datetime], object]) -> None:

@@ -13,7 +13,7 @@ from whitenoise.compress import Compressor
 
 from config.env import make_broker_url, read_bool, read_database, read_int, read_list, read_path, read_str
 from config.limits import *  # noqa: F403  # settings like those below, in a file of their own
-from config.limits import FOLD_SWEEP_S, JOB_SWEEP_S, SYMBOLICATE_SWEEP_S
+from config.limits import DELETE_SWEEP_S, FOLD_SWEEP_S, JOB_SWEEP_S, SYMBOLICATE_SWEEP_S
 from ingest.patience import PatientConnection
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -218,6 +218,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "aggregate.symbolicate",
         "schedule": SYMBOLICATE_SWEEP_S,
         "options": {"expires": SYMBOLICATE_SWEEP_S},
+    },
+    "delete": {
+        "task": "aggregate.delete_projects",
+        "schedule": DELETE_SWEEP_S,
+        "options": {"expires": DELETE_SWEEP_S},
     },
     "expire": {"task": "aggregate.expire", "schedule": 3600.0, "options": {"expires": 3600}},
 }

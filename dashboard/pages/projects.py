@@ -77,6 +77,15 @@ def show_projects(request: HttpRequest) -> HttpResponse:
 
 
 @private_part
+def show_deleting(request: HttpRequest) -> HttpResponse:
+    """Shows how far the deletions of projects are: a part of the list, empty once all are done."""
+    deleting = deleting_projects(request.user)
+    if not deleting:
+        return HttpResponse('<p id="deleting" role="status">The project is deleted.</p>')
+    return render(request, "dashboard/projects/_deleting.html", {"deleting": deleting})
+
+
+@private_part
 def show_last_change(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows the change of a project's last release: a part of the list."""
     project = get_visible_project(request.user, slug)

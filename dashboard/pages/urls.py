@@ -26,6 +26,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/new/", new_project.show_new_project, name="new-project"),
     path("search/", search.show_search, name="search"),
     path("search/results/", search.show_search_results, name="search-results"),
+    path("projects/deleting/", projects.show_deleting, name="deleting-projects"),
     path(PROJECT, overview.show_project, name="project"),
     path(PROJECT + "changes/", changes.show_changes, name="changes"),
     path(PROJECT + "change-parts/", changes.show_change_parts, name="change-parts"),

@@ -10,7 +10,7 @@ from django.db import transaction
 from ingest.door.keys import forget_keys, is_origin_entry
 from ingest.models import IngestKey, Project
 
-RESERVED: Final = frozenset({"new"})  # `/projects/new/` is the page that creates one
+RESERVED: Final = frozenset({"new", "deleting"})  # `/projects/new/` and the like are pages of no project
 
 
 def create_project(

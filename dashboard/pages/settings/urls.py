@@ -23,6 +23,7 @@ SETTINGS: Final = "projects/<slug:slug>/settings/"
 urlpatterns: list[URLPattern] = [
     path(SETTINGS, general.show_general, name="settings"),
     path(SETTINGS + "archive/", lifecycle.show_archive, name="settings-archive"),
+    path(SETTINGS + "delete/", lifecycle.show_delete, name="settings-delete"),
     path(SETTINGS + "keys/", keys.show_keys, name="settings-keys"),
     path(SETTINGS + "keys/<int:key_id>/", keys.change_key, name="settings-key"),
     path(SETTINGS + "keys/<int:key_id>/revoke/", keys.end_key, name="settings-key-end"),

@@ -69,7 +69,10 @@ QUESTION_ADDRESSES = [
     SETTINGS + "members/{member}/remove/",
     SETTINGS + "tokens/{token}/revoke/",
 ]
-PROJECT_QUESTION_ADDRESSES = [SETTINGS + "archive/"]  # about the project itself, without other ids
+PROJECT_QUESTION_ADDRESSES = [
+    SETTINGS + "archive/",
+    SETTINGS + "delete/",
+]  # without other ids
 # One makes links that open accounts, for superusers among the admins; the others take posts of other pages.
 OTHER_QUESTION_ADDRESSES = [
     SETTINGS + "members/{member}/link/",
@@ -86,7 +89,7 @@ TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: tes
 ADMIN_ADDRESSES = ["/projects/shop/import/"]
 OPEN_ADDRESSES = {
     *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
-    "new-project",  # for superusers only: test_new_project
+    *("new-project", "deleting-projects"),  # of no project: test_new_project, test_lifecycle
     *("account", "set-password"),  # one's own, whatever the project: test_account
     *("search", "search-results"),  # of all projects that somebody sees: test_search_page
 }

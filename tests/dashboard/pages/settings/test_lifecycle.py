@@ -1,11 +1,15 @@
-"""Archiving a project: no traces, not in the list, readable, restored with one click."""
+"""Archiving a project: no traces, not in the list, readable, restored with one click. Deleting one: after its slug."""
+
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
 
+from aggregate.upkeep.project_deletion import delete_marked_projects
 from ingest.door.keys import forget_keys
 from ingest.models import Project, Refusal
-from tests.dashboard.pages.settings.conftest import follow, read, words
+from tests.dashboard.conftest import People
+from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
 from tests.envelopes import make_envelope
 from tests.ingest.door.posting import DOOR
 
@@ -54,3 +58,33 @@ def test_other_processes_refuse_within_seconds(shop: Project, monkeypatch: pytes
     assert post_trace(shop)[0] == 202
     monkeypatch.setattr("ingest.door.keys.CACHE_S", 0.0)
     assert post_trace(shop)[0] == 403
+
+
+def test_a_project_is_deleted_after_its_slug_is_typed(
+    owner: Client, member: Client, shop: Project, bearer: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aggregate.upkeep.project_deletion.wake_worker", lambda *_: True)
+    page = read(owner, "delete/")
+    assert "Type shop to confirm" in page
+    assert "1 page view of 1 page" in page
+    wrong = send(owner, "delete/", slug="Shop")
+    assert (wrong.status_code, "This is not the project’s slug. Type shop." in words(wrong)) == (400, True)
+    assert Project.objects.get(pk=shop.pk).deletion_started_at is None
+    listed = follow(owner, "delete/", slug="shop")
+    assert "The shop is being deleted." in listed
+    assert "Being deleted The shop shop : 0 rows deleted" in listed
+    assert owner.get(SETTINGS).status_code == member.get("/projects/shop/").status_code == 404
+    assert owner.get("/api/v1/projects/shop/status", headers=bearer).status_code in (401, 404)
+    assert post_trace(shop)[0] == 401
+    assert "Being deleted" in words(member.get("/projects/deleting/"))  # type: ignore[arg-type]  # as above
+    Project.objects.filter(pk=shop.pk).update(deletion_started_at=shop.created_at)
+    delete_marked_projects(datetime.now(UTC) + timedelta(hours=1))
+    assert "The project is deleted." in words(member.get("/projects/deleting/"))  # type: ignore[arg-type]  # as above
+
+
+def test_a_stranger_sees_no_deletion(people: People, shop: Project) -> None:
+    Project.objects.filter(pk=shop.pk).update(deletion_started_at=shop.created_at)
+    client = Client()
+    client.force_login(people.stranger)
+    assert "The shop" not in words(client.get("/projects/"))  # type: ignore[arg-type]  # as above
+    assert "The shop" not in words(client.get("/projects/deleting/"))  # type: ignore[arg-type]  # as above

@@ -1,0 +1,137 @@
+"""Deleting a project: every row of every table that names it, in small transactions, and its own row last.
+
+The project is marked first (`ingest.projects.lifecycle`), and nobody sees it any more. A worker that is killed loses at
+most its present batch; the next turn goes on with what is left. The last step waits until no web process remembers a
+key of the project, and no post is under way: rows of the door have no foreign key, and would stay for ever.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.apps import apps
+from django.conf import settings
+from django.db import IntegrityError, connection, models, transaction
+
+from aggregate.folding.locks import lock_raw_traces
+from aggregate.turns import end_step
+from aggregate.upkeep.retention import list_partitions
+from ingest.models import Membership, Project, RawTrace, Receipt
+from ingest.projects.lifecycle import mark_for_deletion
+from ingest.wake import wake_worker
+
+DELETE_TASK: Final = "aggregate.delete_projects"
+DELETE_FLAG: Final = f"fieldflame:wake-{DELETE_TASK}"
+BATCH_ROWS: Final = 5_000  # of one transaction, as retention does: about 100 ms
+BATCH_BODIES: Final = 200  # of tables with blobs, which are up to some MB each
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectTable:
+    """A table whose rows name a project, and how many of them one transaction deletes."""
+
+    name: str
+    batch: int
+
+
+def begin_deletion(project: Project) -> bool:
+    """Marks a project for deletion and wakes a worker. Returns False if it was marked already."""
+    with transaction.atomic():
+        is_new = mark_for_deletion(project)
+        transaction.on_commit(lambda: wake_worker(DELETE_TASK, DELETE_FLAG))
+    return is_new
+
+
+def delete_marked_projects(now: datetime) -> int:
+    """Deletes all marked projects, and returns how many are gone. It may be killed and run again. Raises `TurnOver`."""
+    marked = Project.objects.exclude(deletion_started_at=None).order_by("deletion_started_at", "pk")
+    return sum(delete_project(project, now) for project in marked)
+
+
+def delete_project(project: Project, now: datetime) -> bool:
+    """Deletes the rows of a marked project; returns whether the project itself is gone too."""
+    if project.deletion_started_at is None:
+        return False
+    if project.rows_to_delete is None:
+        Project.objects.filter(pk=project.pk).update(rows_to_delete=estimate_rows(project.pk))
+    while sum(_empty_table(project.pk, table) for table in _list_tables()):
+        pass  # a fold that was under way may have written to a table that was empty already
+    if now < project.deletion_started_at + timedelta(seconds=settings.DELETE_GRACE_S):
+        return False
+    _delete_last(project.pk)
+    return True
+
+
+def list_project_models() -> list[type[models.Model]]:
+    """Returns the models whose rows name a project. Traces come first, so that no fold begins with them."""
+    named = [model for model in apps.get_models() if any(f.column == "project_id" for f in model._meta.concrete_fields)]
+    first = (Receipt, RawTrace)
+    return sorted(named, key=lambda model: (first.index(model) if model in first else len(first), model._meta.db_table))
+
+
+def estimate_rows(project_id: int) -> int:
+    """Returns about how many rows name a project, by the planner's statistics: counting would read all of them."""
+    total = 0
+    with connection.cursor() as cursor:
+        for model in list_project_models():
+            # EXPLAIN takes no parameters.
+            table = model._meta.db_table
+            cursor.execute(f"EXPLAIN (FORMAT JSON) SELECT FROM {table} WHERE project_id = {int(project_id)}")
+            ((plan,),) = cursor.fetchall()
+            total += int((plan if isinstance(plan, list) else json.loads(plan))[0]["Plan"]["Plan Rows"])
+    return total
+
+
+def _list_tables() -> Iterator[ProjectTable]:
+    """Yields the tables, except members: they see how far the deletion is."""
+    for model in list_project_models():
+        has_bodies = any(isinstance(field, models.BinaryField) for field in model._meta.concrete_fields)
+        batch = BATCH_BODIES if has_bodies else BATCH_ROWS
+        if model is RawTrace:
+            yield from (ProjectTable(name, batch) for name, _ in list_partitions())
+        elif model is not Membership:
+            yield ProjectTable(model._meta.db_table, batch)
+
+
+def _empty_table(project_id: int, table: ProjectTable) -> int:
+    """Deletes a project's rows of a table, and returns how many. Rows that others still need are left for later."""
+    total = 0
+    while True:
+        try:
+            deleted = _delete_batch(project_id, table)
+        except IntegrityError:  # rows of a table that comes later refer to them
+            return total
+        total += deleted
+        if deleted:
+            end_step()
+        if deleted < table.batch:
+            return total
+
+
+def _delete_batch(project_id: int, table: ProjectTable) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        if table.name.startswith(RawTrace._meta.db_table):
+            lock_raw_traces()
+        cursor.execute(
+            f"""DELETE FROM {table.name} WHERE ctid = ANY(ARRAY(
+                    SELECT ctid FROM {table.name} WHERE project_id = %s LIMIT %s))""",
+            [project_id, table.batch],
+        )
+        deleted = int(cursor.rowcount)
+        if deleted:
+            cursor.execute(
+                "UPDATE ingest_project SET deleted_rows = coalesce(deleted_rows, 0) + %s WHERE id = %s",
+                [deleted, project_id],
+            )
+    return deleted
+
+
+def _delete_last(project_id: int) -> None:
+    """Deletes the project with its members, and what came since the last pass: its locked row lets nothing more in."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT FROM ingest_project WHERE id = %s FOR UPDATE", [project_id])
+        for model in list_project_models():
+            cursor.execute(f"DELETE FROM {model._meta.db_table} WHERE project_id = %s", [project_id])
+        cursor.execute("DELETE FROM ingest_project WHERE id = %s", [project_id])
