@@ -17,15 +17,15 @@ from ingest.models import Project
 from profcore.code.categories import FUNC_CATEGORIES
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 
-# (name of its address, word, does it take a slice)
+# (name of its address, word, does it take a slice, the key after `g` that goes there)
 TABS: Final = (
-    ("project", "Overview", True),
-    ("page", "Functions", True),
-    ("tree", "Flame graph", True),
-    ("compare", "Compare", True),
-    ("views", "Views", True),
-    ("quality", "Quality", True),
-    ("settings", "Settings", False),
+    ("project", "Overview", True, "o"),
+    ("page", "Functions", True, "f"),
+    ("tree", "Flame graph", True, "g"),
+    ("compare", "Compare", True, "c"),
+    ("views", "Views", True, "v"),
+    ("quality", "Quality", True, "q"),
+    ("settings", "Settings", False, "s"),
 )
 # Pages that show functions, and so use the category and the search. Some of these have their own search field.
 NARROWED: Final = frozenset({"page", "tree", "compare"})
@@ -46,14 +46,15 @@ CHIP_WORDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tab:
-    """A link to one page of a project, with the slice if the page takes one."""
+    """A link to one page of a project, with the slice if the page takes one. `key` goes there, after `g`."""
 
     word: str
     link: str
     is_here: bool
     takes_slice: bool
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +175,13 @@ def build_tabs(
     query = write_query([*slice_.params(), *narrowing.params()]) if slice_ else ""
     return [
         Tab(
-            word,
-            reverse(name, args=[project.slug]) + (f"?{query}" if query and takes_slice else ""),
-            name == here,
-            takes_slice,
+            word=word,
+            link=reverse(name, args=[project.slug]) + (f"?{query}" if query and takes_slice else ""),
+            is_here=name == here,
+            takes_slice=takes_slice,
+            key=key,
         )
-        for name, word, takes_slice in TABS
+        for name, word, takes_slice, key in TABS
     ]
 
 

@@ -34,6 +34,7 @@ class Entry:
     link: str
     under: str = ""
     act: str = ""
+    key: str = ""  # after `g`
     is_code: bool = False
 
 
@@ -73,7 +74,7 @@ def _find_ways(search: Search, *, with_acts: bool) -> list[Entry]:
     project = search.project
     ways = []
     if project is not None:
-        ways += [Entry(word=tab.word, link=tab.link) for tab in build_tabs(project, search.slice_)]
+        ways += [Entry(word=tab.word, link=tab.link, key=tab.key) for tab in build_tabs(project, search.slice_)]
         sections = SECTIONS if search.text else ()
         ways += [Entry(word=f"Settings: {word}", link=reverse(name, args=[project.slug])) for name, word in sections]
     if with_acts:
@@ -83,7 +84,7 @@ def _find_ways(search: Search, *, with_acts: bool) -> list[Entry]:
             Entry(word="Show keyboard shortcuts", link="", act="show-keys"),
         ]
     ways += [
-        Entry(word="All projects", link=reverse("projects")),
+        Entry(word="All projects", link=reverse("projects"), key="p"),
         Entry(word="Your account", link=reverse("account")),
         Entry(word="API documentation", link=reverse("api-docs")),
     ]

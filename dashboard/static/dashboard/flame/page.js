@@ -190,11 +190,6 @@ find.addEventListener("keydown", (event) => {
     toNextMatch();
   }
 });
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
-  event.preventDefault();
-  find.focus();
-});
 document.getElementById("flame-out").addEventListener("click", () => graph.zoomOut());
 
 // --- showing ---

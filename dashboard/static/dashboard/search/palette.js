@@ -135,7 +135,10 @@ find.addEventListener("keydown", (event) => {
   if (event.isComposing) return;
   if (event.key === "ArrowDown") move(1);
   else if (event.key === "ArrowUp") move(-1);
-  else if (event.key === "Enter") {
+  else if (event.key === "?" && !find.value) {
+    dialog.close();
+    document.dispatchEvent(new CustomEvent("show-keys"));
+  } else if (event.key === "Enter") {
     if (shownFor !== find.value.trim()) opensFirst = true;
     else if (chosen()) open(chosen(), event);
   } else return;

@@ -22,7 +22,8 @@ def links_of(client: Client, address: str) -> dict[str, str]:
     response = client.get(address)
     assert response.status_code == 200
     found = re.findall(r'<a role="option"[^>]* href="([^"]*)"[^>]*>(.*?)</a>', response.content.decode(), re.S)
-    words = [" ".join(re.sub(r"<[^>]*>", " ", inner).split()) for _, inner in found]
+    texts = [re.sub(r"<span.*", "", inner, flags=re.S) for _, inner in found]  # without keys
+    words = [" ".join(re.sub(r"<[^>]*>", " ", text).split()) for text in texts]
     return {html.unescape(word): html.unescape(link) for word, (link, _) in zip(words, found, strict=True)}
 
 
