@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from math import fsum
 from typing import Final
 
+from profcore.formats.firefox.changes import find_changes
 from profcore.formats.firefox.meta import build_meta, name_slice
 from profcore.formats.firefox.rows import FuncTableRows, ProfileTables
 from profcore.formats.firefox.sections import (
@@ -64,18 +65,17 @@ def build_difference(export: DifferenceExport) -> Profile:
     rows = FuncTableRows()
     base, head = (_tree_of(side, rows) for side in (export.base, export.head))
     base_views, head_views = max(export.base.views, 1), max(export.head.views, 1)
-    change = CallTreeBuilder()
-    change.add_tree(_scaled(head, base_views))
-    change.add_tree(_scaled(base, -head_views))
+    changes = find_changes(head, base, head_views, base_views)
     rank = rows.rank()
     tables = ProfileTables(rows, {**export.base.contents, **export.head.contents})
     # Whole numbers up to here, so that a path whose time did not change is exactly zero and is left out.
     unit = 1000 * base_views * head_views
-    signed = order_signed(change.tree, rank)
+    signed = order_signed(changes.tree, rank)
     samples = [_write_samples(signed, tables, unit, 0)]
     for tree, side in ((head, export.head), (base, export.base)):
         ordered = order_heaviest_first(tree, rank)
         samples.append(_write_samples(ordered, tables, 1000 * max(side.views, 1), side.time.idle_us))
+    tables.recolour(changes.tree, changes.categories)
     names = [
         "Head minus base, ms per page view",
         f"Head: {_side_name(export.head)}",
@@ -83,11 +83,6 @@ def build_difference(export: DifferenceExport) -> Profile:
     ]
     sections = difference_sections(export, DIFFERENCE_CAVEATS)
     return _assemble(export.head, names, samples, tables, sections, query=export.query, link=export.link)
-
-
-def _scaled(tree: CallTree, factor: int) -> CallTree:
-    zeros = [0] * len(tree)
-    return CallTree(tree.prefix, tree.func, [us * factor for us in tree.self_us], zeros, zeros)
 
 
 def _side_name(side: SliceExport) -> str:
@@ -101,9 +96,15 @@ def _tree_of(export: SliceExport, rows: FuncTableRows) -> CallTree:
     """
     builder = CallTreeBuilder()
     builder.add_tree(export.tree, rows.add(export.funcs))
-    for func, us in ((rows.hidden, export.time.hidden_us), (rows.engine, export.time.engine_us)):
+    time = export.time
+    for func, us, samples in (
+        (rows.hidden, time.hidden_us, time.hidden_samples),
+        (rows.engine, time.engine_us, time.engine_samples),
+    ):
         if us > 0:
-            builder.tree.self_us[builder.node(-1, func)] += us
+            node = builder.node(-1, func)
+            builder.tree.self_us[node] += us
+            builder.tree.self_samples[node] += samples
     return builder.tree
 
 

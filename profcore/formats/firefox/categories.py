@@ -7,6 +7,8 @@ from profcore.formats.firefox.shapes import Category
 from profcore.formats.slice import ExportFunc
 
 SUBCATEGORIES: Final = ["Other", *FUNC_CATEGORIES.values()]
+# The owners of code that have a colour of their own, as in the dashboard; all others are "JavaScript".
+OWNERS: Final = {"first-party": "orange", "library": "green", "third-party": "blue", "built-in": "grey"}
 # The viewer's colour for each colour of display rules.
 RULED_COLOURS: Final = {
     "blue": "blue",
@@ -25,18 +27,24 @@ RULED_COLOURS: Final = {
 CATEGORIES: Final = (
     Category("Other", "grey", ["Other"]),
     Category("Idle", "transparent", ["Other"]),
+    *(Category(FUNC_CATEGORIES[name], colour, ["Other"]) for name, colour in OWNERS.items()),
     Category("JavaScript", "yellow", SUBCATEGORIES),
-    Category("Hidden", "brown", ["Other"]),
-    Category("Engine", "lightred", ["Other"]),
-    Category("Garbage collection", "orange", ["Other"]),
-    Category("Style", "magenta", ["Other"]),
-    Category("Layout", "purple", ["Other"]),
-    Category("Paint", "green", ["Other"]),
-    Category("Page", "blue", ["Other"]),
+    Category("Hidden", "purple", ["Other"]),
+    Category("Engine", "lightblue", ["Other"]),
+    Category("Garbage collection", "red", ["Other"]),
+    Category("Style", "lightred", ["Other"]),
+    Category("Layout", "magenta", ["Other"]),
+    Category("Paint", "brown", ["Other"]),
+    Category("Page", "grey", ["Other"]),
     Category("Recording", "darkgrey", ["Other"]),
     *(Category(f"Display rule: {ours}", theirs, SUBCATEGORIES) for ours, theirs in RULED_COLOURS.items()),
+    # Of a difference's call paths: each has one of these instead of its func's.
+    Category("Slower", "red", ["Other"]),
+    Category("Faster", "blue", ["Other"]),
+    Category("Within noise", "grey", ["Other"]),
 )
 CATEGORY_INDEX: Final = {category.name: index for index, category in enumerate(CATEGORIES)}
+SLOWER, FASTER, NOISE = (CATEGORY_INDEX[name] for name in ("Slower", "Faster", "Within noise"))
 SUBCATEGORY_INDEX: Final = {name: index for index, name in enumerate(FUNC_CATEGORIES, start=1)}
 
 
@@ -65,10 +73,12 @@ def is_built_in(func: ExportFunc) -> bool:
 
 
 def choose_category(func: ExportFunc) -> CategoryChoice:
-    """Returns the category of a func. Without a known one it is plain JavaScript, or a built-in.
+    """Returns the category of a func: its owner's, or plain JavaScript if none is known.
 
     A func that a display rule colours has a category of that colour.
     """
     name = func.category or ("built-in" if is_built_in(func) else "")
+    if func.colour is None and name in OWNERS:
+        return CategoryChoice(CATEGORY_INDEX[FUNC_CATEGORIES[name]], 0)
     category = f"Display rule: {func.colour}" if func.colour else "JavaScript"
     return CategoryChoice(CATEGORY_INDEX[category], SUBCATEGORY_INDEX.get(name, 0))

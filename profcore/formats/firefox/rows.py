@@ -22,6 +22,7 @@ from profcore.formats.firefox.shapes import NativeSymbols, Shared, StackTable
 from profcore.formats.firefox.tables import FuncRow, SharedTables, safe_text
 from profcore.formats.pruning import PRUNED
 from profcore.formats.slice import ExportFunc, ExportOriginal
+from profcore.sums.calltree import CallTree
 
 ANONYMOUS: Final = "(anonymous)"
 
@@ -122,6 +123,22 @@ class ProfileTables:
                 offset.append(row - caller if caller >= 0 else 0)
             found.append(row)
         return found
+
+    def recolour(self, tree: CallTree, categories: Sequence[int]) -> None:
+        """Gives the stack of each of a tree's nodes another category. Nodes without a stack are left out.
+
+        Funcs that are added later would get the frames of this, so it comes last.
+        """
+        found = [-1] * (len(tree) + 1)  # the last slot is for the prefix of roots, -1
+        frames: dict[tuple[int, int], int] = {}
+        for node, (prefix, func) in enumerate(zip(tree.prefix, tree.func, strict=True)):
+            row = self._stacks.get((found[prefix], func), -1) if prefix < 0 or found[prefix] >= 0 else -1
+            found[node] = row
+            if row >= 0:
+                key = (self._frames[func], categories[node])
+                if key not in frames:
+                    frames[key] = self._tables.add_frame(key[0], CategoryChoice(categories[node], 0))
+                self._frame[row] = frames[key]
 
     def string(self, text: str) -> int:
         """Returns the index of a text."""

@@ -76,7 +76,10 @@ class FuncRow(NamedTuple):
 
 
 class SharedTables:
-    """All tables except the stacks. A func has exactly one frame, so that its call nodes keep one category."""
+    """All tables except the stacks. A func has one frame, so that its call nodes keep one category.
+
+    In a difference, it has one for each category of its paths.
+    """
 
     __slots__ = (
         "_contents",
@@ -136,12 +139,12 @@ class SharedTables:
         table.columnNumber.append(row.column or None)
         table.originalLocation.append(None if original is None else self._location(original))
         table.length += 1
-        self._add_frame(choice)
-        return table.length - 1
+        return self.add_frame(table.length - 1, choice)
 
-    def _add_frame(self, choice: CategoryChoice) -> None:
+    def add_frame(self, func: int, choice: CategoryChoice) -> int:
+        """Adds a frame of a func and returns its index."""
         frames = self.frames
-        frames.func.append(frames.length)
+        frames.func.append(func)
         frames.category.append(choice.category)
         frames.subcategory.append(choice.subcategory)
         frames.address.append(-1)
@@ -153,6 +156,7 @@ class SharedTables:
         frames.column.append(None)
         frames.originalLocation.append(None)
         frames.length += 1
+        return frames.length - 1
 
     def _resource(self, uri: str) -> int:
         origin, host = split_origin(uri)

@@ -96,6 +96,58 @@ def test_both_sides_are_there_by_themselves_a_page_view() -> None:
     assert told(profile, 2) == ["1 A"]
 
 
+def colours(profile: dict[str, Any]) -> dict[str, str]:
+    """Returns the category of each call path, by path."""
+    shared, found = profile["shared"], {}
+    stacks, frames = shared["stackTable"], shared["frameTable"]
+    paths: list[str] = []
+    for frame, offset in zip(stacks["frame"], stacks["prefixOffset"], strict=True):
+        name = shared["stringArray"][shared["funcTable"]["name"][frames["func"][frame]]]
+        paths.append(f"{paths[len(paths) - offset]} {name}" if offset else name)
+        found[paths[-1]] = profile["meta"]["categories"][frames["category"][frame]]["name"]
+    return found
+
+
+def with_samples(export: DifferenceExport, count: int) -> DifferenceExport:
+    """Returns the difference with so many samples of each path."""
+    sides = []
+    for side in (export.base, export.head):
+        samples = [count if us else 0 for us in side.tree.self_us]
+        sides.append(replace(side, tree=replace(side.tree, self_samples=samples)))
+    return replace(export, base=sides[0], head=sides[1])
+
+
+def test_slower_paths_are_red_faster_ones_blue_and_the_rest_grey() -> None:
+    export = difference(
+        {"A B": 9_000_000, "A C": 1_000_000, "D": 8_000_000, "D D": 1_000},
+        {"A B": 18_000_000, "A C": 9_000_000, "D": 4_000_000, "D D": 2_000},
+    )
+    profile = write(with_samples(export, 10_000))
+
+    assert colours(profile) == {
+        "A": "Slower",
+        "A C": "Slower",
+        "A B": "Within noise",
+        "D": "Faster",
+        "D D": "Within noise",
+    }
+    shown = {category["name"]: category["color"] for category in profile["meta"]["categories"]}
+    assert (shown["Slower"], shown["Faster"], shown["Within noise"]) == ("red", "blue", "grey")
+
+
+def test_a_change_that_few_samples_tell_is_within_noise() -> None:
+    export = difference({"A": 50_000, "B": 50_000}, {"A": 100_000, "B": 180_000})
+
+    assert colours(write(with_samples(export, 5)))["B"] == "Within noise"
+    assert colours(write(with_samples(export, 500)))["B"] == "Slower"
+
+
+def test_a_path_of_one_side_has_the_colour_of_its_change_in_all_tracks() -> None:
+    profile = write(with_samples(difference({"A": 1_000, "A old": 9_000}, {"A": 2_000, "A new": 18_000}), 1_000))
+
+    assert colours(profile) == {"A": "Within noise", "A new": "Slower", "A old": "Faster"}
+
+
 def test_all_tracks_are_visible_and_the_difference_is_selected() -> None:
     meta = write(difference({"A": 1}, {"A": 1}))["meta"]
     assert (meta["initialVisibleThreads"], meta["initialSelectedThreads"]) == ([0, 1, 2], [0])

@@ -93,7 +93,7 @@ def test_the_first_categories_are_those_the_viewer_treats_apart() -> None:
     assert [(category["name"], category["color"]) for category in categories[:3]] == [
         ("Other", "grey"),
         ("Idle", "transparent"),
-        ("JavaScript", "yellow"),
+        ("First party", "orange"),
     ]
 
 

@@ -71,7 +71,7 @@ def test_a_built_in_is_a_label_without_resource_or_source() -> None:
 
     assert (func["isJS"], func["relevantForJS"]) == (False, True)
     assert (func["resource"], func["source"], func["lineNumber"]) == (-1, None, None)
-    assert (func["category"], func["subcategory"]) == ("JavaScript", "Built-in")
+    assert (func["category"], func["subcategory"]) == ("Built-in", "Other")
 
 
 def test_a_func_with_a_position_and_no_resource_is_javascript() -> None:
@@ -95,14 +95,31 @@ def test_hidden_time_has_a_category_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("category", "shown"),
-    [("first-party", "First party"), ("library", "Library"), ("webassembly", "WebAssembly"), ("brand-new", "Other")],
+    [
+        ("first-party", ("First party", "Other")),
+        ("library", ("Library", "Other")),
+        ("third-party", ("Third party", "Other")),
+        ("built-in", ("Built-in", "Other")),
+        ("webassembly", ("JavaScript", "WebAssembly")),
+        ("brand-new", ("JavaScript", "Other")),
+    ],
 )
-def test_the_category_of_a_func_is_a_subcategory_of_javascript(category: str, shown: str) -> None:
+def test_a_func_has_the_category_of_its_owner(category: str, shown: tuple[str, str]) -> None:
     func = ExportFunc(label="f", name="f", uri="https://shop.example/app.js", line=1, column=1, category=category)
 
     row = read_funcs(export_of({"f": 1}, funcs=[func]))["f"]
 
-    assert (row["category"], row["subcategory"]) == ("JavaScript", shown)
+    assert (row["category"], row["subcategory"]) == shown
+
+
+def test_categories_of_stacks_can_be_told_apart_by_colour() -> None:
+    stacked = "First party/Library/Third party/JavaScript/Built-in/Hidden/Engine/Garbage collection/Style/Layout/Paint"
+    profile = load_good(b"".join(write_profile(export_of({}))))
+    colours = {category["name"]: category["color"] for category in profile["meta"]["categories"]}
+
+    assert len({colours[name] for name in stacked.split("/")}) == len(stacked.split("/"))
+    assert (colours["First party"], colours["Library"], colours["Third party"]) == ("orange", "green", "blue")
+    assert (colours["Hidden"], colours["Engine"]) == ("purple", "lightblue")
 
 
 def test_funcs_that_look_the_same_are_one_row_and_one_call_node() -> None:
