@@ -21,6 +21,7 @@ from tests.e2e.site import LOOKS, SLUG, Look, fill_site, open_as
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(25), pytest.mark.django_db(transaction=True)]
 
+MISSING = "[hx-get] > .part-wait, [hx-get] > .skeleton"
 COSTLY = "Xt"  # what measureColumns is called in the recorded bundle
 
 
@@ -97,7 +98,9 @@ def test_without_scripts_all_of_it_is_one_link_away(chromium: Browser, live_serv
         save_screenshot(page, "function/print")
 
 
-def test_what_has_not_come_leaves_no_empty_parts_on_paper(chromium: Browser, live_server: LiveServer) -> None:
+def test_paper_has_the_parts_that_nobody_scrolled_to_or_says_that_they_are_missing(
+    chromium: Browser, live_server: LiveServer
+) -> None:
     user = fill_site(views=60)
     func = Func.objects.latest("id")
     with open_as(chromium, live_server.url, user, LOOKS[0]) as (page, _):
@@ -106,12 +109,27 @@ def test_what_has_not_come_leaves_no_empty_parts_on_paper(chromium: Browser, liv
         days = page.get_by_role("heading", name="By day")
         expect(days).to_be_visible()
         page.emulate_media(media="print")
-        expect(days).to_be_hidden()
         expect(page.locator("table.trend")).to_be_visible()
-        page.emulate_media(media="screen")
-        see_all(page)
-        page.emulate_media(media="print")
-        expect(days).to_be_visible()
+        part = page.locator("section", has=days).locator("[hx-get]")
+        assert "not loaded" in part.evaluate("part => getComputedStyle(part, '::before').content")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        expect(page.locator(MISSING)).to_have_count(0)
+        expect(part.locator("svg, table").first).to_be_visible()
+        assert part.evaluate("part => getComputedStyle(part, '::before').content") == "none"
+        assert page.pdf().startswith(b"%PDF")
+
+
+def test_the_keys_for_printing_wait_for_the_parts(chromium: Browser, live_server: LiveServer) -> None:
+    user = fill_site(views=20)
+    func = Func.objects.latest("id")
+    with open_as(chromium, live_server.url, user, LOOKS[0]) as (page, _):
+        page.add_init_script(
+            f"window.print = () => {{ document.body.dataset.missing = document.querySelectorAll('{MISSING}').length; }}"
+        )
+        page.goto(f"{live_server.url}/projects/{SLUG}/functions/{func.id}/")
+        expect(page.locator(MISSING)).not_to_have_count(0)
+        page.keyboard.press("Control+p")
+        expect(page.locator("body")).to_have_attribute("data-missing", "0")
 
 
 def upload_maps(project: Project) -> None:
