@@ -4,7 +4,18 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
 from django.views.generic import RedirectView
 
-from dashboard.pages import account, api_docs, doctor, flamegraph, functions, imports, login, new_project, projects
+from dashboard.pages import (
+    account,
+    api_docs,
+    doctor,
+    flamegraph,
+    functions,
+    imports,
+    login,
+    new_project,
+    projects,
+    style,
+)
 from dashboard.pages.compare import view as compare
 from dashboard.pages.function import view as function
 from dashboard.pages.overview import changes, first_visit
@@ -24,6 +35,7 @@ urlpatterns: list[URLPattern] = [
     path("account/password/<str:uidb64>/<str:token>/", account.SetPassword.as_view(), name="set-password"),
     path("projects/", projects.show_projects, name="projects"),
     path("projects/new/", new_project.show_new_project, name="new-project"),
+    path("style/", style.show_style, name="style"),
     path("search/", search.show_search, name="search"),
     path("search/results/", search.show_search_results, name="search-results"),
     path("projects/deleting/", projects.show_deleting, name="deleting-projects"),

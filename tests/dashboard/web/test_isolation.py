@@ -92,6 +92,7 @@ OPEN_ADDRESSES = {
     *("new-project", "deleting-projects"),  # of no project: test_new_project, test_lifecycle
     *("account", "set-password"),  # one's own, whatever the project: test_account
     *("search", "search-results"),  # of all projects that somebody sees: test_search_page
+    "style",  # of no project, and with DEBUG only: test_style
 }
 
 
