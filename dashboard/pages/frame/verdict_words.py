@@ -6,6 +6,7 @@ from typing import Final
 from django.urls import reverse
 
 from aggregate.selectors.slice.sides import name_sides
+from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.sentence import write_sentence
 from aggregate.selectors.verdict.verdict import Culprit, Verdict
 from dashboard.web.queries import write_query
@@ -38,7 +39,7 @@ def describe_verdict(
         "compared": leading.comparison,
         "min_compared": MIN_COMPARED_VIEWS,
         "culprits": [
-            (each, f"{reverse('function', args=[project.slug, each.func.id])}?{query}", *explain_culprit(each, head))
+            (each, link_culprit(project, each, where, verdict.base), *explain_culprit(each, head))
             for each in verdict.culprits
         ],
         "view_links": [
@@ -46,6 +47,14 @@ def describe_verdict(
             for order, word, why in VIEW_LINKS
         ],
     }
+
+
+def link_culprit(project: Project, culprit: Culprit, where: Slice, base: Slice) -> str:
+    """Returns the address of a function's page. If a source map knows it, the page begins with what changed in it."""
+    pairs = where.params()
+    if culprit.func.mapped is not None and culprit.why != "new" and len(base.releases) == 1:
+        pairs = [*pairs, ("source_base", base.releases[0]), ("source_view", "changes")]
+    return f"{reverse('function', args=[project.slug, culprit.func.id])}?{write_query(pairs)}"
 
 
 def explain_culprit(culprit: Culprit, head: str) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from profcore.stats.views import Measure
 Context = Mapping[str, object]
 MOST_PAGES: Final = 15  # with intervals: 400 views are read for each
 MOST_DAYS: Final = 14  # and so here
-COST_MEASURES: Final[tuple[Measure, ...]] = ("self", "total", "hidden")
+COST_MEASURES: Final[tuple[Measure, ...]] = ("self+hidden", "self", "total", "hidden")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,10 @@ def build_cost(question: FunctionQuestion, _params: QueryDict) -> Context:
         # Where no view looked at had any self time, all percentiles are 0; of too few views there are none.
         context["no_percentile"] = None if costs[0].is_too_few else 0.0
         context["has_copies"] = bool(costs[0].summaries) and "total" not in costs[0].summaries
-        context["rows"] = {measure: make_row(question, costs[0], question.slice_, measure) for measure in COST_MEASURES}
+        context["rows"] = {
+            "cost" if measure == "self+hidden" else measure: make_row(question, costs[0], question.slice_, measure)
+            for measure in COST_MEASURES
+        }
     return context
 
 

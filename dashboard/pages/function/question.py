@@ -17,14 +17,14 @@ from dashboard.web.queries import read_page_slice, write_query
 from ingest.models import Project
 from profcore.stats.views import Measure
 
-# (measure, its word, what it means)
+# (measure, its word, what it means); the first is the default, as in the table of functions
 MEASURES: Final[tuple[tuple[Measure, str, str], ...]] = (
-    ("self", "Self", "Time with the function on top of the stack"),
     (
         "self+hidden",
         "Self + hidden",
         "Self time plus hidden time that was probably its own; that part is inferred",
     ),
+    ("self", "Self", "Time with the function on top of the stack"),
     ("total", "Total", "Time in the function and in all its callees"),
 )
 
@@ -50,7 +50,7 @@ class FunctionQuestion:
     @property
     def kept(self) -> list[tuple[str, str]]:
         """Parameters that links keep, in addition to the slice."""
-        return [("measure", self.measure)] if self.measure != "self" else []
+        return [("measure", self.measure)] if self.measure != MEASURES[0][0] else []
 
     def link(self, slice_: Slice | None = None, **more: str) -> str:
         """Returns the address of this page, of this slice or another."""
@@ -81,6 +81,6 @@ def read_function_question(request: HttpRequest, slug: str, func_id: str) -> Fun
     func = None if asked is None or is_made_id(asked) else select_func(project.pk, asked, releases=slice_.releases)
     if func is None:
         raise Http404("There is no such function.")
-    measure = cast("Measure", read_choice(request.GET, "measure", [name for name, _, _ in MEASURES], "self"))
+    measure = cast("Measure", read_choice(request.GET, "measure", [name for name, _, _ in MEASURES], MEASURES[0][0]))
     ref = find_ref(project.pk, func.id)
     return FunctionQuestion(project=project, func=func, ref=ref, slice_=slice_, measure=measure)

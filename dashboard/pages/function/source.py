@@ -60,6 +60,7 @@ def describe_source(question: FunctionQuestion, params: QueryDict) -> dict[str, 
         "change": change,
         "changed_lines": _show(change, func),
         "source_base": base,
+        "source_is_first": change is not None,  # a verdict leads here to show what changed
         "source_head": head,
         "source_tabs": _build_tabs(question, base, head, CHANGES if view else func.release) if old is not None else [],
         "source_release": func.release,

@@ -51,7 +51,7 @@ PARTS: Final[Mapping[str, tuple[Build, str]]] = {
     "days": (build_days, "days"),
     "views": (build_views, "views"),
 }
-ON_PAGE: Final = ("cost", "trend", "pages", "calls", "devices", "browsers", "navigations", "days", "views")
+ON_PAGE: Final = ("cost", "calls", "trend", "pages", "devices", "browsers", "navigations", "days", "views")
 
 NESTED: Final = (("step", "step_links"), ("relatives", "relative_links"))  # parts of the trend
 

@@ -1,6 +1,8 @@
 """The source of a function of two releases: each release's own text, and what changed between them."""
 
 import json
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +10,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from aggregate.label_models import Label, ReleaseScript
+from aggregate.selectors.functions.calls import select_func
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.verdict.verdict import Culprit
+from dashboard.pages.frame.verdict_words import link_culprit
 from ingest.models import Project
 from tests.aggregate.bundled_views import HASHED, func, view
 from tests.aggregate.posting import fold_all, post
@@ -111,3 +117,17 @@ def test_a_function_of_one_release_has_no_tabs(client: Client, app: Project) -> 
     ReleaseScript.objects.filter(release="2.0.0").delete()
     page = client.get(address(app)).content.decode()
     assert "source_view=changes" not in page
+
+
+def test_a_verdict_leads_to_what_changed_and_the_page_begins_with_it(client: Client, app: Project) -> None:
+    before, after = (Slice(project_id=app.pk, releases=(release,)) for release in ("1.0.0", "2.0.0"))
+    known = select_func(app.pk, func(app, "a", HASHED["1.0.0"]).id, releases=("2.0.0",))
+    assert known is not None
+    culprit = Culprit(known, None, "own_time")  # type: ignore[arg-type]  # the link does not look at the difference
+    link = link_culprit(app, culprit, after, before)
+    assert link.endswith(f"/{known.id}/?release=2.0.0&source_base=1.0.0&source_view=changes")
+    page = client.get(link).content.decode()
+    assert 'aria-label="Changes from 1.0.0 to 2.0.0"' in page
+    assert re.findall(r'<h2 id="([^"]+)"', page)[:3] == ["cost-title", "source", "calls-title"]
+    new = link_culprit(app, replace(culprit, why="new"), after, before)
+    assert "source_view" not in new
