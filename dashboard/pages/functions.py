@@ -80,7 +80,7 @@ SORT_PHRASES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableLink:
     """A link that sorts or groups the table."""
 
@@ -91,7 +91,7 @@ class TableLink:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRow:
     """One row, its estimates (None: too few views), and for a group the link to its functions.
 
@@ -247,7 +247,7 @@ def show_row(row: FunctionRow, table: FunctionTable, place: TablePlace) -> Shown
     """Returns a row with its times per view."""
     cost_ms, self_ms = table.cost_ms_per_view(row), table.self_ms_per_view(row)
     return ShownRow(
-        row,
+        row=row,
         cost=table.estimates.get(row.id),
         found=table.self_estimates.get(row.id),
         link=_link_of_group(row, place),
@@ -267,7 +267,7 @@ def link_sorts(place: TablePlace) -> Sequence[TableLink]:
 
 
 def _links(words: dict[str, str], here: str, link: Callable[[str], str]) -> Sequence[TableLink]:
-    return [TableLink(key, word, link(key), key == here) for key, word in words.items()]
+    return [TableLink(key=key, word=word, link=link(key), is_here=key == here) for key, word in words.items()]
 
 
 def _link_of_group(row: FunctionRow, place: TablePlace) -> str | None:
