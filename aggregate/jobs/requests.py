@@ -3,7 +3,7 @@
 A job's row is its queue entry. If waking a worker fails, the sweep finds the job. `aggregate.jobs.runs` runs them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID, uuid4
@@ -59,9 +59,11 @@ def _check_room(project_id: int, unfinished: int) -> None:
         raise TooManyJobs(f"The project's results take {kept} bytes; delete some, or wait until they expire.")
 
 
-def select_jobs(project_id: int) -> Sequence[Job]:
-    """Returns a project's jobs, the newest first."""
-    return list(Job.objects.filter(project_id=project_id).order_by("-created_at", "id")[:MAX_LISTED])
+def select_jobs(project_id: int, kinds: Iterable[str]) -> Sequence[Job]:
+    """Returns a project's jobs of some kinds, the newest first."""
+    return list(
+        Job.objects.filter(project_id=project_id, kind__in=list(kinds)).order_by("-created_at", "id")[:MAX_LISTED]
+    )
 
 
 def select_job(project_id: int, job_id: UUID) -> Job | None:

@@ -1,6 +1,7 @@
 """Erasing a page view: its receipts, raw traces and contribution are deleted, and its sums leave cell and call tree."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -40,13 +41,18 @@ class Erasure:
     kept_trees: int = 0
 
 
-def erase_view(project_id: int, view_id: UUID) -> Erasure:
-    """Erases a view from all its groups, and returns the outcome. It is empty if there is no such view (any more)."""
+def erase_view(project_id: int, view_id: UUID, *, on_traces: Callable[[int], object] = lambda _: None) -> Erasure:
+    """Erases a view from all its groups, and returns the outcome. It is empty if there is no such view (any more).
+
+    `on_traces` is called after each group with the number of erased traces.
+    """
     erasure = Erasure()
     while group_ids := _find_groups(project_id, view_id):
         for group_id in group_ids:
+            before = erasure.traces
             with transaction.atomic():
                 _erase_from_group(project_id, (view_id, group_id), erasure)
+            on_traces(erasure.traces - before)
     return erasure
 
 

@@ -23,7 +23,7 @@ from dashboard.pages.overview import view as overview
 from dashboard.pages.quality import view as quality
 from dashboard.pages.search import view as search
 from dashboard.pages.settings import urls as settings
-from dashboard.pages.views import list_page, view_page
+from dashboard.pages.views import erase_page, list_page, view_page
 
 PROJECT: str = "projects/<slug:slug>/"
 
@@ -59,6 +59,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "views/", list_page.show_views, name="views"),
     path(PROJECT + "views/list/", list_page.show_view_list, name="views-list"),
     path(PROJECT + "views/<str:view_id>/", view_page.show_view, name="view"),
+    path(PROJECT + "views/<str:view_id>/erase/", erase_page.show_erase, name="view-erase"),
     path(PROJECT + "views/<str:view_id>/functions/", view_page.show_view_functions, name="view-functions"),
     path(PROJECT + "quality/", quality.show_quality, name="quality"),
     path(PROJECT + "quality/sampled/", quality.show_sampled, name="quality-sampled"),

@@ -83,7 +83,7 @@ class JobsView(ProjectView):
     def get(self, request: Request, slug: str) -> Response:
         """The project's jobs, the newest first."""
         now = datetime.now(UTC)
-        return Response({"jobs": [encode_job(self.project, job, now) for job in select_jobs(self.project.pk)]})
+        return Response({"jobs": [encode_job(self.project, job, now) for job in select_jobs(self.project.pk, KINDS)]})
 
     @extend_schema(
         operation_id="start_job",
@@ -116,7 +116,7 @@ class JobView(ProjectView):
     def get_job(self, job_id: UUID) -> Job:
         """Returns the project's job. Raises Http404."""
         job = select_job(self.project.pk, job_id)
-        if job is None:
+        if job is None or job.kind not in KINDS:  # erasing is a matter of admins, on the dashboard
             raise Http404("There is no such job.")
         return job
 

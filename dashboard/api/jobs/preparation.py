@@ -5,6 +5,7 @@ from django.http import QueryDict
 from aggregate.jobs.runs import JobResult, JobRun, run_job_in_turn
 from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
 from aggregate.selectors.views.fine_sums import count_read_traces
+from aggregate.upkeep.view_erasures import ERASE_KIND, run_erasure
 from dashboard.api.slices.questions import KINDS, Question
 from dashboard.web.params import ParamError, check_known, read_slice_query
 
@@ -31,6 +32,8 @@ def read_job(project_id: int, kind: str, params: QueryDict) -> tuple[Slice, Ques
 def answer_job(run: JobRun) -> JobResult:
     """Runs a job and reports its progress. Raises `SliceError`."""
     job = run.job
+    if job.kind == ERASE_KIND:
+        return run_erasure(run)
     try:
         slice_, question = read_job(job.project_id, job.kind, make_params([(n, v) for n, v in job.params]))
     except ParamError as error:  # accepted by an older version

@@ -23,7 +23,7 @@ from tests.aggregate.posting import fold_all, post
 from tests.aggregate.sourcemaps.shop import intern, upload
 from tests.envelopes import make_envelope
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow(30)]
 TABLES = """
 SELECT c.table_name FROM information_schema.columns c
 JOIN pg_class p ON p.relname = c.table_name AND p.relkind IN ('r', 'p') AND NOT p.relispartition

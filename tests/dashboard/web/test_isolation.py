@@ -86,7 +86,7 @@ POST_ADDRESSES = [
     *OTHER_QUESTION_ADDRESSES,
 ]
 TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: test_api_timeline
-ADMIN_ADDRESSES = ["/projects/shop/import/"]
+ADMIN_ADDRESSES = ["/projects/shop/import/", f"/projects/shop/views/{VIEW_ID}/erase/"]
 OPEN_ADDRESSES = {
     *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
     *("new-project", "deleting-projects"),  # of no project: test_new_project, test_lifecycle
