@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -35,6 +35,7 @@ from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.frame.shell import build_shell
 from dashboard.pages.quality.absent_words import explain_absence
+from dashboard.pages.quality.headline import Quality, write_headline
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.web.access import get_visible_project
 from dashboard.web.etags import answer_unchanged
@@ -103,10 +104,22 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
     releases = select_releases(project.pk)
     measured = select_measured(slice_)
     whole, rows = measured.whole, measured.by_browser
+    intake, absences, overflow = read_intake(slice_), read_absences(request, slice_), select_overflow(slice_)
     context = (
-        read_intake(slice_)
-        | read_absences(request, slice_)
+        intake
+        | absences
         | {
+            "headline": write_headline(
+                Quality(
+                    arrivals=intake["arrivals"],
+                    totals=intake["totals"],
+                    rejected_for=intake["set_aside"][0].reason if intake["set_aside"] else "",
+                    oldest_pending_s=intake["status"].oldest_pending_s,
+                    absences=absences["absences"],
+                    whole=whole,
+                    overflow=overflow,
+                )
+            ),
             "project": project,
             "slice": slice_,
             "shell": build_shell(request, project, slice_, "quality", releases=releases, now=timezone.now(), kept=kept),
@@ -115,7 +128,7 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
             "rows": rows[:MAX_ROWS],
             "row_count": len(rows),
             "navigations": measured.by_navigation,
-            "overflow": select_overflow(slice_),
+            "overflow": overflow,
             "funcs_beyond": select_funcs_beyond(slice_),
             "max_new_funcs": settings.FOLD_MAX_NEW_FUNCS,
             "max_groups": settings.INGEST_MAX_GROUPS,
@@ -131,7 +144,7 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/quality/page.html", context)
 
 
-def read_intake(slice_: Slice) -> dict[str, object]:
+def read_intake(slice_: Slice) -> dict[str, Any]:  # Any: a template's values
     """Returns the received and refused traces, with their reasons and days."""
     arrivals, set_aside, status = select_arrivals(slice_), select_rejections(slice_), select_status(slice_.project_id)
     days = select_intake_days(slice_, limit=MAX_DAYS)
@@ -151,7 +164,7 @@ def read_intake(slice_: Slice) -> dict[str, object]:
     }
 
 
-def read_absences(request: HttpRequest, slice_: Slice) -> dict[str, object]:
+def read_absences(request: HttpRequest, slice_: Slice) -> dict[str, Any]:  # Any: as above
     """Returns the page views that could not be recorded, with their reasons in words."""
     absences = select_absences(slice_)
     origin = request.build_absolute_uri("/").rstrip("/")

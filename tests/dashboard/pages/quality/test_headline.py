@@ -1,0 +1,74 @@
+"""The first sentence of the page "Quality": the worst problem, or how complete the data is."""
+
+from dataclasses import replace
+
+import pytest
+
+from aggregate.selectors.project.absences import Absences, AbsentReason
+from aggregate.selectors.project.arrivals import Arrivals
+from aggregate.selectors.project.quality import MeasuredRow, Overflow
+from dashboard.pages.quality.headline import Quality, write_headline
+from profcore.trace.weights import TimeParts
+
+WHOLE = MeasuredRow(
+    browser=None, device=None, navigation=None, views=100, truncated_views=5, traces=100, time=TimeParts(span_us=1_000)
+)
+GOOD = Quality(
+    arrivals=Arrivals(1_000),
+    totals={"folded": 992, "pending": 3, "set_aside": 5, "refused": 0},
+    rejected_for="crashed",
+    oldest_pending_s=5,
+    absences=Absences(),
+    whole=WHOLE,
+    overflow=Overflow(views=0, without_release=0),
+)
+
+
+def first_of(**changes: object) -> str:
+    return write_headline(replace(GOOD, **changes)).words.replace("\u202f", " ").replace("\xa0", " ")  # type: ignore[arg-type]  # a test's fields
+
+
+def test_complete_data_is_said_in_one_sentence() -> None:
+    assert first_of() == (
+        "Data is complete enough: 99.2 % of received traces were folded, and 95.0 % of recordings ran to their end."
+    )
+
+
+def test_without_traces_there_is_nothing_to_judge() -> None:
+    none = replace(WHOLE, views=0, truncated_views=0)
+    assert first_of(arrivals=Arrivals(0), whole=none, totals=dict.fromkeys(GOOD.totals, 0), oldest_pending_s=None) == (
+        "No traces were received in this time."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"oldest_pending_s": 7_200}, "Traces are not being folded: 3 pending, the oldest for 120 minutes."),
+        (
+            {"arrivals": Arrivals(900, {"rate_limited": 90, "too_long": 10})},
+            "10.0 % of traces were refused. The project sends too many traces per second.",
+        ),
+        ({"whole": replace(WHOLE, truncated_views=40)}, "40.0 % of page views have recordings that were cut short."),
+        ({"overflow": Overflow(views=3, without_release=0)}, "3.0 % of page views count as (other)"),
+    ],
+)
+def test_a_problem_comes_first(changes: dict[str, object], words: str) -> None:
+    assert first_of(**changes).startswith(words)
+
+
+def test_the_worst_problem_is_first_and_opens_its_section() -> None:
+    found = write_headline(
+        replace(GOOD, whole=replace(WHOLE, truncated_views=25), totals=GOOD.totals | {"set_aside": 500})
+    )
+    assert [problem.section for problem in found.problems] == ["came", "measured"]
+    assert found.section == "came"
+
+
+def test_browsers_without_the_api_are_no_problem() -> None:
+    def absent(reason: str) -> Absences:
+        row = AbsentReason(reason=reason, status=0, reports=50, views=50)
+        return Absences(reports=50, views=50, recorded=50, by_reason=[row])
+
+    assert first_of(absences=absent("no-api")).startswith("Data is complete enough")
+    assert first_of(absences=absent("no-header")).startswith("About 50.0 % of page views that loaded the snippet")
