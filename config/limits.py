@@ -177,6 +177,12 @@ VIEWER_ORIGIN = read_str("FIELDFLAME_VIEWER_ORIGIN", "https://profiler.firefox.c
 # Links to exports need no credentials: an hour is enough to open one, a month to answer a ticket with one.
 EXPORT_LINK_DEFAULT_S = read_int("FIELDFLAME_EXPORT_LINK_DEFAULT_S", 3_600, low=60)
 EXPORT_LINK_MAX_S = read_int("FIELDFLAME_EXPORT_LINK_MAX_S", 30 * 86_400, low=60)
+# Links to pages for people without an account: a week is enough to look at a finding together, a month for a long ticket.
+SHARED_LINK_DEFAULT_DAYS = read_int("FIELDFLAME_SHARED_LINK_DEFAULT_DAYS", 7, low=1)
+SHARED_LINK_MAX_DAYS = read_int("FIELDFLAME_SHARED_LINK_MAX_DAYS", 30, low=0)  # 0 switches sharing off
+SHARED_LINKS_MAX = read_int("FIELDFLAME_SHARED_LINKS_MAX", 200, low=1)  # live ones of a project: a list to look through
+# Wrong links of one network in a minute, in a web process. A link has 256 random bits, so this only bounds the work.
+SHARED_LINK_FAILURES = read_int("FIELDFLAME_SHARED_LINK_FAILURES", 60, low=1)
 # All statements of a page or an answer together: a reader has gone by then, and its connection is free for others.
 READ_WAIT_S = read_int("FIELDFLAME_READ_WAIT_S", 30, low=1)
 # Tables, call trees, comparisons and exports that a web process computes at a time: up to 150 MB each (docs/benchmarks.md).

@@ -121,6 +121,27 @@ class ApiToken(models.Model):
         return f"{self.prefix}…"
 
 
+class SharedLink(models.Model):
+    """A link that lets people without an account read a project: kept as a SHA-256, found by its prefix, shown once.
+
+    `page` is the address that it opens, below that of the project, as in `page/?release=1.0.0`. It ends when it
+    expires, when it is revoked, or when its creator can no longer see the project.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="shared_links")
+    creator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shared_links")
+    prefix = models.CharField(max_length=12, unique=True)
+    digest = models.CharField(max_length=64)
+    page = models.TextField()
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"
+
+
 class Counter(models.Model):
     """The next free dense id of one kind ("func", "group", "cell") in one project."""
 

@@ -26,6 +26,7 @@ from aggregate.upkeep.old_looks import delete_old_looks
 from ingest.models import PENDING, Project
 from ingest.projects.limits import limit_of
 from ingest.projects.releases import expire_announced
+from ingest.projects.shared_links import expire_shared_links
 from profcore.times import DAY, bounds_of_day, midnight_days_before
 
 EXPIRE_BATCH_ROWS: Final = 5_000  # rows of one transaction: about 100 ms
@@ -44,6 +45,7 @@ class Expired:
     refusals: int = 0
     jobs: int = 0
     refold_runs: int = 0
+    shared_links: int = 0
     source_maps: int = 0
     groups: int = 0
     releases: int = 0
@@ -85,6 +87,8 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
         expired.releases += expire_announced(project.pk, midnight_days_before(now, cells_days))
         delete_old_looks(project.pk, midnight_days_before(now, cells_days))
+    on_step("shared links")
+    expired.shared_links = expire_shared_links(now)
     on_step("claimants")
     _delete_claimants(now)
     on_step("refolds")

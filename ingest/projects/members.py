@@ -4,12 +4,15 @@ As long as a project has members, it has an admin who can log in. A change of me
 one of two admins who step down at the same time gets an error.
 """
 
+from datetime import UTC, datetime
+
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from ingest.models import Membership, Project
+from ingest.models import Membership, Project, SharedLink
+from ingest.projects.shared_links import revoke_links
 
 
 class LastAdmin(Exception):
@@ -53,11 +56,13 @@ def change_role(membership: Membership, role: Membership.Role) -> None:
 
 
 def remove_member(membership: Membership) -> None:
-    """Removes a member from a project. Raises `LastAdmin`."""
+    """Removes a member from a project, and revokes the links that they shared. Raises `LastAdmin`."""
     with transaction.atomic():
         _lock(membership.project)
         _check_other_admin(membership)
         membership.delete()
+        shared = SharedLink.objects.filter(project=membership.project, creator=membership.user)
+        revoke_links(shared, datetime.now(UTC))
 
 
 def create_account(username: str) -> User:

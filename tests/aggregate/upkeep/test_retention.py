@@ -10,7 +10,7 @@ from aggregate.models import RefoldRun
 from aggregate.upkeep.merging import merge_old_hours
 from aggregate.upkeep.refolding import Scope, finish_run, start_run
 from aggregate.upkeep.retention import Expired, expire_all, list_partitions
-from ingest.models import Project
+from ingest.models import Project, SharedLink
 from ingest.partitions import create_partitions
 from ingest.projects.creation import create_project
 from profcore.times import start_of_hour
@@ -169,12 +169,14 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     by_jobs = {"aggregate_job", "aggregate_jobpiece"}  # expire_jobs deletes them by their models
     assert "expire_jobs" in source
     assert "expire_source_maps" in source
+    assert "expire_shared_links" in source
     source += (
         inspect.getsource(deleting)
         + inspect.getsource(old_groups)
         + inspect.getsource(old_funcs)
         + inspect.getsource(old_looks)
         + inspect.getsource(releases)
+        + SharedLink._meta.db_table
     )
     # A mark a project, and a bounded number of origins, which go with it.
     lasting |= {"aggregate_funcscan", "aggregate_inlineorigin"}
