@@ -22,11 +22,10 @@ RULED_COLOURS: Final = {
     "brown": "brown",
     "grey": "darkgrey",
 }
-# The viewer puts everything without a category into the first grey one, handles a category named exactly "Idle"
-# specially, and knows only the colours of its own palette.
+# The viewer puts everything without a category into the first grey one, and knows only the colours of its own palette.
+# A category named "Idle" would give it a box "Include idle samples", but no stack of ours is idle.
 CATEGORIES: Final = (
     Category("Other", "grey", ["Other"]),
-    Category("Idle", "transparent", ["Other"]),
     *(Category(FUNC_CATEGORIES[name], colour, ["Other"]) for name, colour in OWNERS.items()),
     Category("JavaScript", "yellow", SUBCATEGORIES),
     Category("Hidden", "purple", ["Other"]),

@@ -19,6 +19,7 @@ from profcore.trace.marks import (
     SCRIPT_URL,
     Fact,
     TimelineMark,
+    describe_script,
     script_ms,
     script_text,
 )
@@ -162,6 +163,8 @@ def _read_mark(mark: TimelineMark, content: _Content) -> Marker:
         values = _take(
             facts, blocking=("blockingDuration",), until_render=("renderStart",), until_layout=("styleAndLayoutStart",)
         )
+        longest = max(mark.scripts, key=lambda script: script_ms(script, "duration"), default=None)
+        values["heaviest"] = "no script reported" if longest is None else safe_text(describe_script(longest))
         values |= content.parts(mark) | ({"scripts": list(map(_script_row, mark.scripts))} if mark.scripts else {})
     elif mark.type == "layout-shift":
         name, schema, values = "Layout shift", schemas.SHIFT, _take(facts, value=("value", "score"))

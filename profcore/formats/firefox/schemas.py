@@ -83,11 +83,13 @@ LONG_FRAME: Final = MarkerSchema(
         MarkerField("until_layout", "Until style and layout started", "duration"),
         JS,
         HIDDEN,
+        MarkerField("heaviest", "Longest script", "string"),
         SCRIPTS,
         DETAILS,
     ],
     description="A frame that took more than 50 ms to reach the screen, and the scripts that ran in it.",
     tooltipLabel="Long animation frame, {marker.duration}",
+    tableLabel="{marker.data.heaviest}",
     chartLabel="{marker.duration}",
 )
 SHIFT: Final = MarkerSchema(
@@ -152,6 +154,7 @@ UNOBSERVED: Final = MarkerSchema(
     description="There was no sample for more than ten intervals: the tab was suspended, or the "
     "sampler starved. Nothing is known about this time.",
     tooltipLabel="Unobserved for {marker.duration}",
+    tableLabel="in trace {marker.data.number}",
     chartLabel="unobserved",
 )
 ENGINE: Final = MarkerSchema(
@@ -160,6 +163,7 @@ ENGINE: Final = MarkerSchema(
     fields=[MarkerField("samples", "Samples", "integer"), MarkerField("weight", "Their time", "duration")],
     description="Consecutive samples for which the browser told what its engine was doing.",
     tooltipLabel="{marker.name}, {marker.duration}",
+    tableLabel="{marker.data.samples} samples",
 )
 
 SCHEMAS: Final = (

@@ -105,7 +105,7 @@ def text_section(label: str, texts: Iterable[tuple[str, str]]) -> ExtraSection:
 def slice_sections(export: SliceExport, caveats: Caveats) -> list[ExtraSection]:
     """Returns the sections that describe a slice."""
     sections = [
-        text_section("Slice", [*_slice_texts(export), ("Link", export.link or "")]),
+        text_section("Slice", [_length_text(export), *_slice_texts(export), ("Link", export.link or "")]),
         _count_section("Counts", export),
         time_section("Parts of time", export.time),
     ]
@@ -116,7 +116,8 @@ def slice_sections(export: SliceExport, caveats: Caveats) -> list[ExtraSection]:
 
 def difference_sections(export: DifferenceExport, caveats: Caveats) -> list[ExtraSection]:
     """Returns the sections that describe a difference and both its sides."""
-    asked = [("Verdict", export.verdict), ("Asked for", export.query), ("Link", export.link or "")]
+    length = "Recording length", "All changes per page view, up and down. The axis is not a clock."
+    asked = [("Verdict", export.verdict), length, ("Asked for", export.query), ("Link", export.link or "")]
     sections = [text_section("Difference", asked)]
     for word, side in (("Head", export.head), ("Base", export.base)):
         sections += [
@@ -180,6 +181,12 @@ def time_section(label: str, time: TimeParts) -> ExtraSection:
         ("Span (all of the above)", time.span_us),
     ]
     return ExtraSection(label, [ExtraEntry(name, "duration", us / 1000) for name, us in parts])
+
+
+def _length_text(export: SliceExport) -> tuple[str, str]:
+    """Returns what the viewer's own line "Recording length" means here."""
+    views = f"{export.views} page view{'' if export.views == 1 else 's'}"
+    return "Recording length", f"The time of {views} together. The axis is not a clock."
 
 
 def _slice_texts(export: SliceExport) -> list[tuple[str, str]]:

@@ -1,6 +1,5 @@
 """A range selected in Mozilla's own profile logic is the part of the tree that is drawn there."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby, pairwise
@@ -69,17 +68,17 @@ def assert_share(profile: dict[str, Any], reader: Reader, thread: int, part: tup
     runs = list(read_runs(profile, thread))
     end_ms = runs[-1][2]
     start_ms, stop_ms = (end_ms * share for share in part)
-    expected = Counter[int]()
+    expected: dict[int, float] = {}
     for path, start, stop, factor in runs:
         width = min(stop, stop_ms) - max(start, start_ms)
         for func in set(path) if width > 0 else ():
-            expected[func] += width * factor
+            expected[func] = expected.get(func, 0.0) + width * factor
     reader.command({"command": "thread", "subcommand": "select", "thread": f"t-{thread}"})
     reader.command({"command": "zoom", "subcommand": "push", "range": f"{start_ms!r}ms,{stop_ms!r}ms"})
     found = {func.index: func.total_ms for func in reader.read_functions()}
     reader.command({"command": "zoom", "subcommand": "pop"})
-    for func in expected | found:
-        assert found.get(func, 0) == pytest.approx(expected[func], abs=(stop_ms - start_ms) / 100)
+    for func in {**expected, **found}:
+        assert found.get(func, 0) == pytest.approx(expected.get(func, 0), abs=(stop_ms - start_ms) / 100)
 
 
 def read_runs(profile: dict[str, Any], thread: int) -> Iterator[tuple[list[int], float, float, int]]:

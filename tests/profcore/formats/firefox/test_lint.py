@@ -45,7 +45,7 @@ BREAKS: list[tuple[str, Break]] = [
     ("no category is grey", lambda p: [each.update(color="blue") for each in p["meta"]["categories"]]),
     ("the first grey category is not Other", lambda p: p["meta"]["categories"][0].update(name="Rest")),
     ("none of the palette", lambda p: p["meta"]["categories"][1].update(color="pink")),
-    ("first subcategory of Idle is not Other", lambda p: p["meta"]["categories"][1].update(subcategories=[])),
+    ("first subcategory of First party is not Other", lambda p: p["meta"]["categories"][1].update(subcategories=[])),
     ("category[0] = 99/0 is no category", lambda p: set_category(p, 99)),
     ("disagree on their category", lambda p: add_frame(p["shared"]["frameTable"])),
     ("a tid occurs twice", lambda p: p["threads"].append(p["threads"][0])),

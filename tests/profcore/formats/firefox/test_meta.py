@@ -39,6 +39,7 @@ def test_the_slice_tells_what_was_asked_and_what_is_in_it() -> None:
     export = export_of({"main": 1}, releases=("1.0.0", "1.1.0"), pages=("/", "/checkout"))
 
     assert read_section(export, "Slice") == {
+        "Recording length": "The time of 3 page views together. The axis is not a clock.",
         "Asked for": "release=1.1.0&page=/checkout",
         "Releases": "1.0.0, 1.1.0",
         "Pages": "/, /checkout",
@@ -90,11 +91,13 @@ def test_the_viewer_is_told_what_does_not_apply() -> None:
 def test_the_first_categories_are_those_the_viewer_treats_apart() -> None:
     categories = read_meta(export_of({"main": 1}))["categories"]
 
-    assert [(category["name"], category["color"]) for category in categories[:3]] == [
+    assert [(category["name"], category["color"]) for category in categories[:2]] == [
         ("Other", "grey"),
-        ("Idle", "transparent"),
         ("First party", "orange"),
     ]
+    assert "Idle" not in {category["name"] for category in categories}, (
+        "no stack has it: a box to tick would do nothing"
+    )
 
 
 def test_the_axis_is_as_long_as_all_time_with_a_stack_and_one_interval_more() -> None:
@@ -102,3 +105,14 @@ def test_the_axis_is_as_long_as_all_time_with_a_stack_and_one_interval_more() ->
 
     assert (meta["profilingStartTime"], meta["profilingEndTime"], meta["interval"]) == (0, 18.5, 10)
     assert meta["startTime"] == 1_795_000_000_000
+
+
+def test_the_first_line_of_an_aggregates_facts_says_what_recording_length_means() -> None:
+    export = export_of({"main": 5_000_000}, hidden_us=2_000_000)
+
+    first = read_meta(export)["extra"][0]["entries"][0]
+
+    assert (first["label"], first["value"]) == (
+        "Recording length",
+        "The time of 3 page views together. The axis is not a clock.",
+    )

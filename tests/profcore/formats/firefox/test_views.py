@@ -191,6 +191,15 @@ def test_a_long_animation_frame_lists_its_scripts() -> None:
     (found,) = markers(write(timeline(make_envelope(marks=[frame]))), "Long animation frame")
     assert found["scripts"] == [["BUTTON.onclick", "", "https://a.test/x.js", 60, 0]]
     assert (found["blocking"], found["until_render"]) == (30, 70)
+    assert found["heaviest"] == "BUTTON.onclick https://a.test/x.js 60 ms"
+
+
+def test_rows_of_engine_markers_say_something_in_the_table() -> None:
+    schemas = {schema["name"]: schema for schema in write(timeline(make_envelope()))["meta"]["markerSchema"]}
+    assert all(schema.get("tableLabel") for schema in schemas.values())
+    bare = marked(type="long-animation-frame", duration=80)
+    (found,) = markers(write(timeline(make_envelope(marks=[bare]))), "Long animation frame")
+    assert found["heaviest"] == "no script reported"
 
 
 def test_user_marks_and_measures_are_user_timing() -> None:
