@@ -14,6 +14,7 @@ from dashboard.pages import (
     login,
     new_project,
     projects,
+    shared,
     style,
 )
 from dashboard.pages.compare import view as compare
@@ -33,6 +34,7 @@ urlpatterns: list[URLPattern] = [
     path("logout/", LogoutView.as_view(), name="logout"),
     path("account/", account.show_account, name="account"),
     path("account/password/<str:uidb64>/<str:token>/", account.SetPassword.as_view(), name="set-password"),
+    path("shared/<str:token>/", shared.open_link, name="open-shared"),
     path("projects/", projects.show_projects, name="projects"),
     path("projects/new/", new_project.show_new_project, name="new-project"),
     path("style/", style.show_style, name="style"),

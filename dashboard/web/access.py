@@ -1,13 +1,38 @@
 """Who sees which project. Every page and every endpoint finds its project here, or answers 404."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404
 from rest_framework.request import Request
 
-from ingest.models import ApiToken, Membership, Project
+from ingest.models import ApiToken, Membership, Project, SharedLink
 
-Reader = User | AbstractBaseUser | AnonymousUser | ApiToken
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Somebody who reads one project by a shared link, without an account (`dashboard.web.guests`).
+
+    A guest stands where a request's user does. They are not authenticated: only what admits guests by name does so.
+    """
+
+    link: SharedLink
+    login_link: str = ""
+
+    is_guest: ClassVar = True
+    is_authenticated: ClassVar = False
+    is_active: ClassVar = True  # else Django REST framework takes them for nobody
+    is_superuser: ClassVar = False
+    pk: ClassVar = None
+
+    def get_username(self) -> str:
+        """Returns no name: a guest has none."""
+        return ""
+
+
+Reader = User | AbstractBaseUser | AnonymousUser | ApiToken | Guest
 
 
 def reader_of(request: Request) -> Reader:
@@ -18,9 +43,9 @@ def reader_of(request: Request) -> Reader:
 def visible_projects(reader: Reader) -> QuerySet[Project]:
     """Returns the projects that a reader can see.
 
-    A token sees its own project, a user those of which they are a member, in any role. A project without members
-    belongs to the superusers; once it has members, a superuser must be one of them. A project that is being deleted is
-    seen by nobody.
+    A token sees its own project, a guest that of their link, a user those of which they are a member, in any role. A
+    project without members belongs to the superusers; once it has members, a superuser must be one of them. A project
+    that is being deleted is seen by nobody.
     """
     return _projects_of(reader).filter(deletion_started_at=None)
 
@@ -33,6 +58,8 @@ def deleting_projects(reader: Reader) -> QuerySet[Project]:
 def _projects_of(reader: Reader) -> QuerySet[Project]:
     if isinstance(reader, ApiToken):
         return Project.objects.filter(pk=reader.project_id)
+    if isinstance(reader, Guest):
+        return Project.objects.filter(pk=reader.link.project_id)
     if not reader.is_authenticated:
         return Project.objects.none()
     members = Membership.objects.filter(project=OuterRef("pk"))
@@ -53,9 +80,9 @@ def get_visible_project(reader: Reader, slug: str) -> Project:
 def may_administer(reader: Reader, project: Project) -> bool:
     """Tells whether a reader may administer a project: its admins may; superusers may if it has no members.
 
-    A token can only read.
+    Tokens and guests can only read.
     """
-    if isinstance(reader, ApiToken):
+    if isinstance(reader, ApiToken | Guest):
         return False
     roles = dict(Membership.objects.filter(project=project).values_list("user_id", "role"))
     if not roles:

@@ -159,14 +159,14 @@ def test_whoever_ends_tls_in_front_is_believed(proxy: Proxy, upstream: Upstream)
     assert [headers.get_all("X-Forwarded-Proto") for _, _, headers, _ in upstream.asked] == [["https"], ["http"]]
 
 
-def test_only_the_login_is_told_the_visitors_address_and_no_other_than_the_true_one(
+def test_only_logins_and_shared_links_are_told_the_visitors_address_and_no_other_than_the_true_one(
     proxy: Proxy, upstream: Upstream
 ) -> None:
     lie = {"X-Forwarded-For": "192.0.2.7"}
-    for path in ("/login/", "/login/?next=/projects/", "/projects/", f"{DOOR}&a=/login/"):
+    for path in ("/login/", "/login/?next=/projects/", "/shared/x/", "/projects/", f"{DOOR}&a=/login/"):
         ask(proxy, "GET", path, headers=lie)
     told = [headers.get_all("X-Forwarded-For") for _, _, headers, _ in upstream.asked]
-    assert told == [["127.0.0.1"], ["127.0.0.1"], None, None]
+    assert told == [["127.0.0.1"], ["127.0.0.1"], ["127.0.0.1"], None, None]
 
 
 def post_by_tls(proxy: Proxy, body: bytes) -> int:
@@ -285,17 +285,19 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
     for address in (
         reverse("shared-profile", args=["secret", "a.json"]),
         reverse("set-password", args=["Mg", "secret"]),
+        reverse("open-shared", args=["ffs_secret"]),
     ):
         ask(proxy, "GET", address)
     # A line is written when its request is done with, which takes longer for the refused one.
     deadline = time.monotonic() + 60
-    while (log := proxy.read_log("access.log")).count("\n") < 4 and time.monotonic() < deadline:
+    while (log := proxy.read_log("access.log")).count("\n") < 5 and time.monotonic() < deadline:
         time.sleep(0.02)
     lines = sorted(re.sub(r"^\S+ ", "", line).split()[:3] for line in log.splitlines())
     assert lines == [
         ["GET", "/account/password/...", "200"],
         ["GET", "/api/v1/shared/...", "200"],
         ["GET", "/login/", "200"],
+        ["GET", "/shared/...", "200"],
         ["POST", DOOR_PATH, "413"],  # no line for a trace that was taken
     ]
     for secret in ("public", "secret", "127.0.0.1"):

@@ -4,15 +4,16 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from dashboard.web.guards import may_read
 from ingest.models import ApiToken
 
 
 class HasCredentials(BasePermission):
-    """Admits live tokens and logged-in users; others get 401. A token outside its scope gets 403."""
+    """Admits live tokens, logged-in users and guests; others get 401. A token outside its scope gets 403."""
 
     message = "This token can only upload source maps."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         if isinstance(request.auth, ApiToken):
             return request.auth.scope in getattr(view, "token_scopes", ())
-        return bool(request.user and request.user.is_authenticated)
+        return may_read(request.user)

@@ -20,7 +20,7 @@ from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
 from dashboard.api.core import openapi as _registers_itself  # noqa: F401
 from dashboard.api.core.auth import TokenAuthentication
 from dashboard.api.core.permissions import HasCredentials
-from dashboard.web.access import get_visible_project, may_administer, reader_of
+from dashboard.web.access import Guest, get_visible_project, may_administer, reader_of
 from dashboard.web.params import ParamError, check_known, read_slice_query
 from ingest.models import ApiToken, Project
 
@@ -63,7 +63,7 @@ class ProjectView(APIView):
         """Answers 400 with the wrong field, and names the job that could answer instead."""
         if isinstance(exc, ParamError | SliceError):
             problem = {"detail": exc.detail, "field": exc.field}
-            if isinstance(exc, SliceTooLarge) and self.job_kind:
+            if isinstance(exc, SliceTooLarge) and self.job_kind and not isinstance(self.request.user, Guest):
                 address = reverse("api-jobs", args=[self.project.slug])
                 problem["detail"] += f' Or start a job: POST {address} with {{"kind": "{self.job_kind}", "params": …}}.'
                 problem["job_kind"] = self.job_kind

@@ -48,8 +48,12 @@ CHIP_WORDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tab:
-    """A link to one page of a project, with the slice if the page takes one. `key` goes there, after `g`."""
+    """A link to one page of a project, with the slice if the page takes one.
 
+    `name` is that of its address; `key` goes there, after `g`.
+    """
+
+    name: str
     word: str
     link: str
     is_here: bool
@@ -175,6 +179,7 @@ def build_tabs(
     query = write_query([*slice_.params(), *narrowing.params()]) if slice_ else ""
     return [
         Tab(
+            name=name,
             word=word,
             link=reverse(name, args=[project.slug]) + (f"?{query}" if query and takes_slice else ""),
             is_here=name == here,

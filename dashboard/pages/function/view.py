@@ -30,6 +30,7 @@ from dashboard.pages.function.grouped import show_grouped_row
 from dashboard.pages.function.question import MEASURES, FunctionQuestion, read_function_question
 from dashboard.pages.function.source import describe_source
 from dashboard.pages.function.trend import build_relatives, build_step, build_trend
+from dashboard.web.access import Guest
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.guards import private_page, private_part
 from dashboard.web.params import read_choice
@@ -64,14 +65,16 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
         return show_grouped_row(request, slug, func_id)
     question = read_function_question(request, slug, func_id)
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
+    # Guests see no single page views, and no text of a source.
+    shown = [part for part in ON_PAGE if part != "views"] if isinstance(request.user, Guest) else ON_PAGE
     context = {
         **_common(question),
-        **describe_source(question, request.GET),
+        **({} if isinstance(request.user, Guest) else describe_source(question, request.GET)),
         **_describe_code(question),
         "arrivals": select_arrivals(question.slice_),
         "measures": [(name, word, meaning, _measure_link(question, name)) for name, word, meaning in MEASURES],
-        "links": {part: question.part_link(part) for part in ON_PAGE},
-        "parts": {part: _render(part, question, QueryDict()) for part in ON_PAGE} if is_plain else {},
+        "links": {part: question.part_link(part) for part in shown},
+        "parts": {part: _render(part, question, QueryDict(), request) for part in shown} if is_plain else {},
         "plain_link": question.link(plain="1"),
         "shell": _build_shell(request, question, is_plain=is_plain),
     }
@@ -107,19 +110,20 @@ def show_function_part(request: HttpRequest, slug: str, func_id: str, part: str)
     return render(request, _template(template), {**_common(question), **build(question, request.GET)})
 
 
-def _render(part: str, question: FunctionQuestion, params: QueryDict) -> SafeString:
+def _render(part: str, question: FunctionQuestion, params: QueryDict, request: HttpRequest) -> SafeString:
     """Returns a part with the parts that it would fetch; if it refuses the slice, the reason."""
     build, template = PARTS[part]
     try:
         context = build(question, params)
     except SliceError as error:
-        return render_to_string("dashboard/frame/_bad_part.html", {"error": error})
+        return render_to_string("dashboard/frame/_bad_part.html", {"error": error}, request)
     nested = [
-        _render(inner, question, QueryDict(link.partition("?")[2]))
+        _render(inner, question, QueryDict(link.partition("?")[2]), request)
         for inner, name in NESTED
         for link in cast("Sequence[str]", context.get(name, ()))  # as the part's builder has them
     ]
-    return render_to_string(_template(template), {**_common(question), **context, "nested": nested, "is_plain": True})
+    context = {**_common(question), **context, "nested": nested, "is_plain": True}
+    return render_to_string(_template(template), context, request)
 
 
 def _template(name: str) -> str:

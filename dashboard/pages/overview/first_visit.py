@@ -15,7 +15,7 @@ from dashboard.pages.overview.onboarding import build_onboarding
 from dashboard.pages.quality.absent_words import AbsentRow, explain_absence
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.pages.quality.view import ReasonRow, explain_reasons
-from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.access import Guest, get_visible_project, may_administer
 from dashboard.web.guards import private_part
 from ingest.models import Project, Receipt
 
@@ -59,7 +59,10 @@ class Progress:
 
 
 def answer_first_visit(request: HttpRequest, project: Project, status: Status) -> HttpResponse:
-    """Shows the page of a project without folded traces."""
+    """Shows the page of a project without folded traces: guests do not see its keys."""
+    if isinstance(request.user, Guest):
+        shell = Shell(build_tabs(project, here="project"), None)
+        return render(request, "dashboard/shared/empty.html", {"project": project, "shell": shell})
     base_url = request.build_absolute_uri("/").rstrip("/")
     context = {
         "project": project,

@@ -1,0 +1,254 @@
+"""What guests read: every address is tried, and only those that are listed for guests answer."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import get_resolver, reverse
+from pytest_django import DjangoDbBlocker
+
+from dashboard import urls
+from dashboard.api import urls as api_urls
+from dashboard.web.guests.allowed import NEVER, PAGES, PARTS
+from ingest.models import Project, SharedLink
+from ingest.projects.tokens import create_token
+from tests.builders import make_call_tree, make_cell, make_func, make_hotspot
+from tests.dashboard.conftest import VIEW_ID, People, make_people, make_shop
+from tests.dashboard.web.addresses import API, TRACE
+from tests.dashboard.web.guests.guests import below, open_as_guest, share
+from tests.runner.keeping import keep
+
+SHOP = "/projects/shop/"
+READ = [
+    SHOP,
+    SHOP + "?release=1.0.0&lines=none",
+    SHOP + "page/?page=/cart",
+    SHOP + "page/table/?group_by=file",
+    SHOP + "page/?q=draw&sort=total_ms&plain=1",
+    SHOP + "tree/",
+    SHOP + "tree/?plain=1",
+    SHOP + "tree/?base_release=1.0.0&head_release=2.0.0",
+    SHOP + "quality/",
+    SHOP + "quality/sampled/",
+    SHOP + "changes/?base_release=1.0.0&head_release=2.0.0",
+    SHOP + "change-parts/?base_release=1.0.0&head_release=2.0.0",
+    SHOP + "functions/1/",
+    SHOP + "functions/1/?plain=1",
+    *(SHOP + f"functions/1/parts/{part}/" for part in ("cost", "trend", "pages", "calls", "devices", "days")),
+    SHOP + "compare/",
+    SHOP + "compare/?plain=1",
+    SHOP + "compare/table/?base_release=1.0.0&head_release=2.0.0",
+    SHOP + "compare/csv/?base_release=1.0.0&head_release=2.0.0",
+    API + "trend",
+    API + "flamegraph",
+    API + "compare?base_release=1.0.0&head_release=2.0.0",
+    API + "profile?format=firefox&compress=gzip",
+    API + "profile?format=csv&release=1.0.0",
+]
+TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"
+RAW_ADDRESS = API + f"traces/{TRACE}/raw"
+SETTINGS = SHOP + "settings/"
+# Values for the parts of addresses, by the name of their converter.
+VALUES = {"SlugConverter": "abc", "StringConverter": "1", "IntConverter": 1, "UUIDConverter": TRACE}
+
+
+def list_closed() -> list[str]:
+    """Returns an address of each pattern of the dashboard that guests may not read, about their own project."""
+    addresses = []
+    for pattern in urls.urlpatterns:
+        if pattern.name and pattern.name not in PAGES | PARTS:
+            values = {name: VALUES[type(each).__name__] for name, each in pattern.pattern.converters.items()}
+            addresses.append(reverse(pattern.name, kwargs=values | ({"slug": "shop"} if "slug" in values else {})))
+    return addresses
+
+
+NOT_READ = [
+    *list_closed(),
+    SHOP + "functions/1/parts/views/",
+    f"{SHOP}views/{VIEW_ID}/",
+    f"{SHOP}views/{VIEW_ID}/functions/",
+    TIMELINE_ADDRESS,
+    RAW_ADDRESS,
+    f"/shared/ffs_000000000000_{'x' * 43}/",
+    "/api/nothing",
+    "/metrics",
+    "/readyz",
+    "/healthz",
+    "/snippet.js",
+    "/snippet/KEY-shop.js",
+    "/demo/",
+    "/ingest/v1/traces?key=KEY-shop",
+    "/nowhere/",
+    "/static/dashboard/mark.svg",
+]
+# Of these, the filters are for single page views, raw traces or texts of sources.
+FILTERED = [
+    f"{SHOP}page/?view={VIEW_ID}",
+    f"{SHOP}page/table/?trace={TRACE}",
+    SHOP + "page/?tag=user:anna",
+    SHOP + "tree/?tag=cart:full%20user:anna",
+    SHOP + f"functions/1/parts/cost/?view={VIEW_ID}",
+    API + f"flamegraph?view={VIEW_ID}",
+    API + "flamegraph?tag=user:anna",
+    API + f"profile?format=firefox&view={VIEW_ID}",
+    API + f"profile?format=firefox&trace={TRACE}",
+    API + f"profile?format=raw&trace={TRACE}",
+    API + "profile?format=firefox&format=raw",
+    API + "profile?format=firefox&sources=content",
+    API + "compare?base_release=1.0.0&head_release=2.0.0&stratify=tag:user",
+]
+
+
+@pytest.fixture(scope="module")
+def kept_link(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[tuple[SharedLink, str]]:
+    yield from keep(django_db_blocker, make_link)
+
+
+def make_link() -> tuple[SharedLink, str]:
+    shop = make_shop()
+    people = make_people(shop)
+    for each in (shop, Project.objects.get(slug="elsewhere")):
+        cell = make_cell(each, release="2.0.0", js_us=12_000)
+        func = make_func(each, "later")
+        make_hotspot(cell, func, self_us=12_000, total_us=12_000)
+        make_call_tree(cell, [(-1, func, 12_000)])
+    return share(shop, people.member, "page/?page=/cart&tag=cart:full")
+
+
+@pytest.fixture
+def link(kept_link: tuple[SharedLink, str], db: None) -> SharedLink:
+    return kept_link[0]
+
+
+@pytest.fixture
+def guest(kept_link: tuple[SharedLink, str], db: None) -> Client:
+    return open_as_guest(kept_link[1])
+
+
+def test_opening_a_link_leads_to_its_page_with_its_filters(kept_link: tuple[SharedLink, str], db: None) -> None:
+    link, path = kept_link
+    client = Client()
+    opened = client.get(path)
+    assert (opened.status_code, opened["Location"]) == (302, below(link, SHOP + "page/?page=/cart&tag=cart:full"))
+    assert opened["Referrer-Policy"] == "no-referrer"
+    assert opened["Cache-Control"] == "private, no-store"
+    cookie = client.cookies["fieldflame_guest"]
+    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == (f"/shared/{link.prefix}/", True, "Lax")
+    assert "sessionid" not in client.cookies
+    page = client.get(opened["Location"])
+    assert page.status_code == 200
+    shown = page.content.decode()
+    assert "Shared by <bdi>member</bdi>, read-only, until" in shown
+    assert "cart:full" in shown
+
+
+@pytest.mark.parametrize("address", READ)
+def test_a_guest_reads_the_pages_of_aggregates(guest: Client, link: SharedLink, address: str) -> None:
+    answer = guest.get(below(link, address))
+    assert answer.status_code == 200
+    assert answer["Cache-Control"] == "private, no-store"
+    assert answer["Referrer-Policy"] == "no-referrer"
+    assert "noindex" in answer["X-Robots-Tag"]
+    assert "Cookie" in answer["Vary"]
+    assert not answer.cookies
+    assert Client().get(below(link, address)).status_code == 404
+    elsewhere = guest.get(below(link, address.replace("shop", "elsewhere")))
+    nowhere = guest.get(below(link, address.replace("shop", "no-such-project")))
+    assert elsewhere.status_code == nowhere.status_code == 404
+    assert elsewhere.content == nowhere.content
+
+
+@pytest.mark.parametrize("address", NOT_READ)
+def test_a_guest_reads_nothing_else(guest: Client, link: SharedLink, address: str) -> None:
+    assert guest.get(below(link, address)).status_code == 404
+    assert guest.get(below(link, address), headers={"HX-Request": "true"}).status_code == 404
+
+
+@pytest.mark.parametrize("address", FILTERED)
+def test_a_guest_uses_no_filter_for_single_page_views(guest: Client, link: SharedLink, address: str) -> None:
+    assert guest.get(below(link, address)).status_code == 404
+
+
+def test_a_guest_keeps_the_tags_of_the_link(guest: Client, link: SharedLink) -> None:
+    assert guest.get(below(link, SHOP + "tree/?tag=cart:full")).status_code == 200
+
+
+def test_every_address_is_tried_here() -> None:
+    def names_of(addresses: list[str]) -> set[str | None]:
+        return {get_resolver().resolve(address.partition("?")[0]).url_name for address in addresses}
+
+    assert names_of(READ) == PAGES | PARTS
+    assert len(list_closed()) > 60
+    assert names_of(list_closed()) == {pattern.name for pattern in urls.urlpatterns} - PAGES - PARTS - {None}
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options"])
+def test_a_guest_writes_nothing(link: SharedLink, guest: Client, method: str) -> None:
+    for address in [*READ, SHOP + "share/", SETTINGS, API + "links", API + "jobs", API + "settings", "/logout/"]:
+        assert getattr(guest, method)(below(link, address)).status_code == 405, address
+
+
+def test_a_guest_is_a_stranger_everywhere_else(guest: Client, link: SharedLink) -> None:
+    for address in [*READ, "/projects/", "/account/"]:
+        # Even if the cookie came along, it counts for nothing.
+        headers = {"Cookie": f"fieldflame_guest={guest.cookies['fieldflame_guest'].value}"}
+        assert guest.get(address, headers=headers).status_code in (302, 401), address
+
+
+def test_other_credentials_count_for_nothing_below_a_link(
+    guest: Client, link: SharedLink, kept_link: tuple[SharedLink, str]
+) -> None:
+    project = Project.objects.get(slug="shop")
+    _, clear = create_token(project=project, may_read_raw=True)
+    bearer = {"Authorization": f"Bearer {clear}"}
+    assert guest.get(below(link, RAW_ADDRESS), headers=bearer).status_code == 404
+    assert Client().get(below(link, API + "trend"), headers=bearer).status_code == 404
+    owner = Client()
+    owner.force_login(User.objects.get(username="owner"))
+    session = owner.cookies["sessionid"].value
+    assert owner.get(below(link, SHOP)).status_code == 404  # without the link
+    assert owner.get(kept_link[1]).status_code == 302
+    shown = owner.get(below(link, SHOP))
+    assert "read-only" in shown.content.decode()
+    assert "Log out" not in shown.content.decode()
+    assert owner.get(below(link, SETTINGS)).status_code == 404
+    assert owner.cookies["sessionid"].value == session
+    assert owner.get(SETTINGS).status_code == 200  # their session is as it was
+    assert "read-only" not in owner.get(SHOP).content.decode()
+
+
+def test_a_cookie_opens_its_own_link_only(guest: Client, link: SharedLink) -> None:
+    other, _ = share(Project.objects.get(slug="elsewhere"), User.objects.get(username="stranger"))
+    guest.cookies["fieldflame_guest"]["path"] = "/"
+    assert guest.get(below(other, SHOP)).status_code == 404
+    assert guest.get(below(other, "/projects/elsewhere/")).status_code == 404
+
+
+def test_messages_and_csrf_cookies_of_a_login_stay(kept_link: tuple[SharedLink, str], people_of_shop: People) -> None:
+    link, path = kept_link
+    owner = Client()
+    owner.force_login(people_of_shop.owner)
+    owner.get(SHOP)
+    csrf = owner.cookies["csrftoken"].value
+    owner.get(path)
+    assert owner.get(below(link, SHOP)).cookies.get("csrftoken") is None
+    assert owner.cookies["csrftoken"].value == csrf
+
+
+@pytest.fixture
+def people_of_shop(link: SharedLink) -> People:
+    owner, member, stranger = (User.objects.get(username=name) for name in ("owner", "member", "stranger"))
+    return People(owner, member, stranger)
+
+
+def test_every_parameter_of_the_open_endpoints_was_looked_at() -> None:
+    """A new parameter of an endpoint that guests read must be put here, or into `NEVER`."""
+    slices = {"release", "page", "from", "to", "device", "browser", "navigation", "func_over", "tag"}
+    sides = {f"{side}_{field}" for side in ("base", "head") for field in slices - {"func_over", "tag"}}
+    others = {"measure", "by", "limit", "min_share", "max_nodes", "format", "compress", "segment", "axis", "engine"}
+    known: set[str] = set()
+    for pattern in api_urls.urlpatterns:
+        if pattern.name in PARTS:
+            known |= set(pattern.callback.view_class.known_params)  # type: ignore[attr-defined]  # a class-based view
+    assert known - set(NEVER) == slices | sides | others | {"group_by", "only"}
