@@ -123,6 +123,9 @@ JOB_MAX_RESULT_BYTES = read_int("FIELDFLAME_JOB_MAX_RESULT_BYTES", 256 * 2**20) 
 JOBS_MAX_KEPT_BYTES = read_int("FIELDFLAME_JOBS_MAX_KEPT_BYTES", 2**30)  # results a project keeps, before 429
 JOB_KEEP_HOURS = read_int("FIELDFLAME_JOB_KEEP_HOURS", 24, low=1)  # for a result, which can be prepared again
 
+# --- The demo ---------------------------------------------------------------------------------------------------------
+DEMO_VIEWS = read_int("FIELDFLAME_DEMO_VIEWS", 3_000, low=1)  # a month that shows each change; loaded in half a minute
+
 # --- Source maps: uploads, and the labels they give ------------------------------------------------------------------
 # A bundle or map; maps of 14 MB are common, of 50 MB rare. The worst of 100 MB takes 2.6 GB, in a process of its own.
 SOURCE_MAP_MAX_FILE_BYTES = read_int("FIELDFLAME_SOURCE_MAP_MAX_FILE_BYTES", 128 * 2**20)

@@ -45,6 +45,7 @@ class Project(models.Model):
     collection_duration_ms = models.PositiveIntegerField(null=True, blank=True)
     collection_interactions = models.BooleanField(default=False, db_default=False)
     collection_absent_rate = models.FloatField(null=True, blank=True)
+    is_sample = models.BooleanField(default=False, db_default=False)  # the demo: its pages say so
     archived_at = models.DateTimeField(null=True, blank=True)  # the door refuses its traces; it can be read
     # While it is deleted nobody sees it. Rows are deleted in batches; the number at the start is an estimate.
     deletion_started_at = models.DateTimeField(null=True, blank=True)

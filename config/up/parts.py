@@ -106,7 +106,7 @@ def make_demo_child(folder: DataFolder, environment: Mapping[str, str], *, url: 
     return Child(
         name="demo",
         title="Loading the samples",
-        command=make_manage_command("load_demo", "--url", url),
+        command=make_manage_command("load_demo"),
         environment=environment,
         log=folder.logs / "demo.log",
         cwd=BASE_DIR,

@@ -26,6 +26,7 @@ COMMANDS_WITHOUT_STORES = frozenset(
         "help",
         "makemessages",
         "makemigrations",
+        "record_demo",
         "runserver",
         "send_traces",
         "spectacular",

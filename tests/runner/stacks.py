@@ -13,6 +13,8 @@ SETTINGS: Final = {
     "FIELDFLAME_JOB_SWEEP_S": "1",
     "FIELDFLAME_READ_MAX_RAW_TRACES": "10000",
     "FIELDFLAME_READ_MAX_RAW_BYTES": str(2**30),
+    # The demo need only be there: its month takes half a minute.
+    "FIELDFLAME_DEMO_VIEWS": "30",
     # A sweep would hide that a wake-up is missing.
     "FIELDFLAME_SYMBOLICATE_SWEEP_S": "3600",
 }

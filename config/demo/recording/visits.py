@@ -36,7 +36,7 @@ class Form:
     user_agent: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     """A kind of device: how many times slower than this machine, its memory (GiB) and its cores."""
 
@@ -62,10 +62,10 @@ PHONE: Final = Form(
     "Chrome/156.0.0.0 Mobile Safari/537.36",
 )
 DEVICES: Final = (
-    Device("desktop-high", DESKTOP, 1, 8, 8),
-    Device("desktop-low", DESKTOP, 2, 8, 4),
-    Device("mobile-high", PHONE, 4, 8, 8),
-    Device("mobile-low", PHONE, 6, 2, 8),
+    Device(name="desktop-high", form=DESKTOP, slowdown=1, memory=8, cores=8),
+    Device(name="desktop-low", form=DESKTOP, slowdown=2, memory=8, cores=4),
+    Device(name="mobile-high", form=PHONE, slowdown=4, memory=8, cores=8),
+    Device(name="mobile-low", form=PHONE, slowdown=6, memory=2, cores=8),
 )
 
 

@@ -3,7 +3,7 @@
 // Usage: node build.mjs FOLDER
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { makeCatalogue } from './catalogue.mjs';
@@ -12,6 +12,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const folder = process.argv[2] ?? join(here, 'dist');
 const RELEASES = ['1.0.0', '1.1.0', '1.2.0'];
 const TARGET = 'es2022';
+const ASSETS = 'assets';
 
 /** Replaces files of src/ by those that a release had. The maps name them by their place in src/. */
 function layOver(release) {
@@ -27,10 +28,11 @@ function layOver(release) {
 }
 
 async function buildRelease(release) {
-  const { metafile } = await build({
+  const { metafile, outputFiles } = await build({
     absWorkingDir: here,
     entryPoints: ['src/main.tsx'],
-    outdir: join(folder, release, 'assets'),
+    outdir: ASSETS, // not where they are written: the maps name sources from here, wherever the build is
+    write: false,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     bundle: true,
@@ -45,8 +47,13 @@ async function buildRelease(release) {
     metafile: true,
     plugins: [layOver(release)],
   });
+  const assets = join(folder, release, 'assets');
+  await mkdir(assets, { recursive: true });
+  for (const { path, contents } of outputFiles) {
+    await writeFile(join(assets, basename(path)), contents);
+  }
   const entry = Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === 'src/main.tsx')[0];
-  await writeFile(join(folder, release, 'entry.txt'), `assets/${entry.split('/').at(-1)}\n`);
+  await writeFile(join(folder, release, 'entry.txt'), `assets/${basename(entry)}\n`);
 }
 
 await mkdir(folder, { recursive: true });

@@ -1,0 +1,16 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('ingest', '0018_shared_links'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='project',
+            name='is_sample',
+            field=models.BooleanField(db_default=False, default=False),
+        ),
+    ]

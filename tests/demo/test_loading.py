@@ -1,0 +1,74 @@
+"""Loading the demo: through the door's own statement, at the times of the month, and never twice."""
+
+import gzip
+import json
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from aggregate.selectors.project.pages import select_releases
+from config.demo.loading import DemoError, date_groups, ensure_demo_project, make_arrivals, store_views
+from config.demo.recordings import FOLDER, read_recordings
+from config.demo.resampling import Resampled
+from config.demo.story import RELEASES
+from ingest.models import Receipt
+from ingest.projects.creation import create_project
+from tests.aggregate.posting import fold_all
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
+NOW = datetime.now(UTC)
+VIEWS = 60
+
+
+def test_loading_twice_adds_nothing() -> None:
+    project = ensure_demo_project()
+    stored = sum(store_views(project, NOW, VIEWS))
+    assert Receipt.objects.count() == stored > VIEWS
+
+    sum(store_views(ensure_demo_project(), NOW + timedelta(days=2), VIEWS))
+    assert Receipt.objects.count() == stored
+    fold_all()
+    assert Receipt.objects.filter(state=Receipt.State.FOLDED).count() == stored
+
+
+def test_views_lie_where_they_were_put_and_releases_were_first_seen_then() -> None:
+    project = ensure_demo_project()
+    sum(store_views(project, NOW, VIEWS))
+    fold_all()
+    date_groups(project)
+
+    starts = Receipt.objects.filter(project=project).values_list("view_started_at", flat=True)
+    assert min(starts) < NOW - timedelta(days=28)
+    assert max(starts) > NOW - timedelta(days=1)
+    releases = select_releases(project.pk)
+    assert [row.release for row in releases] == list(reversed(RELEASES))
+    assert NOW - timedelta(days=6) < releases[0].first_seen_at < NOW - timedelta(days=3)
+
+
+def test_a_trace_itself_is_left_as_it_was_recorded() -> None:
+    lines = gzip.decompress((FOLDER / "1.0.0.ndjson.gz").read_bytes()).splitlines()
+    recording, recorded = read_recordings()[0], json.loads(lines[0])
+    view = Resampled(0, uuid4(), NOW, "an agent")
+
+    arrival = make_arrivals(recording, view)[0]
+    stored = json.loads(gzip.decompress(arrival.body))
+    assert len(gzip.decompress(arrival.body)) == arrival.expanded_bytes
+    assert stored.pop("userAgent") == "an agent"
+    changed = {name for name in stored if stored[name] != recorded[name]}
+    assert changed == {"viewId", "timeOrigin", "viewStart"}
+    assert stored["viewStart"] - stored["timeOrigin"] == pytest.approx(recorded["viewStart"] - recorded["timeOrigin"])
+
+
+def test_a_project_of_somebody_else_with_its_name_is_left_alone() -> None:
+    create_project(slug="demo")
+    with pytest.raises(DemoError, match="is not the demo"):
+        ensure_demo_project()
+
+
+def test_the_pages_say_that_it_is_sample_data(admin_client: Client) -> None:
+    ensure_demo_project()
+    create_project(slug="other")
+    assert "Sample data." in admin_client.get("/projects/demo/").content.decode()
+    assert "Sample data" not in admin_client.get("/projects/other/").content.decode()
