@@ -33,7 +33,7 @@ def self_times(profile: dict[str, Any]) -> dict[str | None, float]:
             func = shared["frameTable"]["func"][shared["stackTable"]["frame"][stack]]
             name = shared["stringArray"][shared["funcTable"]["name"][func]]
         times[name] = times.get(name, 0) + weight
-    return times
+    return {name: round(ms, 6) for name, ms in times.items()}
 
 
 def test_it_is_the_slice_as_a_firefox_profile(member: Client) -> None:
