@@ -88,7 +88,11 @@ def viewer_url(url: str, name: str, *, is_difference: bool) -> str:
     if not is_difference:
         return f"{_from_url(url)}?{urlencode({'profileName': name, 'v': URL_VERSION}, quote_via=quote)}"
     sides = [f"{_from_url(url)}?thread={thread}&v={URL_VERSION}" for thread in (BASE_THREAD, HEAD_THREAD)]
-    query = urlencode([("profiles[]", side) for side in sides] + [("v", str(URL_VERSION))], safe="[]", quote_via=quote)
+    query = urlencode(
+        [*(("profiles[]", side) for side in sides), ("profileName", name), ("v", str(URL_VERSION))],
+        safe="[]",
+        quote_via=quote,
+    )
     return f"{settings.VIEWER_ORIGIN}/compare/calltree/?{query}"
 
 

@@ -77,7 +77,7 @@ def build_difference(export: DifferenceExport) -> Profile:
         samples.append(_write_samples(ordered, tables, 1000 * max(side.views, 1), side.time.idle_us))
     tables.recolour(changes.tree, changes.categories)
     names = [
-        "Head minus base, ms per page view",
+        "Change per view",
         f"Head: {_side_name(export.head)}",
         f"Base: {_side_name(export.base)}",
     ]
@@ -152,7 +152,7 @@ def _assemble(
         for index, (name, rows) in enumerate(zip(names, samples, strict=True))
     ]
     meta = build_meta(
-        project=export.project,
+        title=export.project,
         query=told.get("query") or export.query,
         link=told.get("link") or export.link,
         interval_ms=export.interval_ms,
@@ -160,8 +160,6 @@ def _assemble(
         # The closing sample is at the end of the axis and must be inside; the viewer takes an end of 0 for none.
         end_ms=max(fsum(rows.timeDeltas) for rows in samples) + export.interval_ms,
         releases=export.releases,
-        browsers=export.browsers,
-        devices=export.devices,
         sections=sections,
         visible=list(range(min(len(threads), MAX_VISIBLE))),
     )

@@ -1,6 +1,8 @@
 """`meta` of a profile: the title and "Profile Info" of the viewer."""
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from profcore.formats.firefox.categories import CATEGORIES
 from profcore.formats.firefox.sections import EVERYTHING
@@ -15,10 +17,12 @@ from profcore.formats.firefox.shapes import (
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import SliceExport
 
+VERSION: Final = re.compile("[0-9.]*[0-9]")
+
 
 def build_meta(
     *,
-    project: str,
+    title: str,
     query: str,
     link: str | None,
     interval_ms: float,
@@ -26,8 +30,6 @@ def build_meta(
     end_ms: float,
     shown_from_ms: float = 0.0,
     releases: Sequence[str],
-    browsers: Sequence[str],
-    devices: Sequence[str],
     sections: list[ExtraSection],
     visible: list[int],
     schemas: Sequence[MarkerSchema] = (),
@@ -35,7 +37,7 @@ def build_meta(
 ) -> Meta:
     """Returns `meta`. Time 0 is `started_at_ms`; `end_ms` is the end of the axis, after all samples, and not 0.
 
-    The viewer shows the axis from `shown_from_ms` on.
+    The viewer shows the axis from `shown_from_ms` on. Its title is `title` and the version of the only release.
     """
     one_release = safe_text(releases[0]) if len(releases) == 1 else None
     return Meta(
@@ -47,7 +49,7 @@ def build_meta(
         profilingEndTime=end_ms,
         processType=0,
         stackwalk=0,
-        product=safe_text(project),
+        product=safe_text(title),
         symbolicated=True,
         symbolicationNotSupported=True,
         usesOnlyOneStackType=True,
@@ -60,7 +62,6 @@ def build_meta(
         initialSelectedThreads=[0],
         extra=sections,
         misc=_version_of(one_release),
-        oscpu=_listed(browsers) + (f" ({_listed(devices)})" if devices else "") or None,
         appBuildID=one_release,
         sourceURL=_web_link(link),
         arguments=safe_text(query) or EVERYTHING,
@@ -76,13 +77,9 @@ def name_slice(export: SliceExport) -> str:
 
 
 def _version_of(release: str | None) -> str | None:
-    """Returns `misc`: the viewer's title shows the digits and dots at its end as the version."""
-    return None if release is None else "rv:" + release
+    """Returns `misc`: the viewer's title shows the digits and dots at its end as the version, so all must be such."""
+    return None if release is None or not VERSION.fullmatch(release) else "rv:" + release
 
 
 def _web_link(link: str | None) -> str | None:
     return safe_text(link) if link is not None and link.startswith(("https://", "http://")) else None
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(safe_text(word) for word in words)

@@ -103,7 +103,6 @@ class Meta(msgspec.Struct, omit_defaults=True, kw_only=True):
     initialSelectedThreads: list[int]
     extra: list[ExtraSection]
     misc: str | None = None
-    oscpu: str | None = None
     appBuildID: str | None = None
     sourceURL: str | None = None
     arguments: str | None = None

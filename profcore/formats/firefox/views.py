@@ -6,13 +6,14 @@ trace, and of observed time, a sample without a stack closes the last box.
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Final
 
 from profcore.formats.firefox.markers import find_markers, write_markers
 from profcore.formats.firefox.meta import build_meta
 from profcore.formats.firefox.rows import FuncTableRows, ProfileTables
 from profcore.formats.firefox.schemas import SCHEMAS
-from profcore.formats.firefox.sections import timeline_sections
+from profcore.formats.firefox.sections import EPOCH, timeline_sections
 from profcore.formats.firefox.shapes import ClockedSamples, Markers, Profile, SampleUnits, Thread
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import TimelineExport
@@ -25,6 +26,7 @@ MARK_TAIL_US: Final = 10_000_000
 # A view whose first sample is later than this is shown from there on: the time before is empty and may be hours.
 LEAD_US: Final = 10_000_000
 MAX_VISIBLE: Final = 15
+ID_CHARS: Final = 8  # of a view's id, which is enough to distinguish a few views
 
 
 def build_views(export: TimelineExport) -> Profile:
@@ -44,7 +46,7 @@ def build_views(export: TimelineExport) -> Profile:
     first = export.views[0]
     lead_us = min(_first_us(view) for view in export.views) - origin_us
     meta = build_meta(
-        project=export.project,
+        title=_title_of(export),
         query=export.query,
         link=export.link,
         interval_ms=first.interval_us / 1000,
@@ -52,14 +54,24 @@ def build_views(export: TimelineExport) -> Profile:
         end_ms=max(_end_us(view) - origin_us + view.interval_us for view in export.views) / 1000,
         shown_from_ms=lead_us / 1000 if lead_us > LEAD_US else 0.0,
         releases=list(dict.fromkeys(view.release for view in export.views)),
-        browsers=list(dict.fromkeys(view.browser for view in export.views)),
-        devices=list(dict.fromkeys(view.device for view in export.views)),
         sections=timeline_sections(export),
         visible=list(range(min(len(threads), MAX_VISIBLE))),
         schemas=SCHEMAS,
         units=SampleUnits(),
     )
     return Profile(meta, [], tables.write(), threads)
+
+
+def _title_of(export: TimelineExport) -> str:
+    """Returns the title: the project, and of an only view its page, its start and its short id."""
+    if len(export.views) > 1:
+        return export.project
+    return f"{export.project} {_name_view(export.views[0], '%Y-%m-%d %H:%M UTC')}"
+
+
+def _name_view(view: ViewTimeline, time_format: str) -> str:
+    started = EPOCH + timedelta(milliseconds=int(view.started_at_ms))
+    return f"{view.page} {started.strftime(time_format)} {view.view_id[:ID_CHARS]}"
 
 
 def _first_us(view: ViewTimeline) -> int:
@@ -76,11 +88,12 @@ def _view_threads(
 ) -> list[Thread]:
     """Returns a view's threads: one, plus one for each further profiler that ran at the same time."""
     end_ms = (_end_us(view) - origin_us) / 1000
+    name = view.page if pid == "0" else _name_view(view, "%m-%d %H:%M")  # the track is narrow
     threads = []
     for lane in range(view.lanes):
         threads.append(
             Thread(
-                name=safe_text(view.page) + (f" (recorded at the same time, {lane + 1})" if lane else ""),
+                name=safe_text(name) + (f" (recorded at the same time, {lane + 1})" if lane else ""),
                 processName=safe_text(view.page),
                 samples=_write_lane(view, lane, stack_of, origin_us),
                 isMainThread=lane == 0,

@@ -67,6 +67,7 @@ def test_a_difference_is_compared_by_its_sides_base_first(member: Client, shop: 
     sides = parse_qs(urlsplit(link["compare_url"]).query)["profiles[]"]
     threads = [int(parse_qs(urlsplit(side).query)["thread"][0]) for side in sides]
     assert [names[thread].partition(":")[0] for thread in threads] == ["Base", "Head"]
+    assert parse_qs(urlsplit(link["compare_url"]).query)["profileName"] == [link["url"].rpartition("/")[2]]
     assert all(unquote(urlsplit(side).path.split("/")[2]) == link["url"] for side in sides)
 
 

@@ -82,7 +82,7 @@ def test_what_is_wrong_is_one_sentence(shop: Project, arguments: tuple[str, ...]
         (("--segment", "page"), ["All: /cart", "page: /cart"]),
         (
             ("--base-release", "1.0.0", "--head-release", "2.0.0"),
-            ["Head minus base, ms per page view", "Head: The shop", "Base: 1.0.0"],
+            ["Change per view", "Head: The shop", "Base: 1.0.0"],
         ),
     ],
 )

@@ -15,7 +15,7 @@ from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.dashboard.conftest import People
 from tests.envelopes import make_envelope, view_id_of
-from tests.profcore.formats.firefox.lint import load_good
+from tests.profcore.formats.firefox.lint import load_good, read_runs
 from tests.profcore.formats.readers import READERS
 
 ADDRESS = "/api/v1/projects/tea/profile?format=firefox"
@@ -178,8 +178,8 @@ def test_a_difference_is_head_minus_base_for_each_view(tea: Client) -> None:
     add(make_envelope("b", "A\nA\nA", release="2.0.0"), make_envelope("c", "A B", release="2.0.0"))
     profile, name = ask(tea, "&base_release=1.0.0&head_release=2.0.0&page=/cart")
     assert name == '"tea-1.0.0-to-2.0.0-cart.json"'
-    assert names_of(profile) == ["Head minus base, ms per page view", "Head: 2.0.0", "Base: 1.0.0"]
-    assert profile["threads"][0]["samples"]["weight"] == [5.0, -5.0, 0.0]
+    assert names_of(profile) == ["Change per view", "Head: 2.0.0", "Base: 1.0.0"]
+    assert [us for _, us in read_runs(profile)] == [5_000, -5_000, 0]
     assert profile["meta"]["sourceURL"].endswith("/page/?release=1.0.0&release=2.0.0&page=/cart")
 
 

@@ -88,7 +88,7 @@ def test_hidden_time_has_a_difference_too() -> None:
 def test_both_sides_are_there_by_themselves_a_page_view() -> None:
     profile = write(difference({"A": 2_000}, {"A": 2_000, "B": 400}, hidden=(0, 4_000)))
     assert [(t["name"], t["isMainThread"]) for t in profile["threads"]] == [
-        ("Head minus base, ms per page view", True),
+        ("Change per view", True),
         ("Head: 1.1.0", False),
         ("Base: 1.0.0", False),
     ]

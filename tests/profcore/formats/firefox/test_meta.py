@@ -1,6 +1,5 @@
 """The texts around the tree: the title, the track, "Profile Info"."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,11 +63,27 @@ def test_the_caveats_are_told() -> None:
     }
 
 
-def test_the_platform_line_names_browsers_and_devices() -> None:
-    export = export_of({"main": 1})
+def test_browsers_and_devices_are_no_part_of_the_title() -> None:
+    # The viewer ends its title with `oscpu` and shows it as the operating system.
+    assert "oscpu" not in read_meta(export_of({"main": 1}))
 
-    assert read_meta(export)["oscpu"] == "chrome (desktop-high)"
-    assert "oscpu" not in read_meta(replace(export, browsers=(), devices=()))
+
+@pytest.mark.parametrize(
+    ("release", "misc"),
+    [
+        ("1.1.0", "rv:1.1.0"),
+        ("2024.7", "rv:2024.7"),
+        ("7", "rv:7"),
+        ("1.1.0-rc1", None),
+        ("v12", None),
+        ("3fa9c12", None),
+    ],
+)
+def test_a_release_is_the_titles_version_only_if_it_is_digits_and_dots(release: str, misc: str | None) -> None:
+    # The viewer shows the digits at the end of `misc`: of "3fa9c12" it would show 12.
+    meta = read_meta(export_of({"main": 1}, releases=(release,)))
+
+    assert (meta.get("misc"), meta["appBuildID"]) == (misc, release)
 
 
 @pytest.mark.parametrize(

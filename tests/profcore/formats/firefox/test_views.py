@@ -1,12 +1,13 @@
 """One view on its real clock: each sample's stack, the closing samples, CPU use, and markers."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from profcore.formats.firefox.writer import write_views
 from profcore.formats.slice import TimelineExport
-from tests.envelopes import TIME_ORIGIN_MS, make_envelope
+from tests.envelopes import TIME_ORIGIN_MS, make_envelope, view_id_of
 from tests.profcore.formats.builders import timeline
 from tests.profcore.formats.firefox.views import Json, told, write
 
@@ -114,6 +115,23 @@ def test_several_views_are_processes_that_start_together() -> None:
     assert told(profile, 1)[0] == "0 10 0 A B"
     assert profile["meta"]["profilingEndTime"] == 30
     assert profile["shared"]["funcTable"]["length"] == 2, "a func that two views ran is one row"
+
+
+def test_several_views_are_named_by_page_time_and_short_id() -> None:
+    later = TIME_ORIGIN_MS + 60_000
+    profile = write(timeline(make_envelope("a", "A"), make_envelope("b", "A", timeOrigin=later)))
+    assert [thread["name"] for thread in profile["threads"]] == [
+        f"/cart {datetime.fromtimestamp(ms / 1000, UTC):%m-%d %H:%M} {view_id_of(name)[:8]}"
+        for name, ms in (("a", TIME_ORIGIN_MS), ("b", later))
+    ]
+    assert profile["meta"]["product"] == "shop"
+
+
+def test_the_title_of_a_view_says_when_and_which() -> None:
+    profile = write(timeline(make_envelope("a", "A")))
+    started = datetime.fromtimestamp(TIME_ORIGIN_MS / 1000, UTC)
+    assert profile["meta"]["product"] == f"shop /cart {started:%Y-%m-%d %H:%M} UTC {view_id_of('a')[:8]}"
+    assert profile["threads"][0]["name"] == "/cart"
 
 
 def test_samples_before_the_view_move_the_start_of_the_axis() -> None:
