@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
+from uuid import UUID
 
 from django.conf import settings
 from django.urls import reverse
@@ -23,6 +25,9 @@ PURPOSES: Final = {
     "pprof": "go tool pprof",
     "csv": "spreadsheets",
 }
+# So that a double click in the viewer shows code.
+WITH_TEXTS: Final = ("sources", "content")
+ID_CHARS: Final = 8  # of a view's id, which is enough to distinguish a few views
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,15 @@ class Download:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportMenu:
-    """The buttons of one slice, or of the difference of two, which the viewer can compare too."""
+    """The buttons of one slice, or of the difference of two, which the viewer can compare too.
+
+    The viewer opens `opened_url`, which has texts of sources as far as they are kept. A link for anyone has none.
+    """
 
     profile_url: str
+    opened_url: str
     profile_name: str
+    profile_search: str  # what the viewer searches for when it opens
     links_url: str
     viewer_origin: str
     downloads: Sequence[Download]
@@ -49,13 +59,24 @@ class ExportMenu:
 
 
 def make_profile_url(project: Project, slice_: Slice) -> str:
-    """Returns the address of a slice's gzipped profile for the Firefox Profiler."""
-    query = write_query([*slice_.params(), ("format", FIREFOX.name), ("compress", "gzip")])
+    """Returns the address of a slice's gzipped profile for the Firefox Profiler, with texts of sources."""
+    query = write_query([*slice_.params(), ("format", FIREFOX.name), ("compress", "gzip"), WITH_TEXTS])
     return f"{reverse('api-profile', args=[project.slug])}?{query}"
 
 
-def build_export_menu(project: Project, slice_: Slice, *, sides: Sequence[tuple[str, str]] = ()) -> ExportMenu:
-    """Returns the menu of a slice; with `sides` (`base_release` and so on), of their difference within it."""
+def name_view(started_at: datetime, view_id: UUID) -> str:
+    """Returns when a view started, and the first characters of its id."""
+    return f"{started_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC {str(view_id)[:ID_CHARS]}"
+
+
+def build_export_menu(
+    project: Project, slice_: Slice, *, sides: Sequence[tuple[str, str]] = (), func: str = "", view: str = ""
+) -> ExportMenu:
+    """Returns the menu of a slice; with `sides` (`base_release` and so on), of their difference within it.
+
+    The title has the name of the `func` that the page is about, and the viewer opens with a search for it; or it has
+    the name of the `view`.
+    """
     kind: Kind = "difference" if sides else "slice"
     address = reverse("api-profile", args=[project.slug])
 
@@ -66,7 +87,8 @@ def build_export_menu(project: Project, slice_: Slice, *, sides: Sequence[tuple[
 
     base, head = ([value for name, value in sides if name.startswith(side)] for side in ("base_", "head_"))
     between = [*base, "to", *head] if sides else []
-    words = [project.slug, *between, *slice_.releases, *slice_.pages]
+    words = [func, "in"] if func else []
+    words += [project.slug, *between, *slice_.releases, *slice_.pages, *([view] if view else [])]
     downloads = [
         Download(EXPORTERS[name].title, purpose, link(name), EXPORTERS[name].suffix)
         for name, purpose in PURPOSES.items()
@@ -74,7 +96,9 @@ def build_export_menu(project: Project, slice_: Slice, *, sides: Sequence[tuple[
     ]
     return ExportMenu(
         profile_url=link(FIREFOX.name),
+        opened_url=f"{link(FIREFOX.name)}&{write_query([WITH_TEXTS])}",
         profile_name=" ".join(words),
+        profile_search=max(func.split(","), key=len).strip(),  # the viewer takes a comma for several searches
         links_url=reverse("api-links", args=[project.slug]),
         viewer_origin=settings.VIEWER_ORIGIN,
         downloads=downloads,

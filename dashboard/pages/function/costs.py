@@ -43,7 +43,9 @@ def build_cost(question: FunctionQuestion, _params: QueryDict) -> Context:
     narrowed = question.narrowed()
     is_narrowed = bool(costs) and _may_export(narrowed, costs[0].sums.func_views)
     context: dict[str, object] = {
-        "export": build_export_menu(question.project, narrowed if is_narrowed else question.slice_),
+        "export": build_export_menu(
+            question.project, narrowed if is_narrowed else question.slice_, func=question.func.label
+        ),
         "is_narrowed": is_narrowed,
         "everything_link": question.link(Slice(project_id=question.project.pk)),
     }

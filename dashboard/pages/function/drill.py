@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from django.conf import settings
@@ -13,7 +14,7 @@ from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.views.contributions import sample_slice_views
 from aggregate.selectors.views.fine_sums import SeenViews, select_seen_views
 from aggregate.selectors.views.traces import ViewRow, pick_views
-from dashboard.pages.frame.export_menu import make_profile_url
+from dashboard.pages.frame.export_menu import make_profile_url, name_view
 from dashboard.pages.function.costs import Context
 from dashboard.pages.function.question import FunctionQuestion
 from dashboard.web.queries import write_query
@@ -84,6 +85,15 @@ def _link_to_view(question: FunctionQuestion, row: ViewRow) -> str:
     return f"{address}?{write_query(pairs)}"
 
 
+def _start_of(row: ViewRow) -> datetime:
+    return min((trace.view_started_at for trace in row.traces), default=row.view.bucket_at)
+
+
+def _name_profile(project: Project, row: ViewRow) -> str:
+    view = row.view
+    return f"{project.slug} {view.release} {view.page} {name_view(_start_of(row), view.view_id)}"
+
+
 def _view_rows(question: FunctionQuestion, rows: Sequence[ViewRow]) -> list[Context]:
     """Returns views with the address of their page, and of their profile if its raw bodies are kept."""
     project = question.project
@@ -91,11 +101,12 @@ def _view_rows(question: FunctionQuestion, rows: Sequence[ViewRow]) -> list[Cont
         {
             "row": row,
             "view": row.view,
-            "at": min((trace.view_started_at for trace in row.traces), default=row.view.bucket_at),
+            "at": _start_of(row),
             "device": DEVICE_CLASSES[row.view.device],
             "browser": BROWSERS[row.view.browser],
             "navigation": NAVIGATIONS[row.view.navigation],
             "link": _link_to_view(question, row),
+            "profile_name": _name_profile(project, row),
             "profile_url": make_profile_url(project, _slice_of(row, project))
             if row.traces and all(trace.trace_id for trace in row.traces)
             else None,

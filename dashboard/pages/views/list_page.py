@@ -30,7 +30,7 @@ from aggregate.selectors.views.view_lists import (
     ViewPage,
     select_view_page,
 )
-from dashboard.pages.frame.export_menu import build_export_menu, make_profile_url
+from dashboard.pages.frame.export_menu import build_export_menu, make_profile_url, name_view
 from dashboard.pages.frame.histogram import SCALES, build_histogram
 from dashboard.pages.frame.shell import build_shell
 from dashboard.web.access import get_visible_project
@@ -277,6 +277,6 @@ def _rows(project: Project, slice_: Slice, listing: Listing, page: ViewPage) -> 
             navigation=NAVIGATIONS[view.navigation],
             link=_link_to_view(project, slice_, listing, listed, at),
             profile_url=make_profile_url(project, one_view(project, view.view_id, view.release, view.page)),
-            profile_name=f"{project.slug} {view.page} {view.view_id}",
+            profile_name=f"{project.slug} {view.release} {view.page} {name_view(listed.started_at, view.view_id)}",
             has_raw=bool(listed.traces) and all(trace.trace_id is not None for trace in listed.traces),
         )

@@ -22,7 +22,7 @@ from aggregate.selectors.views.traces import TraceRow
 from aggregate.selectors.views.view_facts import ViewDetails, select_view
 from dashboard.api.slices.timeline import read_view_id
 from dashboard.pages.frame.display_line import build_display_line
-from dashboard.pages.frame.export_menu import build_export_menu
+from dashboard.pages.frame.export_menu import ExportMenu, build_export_menu, name_view
 from dashboard.pages.frame.shell import Shell, build_tabs
 from dashboard.pages.views.list_page import MAX_SKIP, link_to, one_view, read_listing
 from dashboard.web.access import get_visible_project, may_read_raw
@@ -86,6 +86,13 @@ class FuncLine:
         return self.usual is not None and self.row.self_us / 1000 > self.usual.p95_ms.value
 
 
+def _build_export(project: Project, known: ViewDetails, own: Slice) -> ExportMenu | None:
+    """Returns the exports, None if raw traces have expired or none is folded yet."""
+    if known.gone or not known.folded:
+        return None
+    return build_export_menu(project, own, view=name_view(known.started_at, known.view_id))
+
+
 @private_page
 @answer_unchanged
 def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
@@ -101,7 +108,7 @@ def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
         "is_plain": is_plain,
         "shell": Shell(build_tabs(project, slice_, "views"), None),
         "display": build_display_line(request, project, slice_),
-        "export": None if known.gone or not known.folded else build_export_menu(project, own),
+        "export": _build_export(project, known, own),
         "categories": FUNC_CATEGORIES.items(),
         **_describe_view(known),
         **_describe_traces(request, project, known),

@@ -212,8 +212,13 @@ def test_the_buttons_lead_to_the_profile_and_the_viewer(member: Client) -> None:
     assert [title for _, title in links] == [exporter.title for exporter in EXPORTERS.values()]
     assert {member.get(html.unescape(link)).status_code for link, _ in links} == {200}
     assert 'data-viewer-origin="https://profiler.firefox.com"' in page
-    assert f'data-profile-url="{links[0][0]}"' in page
+    opened = html.unescape(re.findall(r'id="open-profile"[^>]*data-profile-url="([^"]+)"', page, re.DOTALL)[0])
+    assert opened == f"{html.unescape(links[0][0])}&sources=content"
+    assert member.get(opened).status_code == 200
+    # A link for anyone has no texts of sources.
+    assert f'data-links-url="/api/v1/projects/shop/links" data-profile-url="{links[0][0]}"' in page
     assert 'data-profile-name="shop 1.0.0 /cart"' in page
+    assert 'data-profile-search=""' in page
 
 
 def test_pages_may_open_windows_and_are_kept_out_of_caches(member: Client) -> None:

@@ -18,8 +18,9 @@ document.addEventListener("click", (event) => {
 });
 
 async function openProfile(button) {
-  const { viewerOrigin, profileUrl, profileName } = button.dataset;
-  const address = `${viewerOrigin}/from-post-message/calltree/?profileName=${encodeURIComponent(profileName)}`;
+  const { viewerOrigin, profileUrl, profileName, profileSearch } = button.dataset;
+  const search = profileSearch ? `&search=${encodeURIComponent(profileSearch)}` : "";
+  const address = `${viewerOrigin}/from-post-message/calltree/?profileName=${encodeURIComponent(profileName)}${search}`;
   // Open it during the click: later, the browser would block it as a pop-up.
   const viewer = window.open(address, "_blank");
   if (!viewer) {

@@ -57,6 +57,13 @@ class TestOpenInFirefoxProfiler:
             expect(page.locator("#open-status")).to_have_text("Opened in a new window.")
             expect(page.get_by_role("button", name="Open in Firefox Profiler")).to_be_enabled()
 
+    def test_the_viewer_opens_with_a_search_for_the_function(self, live_server: LiveServer, member: Client) -> None:
+        with open_page(live_server, member, STAND_IN) as (_, page):
+            page.locator("#open-profile").evaluate("button => { button.dataset.profileSearch = 'a & b'; }")
+            with page.expect_popup() as popup:
+                page.locator("#open-profile").click()
+            popup.value.wait_for_url("**&search=a%20%26%20b")
+
     def test_the_menu_has_it_too_and_closes_and_what_it_says_takes_no_room(
         self, live_server: LiveServer, member: Client
     ) -> None:

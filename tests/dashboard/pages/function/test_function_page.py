@@ -143,6 +143,12 @@ def test_exports_hold_the_views_that_ran_it_where_these_can_be_picked_out(
     assert "func_over" not in client.get(address).content.decode()
 
 
+def test_its_profile_opens_with_a_search_for_it_and_has_its_name_in_the_title(client: Client, busy: Project) -> None:
+    page = client.get(address_of(busy, "cost") + "?page=/cart&release=2.0.0").content.decode()
+    assert 'data-profile-search="draw"' in page
+    assert 'data-profile-name="draw in busy 2.0.0 /cart"' in page
+
+
 def test_the_trend_shows_all_releases_the_newest_last_and_marks_the_slices(client: Client, busy: Project) -> None:
     make_group(busy, "3.0.0", "/cart", first_seen_at=timezone.now())
     make_cell(busy, release="3.0.0", views=4, js_us=5_000)  # in it nobody ran it

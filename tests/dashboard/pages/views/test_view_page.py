@@ -1,7 +1,7 @@
 """The page of one view: its facts, its functions beside a usual view's, and what is left when its traces are gone."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
@@ -67,6 +67,12 @@ def test_it_says_what_is_known_of_the_view(member: Client, web: Project) -> None
     ):
         assert fact in text, fact
     assert "Some/1.0 <b>" not in member.get(PAGE).content.decode()
+
+
+def test_the_title_of_its_profile_says_when_and_which(member: Client, web: Project) -> None:
+    view_id = view_id_of("one")
+    title = f"web 1.0.0 /a {datetime.fromtimestamp(TIME_ORIGIN_MS / 1000, UTC):%Y-%m-%d %H:%M} UTC {view_id[:8]}"
+    assert f'data-profile-name="{title}"' in member.get(PAGE).content.decode()
 
 
 def test_its_functions_are_held_against_those_of_other_views(member: Client, web: Project) -> None:
