@@ -265,6 +265,7 @@ function showGraph(tree) {
   const isNew = graph.scene.tree !== tree || graph.scene.side !== side();
   if (isNew) graph.show(tree, recolour(tree), side());
   if (isNew || isAsked) restore(tree);
+  else document.getElementById("flame-out").hidden = graph.scene.view.to - graph.scene.view.from >= 1;
   isAsked = false;
   details(graph.focus, false);
   search();

@@ -43,7 +43,7 @@ export function makeTable(host, { onSandwich }) {
   function figuresOf(tree, node) {
     const { self, total, hidden } = tree.head;
     const noise = isNoise(tree, node) ? ", could be noise" : "";
-    const compared = tree.base ? [asTime(tree.base.total[node]), asChange(total[node] - tree.base.total[node]) + noise] : [];
+    const compared = tree.base ? [asTime(tree.base.total[node]), changeOf(total[node] - tree.base.total[node], noise)] : [];
     const figures = [asTime(total[node]), asShare(total[node] / tree.head.total[ALL]), ...compared];
     return tree.isTurned ? figures : [...figures, asTime(self[node]), asTime(hidden[node])];
   }
@@ -169,6 +169,13 @@ export function makeTable(host, { onSandwich }) {
   }
 
   return { show };
+}
+
+// A change, with a word for those who hear it: a minus is easily missed.
+function changeOf(ms, noise) {
+  const text = asChange(ms);
+  const word = /[1-9<]/.test(text) ? (ms > 0 ? " more" : " less") : " no change";
+  return make("span", {}, text, make("span", { className: "unseen" }, word), noise);
 }
 
 // Returns the nodes that a search leaves in the table: matches and their callers.

@@ -173,6 +173,7 @@ class TestFlameGraph:
             expect(page.locator("#flame-facts")).to_contain_text("below 25 page views on a side")
             expect(page.locator("#flame-legend")).to_contain_text("over 5 %")
             expect(page.locator("#flame-legend")).to_contain_text("could be noise, or")  # of one view a side, all of it
+            expect(page.get_by_role("button", name="Zoom out")).to_be_hidden()  # all of it is shown
             page.locator(CANVAS).focus()
             for _ in range(3):
                 page.keyboard.press("ArrowDown")
@@ -183,6 +184,9 @@ class TestFlameGraph:
                 page.keyboard.press("ArrowDown")
             expect(page.locator(DETAILS)).to_contain_text("draw")  # hash has no width there
             save_screenshot(page, "flame-compared")
+            page.get_by_role("button", name="Table").click()
+            change = page.locator("#show-table td[data-label=Change]").first
+            expect(change).to_contain_text("+12 ms more, could be noise")  # a sign alone is easily missed
 
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     @pytest.mark.parametrize("show", ["graph", "table", "sandwich"])

@@ -97,7 +97,8 @@ def test_too_few_other_views_say_nothing(member: Client, web: Project) -> None:
     View.objects.filter(project=web).exclude(view_id=view_id_of("one")).delete()
     text = text_of(member, FUNCTIONS)
     assert "too few, at least 25 are needed" in text
-    assert "too few views" in text
+    assert "too few, at least 25 are needed" in text
+    assert "vs median" not in text  # 25 rows that say "too few" say nothing
     assert "×" not in text
 
 
@@ -215,3 +216,13 @@ def test_statements_are_few_and_do_not_grow(
         for address, most in ((PAGE, 11), (FUNCTIONS, 20)):
             with django_assert_max_num_queries(most):
                 assert member.get(address.replace(view_id_of("one"), view_id_of(name))).status_code == 200
+
+
+def test_timeline_and_functions_come_first_and_details_are_folded(member: Client, web: Project) -> None:
+    page = member.get(PAGE).content.decode()
+    order = ['id="timeline"', 'id="timeline-details"', 'id="stacks-canvas"', 'id="view-functions"', 'id="facts"']
+    places = [page.index(each) for each in [*order, 'id="traces"']]
+    assert places == sorted(places)
+    assert '<details class="card folded">' in page
+    assert '<details class="card folded" open>' in member.get(PAGE + "?plain=1").content.decode()
+    assert re.search(r"<b>[^<]+</b> script \+ hidden \(", page)
