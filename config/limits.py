@@ -212,6 +212,8 @@ COPIES_MAX_VIEWS = read_int("FIELDFLAME_COPIES_MAX_VIEWS", 2_000, low=0)
 # Functions whose names a search reads, the newest ones of all projects searched: 0.1 s, with file names up to 0.3 s (one
 # core, of a project with a million). Those of source maps are as many again.
 SEARCH_MAX_FUNCS = read_int("FIELDFLAME_SEARCH_MAX_FUNCS", 200_000, low=1_000)
+# Views that a person saves in one project: each has a name that somebody looks for in a list.
+SAVED_VIEWS_MAX = read_int("FIELDFLAME_SAVED_VIEWS_MAX", 100, low=1)
 # Texts of original sources in one export: enough for the own code of a large app; the viewer holds the file in memory.
 SOURCE_TEXTS_MAX_BYTES = read_int("FIELDFLAME_SOURCE_TEXTS_MAX_BYTES", 20 * 2**20, low=1)
 

@@ -99,6 +99,24 @@ class Membership(models.Model):
         return f"{self.project_id}:{self.user_id}:{self.role}"
 
 
+class SavedView(models.Model):
+    """A page of a project with its filters, under a name: of one member, or of all with `is_shared`.
+
+    `path` is the part of the address behind the project's own, such as `tree/`.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="saved_views")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
+    name = models.CharField(max_length=80)
+    path = models.CharField(max_length=400, blank=True)
+    query = models.CharField(max_length=4_000, blank=True)
+    is_shared = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.project_id}:{self.user_id}:{self.pk}"
+
+
 class ApiToken(models.Model):
     """A token of the API: kept as a SHA-256, found by its prefix, shown once.
 

@@ -14,6 +14,7 @@ from dashboard.pages import (
     login,
     new_project,
     projects,
+    saved_views,
     shared,
     style,
 )
@@ -67,6 +68,9 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "quality/sampled/", quality.show_sampled, name="quality-sampled"),
     path(PROJECT + "search/", search.show_search, name="project-search"),
     path(PROJECT + "search/results/", search.show_search_results, name="project-search-results"),
+    path(PROJECT + "saved/", saved_views.show_saved_views, name="saved-views"),
+    path(PROJECT + "saved/list/", saved_views.show_saved_list, name="saved-views-list"),
+    path(PROJECT + "saved/<int:saved_id>/", saved_views.change_saved_view, name="saved-view"),
     path(PROJECT + "doctor/", doctor.show_doctor, name="doctor"),
     path(PROJECT + "import/", imports.show_import, name="import"),
     *settings.urlpatterns,

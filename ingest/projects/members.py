@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from ingest.models import Membership, Project, SharedLink
+from ingest.models import Membership, Project, SavedView, SharedLink
 from ingest.projects.shared_links import revoke_links
 
 
@@ -56,10 +56,11 @@ def change_role(membership: Membership, role: Membership.Role) -> None:
 
 
 def remove_member(membership: Membership) -> None:
-    """Removes a member from a project, and revokes the links that they shared. Raises `LastAdmin`."""
+    """Removes a member, the views that they saved for themselves, and the links that they shared. Raises `LastAdmin`."""
     with transaction.atomic():
         _lock(membership.project)
         _check_other_admin(membership)
+        SavedView.objects.filter(project=membership.project, user=membership.user, is_shared=False).delete()
         membership.delete()
         shared = SharedLink.objects.filter(project=membership.project, creator=membership.user)
         revoke_links(shared, datetime.now(UTC))

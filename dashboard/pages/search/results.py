@@ -1,4 +1,4 @@
-"""What a search finds, in groups: where to go, functions, pages, releases, projects."""
+"""What a search finds, in groups: where to go, saved views, functions, pages, releases, projects."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,11 +10,13 @@ from django.urls import reverse
 from aggregate.selectors.search.found_functions import find_functions
 from aggregate.selectors.search.found_places import FoundPlace, find_pages, find_releases
 from aggregate.selectors.slice.slices import Slice
+from dashboard.pages.frame.saved_links import link_saved_view
 from dashboard.pages.frame.shell import build_tabs
 from dashboard.pages.settings.frame import SECTIONS
 from dashboard.web.access import Reader, visible_projects
 from dashboard.web.queries import write_query
 from ingest.models import Project
+from ingest.projects.saved_views import list_views
 
 MIN_CHARS: Final = 2  # one letter is in nearly every name
 OTHER_WAYS: Final = "more"  # the group of what can always be done: it is no result, as the palette's script knows
@@ -22,6 +24,7 @@ OTHER_WAYS: Final = "more"  # the group of what can always be done: it is no res
 MAX_FUNCTIONS: Final = 8
 MAX_PLACES: Final = 5  # pages, and as many releases
 MAX_PROJECTS: Final = 6
+MAX_SAVED: Final = 6
 # Projects whose data is searched from a page of no project. All are found by name.
 MAX_SEARCHED_PROJECTS: Final = 20
 
@@ -62,6 +65,7 @@ def select_groups(search: Search, *, with_acts: bool) -> list[Group]:
     projects = list(visible_projects(search.reader)) if search.project is None else [search.project]
     found = [
         Group("go", "Go to", _find_ways(search, with_acts=with_acts)),
+        Group("saved", "Saved views", _find_saved(search)),
         *(_find_in_projects(search, projects[:MAX_SEARCHED_PROJECTS]) if len(search.text) >= MIN_CHARS else ()),
         Group("projects", "Projects" if search.project is None else "Switch project", _find_projects(search)),
         Group(OTHER_WAYS, "More", _find_table(search)),
@@ -81,6 +85,7 @@ def _find_ways(search: Search, *, with_acts: bool) -> list[Entry]:
         ways += [
             Entry(word="Open in Firefox Profiler", link="", act="open-profile"),
             Entry(word="Copy page link", link="", act="copy-page"),
+            Entry(word="Save this view…", link="", act="save-view"),
             Entry(word="Show keyboard shortcuts", link="", act="show-keys"),
         ]
     ways += [
@@ -89,6 +94,15 @@ def _find_ways(search: Search, *, with_acts: bool) -> list[Entry]:
         Entry(word="API documentation", link=reverse("api-docs")),
     ]
     return [way for way in ways if search.text.casefold() in way.word.casefold()]
+
+
+def _find_saved(search: Search) -> list[Entry]:
+    """Returns saved views of the project whose names contain the text."""
+    project, user_id = search.project, getattr(search.reader, "pk", None)
+    if project is None or user_id is None:
+        return []
+    found = list_views(project, user_id).filter(name__icontains=search.text)[:MAX_SAVED]
+    return [Entry(word=view.name, link=link_saved_view(project, view)) for view in found]
 
 
 def _find_table(search: Search) -> list[Entry]:

@@ -47,6 +47,8 @@ PAGE_ADDRESSES = [
     "/projects/shop/functions/1/parts/cost/",
     "/projects/shop/search/?find=draw",
     "/projects/shop/search/results/?find=draw",
+    "/projects/shop/saved/",
+    "/projects/shop/saved/list/",
     "/projects/shop/doctor/",
     SETTINGS,
     SETTINGS + "keys/",
@@ -91,6 +93,7 @@ OPEN_ADDRESSES = {
     *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
     *("new-project", "deleting-projects"),  # of no project: test_new_project, test_lifecycle
     *("account", "set-password"),  # one's own, whatever the project: test_account
+    "saved-view",  # takes posts of its owner: test_saved_views
     *("search", "search-results"),  # of all projects that somebody sees: test_search_page
     "style",  # of no project, and with DEBUG only: test_style
 }

@@ -12,6 +12,13 @@ const button = document.getElementById("search-button");
 const acts = {
   "open-profile": () => clickable("#open-profile"),
   "copy-page": () => navigator.clipboard && (() => navigator.clipboard.writeText(location.href)),
+  "save-view": () => {
+    const menu = document.getElementById("saved-views");
+    return menu && (() => setTimeout(() => { // after this click, which would close it as one beside it
+      menu.open = true;
+      menu.querySelector("input[name=name]").focus();
+    }));
+  },
   "show-keys": () => () => document.dispatchEvent(new CustomEvent("show-keys")),
 };
 

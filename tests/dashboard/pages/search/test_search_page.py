@@ -58,12 +58,12 @@ def test_a_text_finds_functions_pages_releases_settings_and_ways(member: Client,
 
 
 def test_one_letter_searches_no_data(member: Client, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(4):  # session, user, project, other projects
+    with django_assert_num_queries(5):  # session, user, project, saved views, other projects
         assert not any("draw" in word for word in links_of(member, RESULTS + "?find=d"))
 
 
 def test_a_search_takes_few_statements(member: Client, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(10):  # and functions by name and file, twice each, pages, releases
+    with django_assert_num_queries(11):  # and functions by name and file, twice each, pages, releases
         links_of(member, RESULTS + "?find=draw")
 
 

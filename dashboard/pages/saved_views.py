@@ -1,0 +1,132 @@
+"""Saved views: the list, which works without JavaScript, and what members do with them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_http_methods
+
+from dashboard.pages.frame.forms import SettingsForm
+from dashboard.pages.frame.saved_links import link_saved_view, read_saved_address
+from dashboard.pages.frame.shell import Shell, build_tabs
+from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.guards import private_part
+from dashboard.web.params import ParamError
+from ingest.models import Project, SavedView
+from ingest.projects.saved_views import change_view, list_views, save_view
+
+NAME_CHARS = SavedView._meta.get_field("name").max_length
+
+
+class SavedForm(SettingsForm):
+    name = forms.CharField(max_length=NAME_CHARS, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    is_shared = forms.BooleanField(label="Visible to all members", required=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedView:
+    """A saved view, its address, and whether the reader may change it: their own, and shared ones if they are admin."""
+
+    view: SavedView
+    link: str
+    is_own: bool
+    may_change: bool
+
+
+def saved_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Decorates a page of saved views: members may read it and post. Strangers get status 404."""
+
+    @require_http_methods(["GET", "HEAD", "POST"])
+    @cache_control(private=True, no_cache=True)
+    @login_required
+    @wraps(view)
+    def answer(request: HttpRequest, slug: str, **ids: Any) -> HttpResponse:  # Any: the address's other parts
+        return view(request, get_visible_project(request.user, slug), **ids)
+
+    return answer
+
+
+@saved_page
+def show_saved_views(request: HttpRequest, project: Project) -> HttpResponse:
+    form = SavedForm(request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        try:
+            address = read_saved_address(project, request.POST.get("address", ""))
+            saved = save_view(project=project, user=_user_of(request), address=address, **form.cleaned_data)
+        except ValidationError as error:
+            form.add_service_errors(error)
+        except ParamError as error:
+            form.add_error(None, error.detail)
+        else:
+            messages.success(request, f"View “{saved.name}” saved.")
+            return HttpResponseRedirect(link_saved_view(project, saved))
+    form.make_ready(may_change=True)
+    context = {
+        "project": project,
+        "shell": Shell(build_tabs(project), None),
+        "rows": _list_rows(request, project),
+        "form": form,
+        "address": request.POST.get("address") or request.GET.get("address", ""),
+    }
+    return render(request, "dashboard/saved/page.html", context, status=400 if form.is_bound else 200)
+
+
+@private_part
+def show_saved_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    context = {"project": project, "rows": _list_rows(request, project)}
+    return render(request, "dashboard/saved/_list.html", context)
+
+
+@saved_page
+def change_saved_view(request: HttpRequest, project: Project, saved_id: int) -> HttpResponse:
+    row = next((row for row in _list_rows(request, project) if row.view.pk == saved_id and row.may_change), None)
+    if row is None:
+        raise Http404("There is no such saved view.")
+    back = HttpResponseRedirect(reverse("saved-views", args=[project.slug]))
+    form = SavedForm(request.POST)
+    if request.method != "POST":
+        return back
+    if "delete" in request.POST:
+        row.view.delete()
+        messages.success(request, f"View “{row.view.name}” deleted.")
+        return back
+    try:
+        if not form.is_valid():
+            raise ValidationError(form.errors.as_data())
+        change_view(row.view, **form.cleaned_data)
+        messages.success(request, "View changed.")
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return back
+
+
+def _user_of(request: HttpRequest) -> User:
+    return cast("User", request.user)  # `login_required` has seen to it
+
+
+def _list_rows(request: HttpRequest, project: Project) -> list[ListedView]:
+    """Returns what the reader sees, their own views first."""
+    user = _user_of(request)
+    views = list(list_views(project, user.pk))
+    is_admin = any(view.user_id != user.pk for view in views) and may_administer(user, project)
+    rows = [
+        ListedView(
+            view=view,
+            link=link_saved_view(project, view),
+            is_own=view.user_id == user.pk,
+            may_change=view.user_id == user.pk or is_admin,
+        )
+        for view in views
+    ]
+    return sorted(rows, key=lambda row: not row.is_own)
