@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingest', '0018_shared_links'),
+        ('ingest', '0019_saved_views'),
     ]
 
     operations = [

@@ -33,6 +33,7 @@ SECTIONS: Final = (
     ("settings-retention", "Retention and quota"),
     ("settings-members", "Members"),
     ("settings-tokens", "API tokens"),
+    ("settings-shared", "Shared links"),
 )
 
 
@@ -79,10 +80,10 @@ class SettingsRequest:
 View = Callable[..., HttpResponse]
 
 
-def settings_page(section: str, *, for_admins: bool = False) -> Callable[[View], View]:
+def settings_page(section: str, *, for_admins: bool = False, members_post: bool = False) -> Callable[[View], View]:
     """Makes a view of a `SettingsRequest` a page of a section: members may read it, only admins may post.
 
-    Strangers get status 404. With `for_admins`, members may not read it either.
+    Strangers get status 404. With `for_admins`, members may not read it either; with `members_post`, they may post too.
     """
 
     def decorate(view: View) -> View:
@@ -93,7 +94,7 @@ def settings_page(section: str, *, for_admins: bool = False) -> Callable[[View],
         def answer(request: HttpRequest, slug: str, **ids: Any) -> HttpResponse:  # Any: the address's other parts
             project = get_visible_project(request.user, slug)
             page = SettingsRequest(request, project, section, may_administer(request.user, project))
-            if not page.may_change and (for_admins or page.has_posted):
+            if not page.may_change and (for_admins or (page.has_posted and not members_post)):
                 return page.render("refused", status=403)
             return view(page, **ids)
 

@@ -14,6 +14,7 @@ from dashboard.pages.settings import (
     members,
     retention,
     routes,
+    shared_links,
     source_maps,
     tokens,
 )
@@ -41,6 +42,10 @@ urlpatterns: list[URLPattern] = [
     path(SETTINGS + "members/<int:member_id>/role/", members.change_member, name="settings-member"),
     path(SETTINGS + "members/<int:member_id>/remove/", members.end_member, name="settings-member-end"),
     path(SETTINGS + "members/<int:member_id>/link/", members.renew_link, name="settings-member-link"),
+    path(SETTINGS + "shared/", shared_links.show_links, name="settings-shared"),
+    path(SETTINGS + "shared/revoke/", shared_links.end_links, name="settings-shared-end"),
+    path(SETTINGS + "shared/<slug:prefix>/", shared_links.change_link, name="settings-shared-link"),
+    path("projects/<slug:slug>/share/", shared_links.share_page, name="share"),
     path(SETTINGS + "tokens/", tokens.show_tokens, name="settings-tokens"),
     path(SETTINGS + "tokens/<slug:prefix>/revoke/", tokens.end_token, name="settings-token-end"),
 ]

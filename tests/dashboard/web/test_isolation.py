@@ -62,6 +62,7 @@ PAGE_ADDRESSES = [
     SETTINGS + "retention/",
     SETTINGS + "members/",
     SETTINGS + "tokens/",
+    SETTINGS + "shared/",
 ]
 # Each asks before something ends; their ids are of rows that the fixtures make.
 QUESTION_ADDRESSES = [
@@ -92,6 +93,7 @@ ADMIN_ADDRESSES = ["/projects/shop/import/", f"/projects/shop/views/{VIEW_ID}/er
 OPEN_ADDRESSES = {
     *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
     *("new-project", "deleting-projects"),  # of no project: test_new_project, test_lifecycle
+    *("share", "settings-shared-link", "settings-shared-end", "open-shared"),  # by members too: test_shared_links
     *("account", "set-password"),  # one's own, whatever the project: test_account
     "saved-view",  # takes posts of its owner: test_saved_views
     *("search", "search-results"),  # of all projects that somebody sees: test_search_page
