@@ -47,6 +47,7 @@ class SetPassword(PasswordResetConfirmView):
 
     template_name = "dashboard/account/set_password.html"
     success_url = reverse_lazy("login")
+    extra_context = {"days": LINK_DAYS}
 
     def form_valid(self, form: Any) -> HttpResponse:  # Any: the form's user is not typed
         messages.success(self.request, "Your password is set. Log in with it.")

@@ -1,4 +1,4 @@
-"""The import page: an administrator drops files, each comes in whole or not at all, and the page tells what came."""
+"""The import page: each file is imported completely or not at all, and the page shows the result."""
 
 import threading
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _turn = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one file: a report or an error."""
+    """The result for one file: a report or an error."""
 
     name: str
     report: FileReport | None = None
@@ -52,7 +52,7 @@ def show_import(request: HttpRequest, slug: str) -> HttpResponse:
 
 @csrf_protect
 def answer_form(request: HttpRequest, project: Project) -> HttpResponse:
-    """Shows the form, and what came of the files it sent. Status 400 where one did not come in."""
+    """Shows the form, and the result of the files that it sent. Status 400 if one was not imported."""
     if request.method != "POST":
         return show(request, project)
     files = request.FILES.getlist("files")

@@ -49,7 +49,7 @@ def log_in(stack: RunningStack, page: Page) -> None:
     """Follows the demo page's own link to the dashboard, which asks for the login."""
     page.get_by_role("link", name="See it in the dashboard").click()
     name, password = stack.login
-    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("User name", exact=True).fill(name)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Log in").click()
 

@@ -84,7 +84,7 @@ class SourceMapShape(Shape):
     url = serializers.CharField()
     file = serializers.CharField()
     state = serializers.ChoiceField([state.value for state in ScriptState])
-    failure = serializers.CharField(allow_null=True, help_text="Why its map was set aside.")
+    failure = serializers.CharField(allow_null=True, help_text="Why its map cannot be used.")
     serves_other_releases = serializers.BooleanField(help_text="Its URL has a content hash.")
     map_bytes = serializers.IntegerField(allow_null=True)
     functions = serializers.IntegerField(help_text="Functions it was asked for.")

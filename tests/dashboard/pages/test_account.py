@@ -1,7 +1,11 @@
 """One's own account: a new password, and the end of other sessions."""
 
+import re
+
+from django.contrib.auth.models import User
 from django.test import Client
 
+from ingest.models import Membership, Project
 from tests.dashboard.conftest import People
 
 ADDRESS = "/account/"
@@ -50,3 +54,12 @@ def test_forms_from_elsewhere_are_refused(people: People) -> None:
     careful = Client(enforce_csrf_checks=True)
     careful.force_login(people.member)
     assert careful.post(ADDRESS, {"password": "correct horse", "everywhere": "1"}).status_code == 403
+
+
+def test_the_page_of_a_new_account_says_what_its_link_is(client: Client, shop: Project) -> None:
+    root = User.objects.create_superuser("root")
+    Membership.objects.create(project=shop, user=root, role="admin")
+    client.force_login(root)
+    made = client.post("/projects/shop/settings/members/", {"username": "dana", "role": "member", "create": "on"})
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", made.content.decode()))
+    assert "Send this link to dana. It sets the password, works once and expires in 3 days." in text

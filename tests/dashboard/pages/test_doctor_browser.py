@@ -30,7 +30,7 @@ def test_somebody_visits_a_page_and_reads_what_to_mend(
                 page.goto(f"{live_server.url}/projects/{SLUG}/quality/")
                 page.get_by_role("link", name="page doctor").click()
                 page.get_by_label("Address of a live page").fill(f"{site.origin}/")
-                page.get_by_role("button", name="Visit page").click()
+                page.get_by_role("button", name="Check page").click()
                 expect(page.get_by_role("heading", name="2 problems, 1 warning")).to_be_focused()
                 expect(page.get_by_text("Document-Policy: js-profiling, js-profiling-mode=lazy")).to_be_visible()
                 expect(page.get_by_text(f"{cdn.origin}/lib.js").first).to_be_visible()

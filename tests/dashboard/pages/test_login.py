@@ -22,7 +22,7 @@ def test_a_wrong_password_is_told_without_saying_which_part_is_wrong(client: Cli
         for name in ("member", "nobody")
     ]
     for answer in answers:
-        assert "Wrong name or password." in answer
+        assert "Wrong user name or password." in answer
 
 
 def test_next_never_leads_to_another_site(client: Client, people: People) -> None:

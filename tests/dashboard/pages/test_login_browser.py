@@ -29,8 +29,8 @@ def test_who_is_locked_out_reads_when_to_try_again(
     monkeypatch.setattr(AxesProxyHandler.get_implementation(), "cache", cache)
     with open_page(chromium, viewport={"width": width, "height": 844}, color_scheme=theme) as page:
         page.goto(f"{live_server.url}/login/")
-        for seen in ("Wrong name or password.", "Try again in 15 minutes."):
-            page.get_by_label("Name").fill("member")
+        for seen in ("Wrong user name or password.", "Try again in 15 minutes."):
+            page.get_by_label("User name").fill("member")
             page.get_by_label("Password").fill("wrong")
             page.get_by_role("button", name="Log in").click()
             expect(page.get_by_role("alert")).to_contain_text(seen)
