@@ -13,14 +13,16 @@ from dashboard.web.guests.middleware import COOKIE, area_of
 def open_link(request: HttpRequest, token: str) -> HttpResponse:
     """Redirects to the page of a link. After that, the link's secret is in no address.
 
-    The cookie ends with the browser. It is `Lax`, since people come by a link from elsewhere.
+    The middleware took the link out of the path, so `token` says nothing. The cookie ends with the browser. It is
+    `Lax`, since people come by a link from elsewhere.
     """
+    clear: str = request.shared_link  # type: ignore[attr-defined]  # by the middleware
     try:
-        link = read_link(request, token)
+        link = read_link(request, clear)
     except LinkRefused as error:
         return refuse(request, error.reason)
     area = area_of(link.prefix)
     project = area + reverse("project", args=[link.project.slug]).removeprefix(get_script_prefix())
     response = HttpResponseRedirect(project + link.page)
-    response.set_cookie(COOKIE, token, path=area, httponly=True, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")
+    response.set_cookie(COOKIE, clear, path=area, httponly=True, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")
     return protect(response)

@@ -19,7 +19,10 @@ PARTS: Final = frozenset(
         *("api-trend", "api-flamegraph", "api-compare", "api-profile"),
     }
 )
-NO_GUESTS: Final = (("function-part", "views"),)  # it lists single page views
+# Parts of a function's page. Not "views", which lists single page views.
+FUNCTION_PARTS: Final = frozenset(
+    {"cost", "trend", "step", "relatives", "pages", "calls", "devices", "browsers", "navigations", "days"}
+)
 # Filters for single page views. A tag is the sender's own word, and could be guessed value by value.
 NEVER: Final = ("view", "trace", "stratify", "sources")
 ONLY_OF_LINK: Final = ("tag",)
@@ -32,8 +35,9 @@ class NotShareable(Exception):
 
 def may_visit(match: ResolverMatch) -> bool:
     """Tells whether guests may read an address, if it is of the project of their link."""
-    part = (match.url_name, match.kwargs.get("part"))
-    return match.url_name in PAGES | PARTS and part not in NO_GUESTS
+    if match.url_name == "function-part":
+        return match.kwargs["part"] in FUNCTION_PARTS
+    return match.url_name in PAGES | PARTS
 
 
 def find_refused(params: QueryDict, page: str) -> str:

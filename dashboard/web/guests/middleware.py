@@ -21,7 +21,10 @@ from dashboard.web.guests.links import LinkRefused, protect, read_link, refuse
 from ingest.projects.shared_links import PREFIX_CHARS
 
 AREA: Final = re.compile(rf"/(shared/([0-9a-f]{{{PREFIX_CHARS}}}))(/.+)", re.DOTALL)
+LINK: Final = re.compile(r"/shared/([^/]+)/?")
+LOGGED_AS: Final = "/shared/.../"  # what logs and errors say instead of a link
 COOKIE: Final = "fieldflame_guest"
+SAFE: Final = ("GET", "HEAD")
 CREDENTIALS: Final = ("HTTP_COOKIE", "HTTP_AUTHORIZATION")
 
 
@@ -49,6 +52,8 @@ class GuestMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if link := LINK.fullmatch(request.path_info):
+            return self._open(request, link.group(1))
         match = AREA.fullmatch(request.path_info)
         if match is None:
             return self.get_response(request)
@@ -69,8 +74,15 @@ class GuestMiddleware:
         patch_vary_headers(response, ["Cookie"])
         return response
 
+    def _open(self, request: HttpRequest, clear: str) -> HttpResponseBase:
+        """Passes a link on with its secret out of the path, which others log: Django, and a page of an error."""
+        request.shared_link = clear  # type: ignore[attr-defined]
+        request.path_info = LOGGED_AS
+        request.path = get_script_prefix() + LOGGED_AS.removeprefix("/")
+        return self.get_response(request) if request.method in SAFE else refuse(request, "method")
+
     def _answer(self, request: HttpRequest) -> HttpResponseBase:
-        if request.method not in ("GET", "HEAD"):
+        if request.method not in SAFE:
             return self._refuse(request, "method")
         try:
             is_allowed = may_visit(resolve(request.path_info))

@@ -1,9 +1,10 @@
 """What guests read: every address is tried, and only those that are listed for guests answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 from django.contrib.auth.models import User
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import get_resolver, reverse
 from pytest_django import DjangoDbBlocker
@@ -252,3 +253,53 @@ def test_every_parameter_of_the_open_endpoints_was_looked_at() -> None:
         if pattern.name in PARTS:
             known |= set(pattern.callback.view_class.known_params)  # type: ignore[attr-defined]  # a class-based view
     assert known - set(NEVER) == slices | sides | others | {"group_by", "only"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//projects/shop/",
+        "/projects//shop/",
+        "/projects/shop/../shop/settings/",
+        "/projects/shop/%2e%2e/shop/settings/",
+        "/projects/shop/functions/../settings/",
+        "/projects/shop/settings/%00",
+        "/projects/shop\\settings/",
+        "/projects/shop/;/settings/",
+        "/PROJECTS/shop/",
+        "/projects/shop",
+        "/projects/SHOP/",
+        "/%2Fprojects/shop/",
+        "/projects/shop/%0a",
+    ],
+)
+def test_crooked_paths_lead_nowhere(guest: Client, link: SharedLink, path: str) -> None:
+    assert guest.get(f"/shared/{link.prefix}{path}").status_code == 404
+    nested = guest.get(f"/shared/{link.prefix}/shared/{link.prefix}/projects/shop/")
+    assert nested.status_code == 404
+    assert guest.get(f"/shared/{link.prefix.upper()}X/projects/shop/").status_code == 404
+    assert guest.get(f"/shared/{link.prefix}/").status_code == 404
+
+
+def read_body(response: HttpResponse) -> bytes:
+    """Returns the body of an answer, which may stream."""
+    pieces: Iterable[bytes] = response.streaming_content if response.streaming else [response.content]  # type: ignore[attr-defined]  # it streams
+    return b"".join(pieces)
+
+
+def test_what_guests_read_leaves_no_trace_on_pages_of_members(guest: Client, link: SharedLink) -> None:
+    """What processes remember of a project has no addresses: those of guests are others."""
+    owner = Client()
+    owner.force_login(User.objects.get(username="owner"))
+    for address in READ:
+        theirs = guest.get(below(link, address))
+        own = owner.get(address)
+        for response, is_guests in ((theirs, True), (own, False)):
+            body = read_body(response)
+            if response.get("Content-Encoding") or response["Content-Type"] == "application/gzip":
+                continue
+            assert (f"/shared/{link.prefix}".encode() in body) <= is_guests, address
+            if is_guests:
+                assert b'"/projects/' not in body, address
+                assert b'"/api/' not in body, address
+        assert theirs.get("HX-Replace-Url", "/shared/").startswith("/shared/")

@@ -144,3 +144,22 @@ def test_the_use_of_a_link_is_noted_now_and_then(
     link.refresh_from_db()
     assert link.last_used_at is not None
     assert link.last_used_at > datetime.now(UTC) - timedelta(minutes=10)
+
+
+@pytest.mark.parametrize("method", ["post", "put", "delete", "options"])
+def test_no_answer_puts_a_links_secret_into_the_log(
+    people: People, shop: Project, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    _, path = share(shop, people.member)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("the database is away")
+
+    client = Client(enforce_csrf_checks=True, raise_request_exception=False)
+    with caplog.at_level(logging.DEBUG):
+        assert getattr(client, method)(path).status_code == 405
+        assert client.get(path.rstrip("/")).status_code == 302  # without a redirect that has it again
+        monkeypatch.setattr("dashboard.pages.shared.read_link", fail)
+        assert client.get(path).status_code == 500
+    assert "Internal Server Error" in caplog.text
+    assert path.split("_")[2].strip("/")[:8] not in caplog.text
