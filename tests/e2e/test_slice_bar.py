@@ -62,26 +62,26 @@ def test_category_and_search_live_in_the_address_and_back_and_forward_restore_th
         page.mouse.click(1_270, 300)  # beside the list: what was changed is sent
         page.wait_for_url("**/page/?category=library")
         expect(page.locator(".functions tbody tr")).to_have_count(1)
-        page.get_by_label("Search functions").fill("ren")
+        page.get_by_role("searchbox", name="Search functions").fill("ren")
         page.keyboard.press("Enter")
         page.wait_for_url("**/page/?category=library&q=ren")
         page.get_by_role("link", name="Flame graph").click()
-        expect(page.get_by_label("Search functions")).to_have_value("ren")
+        expect(page.get_by_role("searchbox", name="Search functions")).to_have_value("ren")
         expect(page.locator("#flame-found")).to_have_text("1 function, 100 % of script time")
-        page.get_by_label("Search functions").fill("rend")
+        page.get_by_role("searchbox", name="Search functions").fill("rend")
         page.wait_for_url("**/tree/?category=library&q=rend")  # by history.replaceState
         page.get_by_role("link", name="Functions").click()
-        expect(page.get_by_label("Search functions")).to_have_value("rend")
+        expect(page.get_by_role("searchbox", name="Search functions")).to_have_value("rend")
         go(page, -1)
         page.wait_for_url("**/tree/?category=library&q=rend", wait_until="commit")
-        expect(page.get_by_label("Search functions")).to_have_value("rend")
+        expect(page.get_by_role("searchbox", name="Search functions")).to_have_value("rend")
         go(page, -3)
         page.wait_for_url("**/page/", wait_until="commit")
         expect(page.locator("[name=category]:checked")).to_have_count(0)  # it had been checked when it was left
         go(page, 1)
         page.wait_for_url("**/page/?category=library", wait_until="commit")
         expect(page.locator("[name=category]:checked")).to_have_count(1)
-        expect(page.get_by_label("Search functions")).to_have_value("")
+        expect(page.get_by_role("searchbox", name="Search functions")).to_have_value("")
 
 
 def test_a_cross_takes_its_filter_away(live_server: LiveServer, session: str) -> None:
@@ -104,7 +104,7 @@ def test_on_a_phone_the_bar_is_one_button_that_says_what_is_chosen(live_server: 
             ) as page:
                 button = page.get_by_role("button", name="Filter First party, r")
                 expect(button).to_have_attribute("aria-expanded", "false")
-                expect(page.get_by_label("Search functions")).to_be_hidden()
+                expect(page.get_by_role("searchbox", name="Search functions")).to_be_hidden()
                 assert find_violations(page) == []
                 button.press("Enter")
                 expect(button).to_have_attribute("aria-expanded", "true")
@@ -139,7 +139,7 @@ def test_without_script_times_are_utc_and_the_bar_is_a_form(live_server: LiveSer
         expect(page.locator(".facet time")).to_have_text("2026-11-16 09:00 UTC")
         page.locator(".slice-bar summary", has_text="Time").click()
         expect(page.get_by_label("From")).to_have_value("2026-11-16T09:00Z")
-        page.get_by_label("Search functions").fill("push")
-        page.get_by_label("Search functions").press("Enter")
+        page.get_by_role("searchbox", name="Search functions").fill("push")
+        page.get_by_role("searchbox", name="Search functions").press("Enter")
         page.wait_for_url("**q=push")
         expect(page.locator(".functions tbody tr")).to_have_count(1)

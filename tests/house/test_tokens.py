@@ -39,3 +39,10 @@ def test_both_themes_have_the_same_colours() -> None:
     values = dict(re.findall(r"(--[\w-]+)\s*:\s*([^;]+);", light))
     colours = {name for name, value in values.items() if COLOUR.search(value)}
     assert colours == set(DEFINED.findall(dark))
+
+
+def test_the_frame_has_no_sizes_of_its_own() -> None:
+    frame = {path: text for path, text in list_styles().items() if "/frame/" in path and path != TOKENS}
+    assert {
+        path: sizes for path, text in frame.items() if (sizes := re.findall(r"font(?:-size)?: [\d.]+px", text))
+    } == {}

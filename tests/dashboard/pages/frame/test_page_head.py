@@ -20,6 +20,7 @@ TABS = ("", "page/", "tree/", "compare/", "views/", "quality/")
 RELEASES = ("2026.11.20-4b7e1f0", "2026.11.13-9c2a7d4")
 FILTERS = f"?release={RELEASES[0]}&page=/product/:id/reviews&device=desktop-high"
 MOST_PX = 160
+MOST_ON_A_PHONE_PX = 220  # title, how fresh, and actions take a row each
 # From below the tabs to the first thing that is neither filter nor title.
 HEAD_PX = """() => {
   const firsts = [...document.querySelectorAll("main section, main .card, main [aria-busy], main .filters")];
@@ -59,6 +60,16 @@ def test_the_head_of_a_page_is_low_with_filters_and_without(live_server: LiveSer
                 widths.add(page.evaluate("document.querySelector('main').clientWidth"))
         assert {address: px for address, px in heights.items() if px > MOST_PX} == {}
         assert len(widths) == 1
+
+
+def test_on_a_phone_the_answer_is_before_every_form(live_server: LiveServer, session: str) -> None:
+    with lend_chromium() as browser, visit(browser, live_server, session, viewport=PHONE) as page:
+        heights = {}
+        for tab in TABS:
+            page.goto(f"{live_server.url}/projects/shop/{tab}{FILTERS}")
+            expect(page.get_by_role("button", name="Filter")).to_be_visible()  # which takes one row
+            heights[tab] = page.evaluate(HEAD_PX)
+        assert {address: px for address, px in heights.items() if px > MOST_ON_A_PHONE_PX} == {}
 
 
 def test_the_filters_take_one_row(live_server: LiveServer, session: str) -> None:
