@@ -135,6 +135,36 @@ def test_a_person_reads_the_chart_by_keys_mouse_and_table(
         assert watch.complaints == []
 
 
+# The sum, and what moved.
+LAYOUT_SHIFT = """() => new Promise((resolve) => {
+    let shift = 0;
+    const moved = [];
+    const name = ({ node, previousRect: was, currentRect: is }) =>
+        `${node?.nodeName}.${node?.className} ${was.y} (${was.height}) ${is.y} (${is.height})`;
+    const add = (each) => {
+        if (each.hadRecentInput) return;
+        shift += each.value;
+        moved.push(...each.sources.map(name));
+    };
+    new PerformanceObserver((list) => list.getEntries().forEach(add)).observe({type: "layout-shift", buffered: true});
+    requestAnimationFrame(() => setTimeout(() => resolve([shift, moved]), 100));
+})"""
+MOST_SHIFT = 0.1  # a good page has less: web.dev/articles/cls
+
+
+@pytest.mark.parametrize("address", ["/projects/", "/projects/shop/", "/projects/shop/compare/"])
+def test_parts_that_arrive_move_nothing(
+    chromium: Browser, live_server: LiveServer, admin: User, shop: Project, address: str
+) -> None:
+    with open_as(chromium, live_server.url, admin, LOOKS[0]) as (page, _):
+        page.goto(live_server.url + address)
+        if address == "/projects/shop/":
+            expect(page.locator(".chart canvas")).to_be_visible()
+        expect(page.locator("[aria-busy=true]")).to_have_count(0)
+        shift, moved = page.evaluate(LAYOUT_SHIFT)
+        assert shift < MOST_SHIFT, moved
+
+
 def test_a_part_of_the_chart_narrows_the_time_by_mouse_and_by_keys(
     chromium: Browser, live_server: LiveServer, admin: User, shop: Project
 ) -> None:

@@ -20,6 +20,7 @@ const operations = {
     });
   },
   span: () => series.spanOf(read, Date.parse(asked.low), Date.parse(asked.high)),
+  marks: () => series.placeMarks(read, asked.marks).map(({ name, at }) => [name, new Date(at).toISOString()]),
   ticks: () => words.asTicks(asked.seconds, asked.step),
   describe: () => words.describePoint(read.lines[0].points[0], asked.words),
 };

@@ -106,7 +106,7 @@ def estimate_trend(sums: TrendSums, *, measure: str = "self") -> Trend:
     """
     keys = list(sums.points)
     most = _views_of_each(len(keys))
-    strata = [Stratum(views, release=release, at=at) for (release, at), (views, _, _) in sums.points.items()]
+    strata = [Stratum(views=views, release=release, at=at) for (release, at), (views, _, _) in sums.points.items()]
     releases = tuple(dict.fromkeys(release for release, _ in keys if release is not None))
     slice_ = replace(sums.slice_, releases=releases) if releases else sums.slice_
     times = select_view_times(slice_, strata, most=most, bucket=sums.bucket)
@@ -120,7 +120,7 @@ def estimate_trend(sums: TrendSums, *, measure: str = "self") -> Trend:
 def estimate_pages(slice_: Slice, pages: Sequence[OverviewRow], *, measure: str = "self") -> list[BucketMean]:
     """Returns the mean of each page of a slice, in their order, estimated as for points of a trend. One statement."""
     pages_alone = replace(slice_, pages=tuple(row.page for row in pages if row.page is not None))
-    strata = [Stratum(row.views, page=row.page) for row in pages]
+    strata = [Stratum(views=row.views, page=row.page) for row in pages]
     most = _views_of_each(len(pages))
     times = select_view_times(pages_alone, strata, most=most)
     sums = [(row.views, row.time.js_us, row.time.hidden_us) for row in pages]

@@ -84,7 +84,7 @@ def _read(slice_: Slice, dimension: Dimension, parts: Sequence[int], sums: Sums)
     most = settings.CHANGE_MAX_VIEWS
     counts = [sum(own.views for own in sums.get(code, {}).values()) for code in parts]
     strata = [
-        Stratum(count, device=code) if dimension == "device" else Stratum(count, browser=code)
+        Stratum(views=count, device=code) if dimension == "device" else Stratum(views=count, browser=code)
         for count, code in zip(counts, parts, strict=True)
     ]
     times = select_view_times(slice_, strata, most=most)

@@ -109,7 +109,7 @@ class _Side:
             min(settings.CHANGE_MAX_VIEWS, settings.CHANGE_MAX_VIEWS * PAGES_OF_ALL_VIEWS // len(self.counts)),
         )
         names: Sequence[str | None] = shared or (None,)
-        strata = [Stratum(count, page=page) for count, page in zip(self.counts, names, strict=True)]
+        strata = [Stratum(views=count, page=page) for count, page in zip(self.counts, names, strict=True)]
         self.times: ViewTimes = select_view_times(slice_, strata, most=self.most)
 
     def known(self, number: int | None = None) -> KnownKinds:

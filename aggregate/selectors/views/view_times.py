@@ -37,7 +37,7 @@ FROM asked c CROSS JOIN LATERAL (
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stratum:
     """A part of a slice by release, page, bucket of time of its views' starts, device class or browser (by their
     codes), or a combination; None means all.

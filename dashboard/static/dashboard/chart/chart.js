@@ -2,7 +2,7 @@
 // keyboard show single points; a table below has the same numbers. The markup is in templates/dashboard/frame/_chart.html.
 import { Brush } from "./brush.js";
 import { colourOf, plot, showLine } from "./plot.js";
-import { moveBy, nearestLine, readSeries } from "./series.js";
+import { moveBy, nearestLine, placeMarks, readSeries } from "./series.js";
 import { makeTable } from "./table.js";
 import { asSpan, describePoint } from "./words.js";
 import { make } from "../flame/dom.js";
@@ -60,7 +60,7 @@ class Chart {
     this.shown = this.series.lines.map(() => true);
     this.at = null;
     this.brush = "chartBrush" in this.figure.dataset ? new Brush(this.series) : null;
-    this.marks = readMarks(this.figure.dataset.chartMarks);
+    this.marks = placeMarks(this.series, JSON.parse(this.figure.dataset.chartMarks || "[]")).map(({ name, at }) => ({ name: shorten(visible(name)), at }));
     const narrowing = this.brush ? " Shift with left and right chooses a time, and Enter shows it." : "";
     const keys = `Arrow keys: left and right along a line, up and down between lines.${narrowing}`;
     const label = `${this.figure.querySelector("figcaption").textContent.trim()}. ${keys}`;
@@ -163,12 +163,6 @@ class Chart {
 
 function swatch(line) {
   return make("span", { className: `chart-key ${colourOf(line)}`, ariaHidden: "true" });
-}
-
-// Returns the moments to mark, from `[[name, moment], …]`.
-function readMarks(text) {
-  const marks = JSON.parse(text || "[]").map(([name, at]) => ({ name: shorten(visible(name)), at: Date.parse(at) }));
-  return marks.sort((a, b) => a.at - b.at);
 }
 
 function shorten(name) {

@@ -46,6 +46,20 @@ export function spanOf(series, low, high) {
   return { from: write(inside[0]), to: write(inside.at(-1) + step) };
 }
 
+// Returns the moments to mark, in order, of `[[name, moment], …]`. Of data that is older than its arrival, as of imports, a
+// line's first bucket counts instead.
+export function placeMarks(series, marks) {
+  const firstOf = (name) => {
+    const at = series.lines.find((line) => line.name === name)?.points.findIndex((point) => point !== null);
+    return at === undefined || at < 0 ? Infinity : series.times[at];
+  };
+  const placed = marks.map(([name, at]) => {
+    const [first, seen] = [firstOf(name), Date.parse(at)];
+    return { name, at: seen > first + series.step ? first : seen };
+  });
+  return placed.sort((a, b) => a.at - b.at);
+}
+
 // Returns the columns of a line: the sure values with their bounds, and the values at both ends of each faint section,
 // which is dashed.
 export function columnsOf(points) {

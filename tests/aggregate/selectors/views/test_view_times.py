@@ -22,7 +22,7 @@ def test_few_views_are_all_there_with_their_facts(project: Project) -> None:
     make_timed_views(project, [1_000, 2_000], hidden_us=500, device="mobile", sample_rate=0.5)
     make_timed_views(project, [9_000], release="other")
     times = select_view_times(
-        Slice(project_id=project.pk), [Stratum(2, release="1.0.0"), Stratum(1, release="other")], most=10
+        Slice(project_id=project.pk), [Stratum(views=2, release="1.0.0"), Stratum(views=1, release="other")], most=10
     )
     facts = times.facts(0)
     assert sorted(facts.js_us.tolist()) == [1_000, 2_000]
@@ -37,9 +37,11 @@ def test_strata_are_by_page_and_by_bucket_too(project: Project) -> None:
     for page, at, us in (("/a", MONDAY, 1), ("/a", later, 2), ("/b", later, 3)):
         make_timed_views(project, [us], page=page, bucket_at=at)
     midnight = later.replace(hour=0)
-    by_day = select_view_times(Slice(project_id=project.pk), [Stratum(2, at=midnight)], most=10, bucket="day")
+    by_day = select_view_times(Slice(project_id=project.pk), [Stratum(views=2, at=midnight)], most=10, bucket="day")
     assert sorted(by_day.js_us.tolist()) == [2, 3]
-    by_page = select_view_times(Slice(project_id=project.pk), [Stratum(1, page="/b"), Stratum(2, page="/a")], most=10)
+    by_page = select_view_times(
+        Slice(project_id=project.pk), [Stratum(views=1, page="/b"), Stratum(views=2, page="/a")], most=10
+    )
     assert sorted(zip(by_page.stratum.tolist(), by_page.js_us.tolist(), strict=True)) == [(0, 3), (1, 1), (1, 2)]
 
 
@@ -49,7 +51,7 @@ def test_a_large_stratum_is_sampled_evenly_over_large_and_small_cells(project: P
     make_timed_views(project, [1_000] * 1_200, page="/large")
     for n in range(600):
         make_timed_views(project, [2_000] * (1 + n % 3), page="/small", bucket_at=MONDAY + timedelta(hours=n))
-    times = select_view_times(Slice(project_id=project.pk), [Stratum(2_400)], most=300)
+    times = select_view_times(Slice(project_id=project.pk), [Stratum(views=2_400)], most=300)
     large, small = (int(np.count_nonzero(times.js_us == us)) for us in (1_000, 2_000))
     # 150 of each are expected; five standard deviations.
     assert 90 < large < 210

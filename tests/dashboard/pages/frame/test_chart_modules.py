@@ -91,6 +91,16 @@ def test_a_dragged_part_is_whole_buckets_and_all_of_them_are_no_part() -> None:
     assert run("span", answer=given, low="2026-12-01T00:00Z", high="2026-12-02T00:00Z") is None
 
 
+def test_a_release_is_marked_where_its_first_trace_arrived_or_where_older_data_begins() -> None:
+    given = answer(("1.1", [point(5, 5.0)]), ("1.0", [point(1, 5.0)]))
+    asked = [["1.1", "2026-11-05T07:00:00Z"], ["1.0", "2026-11-20T00:00:00Z"], ["0.9", "2026-10-01T00:00:00Z"]]
+    assert run("marks", answer=given, marks=asked) == [
+        ["0.9", "2026-10-01T00:00:00.000Z"],  # before the chart begins, which does not draw it
+        ["1.0", "2026-11-01T00:00:00.000Z"],  # imported later
+        ["1.1", "2026-11-05T07:00:00.000Z"],
+    ]
+
+
 def test_ticks_name_the_day_where_it_begins_and_the_year_once() -> None:
     noon = 1_795_262_400  # 2026-11-21 12:00 UTC; whatever the zone here, two days on it is another day
     first, same, later = run("ticks", seconds=[noon, noon + 60, noon + 2 * 86_400], step=60)

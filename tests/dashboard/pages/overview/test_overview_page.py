@@ -198,9 +198,17 @@ def test_a_slow_queue_and_the_doors_reasons_are_told_with_what_to_do(member: Cli
     make_receipt(releases, state=Receipt.State.PENDING, age=timedelta(minutes=7))
     Refusal.objects.create(project=releases, hour_at=NOW, reason="origin_not_allowed", shard=0, count=3)
     text = text_of(member, "/projects/shop/")
+    assert "1 trace pending, 3 refused." in text
     assert re.search(r"Pending 1 oldest received \d{4}-\d\d-\d\d \d\d:\d\d UTC", text)
     assert "check whether a worker runs" in text
     assert "3 × origin_not_allowed The page’s origin is not allowed for this key. If the site is yours" in text
+
+
+def test_whole_data_takes_one_line_and_its_numbers_are_folded(member: Client, releases: Project) -> None:
+    text = text_of(member, "/projects/shop/")
+    assert re.search(r"Data is complete: nothing pending, rejected or refused\. Last received \S+ [\d:]+ UTC \.", text)
+    card = page_of(member)[page_of(member).index('class="card data-state"') :]
+    assert card.index("Data is complete") < card.index('<details class="notes">') < card.index("<dt>Pending</dt>")
 
 
 def view(name: str, samples: int, release: str, page: str = "/cart") -> dict[str, Any]:
