@@ -17,7 +17,7 @@ from django.utils import timezone
 from aggregate.selectors.exports.view_timelines import select_named_timeline
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
 from aggregate.selectors.slice.slices import AS_STORED, DISPLAY, Slice, SliceError
-from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
+from aggregate.selectors.statistics.estimates import COST_SORT, TableQuery, select_estimated
 from aggregate.selectors.views.traces import TraceRow
 from aggregate.selectors.views.view_facts import ViewDetails, select_view
 from dashboard.api.slices.timeline import read_view_id
@@ -75,15 +75,15 @@ class FuncLine:
 
     @property
     def times(self) -> float | None:
-        """Its self time divided by the median; None if half of the views never ran it."""
+        """Its self and hidden time divided by the median; None if half of the views never ran it."""
         if self.usual is None or not self.usual.p50_ms.value:
             return None
-        return self.row.self_us / 1000 / self.usual.p50_ms.value
+        return self.row.cost_us / 1000 / self.usual.p50_ms.value
 
     @property
     def is_beyond_p95(self) -> bool:
         """Tells whether at most one view in twenty took more."""
-        return self.usual is not None and self.row.self_us / 1000 > self.usual.p95_ms.value
+        return self.usual is not None and self.row.cost_us / 1000 > self.usual.p95_ms.value
 
 
 def _build_export(project: Project, known: ViewDetails, own: Slice) -> ExportMenu | None:
@@ -248,14 +248,15 @@ def _compare(project: Project, known: ViewDetails, slice_: Slice) -> dict[str, A
     if known.view is None:
         return context | {"funcs": []}
     own = _own_slice(project, known, slice_)
-    table = select_estimated(own, TableQuery(limit=TOP_FUNCTIONS))
-    beside: FunctionTable = select_estimated(usual, TableQuery())
+    table = select_estimated(own, TableQuery(limit=TOP_FUNCTIONS, sort=COST_SORT, measure="self+hidden"))
+    beside: FunctionTable = select_estimated(usual, TableQuery(measure="self+hidden"))
     return context | {
         "table": table,
         "beside": beside,
         "all_link": link_to("page", project, own, []),
+        "whole_us": table.time.js_us + table.time.hidden_us,
         "usual_link": link_to("page", project, usual, []),
-        "funcs": [FuncLine(row, beside.self_estimates.get(row.id)) for row in table.functions],
+        "funcs": [FuncLine(row, beside.estimates.get(row.id)) for row in table.functions],
     }
 
 
