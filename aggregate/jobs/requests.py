@@ -59,11 +59,12 @@ def _check_room(project_id: int, unfinished: int) -> None:
         raise TooManyJobs(f"The project's results take {kept} bytes; delete some, or wait until they expire.")
 
 
-def select_jobs(project_id: int, kinds: Iterable[str]) -> Sequence[Job]:
-    """Returns a project's jobs of some kinds, the newest first."""
-    return list(
-        Job.objects.filter(project_id=project_id, kind__in=list(kinds)).order_by("-created_at", "id")[:MAX_LISTED]
-    )
+def select_jobs(project_id: int, kinds: Iterable[str] | None = None) -> Sequence[Job]:
+    """Returns a project's jobs, of some kinds or of all, the newest first."""
+    jobs = Job.objects.filter(project_id=project_id)
+    if kinds is not None:
+        jobs = jobs.filter(kind__in=list(kinds))
+    return list(jobs.order_by("-created_at", "id")[:MAX_LISTED])
 
 
 def select_job(project_id: int, job_id: UUID) -> Job | None:

@@ -20,7 +20,7 @@ from aggregate.selectors.project.summaries import (
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.frame.verdict_words import describe_verdict
 from dashboard.pages.overview.view import MAX_RELEASES, judge_last_release
-from dashboard.web.access import deleting_projects, get_visible_project, may_create_projects, visible_projects
+from dashboard.web.access import get_visible_project, may_create_projects, own_projects
 from dashboard.web.guards import private_page, private_part
 from ingest.models import Project
 
@@ -56,7 +56,8 @@ class ListedProject:
 
 @private_page
 def show_projects(request: HttpRequest) -> HttpResponse:
-    visible = list(visible_projects(request.user))
+    own = list(own_projects(request.user))
+    visible = [project for project in own if project.deletion_started_at is None]
     is_whole = request.GET.get("archived") == "1"
     archived_count = sum(project.archived_at is not None for project in visible)
     projects = [project for project in visible if is_whole or project.archived_at is None]
@@ -71,7 +72,7 @@ def show_projects(request: HttpRequest) -> HttpResponse:
         "may_create": may_create_projects(request.user),
         "archived_count": archived_count,
         "is_whole": is_whole,
-        "deleting": deleting_projects(request.user),
+        "deleting": [project for project in own if project.deletion_started_at is not None],
     }
     return render(request, "dashboard/projects/page.html", context)
 
@@ -79,7 +80,7 @@ def show_projects(request: HttpRequest) -> HttpResponse:
 @private_part
 def show_deleting(request: HttpRequest) -> HttpResponse:
     """Shows how far the deletions of projects are: a part of the list, empty once all are done."""
-    deleting = deleting_projects(request.user)
+    deleting = own_projects(request.user).exclude(deletion_started_at=None)
     if not deleting:
         return HttpResponse('<p id="deleting" role="status">The project is deleted.</p>')
     return render(request, "dashboard/projects/_deleting.html", {"deleting": deleting})

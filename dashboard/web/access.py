@@ -47,15 +47,11 @@ def visible_projects(reader: Reader) -> QuerySet[Project]:
     project without members belongs to the superusers; once it has members, a superuser must be one of them. A project
     that is being deleted is seen by nobody.
     """
-    return _projects_of(reader).filter(deletion_started_at=None)
+    return own_projects(reader).filter(deletion_started_at=None)
 
 
-def deleting_projects(reader: Reader) -> QuerySet[Project]:
-    """Returns the projects of a reader that are being deleted: only the list of projects shows them."""
-    return _projects_of(reader).exclude(deletion_started_at=None)
-
-
-def _projects_of(reader: Reader) -> QuerySet[Project]:
+def own_projects(reader: Reader) -> QuerySet[Project]:
+    """Returns the projects of a reader, those that are being deleted included: only the list of projects shows them."""
     if isinstance(reader, ApiToken):
         return Project.objects.filter(pk=reader.project_id)
     if isinstance(reader, Guest):

@@ -48,11 +48,18 @@ def visit(browser: Browser, server: LiveServer, session: str, path: str, **optio
     assert complaints == []
 
 
+def open_parts(page: Page) -> None:
+    """Opens the folded parts of the page "Quality"; other pages have none."""
+    for summary in page.locator(".part > summary").all():
+        summary.click()
+
+
 def test_both_pages_are_accessible(live_server: LiveServer, session: str) -> None:
     with lend_chromium() as browser:
         for scheme, viewport in LOOKS:
             for path, shown in (("quality/", "Wrong intervals"), ("page/?group_by=file", "app.js")):
                 with visit(browser, live_server, session, path, color_scheme=scheme, viewport=viewport) as page:
+                    open_parts(page)
                     expect(page.get_by_text(shown).first).to_be_visible()
                     expect(page.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=1)
                     assert find_violations(page) == []
@@ -120,5 +127,6 @@ def test_without_script_the_parts_are_a_link_away(live_server: LiveServer, sessi
     with lend_chromium() as browser:
         for path, shown in (("quality/", "Wrong intervals"), ("page/?group_by=file", "app.js")):
             with visit(browser, live_server, session, path, java_script_enabled=False) as page:
+                open_parts(page)
                 page.get_by_role("link", name="Show without JavaScript").click()
                 expect(page.get_by_text(re.compile(shown)).first).to_be_visible()
