@@ -73,12 +73,23 @@ def test_a_wide_path_is_equal_pieces_of_at_most_a_thousandth_of_the_axis_with_th
         "light": 3_000,
     }
     assert {name: (len(us), min(us), max(us)) for name, us in pieces.items()} == {
-        "wide": (701, 9_985, 9_986),
+        "wide": (701, 9_875, 10_000),
         "deep": (200, 10_000, 10_000),
         "narrow": (90, 10_000, 10_000),
-        "(hidden)": (10, 9_699, 9_700),
+        "(hidden)": (10, 9_625, 9_750),
         "light": (1, 3_000, 3_000),
     }
+
+
+def test_the_pieces_of_a_path_add_up_without_an_error() -> None:
+    export = export_of({"main": 30_001, "main render": 300_000, "tick": 999_999_999})
+
+    samples = load_good(b"".join(write_profile(export)))["threads"][0]["samples"]
+    sums: dict[int | None, float] = {}
+    for stack, weight in zip(samples["stack"], samples["weight"], strict=True):
+        sums[stack] = sums.get(stack, 0.0) + weight
+
+    assert sums == {0: 999_999.999, 1: 30.001, 2: 300.0, None: 0.0}
 
 
 def test_idle_time_is_the_weight_of_the_last_sample_which_has_no_stack() -> None:
