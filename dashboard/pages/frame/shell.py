@@ -61,7 +61,7 @@ class Tab:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """One value of a field, its label, and how many page views have it (None: not known).
 
@@ -277,7 +277,10 @@ def _field(
     facts = {value: (word, views) for value, word, views in known[:MAX_CHOICES]}
     facts |= {value: (value, None) for value in chosen if value not in facts}
     links = address.of_each(name, facts)
-    choices = [Choice(value, word, views, value in chosen, links[value]) for value, (word, views) in facts.items()]
+    choices = [
+        Choice(value=value, word=word, views=views, is_chosen=value in chosen, link=links[value])
+        for value, (word, views) in facts.items()
+    ]
     return ChoiceField(
         name=name,
         word=name.capitalize(),

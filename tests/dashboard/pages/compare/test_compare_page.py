@@ -285,7 +285,9 @@ def test_pages_of_both_sides_lead_to_their_own_comparison(client: Client, people
 @pytest.mark.usefixtures("lab")
 def test_the_difference_is_exported_and_drawn(member: Client) -> None:
     page = html.unescape(member.get(f"{PAGE}?{SIDES}&page=/cart").content.decode())
-    assert attribute(page, "data-profile-url").endswith(f"profile?page=/cart&{SIDES}&format=firefox&compress=gzip")
+    assert attribute(page, "data-profile-url").endswith(
+        f"profile?page=/cart&{SIDES}&format=firefox&compress=gzip&sources=content"
+    )
     assert 'id="open-comparison"' in page
     part = html.unescape(member.get(f"/projects/lab/compare/table/?{SIDES}&page=/cart").content.decode())
     assert f'href="/projects/lab/tree/?page=/cart&{SIDES}"' in part

@@ -46,7 +46,7 @@ def test_two_releases_are_compared(member: Client, shop: Project) -> None:
     page = member.get(address).content.decode()
     sides = "page=/cart&base_release=1.0.0&head_release=2.0.0"
     assert attribute(page, "data-url").endswith("flamegraph?" + sides)
-    assert attribute(page, "data-profile-url").endswith(f"profile?{sides}&format=firefox&compress=gzip")
+    assert attribute(page, "data-profile-url").endswith(f"profile?{sides}&format=firefox&compress=gzip&sources=content")
     downloads = re.findall(r'<a href="([^"]+)" download>', page)
     assert downloads
     assert {member.get(html.unescape(link)).status_code for link in downloads} == {200}
