@@ -16,10 +16,12 @@ from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.comparisons import compare_slices, select_summary
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
+from aggregate.selectors.verdict.breakdown import select_breakdown
 from aggregate.selectors.verdict.verdict import select_verdict
 from bench.fill import RELEASES, fill
 from ingest.models import Project
 from ingest.projects.creation import create_project
+from profcore.stats.comparison import FALSE_DISCOVERIES
 
 TOP_PAGE = "/page-0/:id"
 LAST_RELEASE = f"2026.{RELEASES}"
@@ -67,6 +69,9 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
             sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE])
         ),
         "verdict on the last two releases": lambda: select_verdict(sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE])),
+        "the same change by device class and browser": lambda: select_breakdown(
+            sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE]), bound=FALSE_DISCOVERIES
+        ),
         "summary of it, one release": lambda: select_summary(sliced([LAST_RELEASE], [TOP_PAGE])),
         "overview by release": lambda: select_overview(sliced(), ["release"], limit=100),
         "overview by day and release": lambda: select_overview(sliced(), ["day", "release"], limit=10_000),

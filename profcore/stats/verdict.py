@@ -81,10 +81,10 @@ def judge(whole: Comparison, pages: Mapping[str, Comparison], *, bound: float = 
 
     A change is clear if its q is below `bound`, its interval does not include zero, and ranks and mean agree.
     """
-    asked: dict[str | None, Comparison] = {**pages}
+    asked: list[tuple[str | None, Comparison]] = [*pages.items()]
     if len(pages) != 1:
-        asked[None] = whole
-    changes = {page: replace(change, page=page) for page, change in judge_parts(asked, bound=bound)}
+        asked.append((None, whole))
+    changes = {page: replace(change, page=page) for page, change in judge_parts(dict(asked), bound=bound)}
     ordered = [change for page, change in changes.items() if page is not None]
     together = ordered[0] if len(pages) == 1 else changes[None]
     return Judgement(whole=together, pages=tuple(ordered), leading=_lead(together, ordered), bound=bound)
