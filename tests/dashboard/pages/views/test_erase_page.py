@@ -33,7 +33,7 @@ def text_of(client: Client, address: str) -> str:
 def test_an_admin_erases_a_view_and_no_page_has_it_any_more(site: Project, token: dict[str, str]) -> None:
     admin = client_of(site, "admin")
     assert "Erase this view…" in text_of(admin, PAGE)
-    assert "Its 2 traces, its raw bodies and its row are deleted for good." in text_of(admin, ERASE)
+    assert "2 traces with their raw bodies, and the view’s row, are deleted for good." in text_of(admin, ERASE)
     wrong = admin.post(ERASE, {"confirm": "yes"})
     assert (wrong.status_code, Job.objects.count()) == (400, 0)
     started = admin.post(ERASE, {"confirm": "erase"})
