@@ -56,7 +56,7 @@ def change_role(membership: Membership, role: Membership.Role) -> None:
 
 
 def remove_member(membership: Membership) -> None:
-    """Removes a member, the views that they saved for themselves, and the links that they shared. Raises `LastAdmin`."""
+    """Removes a member, the views that they saved for themselves, and the links they shared. Raises `LastAdmin`."""
     with transaction.atomic():
         _lock(membership.project)
         _check_other_admin(membership)
