@@ -70,8 +70,8 @@ class CallTreeBuilder:
         for node, us in compress(zip(nodes, hidden_us, strict=False), hidden_us):
             all_hidden[node] += us
 
-    def add_tree(self, other: CallTree, func_of: Mapping[int, int] | Sequence[int] | None = None) -> None:
-        """Adds a tree; `func_of` maps its funcs to ours."""
+    def add_tree(self, other: CallTree, func_of: Mapping[int, int] | Sequence[int] | None = None) -> list[int]:
+        """Adds a tree and returns our node for each of its nodes; `func_of` maps its funcs to ours."""
         func = other.func if func_of is None else [func_of[index] for index in other.func]
         nodes = self._find_nodes(enumerate(zip(other.prefix, func, strict=True)), len(func))
         tree = self.tree
@@ -82,6 +82,8 @@ class CallTreeBuilder:
         ):
             for node, value in compress(zip(nodes, theirs, strict=False), theirs):
                 ours[node] += value
+        nodes.pop()
+        return nodes
 
     def _find_nodes(self, rows: Iterable[tuple[int, tuple[int, int]]], count: int) -> list[int]:
         """Returns the node of each stack and creates new ones. `rows` are (stack, (prefix, func)), callers first.
