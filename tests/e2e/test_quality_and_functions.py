@@ -59,9 +59,9 @@ def test_both_pages_are_accessible(live_server: LiveServer, session: str) -> Non
         for scheme, viewport in LOOKS:
             for path, shown in (("quality/", "Wrong intervals"), ("page/?group_by=file", "app.js")):
                 with visit(browser, live_server, session, path, color_scheme=scheme, viewport=viewport) as page:
+                    expect(page.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=1)
                     open_parts(page)
                     expect(page.get_by_text(shown).first).to_be_visible()
-                    expect(page.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=1)
                     assert find_violations(page) == []
                     assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
                     save_screenshot(page, f"{path.partition('/')[0]}-{scheme}-{viewport['width']}")

@@ -142,7 +142,7 @@ def test_a_build_folder_becomes_a_tar_and_its_labels_show_up_live(
     visit = Visit(browser, live_server, session)
     page = visit.page
     visit.open("source-maps/")
-    page.get_by_label("Release").fill("1.0.0")
+    page.get_by_label("Release", exact=True).fill("1.0.0")
     page.get_by_label("Where the files are served").fill("https://shop.example/")
     page.get_by_label("Or a build folder").set_input_files(folder)
     expect(page.locator("#upload-status")).to_contain_text("3 scripts and maps")

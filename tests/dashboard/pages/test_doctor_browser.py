@@ -28,7 +28,7 @@ def test_somebody_visits_a_page_and_reads_what_to_mend(
         for look in (Look("light", 1200), Look("dark", 390)):
             with open_as(chromium, live_server.url, user, look) as (page, watch):
                 page.goto(f"{live_server.url}/projects/{SLUG}/quality/")
-                page.get_by_role("link", name="page doctor").click()
+                page.get_by_role("link", name="Check a page").click()
                 page.get_by_label("Address of a live page").fill(f"{site.origin}/")
                 page.get_by_role("button", name="Check page").click()
                 expect(page.get_by_role("heading", name="2 problems, 1 warning")).to_be_focused()
