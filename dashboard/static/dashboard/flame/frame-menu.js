@@ -33,7 +33,8 @@ export function openMenu({ label, items, x, y, back }) {
   menu.addEventListener("keydown", (event) => onKey(event, menu, close), options);
   menu.addEventListener("contextmenu", (event) => event.preventDefault(), options);
   document.addEventListener("pointerdown", (event) => { if (!menu.contains(event.target)) close(false); }, { ...options, capture: true });
-  for (const name of ["scroll", "resize", "blur"]) addEventListener(name, () => close(false), { ...options, capture: name === "scroll" });
+  // A finger that scrolls begins with a press beside the menu. The page may also scroll by itself, which closes nothing.
+  for (const name of ["wheel", "resize", "blur"]) addEventListener(name, () => close(false), { ...options, passive: true });
   menu.firstElementChild.focus({ preventScroll: true });
 }
 

@@ -40,6 +40,7 @@ export function listen(canvas, scroll, graph) {
     if (event.pointerType === "touch" && event.isPrimary) press = setTimeout(() => { wasLong = openMenu(event); }, LONG_PRESS_MS);
   });
   for (const name of ["pointerup", "pointercancel", "pointerleave"]) on(canvas, name, () => clearTimeout(press));
+  on(canvas, "touchend", (event) => { if (wasLong) event.preventDefault(); }); // no click follows, and the menu keeps the focus
   on(canvas, "pointermove", (event) => {
     if (drag && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) > PRESS_PX) clearTimeout(press);
     if (!drag || !(event.buttons & 1)) {

@@ -152,7 +152,8 @@ def test_a_long_press_opens_the_menu_and_does_not_zoom(live_server: LiveServer, 
         session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
         expect(menu).to_be_visible()
         assert "focus=" not in page.url
-        menu.locator("[role=menuitem]").first.press("Enter")  # a tap may scroll the page, which closes the menu
+        expect(menu.locator("[role=menuitem]").first).to_be_focused()
+        page.keyboard.press("Enter")
         wait_for_query(page, "focus=")
 
 
