@@ -149,13 +149,13 @@ def test_the_flame_graph_colours_what_is_more_than_noise(live_server: LiveServer
     sides = "base_release=1.0.0&head_release=1.1.0&page=/cart"
     with open_compare(live_server, member, sides, tab="tree", color_scheme="light") as page:
         expect(page.locator("#flame-legend")).to_contain_text("could be noise, or")
-        wait_for_colour(page, 60, 2 * ROW + 3, "#ea7f45")  # slow
+        wait_for_colour(page, 60, 2 * ROW + 3, "#e46a60")  # slow
         page.locator("#flame-canvas").hover(position={"x": 800, "y": 2 * ROW + 8})
         expect(page.locator("#flame-details")).to_contain_text("new")
         expect(page.locator("#flame-details")).to_contain_text("could be noise")
         page.get_by_text("By caller", exact=True).click()
         expect(page.locator("#flame-legend")).to_contain_text("could be noise, or")
-        wait_for_colour(page, 60, ROW + 3, "#ea7f45")
+        wait_for_colour(page, 60, ROW + 3, "#e46a60")
         assert find_violations(page) == []
         page.get_by_role("link", name="Functions with confidence").click()
         expect(page.locator(".verdict")).to_contain_text("1.1.0 made /cart slower: +50\u202fms")
