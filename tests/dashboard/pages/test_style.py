@@ -1,5 +1,7 @@
 """The style page: every token with its values, for those who work on the dashboard, and for nobody else."""
 
+from typing import Literal
+
 import pytest
 from django.test import Client
 from playwright.sync_api import expect
@@ -60,7 +62,8 @@ def test_its_parts_can_be_read_in_both_themes_and_narrow(
         page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
         page.goto(f"{live_server.url}/style/")
         expect(page.get_by_role("heading", name="Style")).to_be_visible()
-        for scheme, width in (("light", 1440), ("dark", 1440), ("light", 390)):
+        looks: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1440), ("dark", 1440), ("light", 390))
+        for scheme, width in looks:
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             page.set_viewport_size({"width": width, "height": 900})
             save_screenshot(page, f"style-{scheme}-{width}")
