@@ -41,8 +41,8 @@ def test_both_themes_have_the_same_colours() -> None:
     assert colours == set(DEFINED.findall(dark))
 
 
-def test_the_frame_has_no_sizes_of_its_own() -> None:
-    frame = {path: text for path, text in list_styles().items() if "/frame/" in path and path != TOKENS}
-    assert {
-        path: sizes for path, text in frame.items() if (sizes := re.findall(r"font(?:-size)?: [\d.]+px", text))
-    } == {}
+def test_no_other_style_sheet_has_a_font_size() -> None:
+    found = {
+        path: re.findall(r"font(?:-size)?: [\d.]+px", text) for path, text in list_styles().items() if path != TOKENS
+    }
+    assert {path: sizes for path, sizes in found.items() if sizes} == {}
