@@ -17,7 +17,7 @@ from profcore.formats.chart.model import Chart, ChartFunc, Track, find_calls
 from profcore.formats.chart.parts import chart_of_segments
 from profcore.formats.chart.slices import chart_of_slice
 from profcore.formats.chart.views import chart_of_views
-from profcore.formats.chrome.nodes import CallFrame, call_frames, sample_columns, trace_nodes
+from profcore.formats.chrome.nodes import CallFrame, call_frames, even_step_us, sample_columns, trace_nodes
 from profcore.formats.slice import SegmentedExport, SliceExport, TimelineExport
 from profcore.formats.streaming import encode_json, stream_array
 
@@ -125,7 +125,7 @@ def _profile(chart: Chart, track: Track, tid: int, frames: Sequence[CallFrame], 
     while rows := list(islice(nodes, ROWS_PER_CHUNK)):
         # The Firefox Profiler passes over the nodes of a chunk without `timeDeltas`.
         yield chunk({"cpuProfile": {"nodes": rows, "samples": []}, "timeDeltas": []})
-    columns = sample_columns([track])
+    columns = sample_columns([track], step_us=even_step_us(chart))
     for first_row in range(0, len(columns.samples), ROWS_PER_CHUNK):
         part = slice(first_row, first_row + ROWS_PER_CHUNK)
         yield chunk({"cpuProfile": {"samples": columns.samples[part]}, "timeDeltas": columns.deltas[part]})

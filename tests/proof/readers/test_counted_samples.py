@@ -1,4 +1,7 @@
-"""Readers that count the samples of a `.cpuprofile` instead of their time get the right shares too."""
+"""Readers that count the samples of Chrome's formats instead of their time get the right shares too.
+
+Mozilla's own reader is one of them. It takes the samples at steps of 0.5 ms.
+"""
 
 import json
 from collections import Counter
@@ -7,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from profcore.formats.chrome.cpuprofile import write_slice
+from profcore.formats.registry import EXPORTERS
 from profcore.formats.slice import SliceExport
 from tests.profcore.formats.builders import export_of
 from tests.profile_reader import read_functions
@@ -44,24 +48,27 @@ def test_counted_samples_are_the_shares_of_time(group: Group) -> None:
     assert_alike(shares(counts), shares_of_time(export))
 
 
-@pytest.mark.parametrize("group", groups()[::8], ids=" ".join)
-def test_mozillas_reader_which_counts_finds_the_shares_of_time(group: Group, tmp_path: Path) -> None:
-    export = export_group(group)
-    path = tmp_path / "profile.cpuprofile"
-    path.write_bytes(b"".join(write_slice(export)))
-
+def read_by_mozilla(export: SliceExport, name: str, folder: Path) -> Counter[str]:
+    """Returns how many samples Mozilla's reader counts of each name."""
+    path = folder / f"file{EXPORTERS[name].suffix}"
+    path.write_bytes(b"".join(EXPORTERS[name].write(export)))
     counts = Counter[str]()
     for func in read_functions(path):
         counts[func.name] += round(func.self_ms)
     del counts["(root)"], counts["(idle)"]
+    return counts
 
-    assert_alike(shares(counts), shares_of_time(export))
+
+@pytest.mark.parametrize("name", ["cpuprofile", "trace-event"])
+@pytest.mark.parametrize("group", groups()[::8], ids=" ".join)
+def test_mozillas_reader_which_counts_finds_the_shares_of_time(group: Group, name: str, tmp_path: Path) -> None:
+    export = export_group(group)
+
+    assert_alike(shares(read_by_mozilla(export, name, tmp_path)), shares_of_time(export))
 
 
-def test_mozillas_reader_does_not_lose_the_heaviest_path(tmp_path: Path) -> None:
-    path = tmp_path / "profile.cpuprofile"
-    path.write_bytes(b"".join(write_slice(export_of({"main": 30_000, "main render": 100_000}, idle_us=50_000))))
+@pytest.mark.parametrize("name", ["cpuprofile", "trace-event"])
+def test_mozillas_reader_does_not_lose_the_heaviest_path(name: str, tmp_path: Path) -> None:
+    counts = read_by_mozilla(export_of({"main": 30_000, "main render": 100_000}, idle_us=50_000), name, tmp_path)
 
-    found = {func.name: func.self_ms for func in read_functions(path)}
-
-    assert found["render"] == pytest.approx(10 / 3 * found["main"])
+    assert counts["render"] == pytest.approx(10 / 3 * counts["main"])
