@@ -70,6 +70,12 @@ def relative_size(part: float) -> str:
 
 
 @register.filter
+def relative_change_size(part: float) -> str:
+    """Returns a relative difference with its sign; from ten times as much on, the factor."""
+    return relative_size(part) if part >= TIMES_FROM else relative_change(part)
+
+
+@register.filter
 def change_interval(interval: Interval) -> str:
     """Returns the interval of a difference, `8.1 to 16.4 ms`."""
     return write_interval(interval.low, interval.high)

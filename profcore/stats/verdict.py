@@ -91,7 +91,7 @@ def judge(whole: Comparison, pages: Mapping[str, Comparison], *, bound: float = 
 
 
 def judge_parts(parts: Mapping[Name, Comparison], *, bound: float = FALSE_DISCOVERIES) -> list[tuple[Name, Change]]:
-    """Returns the change of each part: slower ones first, then faster ones, then the others.
+    """Returns the change of each part: slower ones first, then faster ones, then the others, each by its size.
 
     Their q are one family. The bound and what else makes a change clear are those of `judge`.
     """

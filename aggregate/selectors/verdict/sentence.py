@@ -53,7 +53,7 @@ def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
     segments += _write_culprit(verdict, found)
     segments.append(Segment("."))
     whole = verdict.judgement.whole
-    return segments if leading is whole else [*segments, Segment(" " + _write_whole(whole))]
+    return segments if leading is whole else [*segments, Segment(" " + _write_whole(whole, verdict.judgement.pages))]
 
 
 def _write_culprit(verdict: Verdict, found: Difference) -> list[Segment]:
@@ -118,13 +118,22 @@ def _write_unclear(leading: Change, found: Difference, base: str, head: str) -> 
     ]
 
 
-def _write_whole(whole: Change) -> str:
+def _write_whole(whole: Change, pages: Sequence[Change]) -> str:
+    """Returns what all pages together say, after the count of the pages that changed if it is more than one.
+
+    What some gain, others may lose: "no clear change" alone would hide it.
+    """
+    slower, faster = (sum(page.state == state for page in pages) for state in ("slower", "faster"))
+    counts = [f"{count} {state}" for count, state in ((slower, "slower"), (faster, "faster")) if count]
+    together = "All pages together"
+    if slower + faster > 1:
+        together = f"{' and '.join(counts)} of {len(pages)} pages; all together"
     found = whole.difference
     if whole.state == "too_few":
-        return "All pages together: too few page views to compare."
+        return f"{together}: too few page views to compare."
     if found is None or not whole.is_clear:
-        return "All pages together: no clear change."
-    return f"All pages together: {write_change(found.delta_ms)} per view ({_write_interval(found)})."
+        return f"{together}: no clear change."
+    return f"{together}: {write_change(found.delta_ms)} per view ({_write_interval(found)})."
 
 
 def _write_interval(found: Difference) -> str:

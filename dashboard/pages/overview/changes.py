@@ -62,7 +62,12 @@ def show_change_parts(request: HttpRequest, slug: str) -> HttpResponse:
         (word, [(part, f"{address}?{_link_part(slice_, field, part.value)}") for part in parts])
         for field, word, parts in (("device", "Device", found.devices), ("browser", "Browser", found.browsers))
     ]
-    context = {"groups": [group for group in groups if group[1]], "base": names[0], "head": names[1]}
+    context = {
+        "groups": [group for group in groups if group[1]],
+        "base": names[0],
+        "head": names[1],
+        "where": " ".join(slice_.pages),
+    }
     return render(request, "dashboard/overview/_change_parts.html", context)
 
 

@@ -110,6 +110,11 @@ def describe_releases(
     base, head = verdict.base.releases[0], verdict.head.releases[0]
     whole = without_fine(slice_)
     links = describe_comparison(project, whole, base, head)
+    # The buttons below the sentence and the change by device are about the page that it names.
+    page = verdict.leading.page
+    of_page = describe_comparison(project, replace(whole, pages=(page,)) if page else whole, base, head)
+    links |= {"lead_compare_link": of_page["compare_link"], "lead_tree_link": of_page["tree_link"]}
+    links |= {"parts_link": of_page["parts_link"]}
     return context | links | describe_page_changes(project, whole, verdict, base, head)
 
 

@@ -257,3 +257,12 @@ def test_all_pages_together_may_have_too_few_where_one_page_has_enough(project: 
     assert (found.leading.page, found.judgement.whole.state) == ("/cart", "too_few")
     assert "All pages together: too few page views to compare." in plain_text(write_sentence(found, "old", "new"))
     assert VerdictLook.objects.count() == 1
+
+
+def test_pages_that_changed_are_counted_where_they_are_more_than_one(project: Project) -> None:
+    for release, more_us in (("old", 90_000), ("new", 0)):
+        make_timed_views(project, [us + more_us for us in TIMES], release=release, page="/other")
+    found = verdict_of(project)
+    assert sorted(page.state for page in found.judgement.pages) == ["faster", "slower"]
+    text = plain_text(write_sentence(found, "old", "new"))
+    assert " 1 slower and 1 faster of 2 pages; all together: " in text

@@ -78,7 +78,7 @@ class TestAnswer:
 class TestTable:
     def test_what_may_be_noise_is_left_out_unless_it_is_asked_for(self, member: Client) -> None:
         text = text_of(member, f"{PAGE}?plain=1&{SIDES}")
-        assert re.search(r"slow app.js:1:4 \+50 ms 333 % [\d.]+ to [\d.]+ ms 15 ms 65 ms Clear q < 0.001", text)
+        assert re.search(r"slow app.js:1:4 \+50 ms \+333 % [\d.]+ to [\d.]+ ms 15 ms 65 ms Clear q < 0.001", text)
         assert "steady" not in text
         noisy = member.get(f"{PAGE}?plain=1&{SIDES}&noise=1").content.decode()
         row = noisy[noisy.rindex("<tr", 0, noisy.index("steady")) : noisy.index("</tr>", noisy.index("steady"))]

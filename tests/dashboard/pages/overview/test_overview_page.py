@@ -329,17 +329,17 @@ def test_devices_and_browsers_stand_below_the_pages_in_the_same_table(member: Cl
         make_timed_views(releases, times, release=release, device="mobile-low", hidden_us=1_000)
     page = page_of(member)
     (link,) = re.findall(r'hx-get="(/projects/shop/change-parts/[^"]+)"', page)
-    assert link == "/projects/shop/change-parts/?base_release=2.0.0&head_release=3.0.0&measure=self%2Bhidden"
+    sides = "base_release=2.0.0&head_release=3.0.0&measure=self%2Bhidden"
+    assert link == f"/projects/shop/change-parts/?{sides}&page=/cart"  # the page that the verdict leads with
     assert page.index('id="changes"') < page.index(link) < page.index('id="trend"')
     text = text_of(member, link)
     assert re.search(r"mobile-low slower 16 ms 106 ms \+90 ms [\d.]+ to [\d.]+ ms < 0\.001 40 / 40", text), text
     assert text.index("mobile-low slower") < text.index("desktop slower")
     assert "chrome" not in text  # the only browser
     part = page_of(member, link)
-    assert 'href="/projects/shop/?device=mobile-low"' in part
-    assert "All these page views come from one device class and one browser." in text_of(
-        member, link + "&device=desktop"
-    )
+    assert 'href="/projects/shop/?page=/cart&device=mobile-low"' in html.unescape(part)
+    one = text_of(member, link + "&device=desktop")
+    assert "All page views of /cart come from one device class and one browser." in one
 
 
 def test_changes_of_too_few_views_are_not_told(member: Client, folded: Project) -> None:
