@@ -54,7 +54,12 @@ PARTS: Final = (
         "Unobserved",
         "Unobserved time: the browser took no sample for more than ten intervals, as in a suspended tab.",
     ),
-    ("profiler", "Profiler", "Profiler time: the cost of the profiler itself, which is not in script time."),
+    (
+        "profiler",
+        "Profiler",
+        "Profiler time: the browser’s profiler itself, at its start and end. It is not in script time. The snippet’s own "
+        "work is, and the page Quality says how much.",
+    ),
 )
 
 

@@ -73,7 +73,8 @@ def write_headline(found: Quality) -> Headline:
         parts.append(f"{share(found.totals['folded'] / received)} of received traces were folded")
     if views:
         parts.append(f"{share(1 - found.whole.truncated_views / views)} of recordings ran to their end")
-    return Headline((), f"Data is complete enough: {', and '.join(parts)}.")
+    is_whole = found.totals["folded"] == received and not found.whole.truncated_views
+    return Headline((), f"Data is complete{'' if is_whole else ' enough'}: {', and '.join(parts)}.")
 
 
 def _find_problems(found: Quality) -> list[Problem]:

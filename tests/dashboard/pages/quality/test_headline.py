@@ -34,6 +34,11 @@ def test_complete_data_is_said_in_one_sentence() -> None:
     )
 
 
+def test_whole_data_is_not_called_enough() -> None:
+    whole = {"whole": replace(WHOLE, truncated_views=0), "totals": GOOD.totals | {"folded": GOOD.arrivals.received}}
+    assert first_of(**whole).startswith("Data is complete: 100 % of received traces were folded, and 100 %")
+
+
 def test_without_traces_there_is_nothing_to_judge() -> None:
     none = replace(WHOLE, views=0, truncated_views=0)
     assert first_of(arrivals=Arrivals(0), whole=none, totals=dict.fromkeys(GOOD.totals, 0), oldest_pending_s=None) == (
