@@ -57,8 +57,8 @@ PARTS: Final = (
     (
         "profiler",
         "Profiler",
-        "Profiler time: the browser’s profiler itself, at its start and end. It is not in script time. The snippet’s own "
-        "work is, and the page Quality says how much.",
+        "Profiler time: the browser’s profiler itself, at its start and end. It is not in script time. The snippet’s "
+        "own work is, and the page Quality says how much.",
     ),
 )
 
