@@ -88,7 +88,7 @@ def test_a_trace_of_the_demo_page_reaches_the_dashboard_and_the_firefox_profile(
     expect(page).to_have_url(re.compile(r"/projects/demo/"))
     save_screenshot(page, "dashboard-project")
     page.get_by_role("link", name="/demo", exact=True).click()
-    rows = page.get_by_role("table", name="Functions by self time").locator("tbody tr")
+    rows = page.get_by_role("table", name="Functions by self and hidden time per view").locator("tbody tr")
     expect(rows.first).to_contain_text(HOT)
     save_screenshot(page, "dashboard-page")
     copy_link_and_fetch_it(page)

@@ -56,8 +56,8 @@ def test_dropped_files_come_in(live_server: LiveServer, session: str) -> None:
         files = [[name, (SAMPLES / name).read_text()] for name in names]
         page.evaluate(DROP, [page.locator("#drop").element_handle(), files])
         expect(page.locator("#files-hint")).to_have_text("lab.cpuprofile (2 kB), trace.json (1 kB)")
-        page.get_by_label("Release").fill("1.0.0")
-        page.get_by_label("Page").fill("/cart")
+        page.get_by_label("Release", exact=True).fill("1.0.0")
+        page.get_by_label("Page", exact=True).fill("/cart")
         page.get_by_role("button", name="Import files").click()
         expect(page.get_by_role("heading", name="Import result")).to_be_focused()
         expect(page.get_by_text("lab.cpuprofile: 1 trace imported.")).to_be_visible()

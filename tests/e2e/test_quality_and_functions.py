@@ -113,7 +113,7 @@ def test_on_paper_a_page_is_light_and_says_what_it_shows(live_server: LiveServer
         expect(page.locator(".on-paper")).to_contain_text("shop · Device unknown, Search f1")
         expect(page.locator(".on-paper")).to_contain_text(f"{live_server.url}/projects/shop/page/?device=unknown&q=f1")
         expect(page.locator(".freshness time")).to_have_text(re.compile(r"^[-0-9]+ [0-9:]+ UTC$"))
-        for hidden in (".tabs", ".slice-bar", ".top", ".actions", ".table-ways", "#row-1 .explain"):
+        for hidden in (".tabs", ".slice-bar", ".top", ".card-head > .actions", ".table-ways", "#row-1 .explain"):
             expect(page.locator(hidden)).to_be_hidden()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         expect(page.locator(".functions tbody tr")).to_have_count(11)
