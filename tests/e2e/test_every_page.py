@@ -15,9 +15,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow(85), pytest.mark.django_db(trans
 # So many are there at least: pages that are not found would not be missed.
 LEAST_PAGES = 20
 # Colours change slowly: axe would see those in between. A part that waits to be seen pulses without end.
-TRANSITIONS = """() => Promise.all(document.getAnimations()
-  .filter(each => each.effect.getComputedTiming().endTime !== Infinity)
-  .map(each => each.finished.catch(() => {})))"""
+TRANSITIONS_ENDED = """() => document.getAnimations().every(
+  each => each.playState === "finished" || each.effect.getComputedTiming().endTime === Infinity)"""
 # Parts that are asked for when they are seen have been asked for then.
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
@@ -55,7 +54,7 @@ def test_every_page_is_clean_in_every_look(chromium: Browser, live_server: LiveS
                 save_screenshot(page, f"pages/{look.name}/{name}")
                 if look.width == 1200:
                     page.emulate_media(color_scheme="dark")
-                    page.evaluate(TRANSITIONS)
+                    page.wait_for_function(TRANSITIONS_ENDED)
                     found += [f"dark {name}: {fault}" for fault in find_violations(page, COLOUR_RULES)]
                     save_screenshot(page, f"pages/dark-{look.width}/{name}")
                     page.emulate_media(color_scheme="light")
