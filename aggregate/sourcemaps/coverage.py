@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from django.db import connection
+from django.db import OperationalError, connection
 
 from aggregate.label_models import MAPPED, ReleaseScript
+from ingest.patience import drop_silent_connection, with_patience
 from profcore.symbolicate.paths import script_uri
 
 MAX_SEEN_SCRIPTS: Final = 2_000  # of a release, those with most functions: more are inline scripts of many pages
 MAX_FOLDERS: Final = 3  # shown
+# The count reads each day of the release. An upload is stored by then, and proxies give up an answer after a minute.
+COVERAGE_WAIT_S: Final = 5.0
 SAFE: Final = "/~!$&'()*+,;=:@"  # as in `script_uri`
 
 # The roll-up has the functions of past hours, the cells those of the others.
@@ -95,6 +98,17 @@ def select_coverage(project_id: int, release: str, prefixes: Sequence[str] = ())
         folders=tuple(_count_folders(seen)),
         suggested=suggested if suggested not in below and not matched else None,
     )
+
+
+def select_coverage_in_time(project_id: int, release: str, prefixes: Sequence[str] = ()) -> Coverage | None:
+    """Returns what `select_coverage` does, None if the database takes too long for it."""
+    try:
+        with with_patience(COVERAGE_WAIT_S, cancels=True):
+            return select_coverage(project_id, release, prefixes)
+    except OperationalError as error:
+        if not drop_silent_connection(error):
+            raise
+        return None
 
 
 def select_seen_scripts(project_id: int, release: str) -> list[SeenScript]:

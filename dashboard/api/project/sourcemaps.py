@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from aggregate.label_models import ReleaseScript
 from aggregate.sourcemaps.archives import ArchiveError, open_archive
-from aggregate.sourcemaps.coverage import Coverage, select_coverage
+from aggregate.sourcemaps.coverage import Coverage, select_coverage_in_time
 from aggregate.sourcemaps.deleting import delete_scripts
 from aggregate.sourcemaps.listing import ListedScript, ScriptState, select_scripts
 from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
@@ -76,7 +76,10 @@ class UploadShape(Shape):
     rejected = BadFileShape(many=True)
     unmatched = serializers.IntegerField(help_text="Scripts without a map.")
     new_files = serializers.IntegerField(help_text="Scripts and maps that were not stored before.")
-    coverage = CoverageShape(help_text="How many functions of the release the maps reach, by its traces so far.")
+    coverage = CoverageShape(
+        allow_null=True,
+        help_text="How many functions of the release the maps reach, by its traces so far. Null: not counted in time.",
+    )
 
 
 class SourceMapShape(Shape):
@@ -161,8 +164,8 @@ class SourceMapsView(BuildView):
             raise ParamError(error.field, error.detail) from None
         except ArchiveError as error:
             raise ParamError("body", str(error)) from None
-        coverage = select_coverage(self.project.pk, release, prefixes)
-        answer = encode_report(release, report) | {"coverage": encode_coverage(coverage)}
+        coverage = select_coverage_in_time(self.project.pk, release, prefixes)
+        answer = encode_report(release, report) | {"coverage": coverage and encode_coverage(coverage)}
         return Response(answer, status=422 if report.rejected else 200)
 
     @extend_schema(

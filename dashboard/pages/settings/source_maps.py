@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from aggregate.sourcemaps.archives import ArchiveError, BuildFile, open_archive
-from aggregate.sourcemaps.coverage import select_coverage
+from aggregate.sourcemaps.coverage import select_coverage_in_time
 from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.listing import ListedScript, select_script_releases, select_scripts
 from aggregate.sourcemaps.moving import move_scripts
@@ -110,7 +110,7 @@ def take_upload(request: HttpRequest, page: SettingsRequest) -> HttpResponse:
         report=report,
         release=release,
         query=release_query(release),
-        coverage=select_coverage(page.project.pk, release, prefixes),
+        coverage=select_coverage_in_time(page.project.pk, release, prefixes),
     )
 
 
@@ -174,7 +174,7 @@ def show_release(page: SettingsRequest) -> HttpResponse:
         scripts=scripts,
         total=total,
         query=release_query(release),
-        coverage=select_coverage(page.project.pk, release),
+        coverage=select_coverage_in_time(page.project.pk, release),
     )
 
 
