@@ -23,6 +23,7 @@ from ingest.door.quotas import find_full_quota, has_quota, quota_of, take_quota
 from ingest.door.storing import IMPORTS_SHARD, Arrival, page_of, store_arrivals
 from ingest.models import Project
 from ingest.partitions import create_partitions
+from ingest.projects.lifecycle import hold_project
 from ingest.wake import wake_worker
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.completing import Defaults
@@ -151,6 +152,8 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
     if not arrivals:
         return
     key = facts_of(project)
+    if not hold_project(project.pk):  # before pages are made for it
+        raise _refused_in_deletion(name)
     if key.is_archived:
         raise _refused(name, Reason.PROJECT_ARCHIVED, "The project is archived, and accepts no traces.")
     if not has_room(project.pk):
@@ -170,6 +173,8 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
         raise _refused(name, Reason.TOO_MANY_PAGES, detail)
     create_partitions(now.date(), 1)  # the door does it after a failed statement, which would end the transaction
     with transaction.atomic():
+        if not hold_project(project.pk):
+            raise _refused_in_deletion(name)
         for batch in _batches(arrivals):
             store_arrivals(key=key, arrivals=batch, header_agent="", received_at=now, shard=IMPORTS_SHARD)
         # Last, because the day's row stays locked until the commit, and every post of the project waits for it.
@@ -193,6 +198,10 @@ def _batches(arrivals: Sequence[Arrival]) -> Iterator[list[Arrival]]:
 def _beyond_quota(name: str, key: KeyFacts, count: int) -> FileError:
     detail = f"The project may take {quota_of(key)} traces a day (UTC), with no room for {count} more."
     return _refused(name, Reason.QUOTA_EXCEEDED, detail)
+
+
+def _refused_in_deletion(name: str) -> FileError:
+    return _refused(name, Reason.PROJECT_ARCHIVED, "The project is being deleted, and accepts no traces.")
 
 
 def _refused(name: str, reason: Reason, detail: str) -> FileError:

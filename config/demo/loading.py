@@ -3,11 +3,12 @@
 import gzip
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
 
+from django.db import transaction
 from django.db.models import Min
 
 from aggregate.label_models import ReleaseScript
@@ -16,11 +17,14 @@ from aggregate.sourcemaps.uploading import store_build
 from config.demo.recordings import MAPS, Chunk, Recording, read_recordings
 from config.demo.resampling import Resampled, resample
 from config.demo.story import KEY, NAME, RELEASES, SHOP_HOST, SLUG
-from ingest.door.keys import facts_of
+from ingest.door.groups import intern_groups
+from ingest.door.keys import KeyFacts, facts_of
 from ingest.door.limits import envelope_limits
-from ingest.door.storing import Arrival, store_arrivals
+from ingest.door.storing import Arrival, page_of, store_arrivals
 from ingest.models import Group, Project, Receipt
+from ingest.partitions import create_partitions
 from ingest.projects.creation import create_project
+from ingest.projects.lifecycle import hold_project
 from ingest.wake import wake_worker
 from profcore.trace.wire import check_posted, decode_envelope
 
@@ -62,7 +66,7 @@ def upload_maps(project: Project) -> None:
 def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
     """Stores so many resampled views as the door would have, each at its time; yields the numbers of their traces.
 
-    What is stored already stays as it is.
+    What is stored already stays as it is. Raises DemoError if the project is being deleted.
     """
     recordings = read_recordings()
     resampled = resample([(one.release, one.page, one.device) for one in recordings], now, views)
@@ -73,9 +77,19 @@ def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
             part = batch[start : start + STATEMENT_VIEWS]
             arrivals = [arrival for view in part for arrival in make_arrivals(recordings[view.recording], view)]
             received_at = min(part[-1].started_at + SENT_AFTER, now)
-            store_arrivals(key=key, arrivals=arrivals, header_agent="", received_at=received_at)
+            _store_batch(key, arrivals, received_at)
             yield len(arrivals)
         wake_worker()
+
+
+def _store_batch(key: KeyFacts, arrivals: Sequence[Arrival], received_at: datetime) -> None:
+    # Before the transaction: the process remembers ids of groups, and a failed statement would end the transaction.
+    intern_groups(key.project_id, [(one.envelope.release, page_of(one.envelope, key.route_rules)) for one in arrivals])
+    create_partitions(received_at.date(), 1)
+    with transaction.atomic():
+        if not hold_project(key.project_id):
+            raise DemoError("The demo is being deleted; the rest of its views was not loaded.")
+        store_arrivals(key=key, arrivals=arrivals, header_agent="", received_at=received_at)
 
 
 def make_arrivals(recording: Recording, view: Resampled) -> list[Arrival]:

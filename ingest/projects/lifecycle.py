@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from django.db import connection
+
 from ingest.door.keys import forget_keys
 from ingest.models import IngestKey, Project
 
@@ -20,6 +22,18 @@ def _set_archived(project: Project, at: datetime | None) -> None:
     project.archived_at = at
     project.save(update_fields=["archived_at"])
     forget_keys()
+
+
+def hold_project(project_id: int) -> bool:
+    """Makes the last step of a deletion wait until the transaction ends. Returns False if the project is being deleted.
+
+    For whoever stores rows of the door, which have no foreign key: written after that step they would stay for ever.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT FROM ingest_project WHERE id = %s AND deletion_started_at IS NULL FOR KEY SHARE", [project_id]
+        )
+        return cursor.fetchone() is not None
 
 
 def mark_for_deletion(project: Project) -> bool:

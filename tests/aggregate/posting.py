@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import psycopg
 from django.db import connection
 from django.test import RequestFactory
 
@@ -52,6 +53,16 @@ def database_url() -> str:
     if str(facts["HOST"]).startswith("/"):
         return f"postgresql://{login}@/{facts['NAME']}?host={facts['HOST']}"
     return f"postgresql://{login}@{facts['HOST']}:{facts['PORT']}/{facts['NAME']}"
+
+
+def is_held(project_id: int) -> bool:
+    """Tells whether the last step of deleting a project would wait now, as another session sees it."""
+    with psycopg.connect(database_url()) as other:
+        try:
+            other.execute("SELECT FROM ingest_project WHERE id = %s FOR UPDATE NOWAIT", [project_id])
+        except psycopg.errors.LockNotAvailable:
+            return True
+        return False
 
 
 # Of this database alone: the tests of other processes share its server.

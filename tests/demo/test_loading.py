@@ -3,6 +3,7 @@
 import gzip
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,9 +14,11 @@ from config.demo.loading import DemoError, date_groups, ensure_demo_project, mak
 from config.demo.recordings import FOLDER, read_recordings
 from config.demo.resampling import Resampled
 from config.demo.story import RELEASES
+from ingest.door.storing import store_arrivals
 from ingest.models import Receipt
 from ingest.projects.creation import create_project
-from tests.aggregate.posting import fold_all
+from ingest.projects.lifecycle import mark_for_deletion
+from tests.aggregate.posting import fold_all, is_held
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 NOW = datetime.now(UTC)
@@ -72,3 +75,22 @@ def test_the_pages_say_that_it_is_sample_data(admin_client: Client) -> None:
     create_project(slug="other")
     assert "Sample data." in admin_client.get("/projects/demo/").content.decode()
     assert "Sample data" not in admin_client.get("/projects/other/").content.decode()
+
+
+def test_a_demo_that_is_deleted_meanwhile_takes_no_more_views(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = ensure_demo_project()
+    held: list[bool] = []
+
+    def look_and_store(**words: Any) -> None:  # Any: what the real one takes
+        held.append(is_held(project.pk))
+        store_arrivals(**words)
+
+    monkeypatch.setattr("config.demo.loading.store_arrivals", look_and_store)
+    batches = store_views(project, NOW, VIEWS)
+    stored = next(batches)
+    assert held == [True]
+    assert not is_held(project.pk)
+    mark_for_deletion(project)
+    with pytest.raises(DemoError, match="being deleted"):
+        next(batches)
+    assert Receipt.objects.count() == stored

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,11 @@ from django.db import OperationalError, connection
 from pytest_django import Settings
 
 from ingest.door.storing import store_arrivals
+from ingest.imports import import_file
 from ingest.models import Project
-from tests.aggregate.posting import fold_all
+from ingest.projects.lifecycle import mark_for_deletion
+from profcore.formats.importers.shapes import FileError
+from tests.aggregate.posting import fold_all, is_held
 from tests.corpus import corpus_envelopes
 from tests.envelopes import make_envelope
 from tests.ingest.door.posting import Door, ndjson
@@ -264,3 +268,30 @@ def test_the_recorded_corpus_comes_in_as_one_file(door: Door, tmp_path: Path) ->
         "  120 traces from Fieldflame's envelope (corpus.ndjson.gz › line 1)",
     ]
     assert sorted(door.bodies()) == sorted(lines)
+
+
+@pytest.mark.parametrize("is_gone", [False, True], ids=["marked", "gone"])
+def test_a_project_that_is_being_deleted_takes_nothing(door: Door, is_gone: bool) -> None:
+    project = Project.objects.get(pk=door.project_id)
+    mark_for_deletion(Project.objects.get(pk=door.project_id))
+    if is_gone:
+        Project.objects.all().delete()
+    file = SAMPLES / "trace.json"
+    with pytest.raises(FileError, match="being deleted"):
+        import_file(
+            project=project, name=file.name, body=file.read_bytes(), release="1.0.0", page="/", now=datetime.now(UTC)
+        )
+    assert door.receipts() == []
+
+
+def test_the_last_step_of_a_deletion_waits_for_an_import(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[bool] = []
+
+    def look_and_store(**words: Any) -> None:  # Any: what the real one takes
+        held.append(is_held(open_door.project_id))
+        store_arrivals(**words)
+
+    monkeypatch.setattr("ingest.imports.store_arrivals", look_and_store)
+    run(SAMPLES / "trace.json")
+    assert held == [True]
+    assert not is_held(open_door.project_id)
