@@ -1,7 +1,7 @@
 """A histogram as SVG attributes: bins of a logarithmic or even scale, with percentiles marked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, log10
 from typing import Final, Literal
 
@@ -16,6 +16,7 @@ EVEN_BINS: Final = 40
 LEAST_US: Final = 1_000  # of a logarithmic scale: less than a millisecond is below one sample of any interval
 STEPS: Final = (1, 2, 5)
 HEIGHT: Final = 140  # px, of the highest bar
+WORD_PERCENT: Final = 10.0  # of the width: the room of a word such as "p95" on a narrow screen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,7 @@ class Tick:
     x: str
     word: str
     is_late: bool  # so far right that the text goes to its left
+    is_high: bool = False  # a line higher: the one before it has its place
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,17 @@ def build_histogram(values_us: Sequence[int], scale: Scale, marks: Sequence[tupl
 
     ticks = _ticks(edges, scale)
     ticks_placed = [place_tick(us, word) for us, word in zip(ticks, _write_ticks(ticks, scale), strict=True)]
-    return Histogram(bars, ticks_placed, [place_tick(us, word) for word, us in marks])
+    return Histogram(bars, ticks_placed, _raise_words([place_tick(us, word) for word, us in marks]))
+
+
+def _raise_words(marks: Sequence[Tick]) -> list[Tick]:
+    """Puts the word of a mark a line higher where it would print over the one before it."""
+    raised: list[Tick] = []
+    for mark in marks:
+        before = raised[-1] if raised else None
+        is_near = before is not None and float(mark.x[:-1]) - float(before.x[:-1]) < WORD_PERCENT
+        raised.append(replace(mark, is_high=before is not None and is_near and not before.is_high))
+    return raised
 
 
 def _log_edges(least: int, most: int) -> list[int]:

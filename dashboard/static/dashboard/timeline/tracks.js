@@ -12,6 +12,7 @@ const ROW = 17;
 const GAP = 5;
 const MAX_ROWS = 3; // of a lane; further overlapping marks share the last row
 const LEAST_TEXT = 18; // px
+const TICK_TEXT = 30; // px: a tick nearer to the edge has no room for its text
 const NEAR = 6; // px: distance at which the pointer hits a mark without duration
 const LANES = [
   ["Vitals", "--mark-vital", ["largest-contentful-paint", "first-contentful-paint", "first-paint", "layout-shift", "interaction-to-next-paint"]],
@@ -110,7 +111,7 @@ export function makeTracks(canvas, timeline) {
       context.fillStyle = colours["--line"];
       context.fillRect(x - 0.5, 0, 1, height);
       context.fillStyle = colours["--muted"];
-      context.fillText(at === 0 ? "start" : texts[index], x + 4, RULER / 2);
+      if (state.width - x >= TICK_TEXT) context.fillText(at === 0 ? "start" : texts[index], x + 4, RULER / 2);
     });
   }
 
@@ -171,11 +172,16 @@ export function makeTracks(canvas, timeline) {
         context.globalAlpha = 1;
         context.fillRect(Math.max(left, 0), y, 2, ROW - 3);
         const next = place + 1 < row.length ? xOf(timeline.marks[row[place + 1]].start_ms) : state.width;
-        const room = Math.min(next, state.width) - from - 9;
-        const shown = room < LEAST_TEXT ? "" : cut(context, labelOf(mark), room, charWidth);
+        const label = labelOf(mark);
+        const fits = !mark.duration_ms || context.measureText(label).width + 12 <= right - from;
+        const textFrom = fits ? from + 6 : Math.max(right + 4, from + 6); // after a bar that is too short for it
+        const room = Math.min(next, state.width) - textFrom - 3;
+        const isAfter = !fits && room >= LEAST_TEXT;
+        const inside = isAfter || fits ? room : Math.min(right, next, state.width) - from - 9;
+        const shown = inside < LEAST_TEXT ? "" : cut(context, label, inside, charWidth);
         if (shown) {
           context.fillStyle = colours["--text"];
-          context.fillText(shown, from + 6, y + (ROW - 3) / 2 + 0.5);
+          context.fillText(shown, isAfter || fits ? textFrom : from + 6, y + (ROW - 3) / 2 + 0.5);
         }
         if (index !== state.pointed && index !== state.focused) return;
         context.strokeStyle = index === state.focused ? colours["--focus"] : colours["--text"];

@@ -33,6 +33,13 @@ def test_marks_stand_in_the_bar_of_their_value(scale: Scale) -> None:
     assert [mark.is_late for mark in histogram.marks] == [False, True]
 
 
+def test_of_two_close_marks_the_second_has_its_word_a_line_higher() -> None:
+    values = [1_000 * us for us in range(1, 1_001)]
+    histogram = build_histogram(values, "linear", [("p50", 500_000), ("p95", 950_000), ("p99", 990_000)])
+    assert histogram is not None
+    assert [mark.is_high for mark in histogram.marks] == [False, False, True]
+
+
 def test_without_values_there_is_none() -> None:
     assert build_histogram([], "log", []) is None
 
