@@ -39,7 +39,7 @@ async function copyLink(button) {
   try {
     const link = await makeLink(button.dataset);
     if (!link) return;
-    await navigator.clipboard.writeText(link.viewer_url);
+    await navigator.clipboard.writeText(withSearch(link.viewer_url, button.dataset.profileSearch));
     say(`Link copied. Anyone with it can see this profile until ${untilOf(link)}, without logging in.${warnOf(link)}`);
   } catch (error) {
     say("The link could not be created or copied. Check the connection and try again.");
@@ -47,6 +47,13 @@ async function copyLink(button) {
   } finally {
     button.disabled = false;
   }
+}
+
+// The viewer opens with this function searched for, as the button next to the menu opens it.
+function withSearch(address, search) {
+  const url = new URL(address);
+  if (search) url.searchParams.set("search", search);
+  return url.href;
 }
 
 async function openComparison() {

@@ -6,6 +6,7 @@ A real browser, this server, and a stand-in for the viewer that speaks its messa
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.test import Client
@@ -63,6 +64,17 @@ class TestOpenInFirefoxProfiler:
             with page.expect_popup() as popup:
                 page.locator("#open-profile").click()
             popup.value.wait_for_url("**&search=a%20%26%20b")
+
+    def test_a_copied_link_searches_for_the_function_too(self, live_server: LiveServer, member: Client) -> None:
+        with open_page(live_server, member, STAND_IN) as (context, page):
+            context.grant_permissions(["clipboard-read", "clipboard-write"])
+            page.locator("#copy-link").evaluate("button => { button.dataset.profileSearch = 'a & b'; }")
+            page.locator(".exports summary").click()
+            page.locator("#copy-link").click()
+            expect(page.locator("#open-status")).to_contain_text("Link copied.")
+            copied: str = page.evaluate("navigator.clipboard.readText()")
+            assert copied.startswith(f"{VIEWER}/from-url/")
+            assert parse_qs(urlsplit(copied).query)["search"] == ["a & b"]
 
     def test_the_menu_has_it_too_and_closes_and_what_it_says_takes_no_room(
         self, live_server: LiveServer, member: Client
