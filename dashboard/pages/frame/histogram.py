@@ -33,7 +33,7 @@ class HistogramBar:
     height: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
     """A value of the axis as text, or a percentile with its name."""
 
