@@ -15,6 +15,7 @@ LEFT, RIGHT = 7.0, 99.0  # the scale's text is to the left
 TOP, BOTTOM = 9.0, 84.0  # below are the labels
 LABEL_CHARS: Final = 12
 MOST_LABELS: Final = 12  # on a wide screen; on a narrow one the first and the last are shown
+NARROW_LABELS: Final = 3  # as many also have room on a narrow one
 SCALE_STEPS: Final = 3
 STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -87,7 +88,7 @@ def draw_dots(points: Sequence[Point]) -> DotChart:
             low_y=place(point.low),
             high_y=place(point.high),
             label=_cut(point.label) if at % every == (len(points) - 1) % every else "",
-            is_minor=0 < at < len(points) - 1,
+            is_minor=len(points) > NARROW_LABELS and 0 < at < len(points) - 1,
         )
         for at, point in enumerate(points)
     ]
