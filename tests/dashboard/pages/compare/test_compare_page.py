@@ -221,7 +221,7 @@ class TestChooser:
         assert '<details class="sides">' in page
         row = page[page.index('<details class="sides">') :]
         summary = re.sub(r"(<[^>]+>|\s)+", " ", row[row.index("<summary>") : row.index("</summary>")])
-        assert summary.strip() == "Before Release 1.0.0 After release 1.1.0"
+        assert summary.strip() == "Before Release 1.0.0 After Release 1.1.0"
         assert page.index('class="sides"') < page.index('id="compared"')
 
     def test_the_form_is_open_where_there_is_no_answer(self, member: Client) -> None:
