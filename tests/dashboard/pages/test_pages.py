@@ -168,7 +168,7 @@ def test_functions_can_be_those_of_all_pages(member: Client, shop: Project) -> N
     cell = make_cell(shop, page="/list", js_us=5_000)
     make_hotspot(cell, make_func(shop, "newcomer"), self_us=5_000, total_us=5_000)
     text = text_of(member, "/projects/shop/page/")
-    assert "All pages" in text
+    assert "Functions all pages" in text
     assert text.index("draw app.js") < text.index("newcomer")
 
 

@@ -7,6 +7,7 @@ import { addressOf, asChange, asShare, asTime, counted, nameOf, placeOf, visible
 // `isSpoken`: screen readers announce it, after a move by keyboard. A mouse moves over too many nodes.
 export function showDetails(host, tree, node, { isSpoken = false, totalWord = "Total", onSandwich = null, linkOf = null } = {}) {
   host.setAttribute("aria-live", isSpoken ? "polite" : "off");
+  host.classList.toggle("is-all", node === ALL);
   host.replaceChildren(...(node === ALL ? describeAll(tree) : describeNode(tree, node, { totalWord, onSandwich, linkOf })));
 }
 

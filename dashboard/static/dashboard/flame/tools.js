@@ -9,6 +9,8 @@ export function makeTools(host, onChange) {
   };
 
   host.addEventListener("click", ({ target }) => {
+    const more = target.closest(".more-tools-button"); // on a narrow screen
+    if (more) more.setAttribute("aria-expanded", more.getAttribute("aria-expanded") !== "true");
     const button = target.closest(".segmented[data-name] > button");
     if (!button || button.getAttribute("aria-pressed") === "true") return;
     press(button);
