@@ -308,7 +308,8 @@ class Job(models.Model):
 
     `params` are (name, value) pairs in the read API's words. `total_traces` is null until they are counted. `attempts`
     counts how often the job was begun. It is also the token of the worker that holds it: a worker that finds another
-    number in the row has lost the job. `claim_token` is its claimant's. A result is stored in pieces of gzip.
+    number in the row has lost the job. `claim_token` is its claimant's. A result is stored in pieces of gzip. `counts`
+    are sums over all attempts, of jobs that change what they find.
     """
 
     class State(models.IntegerChoices):
@@ -323,6 +324,7 @@ class Job(models.Model):
     id = models.UUIDField()
     kind = models.CharField(max_length=20)
     params = models.JSONField()
+    counts = models.JSONField(null=True)
     link = models.TextField()
     state = models.SmallIntegerField(choices=State.choices, default=State.QUEUED)
     done_traces = models.BigIntegerField(default=0)

@@ -29,8 +29,11 @@ class TooManyJobs(Exception):
     """The project has as many jobs, or results, as it may have. The text is a sentence for people."""
 
 
-def start_job(project_id: int, *, kind: str, params: Pairs, link: str) -> Job:
-    """Queues a job and returns it, or an equal one that is queued or running already. Raises `TooManyJobs`."""
+def start_job(project_id: int, *, kind: str, params: Pairs, link: str, needs_room: bool = True) -> Job:
+    """Queues a job and returns it, or an equal one that is queued or running already.
+
+    Raises `TooManyJobs`, except for a job that needs no room among the others.
+    """
     wanted = [[name, value] for name, value in params]
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -40,7 +43,8 @@ def start_job(project_id: int, *, kind: str, params: Pairs, link: str) -> Job:
         for job in unfinished:
             if (job.kind, job.params, job.link) == (kind, wanted, link):
                 return job
-        _check_room(project_id, len(unfinished))
+        if needs_room:
+            _check_room(project_id, len(unfinished))
         job = Job(project_id=project_id, id=uuid4(), kind=kind, params=wanted, link=link, created_at=datetime.now(UTC))
         job.save(force_insert=True)
         transaction.on_commit(_wake)

@@ -40,19 +40,39 @@ class Erasure:
     kept_sums: int = 0
     kept_trees: int = 0
 
+    def add(self, other: "Erasure") -> None:
+        """Adds the counts of another one."""
+        self.traces += other.traces
+        self.views += other.views
+        self.kept_sums += other.kept_sums
+        self.kept_trees += other.kept_trees
 
-def erase_view(project_id: int, view_id: UUID, *, on_traces: Callable[[int], object] = lambda _: None) -> Erasure:
+
+def _ignore(_: object) -> None:
+    pass
+
+
+def erase_view(
+    project_id: int,
+    view_id: UUID,
+    *,
+    on_group: Callable[[Erasure], object] = _ignore,
+    on_traces: Callable[[int], object] = _ignore,
+) -> Erasure:
     """Erases a view from all its groups, and returns the outcome. It is empty if there is no such view (any more).
 
-    `on_traces` is called after each group with the number of erased traces.
+    `on_group` is called with the outcome of each group, in its transaction; `on_traces` after it, with the number of
+    erased traces.
     """
     erasure = Erasure()
     while group_ids := _find_groups(project_id, view_id):
         for group_id in group_ids:
-            before = erasure.traces
+            group = Erasure()
             with transaction.atomic():
-                _erase_from_group(project_id, (view_id, group_id), erasure)
-            on_traces(erasure.traces - before)
+                _erase_from_group(project_id, (view_id, group_id), group)
+                on_group(group)
+            erasure.add(group)
+            on_traces(group.traces)
     return erasure
 
 

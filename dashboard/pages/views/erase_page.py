@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import logging
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -13,13 +14,15 @@ from django.shortcuts import render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
-from aggregate.jobs.requests import TooManyJobs, has_result, iter_result, select_job
+from aggregate.jobs.requests import has_result, iter_result, select_job
 from aggregate.models import Job, View
 from aggregate.upkeep.view_erasures import ERASE_KIND, start_erasure
 from dashboard.pages.frame.forms import SettingsForm
 from dashboard.pages.frame.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
 from ingest.models import Project, Receipt
+
+logger = logging.getLogger(__name__)
 
 
 class EraseForm(SettingsForm):
@@ -54,12 +57,10 @@ def show_erase(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
         raise Http404("There is no such view.")
     form = EraseForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
-        try:
-            job = start_erasure(project.pk, view)
-        except TooManyJobs as error:
-            form.add_error(None, str(error))
-        else:
-            return HttpResponseRedirect(f"{request.path}?job={job.id}")
+        job = start_erasure(project.pk, view)
+        # Not the view: the log outlives it.
+        logger.info("project %s: erasure %s started by user %s", project.slug, job.id, request.user.pk)
+        return HttpResponseRedirect(f"{request.path}?job={job.id}")
     form.make_ready(may_change=True)
     return show(request, project, view, status=400 if form.is_bound else 200, form=form, traces=traces)
 

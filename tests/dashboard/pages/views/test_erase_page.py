@@ -1,14 +1,19 @@
 """Erasing a view on the dashboard: asked first, done by a job, and gone from all pages."""
 
+import logging
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from pytest_django import Settings
 
+from aggregate.jobs.requests import start_job
 from aggregate.models import Job
 from dashboard.api.jobs.preparation import run_job
 from ingest.models import Membership, Project, Receipt
+from tests.aggregate.posting import fold_all, post
 from tests.dashboard.pages.settings.conftest import words
-from tests.envelopes import view_id_of
+from tests.envelopes import make_envelope, view_id_of
 
 VIEW = str(view_id_of("v1"))
 PAGE = f"/projects/site/views/{VIEW}/"
@@ -81,3 +86,39 @@ def test_members_erase_nothing(site: Project) -> None:
 @pytest.mark.parametrize("end", ["?job=x", f"?job={VIEW}"])
 def test_a_wrong_job_is_not_found(site: Project, end: str) -> None:
     assert client_of(site, "admin").get(ERASE + end).status_code == 404
+
+
+@pytest.mark.usefixtures("no_broker")
+def test_an_erasure_is_queued_behind_any_number_of_exports(site: Project, settings: Settings) -> None:
+    settings.JOBS_MAX_UNFINISHED = 1
+    start_job(site.pk, kind="functions", params=[], link="")
+    assert client_of(site, "admin").post(ERASE, {"confirm": "erase"}).status_code == 302
+
+
+@pytest.mark.usefixtures("no_broker")
+def test_a_second_attempt_counts_what_the_first_one_erased_too(site: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    post("KEY-site", make_envelope("v1", "A\nA B", seq=2, page="/p0"))
+    fold_all()
+    admin = client_of(site, "admin")
+    where = admin.post(ERASE, {"confirm": "erase"})["Location"]
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("aggregate.jobs.runs.JobRun.advance", die)  # after the first of two pages
+        with pytest.raises(KeyboardInterrupt):
+            run_job()
+    assert 0 < Receipt.objects.filter(project=site, view_id=VIEW).count() < 3
+    run_job()
+    assert "The view is erased. 3 traces and its row are deleted" in text_of(admin, where)
+
+
+@pytest.mark.usefixtures("no_broker")
+def test_the_log_says_who_erased_but_not_which_view(site: Project, caplog: pytest.LogCaptureFixture) -> None:
+    admin = client_of(site, "admin")
+    with caplog.at_level(logging.INFO):
+        admin.post(ERASE, {"confirm": "erase"})
+    user = User.objects.get(username="admin")
+    assert f"project site: erasure {Job.objects.get().id} started by user {user.pk}" in caplog.text
+    assert VIEW not in caplog.text
