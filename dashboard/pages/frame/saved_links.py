@@ -19,6 +19,8 @@ MAX_PARAMS: Final = 500
 def read_saved_address(project: Project, address: str) -> ViewAddress:
     """Returns a page's address as it is saved. Raises `ParamError` unless it is one of the project's own pages."""
     wrong = ParamError("address", "Only pages of this project that show its data can be saved.")
+    if not address.isprintable():
+        raise wrong
     try:
         parts = urlsplit(address)
         match = resolve(parts.path)
