@@ -43,7 +43,8 @@ def create_shared_link(
     prefix = secrets.token_hex(PREFIX_CHARS // 2)
     clear = f"ffs_{prefix}_{secrets.token_urlsafe(SECRET_BYTES)}"
     with transaction.atomic():
-        Project.objects.select_for_update().get(pk=project.pk)  # of two at the same time, the second one counts both
+        # Of two at the same time, the second one counts both. Folds and imports, which refer to the row, go on.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         if live_links(now).filter(project=project).count() >= settings.SHARED_LINKS_MAX:
             raise TooManyLinks
         link = SharedLink.objects.create(

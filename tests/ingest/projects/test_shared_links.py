@@ -2,11 +2,14 @@
 
 from datetime import UTC, datetime, timedelta
 
+import psycopg
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 
 from ingest.models import Membership, SharedLink
 from ingest.projects.shared_links import create_shared_link, expire_shared_links, find_shared_link
+from tests.aggregate.posting import database_url
 from tests.builders import make_project
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
@@ -59,3 +62,14 @@ def test_upkeep_keeps_links_of_superusers_while_a_project_has_no_members(ann: Us
     expire_shared_links(NOW)
     link.refresh_from_db()
     assert link.revoked_at == NOW
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_link_waits_for_nobody_who_refers_to_the_project(transactional_db: None) -> None:
+    """Folds and imports hold the project's row like this, for as long as their transactions last."""
+    project, creator = make_project("shop"), User.objects.create_user("ann")
+    with psycopg.connect(database_url()) as fold, connection.cursor() as cursor:
+        fold.execute("SELECT FROM ingest_project FOR KEY SHARE")
+        cursor.execute("SET lock_timeout = '10s'")
+        create_shared_link(project=project, creator=creator, page="", now=NOW)
+    connection.close()
