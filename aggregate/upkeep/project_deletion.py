@@ -6,6 +6,7 @@ key of the project, and no post is under way: rows of the door have no foreign k
 """
 
 import json
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,11 +17,13 @@ from django.conf import settings
 from django.db import IntegrityError, connection, models, transaction
 
 from aggregate.folding.locks import lock_raw_traces
-from aggregate.turns import end_step
+from aggregate.turns import TurnOver, end_step
 from aggregate.upkeep.retention import list_partitions
 from ingest.models import Membership, Project, RawTrace, Receipt
 from ingest.projects.lifecycle import mark_for_deletion
 from ingest.wake import wake_worker
+
+logger = logging.getLogger(__name__)
 
 DELETE_TASK: Final = "aggregate.delete_projects"
 DELETE_FLAG: Final = f"fieldflame:wake-{DELETE_TASK}"
@@ -45,9 +48,19 @@ def begin_deletion(project: Project) -> bool:
 
 
 def delete_marked_projects(now: datetime) -> int:
-    """Deletes all marked projects, and returns how many are gone. It may be killed and run again. Raises `TurnOver`."""
-    marked = Project.objects.exclude(deletion_started_at=None).order_by("deletion_started_at", "pk")
-    return sum(delete_project(project, now) for project in marked)
+    """Deletes all marked projects, and returns how many are gone. It may be killed and run again. Raises `TurnOver`.
+
+    One that fails is logged, tried again in the next turn, and holds up no other.
+    """
+    gone = 0
+    for project in Project.objects.exclude(deletion_started_at=None).order_by("deletion_started_at", "pk"):
+        try:
+            gone += delete_project(project, now)
+        except TurnOver:
+            raise
+        except Exception:
+            logger.exception("Project %s could not be deleted.", project.pk)
+    return gone
 
 
 def delete_project(project: Project, now: datetime) -> bool:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.test import Client
 from pytest_django import Settings
 
@@ -146,3 +146,22 @@ def test_a_worker_that_is_told_to_stop_sends_no_other_turn(
         tell_to_stop(is_told=False)
     assert not sent
     assert Project.objects.filter(pk=projects[0].pk).exists()
+
+
+def test_a_project_that_cannot_be_deleted_holds_up_no_other(
+    projects: tuple[Project, Project], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop, other = projects
+    delete = project_deletion.delete_project
+
+    def fail(project: Project, now: datetime) -> bool:
+        if project.pk == shop.pk:
+            raise IntegrityError("something refers to it")
+        return delete(project, now)
+
+    monkeypatch.setattr(project_deletion, "delete_project", fail)
+    assert begin_deletion(shop)
+    assert begin_deletion(other)
+    assert delete_marked_projects(datetime.now(UTC)) == 1
+    assert not Project.objects.filter(pk=other.pk).exists()
+    assert f"Project {shop.pk} could not be deleted" in caplog.text
