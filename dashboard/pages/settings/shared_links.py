@@ -25,6 +25,7 @@ from ingest.projects.shared_links import (
     revoke_links,
 )
 
+MAX_ENDED: Final = 100  # listed: links can be created and revoked without a bound
 MADE: Final = "dashboard/shared/_made.html"
 TERMS: Final = "dashboard/shared/_terms.html"
 TOO_MANY: Final = "This project has too many shared links. Revoke some in the settings first."
@@ -37,11 +38,13 @@ def show_links(page: SettingsRequest) -> HttpResponse:
 
 def render_links(page: SettingsRequest, *, status: int = 200, **context: object) -> HttpResponse:
     """Renders the list of the links that somebody sees."""
-    now, links = datetime.now(UTC), visible_links(page).select_related("creator").order_by("-pk")
-    is_live = {link.pk for link in live_links(now).filter(project=page.project)}
+    links = visible_links(page).select_related("creator").order_by("-pk")
+    live = list(links & live_links(datetime.now(UTC)))
+    ended = list(links.exclude(pk__in=[link.pk for link in live])[: MAX_ENDED + 1])
     shared = {
-        "live": [link for link in links if link.pk in is_live],
-        "ended": [link for link in links if link.pk not in is_live],
+        "live": live,
+        "ended": ended[:MAX_ENDED],
+        "is_cut": len(ended) > MAX_ENDED,
         "is_on": bool(list_expiry_days()),
     }
     return page.render("shared_links", status=status, **shared, **context)

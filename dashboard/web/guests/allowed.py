@@ -72,4 +72,6 @@ def read_shared_page(address: str, slug: str) -> str:
     if find_refused(QueryDict(parts.query), f"?{parts.query}"):
         raise NotShareable("This page is about single page views, which cannot be shared. Remove that filter.")
     below = parts.path.removeprefix(reverse("project", args=[slug]))
+    if below.startswith("/"):  # the slug is written in another way
+        raise NotShareable("This is not the address of a page.")
     return parts._replace(scheme="", netloc="", path=below).geturl()

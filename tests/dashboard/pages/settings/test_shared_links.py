@@ -1,6 +1,7 @@
 """Sharing a page: one post makes a link to it; the settings list links, and end them."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from django.core.cache import cache
@@ -59,6 +60,7 @@ def test_one_post_shares_exactly_this_page(member: Client, shop: Project) -> Non
         (f"/projects/shop/views/{VIEW_ID}/", "cannot be shared"),
         ("/projects/shop/functions/1/parts/views/", "cannot be shared"),
         (f"/projects/shop/page/?view={VIEW_ID}", "single page views"),
+        ("/projects/%73hop/page/", "not the address"),
         ("/projects/shop/page/?q=" + "x" * 5_000, "more than 4000"),
     ],
 )
@@ -152,3 +154,17 @@ def test_the_choices_are_within_the_servers_maximum(member: Client, shop: Projec
     text = words(member.post(SHARE, {"page": PAGE}, headers=SCRIPT))  # type: ignore[arg-type]  # as above
     assert "(5 days)" in text
     assert "1 day 5 days Revoke" in text
+
+
+def test_the_newest_of_many_ended_links_are_listed(member: Client, people: People, shop: Project) -> None:
+    now = datetime.now(UTC)
+    links = [
+        SharedLink(
+            project=shop, creator=people.member, prefix=f"{n:012x}", digest=b"", page="", created_at=now, expires_at=now
+        )
+        for n in range(103)
+    ]
+    SharedLink.objects.bulk_create(links)
+    text = read(member, "shared/")
+    assert "The newest 100 ended links" in text
+    assert (f"ffs_{102:012x}_" in text, f"ffs_{2:012x}_" in text) == (True, False)
