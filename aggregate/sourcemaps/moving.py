@@ -35,7 +35,11 @@ def move_scripts(project_id: int, release: str, prefix: str) -> int:
                 map_id=script.map_id,
                 debug_id=script.debug_id,
             )
-            rows.setdefault(url, row)
+            kept = rows.setdefault(url, row)
+            if row.map_id is not None and row.map_id != kept.map_id:
+                raise UploadError(
+                    "url_prefix", f"there are two different files {script.file}; upload one of them again."
+                )
         if rows:
             write_scripts(project_id, release, list(rows.values()))
         delete_scripts(project_id, _list_unseen(project_id, release, list(rows)))

@@ -12,6 +12,7 @@ from aggregate.label_models import Artifact, ReleaseScript
 from aggregate.sourcemaps import uploading
 from aggregate.sourcemaps.deleting import delete_release, expire_source_maps
 from aggregate.sourcemaps.labelling import label_all
+from aggregate.sourcemaps.moving import move_scripts
 from aggregate.sourcemaps.uploading import BadFile, UploadError, UploadReport, store_build
 from ingest.models import Project
 from profcore.symbolicate.builds import BundleFacts, Match, Pair, pair_files
@@ -214,3 +215,18 @@ def test_files_of_an_upload_that_broke_off_expire(project: Project) -> None:
 
 def test_matches_have_names_for_people() -> None:
     assert {match.value for match in Match} >= {"debug id", "inline", "sourceMappingURL", "file name", "no map"}
+
+
+def test_two_files_of_one_name_do_not_move_to_one_address(project: Project) -> None:
+    for at, line in (("https://a.example", 0), ("https://b.example", 5)):
+        upload(project.pk, files=files_of({"main.js": BUNDLE, "main.js.map": write_shop_map(line=line)}), prefix=at)
+    with pytest.raises(UploadError, match=r"two different files main\.js"):
+        move_scripts(project.pk, "1.0.0", PREFIX)
+    assert ReleaseScript.objects.count() == 2
+
+
+def test_one_file_of_two_addresses_moves_to_one(project: Project) -> None:
+    for at in ("https://a.example", "https://b.example"):
+        upload(project.pk, prefix=at)
+    assert move_scripts(project.pk, "1.0.0", PREFIX) == 1
+    assert ReleaseScript.objects.get().uri == URI
