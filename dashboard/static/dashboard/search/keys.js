@@ -37,7 +37,7 @@ function showKeys() {
 // While capturing, so that the second key of `g s` is not also one of the flame graph's.
 document.addEventListener("keydown", (event) => {
   if (!box.checked || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
-  if (isTyped(event.target) || document.querySelector("dialog[open]")) return;
+  if (isTyped(event.target) || event.target.closest("[role=menu]") || document.querySelector("dialog[open]")) return;
   const isSecond = performance.now() < goUntil;
   goUntil = 0;
   const way = isSecond && /^[a-z]$/.test(event.key) && document.querySelector(`a[data-go="${event.key}"]`);

@@ -75,3 +75,12 @@ def test_keys_without_ctrl_can_be_turned_off(live_server: LiveServer, member: Cl
         page.keyboard.press("Escape")
         page.keyboard.type("gf")
         expect(page).to_have_url(f"{live_server.url}/projects/shop/page/")
+
+
+def test_an_open_menu_takes_its_keys_itself(live_server: LiveServer, member: Client) -> None:
+    with open_shop(live_server, member, "tree/?release=1.0.0") as page:
+        page.locator("#flame-canvas").click(button="right", position={"x": 300, "y": 30})
+        expect(page.locator("[role=menu] [role^=menuitem]").first).to_be_focused()
+        page.keyboard.type("?/")
+        expect(page.locator("dialog[open]")).to_have_count(0)
+        expect(page.locator("[role=menu]")).to_be_visible()
