@@ -21,7 +21,7 @@ from ingest.door.groups import intern_groups
 from ingest.door.keys import KeyFacts, facts_of
 from ingest.door.limits import envelope_limits
 from ingest.door.storing import Arrival, page_of, store_arrivals
-from ingest.models import Group, Project, Receipt
+from ingest.models import Group, IngestKey, Project, Receipt
 from ingest.partitions import create_partitions
 from ingest.projects.creation import create_project
 from ingest.projects.lifecycle import hold_project
@@ -44,15 +44,21 @@ class DemoError(Exception):
 def ensure_demo_project() -> Project:
     """Returns the demo project, and creates it if it is missing. Any origin may post to it: it has no private data.
 
-    Raises DemoError if somebody else's project has its name.
+    Raises DemoError if another project has its slug or key.
     """
     project = Project.objects.filter(slug=SLUG).first()
     if project is None:
-        project, _ = create_project(slug=SLUG, key=KEY, origins=["*", f"https://{SHOP_HOST}"], name=NAME)
-        project.is_sample = True
-        project.save(update_fields=["is_sample"])
+        if IngestKey.objects.filter(public_key=KEY).exists():
+            raise DemoError(f"Another project has the key {KEY!r}. Delete that project to load the demo.")
+        with transaction.atomic():
+            project, _ = create_project(slug=SLUG, key=KEY, origins=["*", f"https://{SHOP_HOST}"], name=NAME)
+            project.is_sample = True
+            project.save(update_fields=["is_sample"])
     if not project.is_sample:
-        raise DemoError(f"There is a project {SLUG!r} that is not the demo; nothing was loaded into it.")
+        raise DemoError(
+            f"There is a project {SLUG!r} that is not the demo, or that of an older version; nothing was loaded into "
+            f"it. Delete it (Settings, General) to load the demo."
+        )
     return project
 
 

@@ -3,19 +3,22 @@
 import gzip
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
+from pytest_django import Settings
 
 from aggregate.selectors.project.pages import select_releases
 from config.demo.loading import DemoError, date_groups, ensure_demo_project, make_arrivals, store_views
 from config.demo.recordings import FOLDER, read_recordings
 from config.demo.resampling import Resampled
-from config.demo.story import RELEASES
+from config.demo.story import KEY, RELEASES
 from ingest.door.storing import store_arrivals
-from ingest.models import Receipt
+from ingest.models import Project, Receipt
 from ingest.projects.creation import create_project
 from ingest.projects.lifecycle import mark_for_deletion
 from tests.aggregate.posting import fold_all, is_held
@@ -66,8 +69,32 @@ def test_a_trace_itself_is_left_as_it_was_recorded() -> None:
 
 def test_a_project_of_somebody_else_with_its_name_is_left_alone() -> None:
     create_project(slug="demo")
-    with pytest.raises(DemoError, match="is not the demo"):
+    with pytest.raises(DemoError, match=r"is not the demo.*[Dd]elete it"):
         ensure_demo_project()
+    assert not Receipt.objects.exists()
+
+
+def test_a_key_of_somebody_else_is_named(tmp_path: Path, settings: Settings) -> None:
+    settings.DATA_DIR = tmp_path
+    create_project(slug="other", key=KEY)
+    with pytest.raises(CommandError, match="key 'demo'"):
+        call_command("load_demo")
+    assert not Project.objects.filter(slug="demo").exists()
+
+
+def test_a_demo_that_is_not_marked_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed in between, it would have left a project that no load takes for the demo."""
+    save = Project.save
+
+    def die(project: Project, *given: Any, **named: Any) -> None:  # Any: as in Django's stubs
+        if named.get("update_fields") == ["is_sample"]:
+            raise KeyboardInterrupt
+        save(project, *given, **named)
+
+    monkeypatch.setattr(Project, "save", die)
+    with pytest.raises(KeyboardInterrupt):
+        ensure_demo_project()
+    assert not Project.objects.exists()
 
 
 def test_the_pages_say_that_it_is_sample_data(admin_client: Client) -> None:
