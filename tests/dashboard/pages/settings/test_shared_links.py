@@ -160,7 +160,7 @@ def test_the_newest_of_many_ended_links_are_listed(member: Client, people: Peopl
     now = datetime.now(UTC)
     links = [
         SharedLink(
-            project=shop, creator=people.member, prefix=f"{n:012x}", digest=b"", page="", created_at=now, expires_at=now
+            project=shop, creator=people.member, prefix=f"{n:012x}", digest="", page="", created_at=now, expires_at=now
         )
         for n in range(103)
     ]
