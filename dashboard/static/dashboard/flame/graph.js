@@ -134,6 +134,16 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
       const x = ((layout.x[node] - view.from) / (view.to - view.from)) * width;
       return { x: left + Math.min(Math.max(x, 0), width), y: top + topOf(scene, layout.depth[node]) + rowHeight };
     },
+    // Moves to the heaviest match, and with each further call to the next one.
+    toNextMatch() {
+      const { tree, found, layout, side } = scene;
+      const matches = [...(found ?? []).keys()].filter((node) => found[node] && layout.width[node] > 0);
+      if (!matches.length) return;
+      const total = tree[side].total;
+      matches.sort((a, b) => total[b] - total[a] || a - b);
+      api.focusOn(matches[(matches.indexOf(focus) + 1) % matches.length]);
+      api.hasFocus(true);
+    },
     depthAt: (y) => depthAt(scene, y),
     scrollBy(px) { scroll.scrollTop += px; },
     callbacks,

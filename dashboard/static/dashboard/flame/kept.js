@@ -26,3 +26,13 @@ export function keep(values, { isStep = false, isZoom = false } = {}) {
   }
 }
 const isTold = new Set();
+
+// Keeps the search in the address, and in links to pages with functions.
+export function keepSearch(q) {
+  const address = new URL(location.href);
+  if (q === (address.searchParams.get("q") ?? "")) return;
+  if (q) address.searchParams.set("q", q);
+  else address.searchParams.delete("q");
+  history.replaceState(history.state, "", address);
+  document.dispatchEvent(new CustomEvent("address-kept", { detail: { name: "q", value: q } }));
+}

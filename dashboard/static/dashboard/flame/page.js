@@ -4,13 +4,14 @@ import { collapseRecursion } from "./recursion.js";
 import { findPath, writePath } from "./address.js";
 import { chooseColour, colourTree } from "./colours.js";
 import { copyText, openMenu, stackText } from "./frame-menu.js";
-import { keep, readKept } from "./kept.js";
+import { keep, keepSearch, readKept } from "./kept.js";
 import { makeGraph } from "./graph.js";
 import { makeTable, keepCallers } from "./table.js";
 import { makeSandwich } from "./sandwich.js";
 import { describeTree, showDetails } from "./details.js";
 import { fetchSure, markSure } from "./noise.js";
-import { fetchTree, findJob, followJob, prepareTree, Problem } from "./loading.js";
+import { fetchTree } from "./loading.js";
+import { showEmpty, showProblem } from "./instead.js";
 import { make, makeSwatch } from "./dom.js";
 import { makeTools, recallGrowth, rememberGrowth } from "./tools.js";
 import { asShare, counted, nameOf, visible } from "./words.js";
@@ -60,8 +61,7 @@ async function load(fetching) {
   try {
     answer = await fetching(() => clearTimeout(patience));
   } catch (error) {
-    if (!(error instanceof Problem)) console.error(error);
-    return showProblem(error);
+    return showProblem(error, load);
   } finally {
     clearTimeout(patience);
     waiting.hidden = true;
@@ -69,7 +69,7 @@ async function load(fetching) {
   trees = { "": { down: readTree(answer), up: null } };
   tellFacts();
   const whole = trees[""].down;
-  if (whole.count < 2 || !answer.nodes.prefix.length) return showEmpty();
+  if (whole.count < 2 || !answer.nodes.prefix.length) return showEmpty(answer.head.views);
   bar.hidden = false;
   readAddress();
   if (chosen === -1) tellFacts("The function is in no call shown here: it did not run, or its calls are too light.");
@@ -113,42 +113,6 @@ addEventListener("popstate", () => {
   show();
 });
 
-async function showProblem(error) {
-  facts.textContent = "";
-  const panel = document.getElementById("flame-problem");
-  panel.querySelector(".words").textContent = error instanceof Problem ? error.message : "The call tree could not be shown. See the browser’s console for details.";
-  panel.querySelector(".way").textContent = error.canPrepare ? "This takes a while, because traces are read one by one. You can leave this page and come back." : "";
-  const [prepare, ready, again] = ["prepare", "ready", "again"].map((word) => document.getElementById(`flame-${word}`));
-  prepare.hidden = !error.canPrepare;
-  again.hidden = !error.canRetry;
-  ready.hidden = true;
-  const { url, jobsUrl } = host.dataset;
-  const onClick = (button, fetching) => { button.onclick = () => { panel.hidden = true; load(fetching); }; };
-  onClick(prepare, (isLong) => { isLong(); return prepareTree(url, jobsUrl, showProgress); });
-  onClick(again, () => fetchTree(url));
-  panel.hidden = false;
-  if (!error.canPrepare) return;
-  // There may be a finished or running job for the same tree.
-  const job = await findJob(url, jobsUrl).catch(() => null);
-  if (!job || panel.hidden) return;
-  const at = new Date(job.finished_at ?? job.created_at).toLocaleString();
-  ready.textContent = job.result_url ? `Show result of ${at}` : "Show progress";
-  ready.hidden = false;
-  onClick(ready, (isLong) => { isLong(); return followJob(job, showProgress); });
-}
-
-function showProgress(done, total) {
-  facts.textContent = total === null ? "Waiting for a worker…" : `Reading traces: ${done} of ${total}`;
-}
-
-function showEmpty() {
-  const panel = document.getElementById("flame-empty");
-  panel.querySelector(".words").textContent = answer.head.views
-    ? `${counted(answer.head.views, "page view")} match the filters, but no sample has a stack.`
-    : "No page view matches the filters.";
-  panel.hidden = false;
-}
-
 // --- controls ---
 
 function onTool(name) {
@@ -187,7 +151,7 @@ find.addEventListener("keydown", (event) => {
     event.preventDefault();
     clearTimeout(finding);
     search();
-    toNextMatch();
+    graph.toNextMatch();
   }
 });
 document.getElementById("flame-out").addEventListener("click", () => graph.zoomOut());
@@ -335,7 +299,7 @@ function recolour(tree = currentTree()) {
 function search() {
   const tree = currentTree();
   const found = searchTree(tree, find.value, categories);
-  keepSearch();
+  keepSearch(find.value.trim());
   const output = document.getElementById("flame-found");
   const whole = tree.head.total[0];
   output.textContent = found ? `${counted(found.funcs, "function")}, ${asShare(found.ms / whole)} of script time` : "";
@@ -343,30 +307,6 @@ function search() {
   if (name === "graph") graph.setFound(found?.nodes ?? null);
   else if (name === "table") table.show(tree, keepCallers(tree, found), side());
   else sandwich.show({ tree, func: chosen ?? -1, text: find.value, by: tools.value("colour"), words, side: side() });
-}
-
-// Keeps the search in the address, and in links to pages with functions.
-function keepSearch() {
-  const address = new URL(location.href);
-  const q = find.value.trim();
-  if (q === (address.searchParams.get("q") ?? "")) return;
-  if (q) address.searchParams.set("q", q);
-  else address.searchParams.delete("q");
-  history.replaceState(history.state, "", address);
-  document.dispatchEvent(new CustomEvent("address-kept", { detail: { name: "q", value: q } }));
-}
-
-// Moves to the heaviest match, and with each further call to the next one.
-function toNextMatch() {
-  const { tree, found } = graph.scene;
-  if (!found) return;
-  const total = tree[side()].total;
-  const matches = [...found.keys()].filter((node) => found[node] && graph.scene.layout.width[node] > 0);
-  matches.sort((a, b) => total[b] - total[a] || a - b);
-  if (!matches.length) return;
-  const next = matches[(matches.indexOf(graph.focus) + 1) % matches.length];
-  graph.focusOn(next);
-  graph.hasFocus(true);
 }
 
 function openSandwich(func) {
