@@ -95,7 +95,7 @@ class TestViews:
             with page.expect_popup() as popup:
                 page.get_by_role("button", name="Open view 1 in Firefox Profiler").click()
             expect(popup.value.locator("#got")).to_contain_text("click")
-            assert view_id_of("one") in popup.value.url
+            assert popup.value.url.endswith(f"%20{view_id_of('one')[:8]}")
             expect(page.locator("#open-status")).to_have_text("Opened in a new window.")
 
     def test_a_bar_of_the_histogram_narrows_the_list(self, live_server: LiveServer, member: Client) -> None:
