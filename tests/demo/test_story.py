@@ -94,7 +94,7 @@ def find_the_devices(page: Page) -> None:
     """Is it only weak phones? One click: the overview has the change by device."""
     click(page, page.get_by_role("link", name="Demo shop"))
     row = page.get_by_role("row").filter(has_text="mobile-low")
-    expect(row).to_contain_text(re.compile("slower|faster|no clear change"))
+    expect(row).to_contain_text(re.compile("slower|faster|no clear change|too few"))  # of a third of the page views
 
 
 def look_at_views(page: Page) -> None:
