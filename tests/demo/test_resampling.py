@@ -4,9 +4,12 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.conf import settings
 
+from config.demo.recordings import read_recordings
 from config.demo.resampling import DEVICE_SHARES, LIVE_DAYS, PAGE_SHARES, Resampled, resample
 from config.demo.story import RELEASES
+from profcore.stats.summaries import MIN_VIEWS
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CELLS = [(release, page, device) for release in RELEASES for page in PAGE_SHARES for device in DEVICE_SHARES] * 3
@@ -58,3 +61,10 @@ def test_pages_devices_and_hours_have_their_shares(views: list[Resampled]) -> No
 def test_phones_have_browsers_of_phones(views: list[Resampled]) -> None:
     for view in views:
         assert ("Mobile" in view.user_agent) == CELLS[view.recording][2].startswith("mobile")
+
+
+def test_weak_phones_are_enough_to_compare_on_the_page_of_the_story() -> None:
+    cells = [(one.release, one.page, one.device) for one in read_recordings()]
+    counts = Counter(cells[view.recording] for view in resample(cells, NOW, settings.DEMO_VIEWS))
+    for release in RELEASES:
+        assert counts[release, "/product/:id", "mobile-low"] >= MIN_VIEWS
