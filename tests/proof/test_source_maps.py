@@ -72,8 +72,8 @@ def test_functions_are_labelled_whether_the_map_or_the_trace_comes_first(stack: 
     assert (script["mapped"], script["failure"]) == (2, None)
     with database(stack) as connection:
         rows = connection.execute(
-            """SELECT name, line, col FROM aggregate_label JOIN ingest_project p ON p.id = project_id
-               WHERE p.slug = 'shop' ORDER BY col"""
+            """SELECT l.name, l.line, l.col FROM aggregate_label l JOIN ingest_project p ON p.id = l.project_id
+               WHERE p.slug = 'shop' ORDER BY l.col"""
         ).fetchall()
     assert rows == [(None, 2, 19), ("double", 1, 23)]
 
