@@ -191,7 +191,7 @@ def test_the_slice_bar_says_what_is_shown_and_offers_the_rest(member: Client) ->
     assert "9 ms" not in text_of(member, week.group(1))
     tabs = page[page.index('<nav class="tabs"') : page.index("</nav>", page.index('class="tabs"'))]
     assert (
-        'page/?release=1.0.0&amp;release=9&amp;from=2026-11-16T09:00:00Z&amp;device=mobile" data-slice aria-current'
+        'page/?release=1.0.0&amp;release=9&amp;from=2026-11-16T09:00:00Z&amp;device=mobile" data-slice data-go="f" aria-current'
         in tabs
     )
 
