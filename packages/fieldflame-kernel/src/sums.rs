@@ -1,0 +1,153 @@
+//! Sums by function and call trees: the twins of `profcore/sums/fold.py` and `calltree.py`.
+
+use ahash::AHashMap;
+
+pub const SELF_US: usize = 0;
+pub const TOTAL_US: usize = 1;
+pub const SELF_SAMPLES: usize = 2;
+pub const TOTAL_SAMPLES: usize = 3;
+pub const HIDDEN_US: usize = 4;
+pub const HIDDEN_TOTAL_US: usize = 5;
+pub const UNCERTAIN_US: usize = 6;
+pub const COLUMNS: usize = 7;
+
+/// Sums by func index, in order of first use.
+#[derive(Default, Clone)]
+pub struct FuncSums {
+    pub func: Vec<u32>,
+    pub rows: Vec<[i64; COLUMNS]>,
+}
+
+/// Sums a prefix tree by func: self at the leaf, total once for each sample, at the func's topmost call.
+pub fn sum_by_func(
+    prefix: &[i32],
+    func: &[u32],
+    self_us: &[i64],
+    self_samples: &[i64],
+    hidden_us: &[i64],
+    uncertain_us: &[i64],
+) -> FuncSums {
+    let mut place_of: AHashMap<u32, u32> = AHashMap::with_capacity(func.len().min(4_096));
+    let mut keys = Vec::new();
+    let places: Vec<u32> = func
+        .iter()
+        .map(|index| {
+            *place_of.entry(*index).or_insert_with(|| {
+                keys.push(*index);
+                keys.len() as u32 - 1
+            })
+        })
+        .collect();
+    let topmost = find_topmost(prefix, &places, keys.len());
+    let mut rows = vec![[0i64; COLUMNS]; keys.len()];
+    let (mut below_us, mut below_samples, mut below_hidden) =
+        (self_us.to_vec(), self_samples.to_vec(), hidden_us.to_vec());
+    for stack in (0..prefix.len()).rev() {
+        let (parent, row) = (prefix[stack], &mut rows[places[stack] as usize]);
+        let (us, samples, hidden) = (below_us[stack], below_samples[stack], below_hidden[stack]);
+        row[SELF_US] += self_us[stack];
+        row[SELF_SAMPLES] += self_samples[stack];
+        row[HIDDEN_US] += hidden_us[stack];
+        row[UNCERTAIN_US] += uncertain_us[stack];
+        if topmost[stack] {
+            row[TOTAL_US] += us;
+            row[TOTAL_SAMPLES] += samples;
+            row[HIDDEN_TOTAL_US] += hidden;
+        }
+        if parent >= 0 {
+            below_us[parent as usize] += us;
+            below_samples[parent as usize] += samples;
+            below_hidden[parent as usize] += hidden;
+        }
+    }
+    FuncSums { func: keys, rows }
+}
+
+/// Tells for each node whether none of its callers has the same func.
+fn find_topmost(prefix: &[i32], places: &[u32], funcs: usize) -> Vec<bool> {
+    let count = prefix.len();
+    let (mut first_child, mut sibling) = (vec![-1i32; count], vec![-1i32; count]);
+    let mut roots = Vec::new();
+    for node in (0..count).rev() {
+        let parent = prefix[node];
+        if parent >= 0 {
+            sibling[node] = first_child[parent as usize];
+            first_child[parent as usize] = node as i32;
+        } else {
+            roots.push(node as i32);
+        }
+    }
+    let mut topmost = vec![false; count];
+    let mut on_path = vec![0u32; funcs];
+    for root in roots {
+        let mut node = root;
+        loop {
+            let place = places[node as usize] as usize;
+            topmost[node as usize] = on_path[place] == 0;
+            on_path[place] += 1;
+            if first_child[node as usize] >= 0 {
+                node = first_child[node as usize];
+                continue;
+            }
+            // Leave nodes until one has a sibling.
+            loop {
+                on_path[places[node as usize] as usize] -= 1;
+                if node == root {
+                    node = -1;
+                    break;
+                }
+                if sibling[node as usize] >= 0 {
+                    node = sibling[node as usize];
+                    break;
+                }
+                node = prefix[node as usize];
+            }
+            if node < 0 {
+                break;
+            }
+        }
+    }
+    topmost
+}
+
+#[derive(Default)]
+pub struct TreeBuilder {
+    children: AHashMap<(i32, u32), i32>,
+    pub prefix: Vec<i32>,
+    pub func: Vec<u32>,
+    pub self_us: Vec<i64>,
+    pub self_samples: Vec<i64>,
+    pub hidden_us: Vec<i64>,
+}
+
+impl TreeBuilder {
+    pub fn add(&mut self, prefix: &[i32], func: &[u32], self_us: &[i64], self_samples: &[i64], hidden_us: &[i64]) {
+        let count = prefix.len();
+        let mut used: Vec<bool> = (0..count).map(|stack| self_samples[stack] > 0 || hidden_us[stack] > 0).collect();
+        for stack in (0..count).rev() {
+            if used[stack] && prefix[stack] >= 0 {
+                used[prefix[stack] as usize] = true;
+            }
+        }
+        let mut nodes = vec![-1i32; count];
+        for stack in 0..count {
+            if !used[stack] {
+                continue;
+            }
+            let above = if prefix[stack] >= 0 { nodes[prefix[stack] as usize] } else { -1 };
+            let next = self.func.len() as i32;
+            let node = *self.children.entry((above, func[stack])).or_insert(next);
+            if node == next {
+                self.prefix.push(above);
+                self.func.push(func[stack]);
+                self.self_us.push(0);
+                self.self_samples.push(0);
+                self.hidden_us.push(0);
+            }
+            nodes[stack] = node;
+            self.self_us[node as usize] += self_us[stack];
+            self.self_samples[node as usize] += self_samples[stack];
+            self.hidden_us[node as usize] += hidden_us[stack];
+        }
+    }
+}
