@@ -4,7 +4,7 @@ A value that cannot be read stops the start with one sentence that names the var
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -51,6 +51,13 @@ def read_list(name: str, default: list[str], environ: Mapping[str, str] = os.env
     if text is None:
         return default
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def read_choice(name: str, default: str, choices: Iterable[str], environ: Mapping[str, str] = os.environ) -> str:
+    word = environ.get(name, default).strip().lower()
+    if word not in choices:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {word!r}.")
+    return word
 
 
 def read_ports(name: str, default: list[int], environ: Mapping[str, str] = os.environ) -> list[int]:

@@ -11,10 +11,11 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 from whitenoise.compress import Compressor
 
-from config.env import make_broker_url, read_bool, read_database, read_int, read_list, read_path, read_str
+from config.env import make_broker_url, read_bool, read_choice, read_database, read_int, read_list, read_path, read_str
 from config.limits import *  # noqa: F403  # settings like those below, in a file of their own
 from config.limits import DELETE_SWEEP_S, FOLD_SWEEP_S, JOB_SWEEP_S, SYMBOLICATE_SWEEP_S
 from ingest.patience import PatientConnection
+from profcore.kernel import KernelChoice, KernelError, find_kernel
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = read_path("FIELDFLAME_DATA", BASE_DIR / "var")
@@ -195,6 +196,14 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # else a stranger in one'
 AXES_CLIENT_IP_CALLABLE = "dashboard.web.logins.visitors.name_network"
 AXES_LOCKOUT_CALLABLE = "dashboard.pages.login.answer_locked_out"
 AXES_VERBOSE = False
+
+# --- The fold and the checks of the ingest endpoint: compiled, or their pure twin -------------------------------------
+KERNEL = read_choice("FIELDFLAME_KERNEL", "auto", [choice.value for choice in KernelChoice])
+if KERNEL == KernelChoice.COMPILED:
+    try:
+        find_kernel(KERNEL)
+    except KernelError as error:
+        raise ImproperlyConfigured(str(error)) from None
 
 # --- Celery ---------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = make_broker_url(REDIS_URL)

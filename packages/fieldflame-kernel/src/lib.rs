@@ -8,7 +8,7 @@ mod wire;
 use ahash::{AHashMap, RandomState};
 use hashbrown::{Equivalent, HashMap};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString};
 use std::sync::Arc;
 use sums::{FuncSums, TreeBuilder};
 use wire::{decode, Envelope, Limits};
@@ -56,6 +56,9 @@ impl Fold {
         (self.sums.func.clone(), self.sums.rows.iter().map(|row| row.to_vec()).collect())
     }
 }
+
+/// The files that this was built from (build.rs): profcore/kernel.py uses no kernel of other sources.
+const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 #[derive(Hash, PartialEq, Eq)]
 struct FrameKey {
@@ -289,6 +292,11 @@ fn clean_url(url: &str) -> &str {
 
 #[pymodule]
 fn fieldflame_kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let sources = PyDict::new(module.py());
+    for (name, text) in SOURCES {
+        sources.set_item(name, PyBytes::new(module.py(), text))?;
+    }
+    module.add("SOURCES", sources)?;
     module.add_class::<Kernel>()?;
     module.add_class::<Fold>()
 }
