@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from django.conf import settings
 from django.db import Error, connection
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -17,6 +18,7 @@ from prometheus_client.registry import Collector
 
 from aggregate.models import Job
 from ingest.models import PENDING, REJECTED
+from profcore.kernel import find_kernel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,17 @@ class StoreCollector(Collector):
         yield from families
 
 
+class KernelCollector(Collector):
+    """Collects which twin of the compiled kernel the process that answers uses: 1 for it, 0 for the other."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        family = GaugeMetricFamily("fieldflame_kernel", "1 for the twin of the fold in use, else 0.", labels=["twin"])
+        used = find_kernel(settings.KERNEL).name
+        for twin in ("compiled", "pure"):
+            family.add_metric([twin], float(twin == used))
+        yield family
+
+
 def read_gauge(gauge: StoreGauge) -> GaugeMetricFamily:
     family = GaugeMetricFamily(gauge.name, gauge.about, labels=[gauge.tag] if gauge.tag else [], unit=gauge.unit)
     with connection.cursor() as cursor:
@@ -101,6 +114,7 @@ def render_metrics() -> bytes:
     """Returns all metrics in the Prometheus text format."""
     own = CollectorRegistry()
     own.register(StoreCollector())
+    own.register(KernelCollector())
     counted: CollectorRegistry = REGISTRY
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         counted = CollectorRegistry()

@@ -14,6 +14,7 @@ from typing import Final
 
 SOURCE_FOLDER: Final = Path(__file__).parents[1] / "packages" / "fieldflame-kernel"
 BUILT_NAME: Final = "built/fieldflame_kernel.abi3.so"  # written by packages/fieldflame-kernel/build
+WHY_NAME: Final = "built/why"  # one sentence of the build, if it failed or still runs
 MODULE_NAME: Final = "fieldflame_kernel"
 
 
@@ -59,7 +60,7 @@ def find_kernel(choice: str = KernelChoice.AUTO, folder: Path = SOURCE_FOLDER) -
 def _load_kernel(folder: Path) -> FoundKernel:
     path = folder / BUILT_NAME
     if not path.is_file():
-        return FoundKernel(None, "the compiled kernel is not built here")
+        return FoundKernel(None, f"the compiled kernel is not built here{_read_why(folder)}")
     try:
         loader = ExtensionFileLoader(MODULE_NAME, str(path))
         spec = spec_from_loader(MODULE_NAME, loader)
@@ -69,8 +70,17 @@ def _load_kernel(folder: Path) -> FoundKernel:
     except (ImportError, OSError) as error:
         return FoundKernel(None, f"the compiled kernel cannot be loaded: {error}")
     if getattr(module, "SOURCES", None) != read_sources(folder):
-        return FoundKernel(None, "the compiled kernel was built from other sources than those here")
+        return FoundKernel(None, f"the compiled kernel was built from other sources than those here{_read_why(folder)}")
     return FoundKernel(module, "")
+
+
+def _read_why(folder: Path) -> str:
+    """Returns why the last build failed, after a colon; empty if that is not known."""
+    try:
+        why = (folder / WHY_NAME).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+    return f": {why}" if why else ""
 
 
 def read_sources(folder: Path) -> dict[str, bytes]:

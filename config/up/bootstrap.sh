@@ -78,6 +78,34 @@ ensure_environment() {
     cksum <"$root/requirements/run.txt" >"$venv/lock-run"
 }
 
+# The compiled kernel is optional: if it cannot be built, this is said and pure Python does its work.
+kernel_build=$root/packages/fieldflame-kernel/build
+
+# Builds the kernel now, unless it is there or not wanted.
+ensure_kernel() {
+    if [ "${FIELDFLAME_KERNEL:-auto}" = pure ] || "$kernel_build" stamp; then
+        return 0
+    fi
+    ! command -v cargo >/dev/null 2>&1 ||
+        printf 'Fieldflame: building the compiled kernel; this takes about a minute, once.\n' >&2
+    why=$("$kernel_build" 2>&1 >/dev/null) ||
+        printf 'Fieldflame: the compiled kernel is not built, so pure Python does its work: %s.\n' "$why" >&2
+}
+
+# Builds it beside the start, on what the start leaves of the processors. Nobody waits for it: a process that begins
+# when it is done uses it. The build outlives Ctrl-C.
+ensure_kernel_beside() {
+    if [ "${FIELDFLAME_KERNEL:-auto}" = pure ] || "$kernel_build" stamp; then
+        return 0
+    elif [ "${FIELDFLAME_KERNEL:-auto}" = compiled ]; then
+        ensure_kernel
+    elif command -v cargo >/dev/null 2>&1; then
+        (nice -n 19 "$kernel_build" </dev/null >/dev/null 2>&1 &)
+    else
+        "$kernel_build" >/dev/null 2>&1 || : # it only leaves the reason, for whoever asks
+    fi
+}
+
 # Rewrites the locks: names, versions and hashes, and nothing about the machine that made them. Arguments go to uv
 # (`./run lock --upgrade`).
 write_locks() {
@@ -94,4 +122,6 @@ write_locks() {
             --output-file "requirements/$name.txt" "requirements/$name.in" || fail "uv could not lock $name.in."
         printf 'Fieldflame: wrote requirements/%s.txt\n' "$name"
     done
+    command -v cargo >/dev/null 2>&1 || fail "crates.lock is left as it was: there is no cargo on the PATH."
+    "$kernel_build" lock "$@" && printf 'Fieldflame: wrote packages/fieldflame-kernel/crates.lock\n'
 }

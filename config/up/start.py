@@ -1,6 +1,7 @@
 """The steps of `./run`: stores, database, web, worker, beat, samples, and the addresses to open."""
 
 import json
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from config.up.parts import (
 )
 from config.up.ports import check_port_is_free, make_url
 from config.up.supervisor import StopRequested, Supervisor
+from profcore.kernel import KernelError, find_kernel
 
 PREPARE_LIMIT_S = 900.0  # a migration of a large table may take long
 DEMO_LIMIT_S = 300.0
@@ -45,7 +47,7 @@ def run_up(options: Options) -> int:
         say("Stopping.")
     except StopRequested:
         say("Stopping, before all was started.")
-    except StartError as error:
+    except (StartError, KernelError) as error:
         complain(str(error))
         return 1
     except OSError as error:
@@ -60,6 +62,7 @@ def run_up(options: Options) -> int:
 def start_all(supervisor: Supervisor, options: Options) -> None:
     """Starts every part, each when the one before is ready. Raises StartError or StopRequested."""
     began = time.monotonic()
+    fold = describe_fold()
     folder, url = supervisor.folder, make_url(options.host, options.port)
     folder.create()
     supervisor.take_folder()
@@ -71,7 +74,8 @@ def start_all(supervisor: Supervisor, options: Options) -> None:
     start_parts(supervisor, environment, options, url)
     if options.with_demo and not folder.demo_loaded.exists():
         load_demo(supervisor, make_demo_child(folder, environment, url=url))
-    say_where_to_look(folder, url, login, has_demo=folder.demo_loaded.exists(), took_s=time.monotonic() - began)
+    has_demo = folder.demo_loaded.exists()
+    say_where_to_look(folder, url, login, fold=fold, has_demo=has_demo, took_s=time.monotonic() - began)
 
 
 def prepare(supervisor: Supervisor, environment: dict[str, str]) -> dict[str, str]:
@@ -119,12 +123,23 @@ def load_demo(supervisor: Supervisor, child: Child) -> None:
         complain("The samples of the demo project could not be loaded; the next start tries again.")
 
 
-def say_where_to_look(folder: DataFolder, url: str, login: dict[str, str], *, has_demo: bool, took_s: float) -> None:
+def describe_fold() -> str:
+    """Returns which twin of the kernel the parts use, and if it is the pure one, why. Raises KernelError."""
+    found = find_kernel(os.environ.get("FIELDFLAME_KERNEL", "auto"))
+    if found.module is not None:
+        return "compiled kernel"
+    return f"pure Python, which takes longer: {found.why_pure} (docs/operations.md#the-compiled-kernel)"
+
+
+def say_where_to_look(
+    folder: DataFolder, url: str, login: dict[str, str], *, fold: str, has_demo: bool, took_s: float
+) -> None:
     say(f"\nFieldflame is ready after {took_s:.1f} s.\n")
     say(f"  Dashboard   {url}/")
     if login.get("password"):
         say(f"  Login       {login['user']}   password  {login['password']}   (kept in {folder.admin_password})")
     if has_demo:
         say(f"  Demo page   {url}/demo/   (open it in Chromium: its traces arrive in the project `demo`)")
+    say(f"  Fold        {fold}")
     say(f"  Logs        {folder.logs}")
     say("\nCtrl-C stops it; `./run --help` shows the options.\n")

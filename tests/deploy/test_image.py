@@ -4,8 +4,10 @@ import re
 import shutil
 import subprocess
 import sysconfig
+import tomllib
 from pathlib import Path
 
+from profcore.kernel import BUILT_NAME, SOURCE_FOLDER
 from tests.deploy.files import DEPLOY, ROOT
 
 DOCKERFILE = DEPLOY / "Dockerfile"
@@ -32,10 +34,29 @@ def test_hadolint_finds_nothing() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_base_is_pinned_to_a_patch_release() -> None:
-    bases = [words for name, words in read_instructions() if name in ("ARG", "FROM")]
-    assert re.fullmatch(r"PYTHON_IMAGE=python:3\.1[12]\.\d+-slim-bookworm", bases[0])
-    assert all(base.startswith("${PYTHON_IMAGE}") for base in bases[1:])
+def test_the_bases_are_pinned_to_a_patch_release_of_one_debian() -> None:
+    arguments = [words for name, words in read_instructions() if name == "ARG"]
+    assert re.fullmatch(r"PYTHON_IMAGE=python:3\.1[12]\.\d+-slim-bookworm", arguments[0])
+    assert re.fullmatch(r"RUST_IMAGE=rust:1\.\d+\.\d+-slim-bookworm", arguments[1])
+    bases = [words for name, words in read_instructions() if name == "FROM"]
+    assert bases == ["${RUST_IMAGE} AS kernel", "${PYTHON_IMAGE} AS build", "${PYTHON_IMAGE}"]
+
+
+def test_the_image_has_the_compiled_kernel_and_says_so_if_it_cannot_be_used() -> None:
+    instructions = read_instructions()
+    stage = instructions[instructions.index(("FROM", "${RUST_IMAGE} AS kernel")) :][1:4]
+    assert stage == [("WORKDIR", "/opt/kernel"), ("COPY", "packages/fieldflame-kernel ."), ("RUN", "./build")]
+    folder = SOURCE_FOLDER.relative_to(ROOT)
+    copy = f"--from=kernel /opt/kernel/{BUILT_NAME} {(folder / BUILT_NAME).parent}/"
+    assert ("COPY", copy) in instructions
+    assert "FIELDFLAME_KERNEL=compiled" in " ".join(words for name, words in read_last_stage() if name == "ENV")
+
+
+def test_the_rust_of_the_image_is_new_enough_for_the_kernel() -> None:
+    cargo = tomllib.loads((SOURCE_FOLDER / "Cargo.toml").read_text(encoding="utf-8"))
+    image = next(words for name, words in read_instructions() if words.startswith("RUST_IMAGE="))
+    version = [int(part) for part in image.partition(":")[2].partition("-")[0].split(".")]
+    assert [int(part) for part in cargo["package"]["rust-version"].split(".")] <= version
 
 
 def test_packages_come_from_the_hashed_locks_as_wheels() -> None:
@@ -56,7 +77,7 @@ def test_the_parts_run_as_a_user_that_cannot_change_the_code() -> None:
 
 
 def test_static_files_are_collected_when_the_image_is_built() -> None:
-    last_run = [words for name, words in read_instructions() if name == "RUN"][1]
+    last_run = [words for name, words in read_instructions() if name == "RUN"][2]
     assert "FIELDFLAME_STATIC_ROOT=/opt/fieldflame/static .venv/bin/python manage.py collectstatic" in last_run
     environment = " ".join(words for name, words in read_last_stage() if name == "ENV")
     assert "FIELDFLAME_STATIC_ROOT=/opt/fieldflame/static" in environment

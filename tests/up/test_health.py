@@ -83,6 +83,14 @@ def test_the_metrics_tell_what_the_tables_know(client: Client) -> None:
     assert any(line.startswith("# TYPE fieldflame_ingest_envelopes_total") for line in lines)
 
 
+@pytest.mark.django_db
+def test_the_metrics_say_which_twin_of_the_kernel_is_in_use(client: Client, settings: Settings) -> None:
+    settings.KERNEL = "pure"
+    lines = client.get("/metrics").content.decode().splitlines()
+    assert 'fieldflame_kernel{twin="pure"} 1.0' in lines
+    assert 'fieldflame_kernel{twin="compiled"} 0.0' in lines
+
+
 def test_the_metrics_say_when_the_database_does_not_answer(client: Client, django_db_blocker: DjangoDbBlocker) -> None:
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
         patch.setattr("config.metrics.read_gauge", answer_nothing)
