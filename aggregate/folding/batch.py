@@ -18,11 +18,12 @@ from aggregate.folding.lone_trace import AloneTask, keys_of, result_decoder
 from aggregate.raw_bodies import StoredBody, TraceKey, load_raw_bodies
 from ingest.door.limits import envelope_limits
 from profcore.errors import Reason, TraceError
-from profcore.sums.fold import CellFold, TraceFold, fold_trace
+from profcore.kernel import find_kernel
+from profcore.sums.batch_sums import BatchSums, Intervals, open_sums
+from profcore.sums.fold import TraceFold
 from profcore.times import start_of_hour
 from profcore.trace.dimensions import is_truncating
 from profcore.trace.funcs import FuncKey, FuncTable
-from profcore.trace.wire import decode_envelope
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +48,7 @@ class FoldedBatch:
     unreached: list[ClaimedTrace] = field(default_factory=list)  # claimed too, when the batch's time was over
     funcs: FuncTable
     id_of: list[int] = field(default_factory=list)  # of each func index with time; 0 for one that has none
-    cells: dict[CellKey, CellFold[CellKey]] = field(default_factory=dict)
+    sums: BatchSums[CellKey]
     # With the measured interval and the one in use, µs.
     folded: list[tuple[ClaimedTrace, int | None, int]] = field(default_factory=list)
     rejected: list[Rejection] = field(default_factory=list)
@@ -78,7 +79,7 @@ def _fold_all(claim: Claim, expired: Collection[ViewKey], cpu_s: float, funcs: F
     )
     pages = load_pages(claim)
     cell_keys, sample_rates = load_cell_keys(claim)
-    batch = FoldedBatch(claim=claim, sample_rates=sample_rates, funcs=funcs)
+    batch = FoldedBatch(claim=claim, sample_rates=sample_rates, funcs=funcs, sums=_open_sums(funcs))
     started_s = time.thread_time()
     for count, trace in enumerate(claim.traces):
         if count and time.thread_time() - started_s >= cpu_s:
@@ -88,9 +89,10 @@ def _fold_all(claim: Claim, expired: Collection[ViewKey], cpu_s: float, funcs: F
         try:
             if (trace.view_id, trace.group_id) in expired:
                 raise TraceError(Reason.VIEW_EXPIRED, "$", "Its view's earlier traces and contribution have expired.")
-            body = _expanded(bodies, trace)
-            page = pages[trace.group_id]
-            fold = _fold_alone(batch.funcs, body, page) if claim.is_alone else _fold_here(batch.funcs, body, page)
+            body = _find_body(bodies, trace)
+            key = cell_keys[trace.view_id, trace.group_id]
+            add = add_alone if claim.is_alone else add_here
+            intervals = add(batch.sums, key, trace, body, pages[trace.group_id])
         except TraceError as error:
             batch.rejected.append(Rejection(trace, error))
             continue
@@ -100,37 +102,43 @@ def _fold_all(claim: Claim, expired: Collection[ViewKey], cpu_s: float, funcs: F
             detail = f"The fold failed with {type(error).__name__}."
             batch.rejected.append(Rejection(trace, TraceError(Reason.FOLD_ERROR, "$", detail)))
             continue
-        key = cell_keys[trace.view_id, trace.group_id]
-        cell = batch.cells.get(key)
-        if cell is None:
-            cell = batch.cells[key] = CellFold(key)
-        cell.add(trace.view_id, fold, is_truncated=is_truncating(trace.end_reason))
-        batch.folded.append((trace, fold.measured_interval_us, fold.interval_us))
+        batch.folded.append((trace, *intervals))
     return batch
 
 
 def _intern_used(batch: FoldedBatch) -> frozenset[FuncKey]:
     """Fills `id_of` of a batch; returns the keys that the project has no room for, if the batch may do without them."""
-    used = sorted(
-        {index for cell in batch.cells.values() for view in cell.views.values() for index in view.sums.funcs()}
-    )
+    used = batch.sums.used()
     keys = [batch.funcs.keys[index] for index in used]
     ids = intern_funcs(batch.claim.project_id, keys, is_bounded=not batch.claim.is_alone)
     batch.id_of = [0] * len(batch.funcs.keys)
     for index, key in zip(used, keys, strict=True):
         batch.id_of[index] = ids.get(key, 0)
+    batch.sums.settle(batch.id_of)
     return frozenset(key for key in keys if key not in ids)
 
 
-def _expanded(bodies: Mapping[TraceKey, StoredBody], trace: ClaimedTrace) -> bytes:
+def _open_sums(funcs: FuncTable) -> BatchSums[CellKey]:
+    kernel = find_kernel(settings.KERNEL).module
+    return open_sums(kernel, funcs, envelope_limits(), max_bytes=settings.INGEST_MAX_EXPANDED_BYTES)
+
+
+def _find_body(bodies: Mapping[TraceKey, StoredBody], trace: ClaimedTrace) -> StoredBody:
     stored = bodies.get((trace.view_id, trace.seq))
     if stored is None:
         raise TraceError(Reason.BODY_MISSING, "$", "The raw body is gone: it expired before it was folded.")
-    return stored.expand()
+    return stored
 
 
-def _fold_here(funcs: FuncTable, body: bytes, page: str) -> TraceFold:
-    return fold_trace(decode_envelope(body, envelope_limits()), page=page, funcs=funcs)
+def add_here(sums: BatchSums[CellKey], key: CellKey, trace: ClaimedTrace, body: StoredBody, page: str) -> Intervals:
+    """Folds a trace in this process."""
+    return sums.add(key, trace.view_id, body, page=page, is_truncated=is_truncating(trace.end_reason))
+
+
+def add_alone(sums: BatchSums[CellKey], key: CellKey, trace: ClaimedTrace, body: StoredBody, page: str) -> Intervals:
+    """Folds a trace in a process of its own, by the pure twin (aggregate/folding/lone_trace.py says why)."""
+    fold = _fold_alone(sums.funcs, body.expand(), page)
+    return sums.add_fold(key, trace.view_id, fold, is_truncated=is_truncating(trace.end_reason))
 
 
 def _fold_alone(funcs: FuncTable, body: bytes, page: str) -> TraceFold:

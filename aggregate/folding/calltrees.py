@@ -11,7 +11,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
-from profcore.sums.blobs import decode_call_tree, decode_call_trees, encode_call_tree
+from profcore.sums.blobs import PackedTree, decode_call_tree, decode_call_trees, pack_call_tree
 from profcore.sums.calltree import CallTree, CallTreeBuilder, merge_call_trees
 from profcore.sums.tree_sums import CallTreeSum
 
@@ -71,14 +71,14 @@ class StoredTreeSum:
             self._blobs, self._nodes = [], 0
 
 
-def append_call_trees(project_id: int, trees: Sequence[tuple[int, CallTree]]) -> None:
+def append_call_trees(project_id: int, trees: Sequence[tuple[int, PackedTree]]) -> None:
     """Adds a tree to each cell's. `trees` is sorted by cell id; call under the groups' locks."""
     append_pieces(CELL_TREES, project_id, [((cell_id,), tree) for cell_id, tree in trees])
 
 
-def append_pieces(table: TreeTable, project_id: int, trees: Sequence[tuple[Key, CallTree]]) -> None:
+def append_pieces(table: TreeTable, project_id: int, trees: Sequence[tuple[Key, PackedTree]]) -> None:
     """Adds trees to a table, each to the tree of its key. `trees` is sorted; call under the groups' locks."""
-    trees = [(key, tree) for key, tree in trees if len(tree)]
+    trees = [(key, tree) for key, tree in trees if tree.nodes]
     if not trees:
         return
     pieces = _load_piece_sizes(table, project_id, [key for key, _ in trees])
@@ -87,7 +87,7 @@ def append_pieces(table: TreeTable, project_id: int, trees: Sequence[tuple[Key, 
     for key, tree in trees:
         known = pieces.get(key, [])
         if len(known) + 1 > settings.CALLTREE_MAX_PIECES:
-            merging[key] = pick_newest(known, len(tree))
+            merging[key] = pick_newest(known, tree.nodes)
             stale.extend((*key, piece) for piece in merging[key])
     blobs = _take_pieces(table, project_id, stale)
     rows = []
@@ -95,9 +95,9 @@ def append_pieces(table: TreeTable, project_id: int, trees: Sequence[tuple[Key, 
         merged = tree
         if key in merging:
             older = [decode_call_tree(blobs[*key, piece]) for piece in merging[key]]
-            merged = merge_call_trees([*older, tree])
+            merged = pack_call_tree(merge_call_trees([*older, tree.tree()]))
         next_id = max((piece for piece, _ in pieces.get(key, [])), default=0) + 1
-        rows.append((*key, next_id, len(merged), encode_call_tree(merged)))
+        rows.append((*key, next_id, *merged))
     with connection.cursor() as cursor:
         cursor.execute(
             f"""INSERT INTO {table.name} (project_id, {table.key}, id, node_count, blob)

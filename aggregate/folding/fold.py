@@ -21,19 +21,20 @@ from aggregate.folding.settled import count_settled
 from aggregate.folding.stragglers import ViewsExpired, rebuild_views
 from aggregate.folding.writes import (
     CellDelta,
-    StoredView,
+    GrownView,
     add_delta,
     add_to_cells,
     add_to_hotspots,
     grow_view,
+    hotspots_by_func,
     load_views,
     write_views,
 )
 from aggregate.stopping import Stopping
 from ingest.models import FOLDED, PENDING, REJECTED
 from profcore.errors import Reason, TraceError
-from profcore.sums.calltree import CallTree, merge_call_trees
-from profcore.sums.fold import FOLD_VERSION, map_tree
+from profcore.sums.blobs import PackedTree, merge_packed
+from profcore.sums.fold import FOLD_VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -128,50 +129,50 @@ def _count_crash(claim: Claim, what: str) -> None:
 def write_batch(batch: FoldedBatch) -> None:
     """Writes a folded batch in one transaction. Raises `ClaimLost` if the claim no longer holds."""
     claim = batch.claim
-    id_of = batch.id_of
-    cell_ids = intern_cells(claim.project_id, list(batch.cells))
+    cell_ids = intern_cells(claim.project_id, batch.sums.cells)
     with transaction.atomic():
         lock_groups(claim.project_id, sorted({trace.group_id for trace in claim.traces}))
         lock_claimed(claim)
         cell_ids = settle_cells(claim.project_id, cell_ids)
-        views, deltas = _grow_views(batch, cell_ids, id_of)
-        trees: dict[int, list[CallTree]] = {}
-        for key, cell in batch.cells.items():
-            trees.setdefault(cell_ids[key], []).append(map_tree(cell.tree.tree, id_of))
-        # Several hours may be in one day by now. A single tree is merged already; again would cost as much as folding.
-        pieces = [
-            (cell_id, merge_call_trees(of_cell) if len(of_cell) > 1 else of_cell[0])
-            for cell_id, of_cell in sorted(trees.items())
-        ]
+        views, deltas = _grow_views(batch, cell_ids)
+        trees: dict[int, list[PackedTree]] = {}
+        for key in batch.sums.cells:
+            trees.setdefault(cell_ids[key], []).append(batch.sums.tree(key))
+        # Several hours may be in one day by now.
+        pieces = [(cell_id, merge_packed(of_cell)) for cell_id, of_cell in sorted(trees.items())]
         _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), pieces, views)
         mark_receipts(claim.project_id, batch.folded, batch.rejected)
 
 
-def _grow_views(
-    batch: FoldedBatch, cell_ids: Mapping[CellKey, int], id_of: Sequence[int]
-) -> tuple[list[StoredView], dict[int, CellDelta]]:
-    project_id = batch.claim.project_id
-    places = {(view_id, key.group_id): cell_ids[key] for key, cell in batch.cells.items() for view_id in cell.views}
+def _grow_views(batch: FoldedBatch, cell_ids: Mapping[CellKey, int]) -> tuple[list[GrownView], dict[int, CellDelta]]:
+    project_id, sums = batch.claim.project_id, batch.sums
+    folds = {key: sums.views(key) for key in sums.cells}
+    places = {(view_id, key.group_id): cell_ids[key] for key, of_cell in folds.items() for view_id in of_cell}
     stored = load_views(project_id, sorted(places))
     stored |= rebuild_views(project_id, {key: places[key] for key in sorted(places) if key not in stored})
-    views: list[StoredView] = []
+    views: list[GrownView] = []
     deltas: dict[int, CellDelta] = {}
-    for key, cell in batch.cells.items():
-        for view_id, fold in cell.views.items():
+    for key, of_cell in folds.items():
+        for view_id, fold in of_cell.items():
             own = (view_id, key.group_id)
+            known = stored.get(own)
+            cell_id = cell_ids[key] if known is None else known.cell_id
+            blob = sums.grow(key, view_id, cell_id=cell_id, known=known.contribution if known else None)
             view, delta = grow_view(
-                stored.get(own), fold, key=own, cell_id=cell_ids[key], sample_rate=batch.sample_rates[own], id_of=id_of
+                known, fold, key=own, cell_id=cell_id, sample_rate=batch.sample_rates[own], contribution=blob
             )
             views.append(view)
-            add_delta(deltas.setdefault(view.cell_id, CellDelta()), delta)
+            add_delta(deltas.setdefault(cell_id, CellDelta()), delta)
+    for cell_id, delta in deltas.items():
+        delta.hotspots = hotspots_by_func(sums.hotspots(cell_id))
     return views, deltas
 
 
 def _write_effects(
     project_id: int,
     deltas: Sequence[tuple[int, CellDelta]],
-    trees: Sequence[tuple[int, CallTree]],
-    views: list[StoredView],
+    trees: Sequence[tuple[int, PackedTree]],
+    views: list[GrownView],
 ) -> None:
     if not deltas:
         return

@@ -1,6 +1,7 @@
 """Folding one trace in a process of its own: `python -m aggregate.folding.lone_trace`, body on stdin, result on stdout.
 
 A trace that crashes, hangs or eats memory takes only this process with it. Imports no framework, so it starts fast.
+It folds by the pure twin only: if a fault of the compiled kernel crashed the worker, the trace is folded all the same.
 """
 
 import resource

@@ -18,8 +18,8 @@ from aggregate.folding.calltrees import DAY_TREES, Key, StoredTreeSum, append_pi
 from aggregate.folding.locks import lock_groups
 from aggregate.folding.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta
 from aggregate.turns import end_step
-from profcore.sums.blobs import BlobError
-from profcore.sums.calltree import CallTree, merge_call_trees
+from profcore.sums.blobs import BlobError, PackedTree, merge_packed, pack_call_tree
+from profcore.sums.calltree import CallTree
 from profcore.times import DAY, HOUR, start_of_hour
 
 ROLL_UP_BATCH_DAYS: Final = 500  # group-days of one run of the task: some seconds; the next run goes on
@@ -79,7 +79,7 @@ def _roll_up(project_id: int, group_id: int, day_at: datetime, before: datetime)
         cursor.execute(
             ADD_CELLS.format(cells="c.project_id = %s AND c.id = ANY(%s::int[])"), [project_id, sorted(cell_ids)]
         )
-        append_pieces(DAY_TREES, project_id, [((group_id, day_at), _sum_trees(project_id, cell_ids))])
+        append_pieces(DAY_TREES, project_id, [((group_id, day_at), pack_call_tree(_sum_trees(project_id, cell_ids)))])
 
 
 def _sum_trees(project_id: int, cell_ids: Sequence[int]) -> CallTree:
@@ -96,7 +96,7 @@ def _sum_trees(project_id: int, cell_ids: Sequence[int]) -> CallTree:
 
 
 def add_to_days(
-    project_id: int, deltas: Sequence[tuple[int, CellDelta]], trees: Sequence[tuple[int, CallTree]]
+    project_id: int, deltas: Sequence[tuple[int, CellDelta]], trees: Sequence[tuple[int, PackedTree]]
 ) -> None:
     """Adds to the roll-up the additions to cells that are rolled. One statement if none is rolled."""
     with connection.cursor() as cursor:
@@ -115,11 +115,11 @@ def add_to_days(
             for func_id, values in delta.hotspots.items()
         ],
     )
-    of_days: dict[Key, list[CallTree]] = {}
+    of_days: dict[Key, list[PackedTree]] = {}
     for cell_id, tree in trees:
         if cell_id in days:
             of_days.setdefault(days[cell_id], []).append(tree)
-    append_pieces(DAY_TREES, project_id, [(day, merge_call_trees(of_days[day])) for day in sorted(of_days)])
+    append_pieces(DAY_TREES, project_id, [(day, merge_packed(of_days[day])) for day in sorted(of_days)])
 
 
 def _add_hotspots(project_id: int, rows: Sequence[tuple[Any, ...]]) -> None:  # Any: a row's key and its sums

@@ -12,8 +12,9 @@ from django.db import connection
 
 from aggregate.folding.batch import FoldedBatch, ViewKey, fold_claim
 from aggregate.folding.claims import CLAIMED_COLUMNS, Claim, ClaimedTrace, read_claimed
-from aggregate.folding.writes import StoredView, grow_view
+from aggregate.folding.writes import StoredView
 from ingest.models import FOLDED
+from profcore.sums.blobs import decode_contribution
 
 
 class ViewsExpired(Exception):
@@ -62,11 +63,20 @@ def count_without_row(project_id: int, cell_ids: Sequence[int]) -> dict[int, int
 def views_of(batch: FoldedBatch, places: Mapping[ViewKey, int]) -> dict[ViewKey, StoredView]:
     """Returns the views of a batch as rows, in the cells that `places` gives."""
     rebuilt = {}
-    for key, cell in batch.cells.items():
-        for view_id, fold in cell.views.items():
+    for key in batch.sums.cells:
+        for view_id, fold in batch.sums.views(key).items():
             own = (view_id, key.group_id)
-            rate = batch.sample_rates[own]
-            rebuilt[own], _ = grow_view(None, fold, key=own, cell_id=places[own], sample_rate=rate, id_of=batch.id_of)
+            rebuilt[own] = StoredView(
+                view_id=view_id,
+                group_id=key.group_id,
+                cell_id=places[own],
+                traces=fold.traces,
+                is_truncated=fold.is_truncated,
+                parts=fold.parts,
+                marker_us=fold.marker_us,
+                sample_rate=batch.sample_rates[own],
+                contribution=decode_contribution(batch.sums.grow(key, view_id, cell_id=places[own])),
+            )
     return rebuilt
 
 

@@ -8,8 +8,9 @@ from uuid import UUID
 
 from django.db import connection
 
-from profcore.sums.blobs import Contribution, decode_contribution_list, encode_contribution
-from profcore.sums.fold import FOLD_VERSION, ViewFold, add_markers, contribution_of, merge_contributions
+from profcore.sums.batch_sums import HOTSPOT_COLUMNS, HotspotColumns, ViewTotals
+from profcore.sums.blobs import Contribution, decode_contribution_list
+from profcore.sums.fold import FOLD_VERSION, add_markers
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 
 PARTS: Final = ", ".join(TIME_PART_NAMES)
@@ -37,9 +38,7 @@ class CellDelta:
 
 
 @dataclass(slots=True, kw_only=True)
-class StoredView:
-    """A view's row, as it is stored or as it will be written."""
-
+class _ViewRow:
     view_id: UUID
     group_id: int
     cell_id: int
@@ -47,8 +46,21 @@ class StoredView:
     is_truncated: bool
     parts: TimeParts
     marker_us: list[int] | None
-    contribution: Contribution
     sample_rate: float | None
+
+
+@dataclass(slots=True, kw_only=True)
+class StoredView(_ViewRow):
+    """A view's row as it is stored."""
+
+    contribution: Contribution
+
+
+@dataclass(slots=True, kw_only=True)
+class GrownView(_ViewRow):
+    """A view's row as it will be written: its contribution is encoded."""
+
+    contribution: bytes
 
 
 def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[UUID, int], StoredView]:
@@ -83,15 +95,17 @@ def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[
 
 def grow_view(
     stored: StoredView | None,
-    fold: ViewFold,
+    fold: ViewTotals,
     *,
     key: tuple[UUID, int],
     cell_id: int,
     sample_rate: float | None,
-    id_of: Sequence[int],
-) -> tuple[StoredView, CellDelta]:
-    """Returns the new row of the view with this key, and the additions to its cell: the new row minus the old one."""
-    added = contribution_of(fold.sums, id_of)
+    contribution: bytes,
+) -> tuple[GrownView, CellDelta]:
+    """Returns the new row of the view with this key, and the additions to its cell: the new row minus the old one.
+
+    `contribution` is the row's own, new one. The additions are without those to hotspots.
+    """
     view_id, group_id = key
     delta = CellDelta(
         views=0 if stored else 1,
@@ -99,10 +113,9 @@ def grow_view(
         traces=fold.traces,
         parts=fold.parts,
         marker_us=fold.marker_us,
-        hotspots=hotspots_of(added, known=stored.contribution if stored else None),
     )
     if stored is None:
-        row = StoredView(
+        row = GrownView(
             view_id=view_id,
             group_id=group_id,
             cell_id=cell_id,
@@ -110,34 +123,38 @@ def grow_view(
             is_truncated=fold.is_truncated,
             parts=fold.parts,
             marker_us=fold.marker_us,
-            contribution=added,
+            contribution=contribution,
             sample_rate=sample_rate,
         )
         return row, delta
     parts = TimeParts()
     parts.add(stored.parts)
     parts.add(fold.parts)
-    row = StoredView(
+    row = GrownView(
         view_id=view_id,
         group_id=group_id,
-        cell_id=stored.cell_id,
+        cell_id=cell_id,
         traces=stored.traces + fold.traces,
         is_truncated=stored.is_truncated or fold.is_truncated,
         parts=parts,
         marker_us=add_markers(stored.marker_us, fold.marker_us),
-        contribution=merge_contributions(stored.contribution, added),
+        contribution=contribution,
         sample_rate=stored.sample_rate,
     )
     return row, delta
 
 
-def hotspots_of(contribution: Contribution, *, known: Contribution | None = None) -> dict[int, list[int]]:
-    """Returns a contribution as `HOTSPOT_SUMS` by func. Funcs that the view ran in `known` count no view any more."""
+def hotspots_by_func(hotspots: HotspotColumns) -> dict[int, list[int]]:
+    """Returns what a batch adds to a cell's hotspots as `HOTSPOT_SUMS` by func."""
+    columns = dict(zip(HOTSPOT_COLUMNS, hotspots.columns, strict=True))
+    rows = zip(*(columns[name] for name in HOTSPOT_SUMS), strict=True)
+    return dict(zip(hotspots.func, map(list, rows), strict=True))
+
+
+def hotspots_of(contribution: Contribution) -> dict[int, list[int]]:
+    """Returns a contribution as `HOTSPOT_SUMS` by func."""
     columns = [getattr(contribution, name) for name in HOTSPOT_SUMS[:-1]]
     views = [int(count > 0) for count in contribution.total_samples]
-    if known is not None:
-        ran_before = known.funcs_run()
-        views = [int(ran and func_id not in ran_before) for func_id, ran in zip(contribution.func, views, strict=True)]
     return dict(zip(contribution.func, map(list, zip(*columns, views, strict=True)), strict=True))
 
 
@@ -268,7 +285,7 @@ def add_to_hotspots(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) ->
         )
 
 
-def write_views(project_id: int, views: Sequence[StoredView]) -> None:
+def write_views(project_id: int, views: Sequence[GrownView]) -> None:
     """Writes the rows of new or grown views. `views` are sorted by view and group."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -292,7 +309,7 @@ def write_views(project_id: int, views: Sequence[StoredView]) -> None:
                 [view.cell_id for view in views],
                 [view.traces for view in views],
                 [view.is_truncated for view in views],
-                [encode_contribution(view.contribution) for view in views],
+                [view.contribution for view in views],
                 [view.sample_rate for view in views],
                 _marker_texts(view.marker_us for view in views),
                 *_part_columns(view.parts for view in views),

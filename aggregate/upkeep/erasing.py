@@ -25,6 +25,7 @@ from aggregate.folding.writes import (
     load_views,
     negate,
 )
+from profcore.sums.blobs import pack_call_tree
 from profcore.sums.calltree import CallTree, CallTreeBuilder
 from profcore.sums.subtraction import NotContained, subtract_call_tree
 
@@ -140,8 +141,8 @@ def _take_tree(project_id: int, view: StoredView, batch: FoldedBatch) -> bool:
     if other is not None and (other in view.contribution.func or other in batch.id_of):
         return False
     mine = CallTreeBuilder()
-    for cell in batch.cells.values():
-        mine.add_tree(cell.tree.tree, batch.id_of)
+    for key in batch.sums.cells:
+        mine.add_tree(batch.sums.tree(key).tree())
     if not len(mine.tree):
         return True
     whole = take_call_trees(project_id, [(cell_id, cell_id)]).get(cell_id, CallTree())
@@ -150,7 +151,7 @@ def _take_tree(project_id: int, view: StoredView, batch: FoldedBatch) -> bool:
     except NotContained:
         logger.warning("A view's call tree is not part of its cell's call tree, which is kept as it is.")
         left, is_taken = whole, False
-    append_call_trees(project_id, [(cell_id, left)])
+    append_call_trees(project_id, [(cell_id, pack_call_tree(left))])
     return is_taken
 
 

@@ -18,6 +18,7 @@ from aggregate.folding.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta, add_
 from aggregate.models import DAY_GRAIN, HOUR_GRAIN, Cell
 from aggregate.turns import end_step
 from ingest.door.groups import allocate_ids
+from profcore.sums.blobs import pack_call_tree
 from profcore.sums.fold import FOLD_VERSION
 from profcore.times import DAY, midnight_hours_before
 
@@ -79,7 +80,7 @@ def merge_day(day: GroupDay) -> None:
         pairs = sorted(into.items())
         _move_rows(day.project_id, pairs)
         trees = take_call_trees(day.project_id, pairs)
-        append_call_trees(day.project_id, sorted(trees.items(), key=lambda row: row[0]))
+        append_call_trees(day.project_id, [(cell_id, pack_call_tree(trees[cell_id])) for cell_id in sorted(trees)])
         if not are_rolled:
             unroll_days(day.project_id, sorted(days.values()))
 

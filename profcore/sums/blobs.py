@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from profcore.sums.calltree import CallTree
+from profcore.sums.calltree import CallTree, merge_call_trees
 from profcore.sums.varints import decode_varints, encode_varints, find_ends
 
 IntColumn = npt.NDArray[np.int64]
@@ -95,6 +95,11 @@ def encode_contribution(contribution: Contribution) -> bytes:
     head = encode_varints(np.concatenate([np.array([func.size]), units]))
     values = encode_varints((rows // units[:, None]).reshape(-1)[above])
     body = head + np.packbits(above).tobytes() + values
+    return pack_contribution_body(body)
+
+
+def pack_contribution_body(body: bytes) -> bytes:
+    """Returns the blob of a contribution's columns, as the compiled kernel or `encode_contribution` lays them out."""
     return _magic(KIND_CONTRIBUTION) + zlib.compress(body, 6)
 
 
@@ -243,6 +248,34 @@ def encode_call_tree(tree: CallTree) -> bytes:
     distance = np.where(prefix < 0, 0, rows - prefix)
     columns: list[Sequence[int]] = [tree.func, tree.self_us, tree.self_samples, tree.hidden_us]
     return _pack(KIND_CALL_TREE, [distance, *(np.array(column, dtype=np.int64) for column in columns)])
+
+
+class PackedTree(NamedTuple):
+    """An encoded call tree, and the number of its nodes."""
+
+    nodes: int
+    blob: bytes
+
+    def tree(self) -> CallTree:
+        """Returns the tree."""
+        return decode_call_tree(self.blob)
+
+
+def pack_call_tree(tree: CallTree) -> PackedTree:
+    """Returns a call tree encoded."""
+    return PackedTree(len(tree), encode_call_tree(tree))
+
+
+def merge_packed(trees: Sequence[PackedTree]) -> PackedTree:
+    """Returns the sum of encoded call trees. A single one is merged already; again would cost as much as folding."""
+    if len(trees) == 1:
+        return trees[0]
+    return pack_call_tree(merge_call_trees([packed.tree() for packed in trees]))
+
+
+def pack_tree_body(body: bytes) -> bytes:
+    """Returns the blob of a call tree's columns, as the compiled kernel lays them out."""
+    return _magic(KIND_CALL_TREE) + zlib.compress(body, 6)
 
 
 def decode_call_tree(blob: bytes) -> CallTree:

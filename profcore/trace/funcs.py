@@ -175,3 +175,25 @@ class FuncTable:
                 known[said] = found
             result.append(found)
         return result
+
+    # What the compiled kernel asks for: only what no earlier trace of its batch had (profcore/kernel.py).
+
+    def intern_said(self, said: Iterable[tuple[str | None, int | None, int | None, str]]) -> list[tuple[int, bool]]:
+        """Returns the index of the func of each frame, and whether it is one of the profiler's own built-ins.
+
+        Frames are (URI as `read_uri` gives it, line, column, name as sent).
+        """
+        found = self.intern_all(FuncKey(uri, line, column, repair_text(name)) for uri, line, column, name in said)
+        return [(index, index in self.profiler_indexes) for index in found]
+
+    def read_uri(self, uri: str, page_url: str, page: str) -> str:
+        """Returns the URI under which a script of a page is stored; `uri` is as sent."""
+        return resource_uri(repair_text(uri), page_url, page)
+
+    def read_plain_uri(self, uri: str) -> tuple[str, str]:
+        """Returns the URI under which a script is stored on all pages except its own, and that page's address.
+
+        Only on a page with this address (`clean_url`) is the script inline; there, `read_uri` has the URI.
+        """
+        text = repair_text(uri)
+        return resource_uri(text, None, ""), clean_url(text)

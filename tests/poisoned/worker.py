@@ -8,19 +8,23 @@ import django
 django.setup()
 
 from aggregate.folding import batch  # noqa: E402
+from aggregate.folding.claims import ClaimedTrace  # noqa: E402
 from aggregate.folding.fold import BatchOutcome, fold_pending_batch  # noqa: E402
-from profcore.sums.fold import TraceFold, fold_trace  # noqa: E402
-from profcore.trace.funcs import FuncTable  # noqa: E402
-from profcore.trace.wire import Envelope  # noqa: E402
+from aggregate.folding.interning import CellKey  # noqa: E402
+from aggregate.raw_bodies import StoredBody  # noqa: E402
+from profcore.sums.batch_sums import BatchSums, Intervals  # noqa: E402
+from tests.poisoned.isolated import HANG, POISON  # noqa: E402
+
+original = batch.add_here
 
 
-def fold_or_die(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
-    if envelope.release in ("poison", "hang"):
+def add_or_die(sums: BatchSums[CellKey], key: CellKey, trace: ClaimedTrace, body: StoredBody, page: str) -> Intervals:
+    if any(word in body.expand() for word in (POISON, HANG)):
         os.kill(os.getpid(), signal.SIGSEGV)
-    return fold_trace(envelope, page=page, funcs=funcs)
+    return original(sums, key, trace, body, page)
 
 
-batch.fold_trace = fold_or_die  # type: ignore[attr-defined]  # the module's own name for it
+batch.add_here = add_or_die
 batch.ISOLATED_MODULE = "tests.poisoned.isolated"
 
 while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:

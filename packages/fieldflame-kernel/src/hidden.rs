@@ -1,10 +1,9 @@
 //! Hidden time and whose it is: the twin of `profcore/trace/hidden.py`.
 
-use crate::wire::depths;
+use crate::paths::{depths, walk_to_common_prefix, PathIndex, NO_STACK};
 use ahash::AHashMap;
 
 pub type Range = (i64, i64);
-pub const NO_STACK: i32 = -1;
 const FEW_RUNS: usize = 64;
 const STEPS_PER_STACK: usize = 8;
 const CALLS_BELOW: u32 = 2;
@@ -36,7 +35,7 @@ pub struct HiddenTime {
 
 fn make_run(weights: &[i64], first: usize, end: usize, before: i32, after: i32) -> HiddenRun {
     let count = end - first;
-    let (middle, rest) = (first + count / 2, first + (count + 1) / 2);
+    let (middle, rest) = (first + count / 2, first + count.div_ceil(2));
     let sum = |from: usize, to: usize| weights[from..to].iter().sum::<i64>();
     let us = [sum(first, middle), sum(middle, rest), sum(rest, end)];
     HiddenRun { first, end, us, before, after, inside: None, is_next: true }
@@ -73,11 +72,8 @@ impl ScriptRanges<'_> {
         let (start, end) = self.bounds[script];
         let from = self.seen.partition_point(|place| *place < start);
         let to = self.seen.partition_point(|place| *place < end);
-        let mut found: Vec<i32> = if from < to {
-            self.seen[from..to].iter().map(|place| self.stacks[*place]).collect()
-        } else {
-            Vec::new()
-        };
+        let mut found: Vec<i32> =
+            if from < to { self.seen[from..to].iter().map(|place| self.stacks[*place]).collect() } else { Vec::new() };
         found.sort_unstable();
         found.dedup();
         self.inside.push(found);
@@ -272,120 +268,5 @@ impl<'a> Finder<'a> {
         }
         self.shared.insert(place, (shared, distinct.len()));
         (shared, distinct.len())
-    }
-}
-
-fn walk_to_common_prefix(one: i32, other: i32, prefix: &[i32], func: &[u32]) -> i32 {
-    let (mut last_one, mut last_other) = (NO_STACK, NO_STACK);
-    let (mut a, mut b) = (one, other);
-    while a != b {
-        if a > b {
-            last_one = a;
-            a = prefix[a as usize];
-        } else {
-            last_other = b;
-            b = prefix[b as usize];
-        }
-    }
-    if last_one >= 0 && last_other >= 0 && func[last_one as usize] == func[last_other as usize] {
-        let (one, other) = (path(one, prefix), path(other, prefix));
-        let equal = one.iter().zip(&other).take_while(|(a, b)| func[**a as usize] == func[**b as usize]);
-        return equal.last().map_or(NO_STACK, |(a, _)| *a);
-    }
-    a
-}
-
-fn path(mut stack: i32, prefix: &[i32]) -> Vec<i32> {
-    let mut path = Vec::new();
-    while stack >= 0 {
-        path.push(stack);
-        stack = prefix[stack as usize];
-    }
-    path.reverse();
-    path
-}
-
-/// A heavy path decomposition of the stacks' paths, as in the twin.
-struct PathIndex {
-    node_of: Vec<i32>,
-    parents: Vec<i32>,
-    heads: Vec<i32>,
-    depths: Vec<u32>,
-    chains: AHashMap<i32, Vec<i32>>,
-}
-
-impl PathIndex {
-    fn new(prefix: &[i32], func: &[u32]) -> Self {
-        let count = prefix.len();
-        let mut first: AHashMap<(i32, u32), i32> = AHashMap::new();
-        let (mut node_of, mut parents) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for stack in 0..count {
-            let caller = if prefix[stack] >= 0 { node_of[prefix[stack] as usize] } else { NO_STACK };
-            node_of.push(*first.entry((caller, func[stack])).or_insert(stack as i32));
-            parents.push(caller);
-        }
-        let (mut below, mut heavy) = (vec![1u32; count], vec![NO_STACK; count]);
-        for stack in (0..count).rev() {
-            let parent = parents[stack];
-            if node_of[stack] == stack as i32 && parent >= 0 {
-                below[parent as usize] += below[stack];
-                let heaviest = heavy[parent as usize];
-                if heaviest < 0 || below[stack] > below[heaviest as usize] {
-                    heavy[parent as usize] = stack as i32;
-                }
-            }
-        }
-        let mut heads: Vec<i32> = Vec::with_capacity(count);
-        for stack in 0..count {
-            let parent = parents[stack];
-            let is_heavy = parent >= 0 && heavy[parent as usize] == stack as i32;
-            heads.push(if is_heavy { heads[parent as usize] } else { stack as i32 });
-        }
-        let depths = depths(&parents);
-        let mut chains: AHashMap<i32, Vec<i32>> = AHashMap::new();
-        for stack in 0..count {
-            if node_of[stack] == stack as i32 {
-                chains.entry(heads[stack]).or_default().push(stack as i32);
-            }
-        }
-        PathIndex { node_of, parents, heads, depths, chains }
-    }
-
-    fn common_prefix(&self, one: i32, other: i32) -> i32 {
-        let (mut a, mut b) = (self.node_of[one as usize], self.node_of[other as usize]);
-        while self.heads[a as usize] != self.heads[b as usize] {
-            if self.heads[a as usize] > self.heads[b as usize] {
-                a = self.parents[self.heads[a as usize] as usize];
-            } else {
-                b = self.parents[self.heads[b as usize] as usize];
-            }
-            if a < 0 || b < 0 {
-                return NO_STACK;
-            }
-        }
-        a.min(b)
-    }
-
-    fn caller_at(&self, stack: i32, depth: u32) -> i32 {
-        let mut node = self.node_of[stack as usize];
-        loop {
-            let head = self.heads[node as usize];
-            if self.depths[head as usize] <= depth {
-                return self.chains[&head][(depth - self.depths[head as usize]) as usize];
-            }
-            node = self.parents[head as usize];
-        }
-    }
-
-    fn root_of(&self, stack: i32) -> i32 {
-        let mut node = self.node_of[stack as usize];
-        loop {
-            let head = self.heads[node as usize];
-            let parent = self.parents[head as usize];
-            if parent < 0 {
-                return head;
-            }
-            node = parent;
-        }
     }
 }

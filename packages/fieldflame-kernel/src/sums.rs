@@ -1,4 +1,4 @@
-//! Sums by function and call trees: the twins of `profcore/sums/fold.py` and `calltree.py`.
+//! Sums by function: the twin of `sum_by_func` in `profcore/sums/fold.py`.
 
 use ahash::AHashMap;
 
@@ -11,11 +11,14 @@ pub const HIDDEN_TOTAL_US: usize = 5;
 pub const UNCERTAIN_US: usize = 6;
 pub const COLUMNS: usize = 7;
 
+/// The sums of a func, in the order of `FUNC_SUM_NAMES`.
+pub type Row = [i64; COLUMNS];
+
 /// Sums by func index, in order of first use.
 #[derive(Default, Clone)]
 pub struct FuncSums {
     pub func: Vec<u32>,
-    pub rows: Vec<[i64; COLUMNS]>,
+    pub rows: Vec<Row>,
 }
 
 /// Sums a prefix tree by func: self at the leaf, total once for each sample, at the func's topmost call.
@@ -108,46 +111,4 @@ fn find_topmost(prefix: &[i32], places: &[u32], funcs: usize) -> Vec<bool> {
         }
     }
     topmost
-}
-
-#[derive(Default)]
-pub struct TreeBuilder {
-    children: AHashMap<(i32, u32), i32>,
-    pub prefix: Vec<i32>,
-    pub func: Vec<u32>,
-    pub self_us: Vec<i64>,
-    pub self_samples: Vec<i64>,
-    pub hidden_us: Vec<i64>,
-}
-
-impl TreeBuilder {
-    pub fn add(&mut self, prefix: &[i32], func: &[u32], self_us: &[i64], self_samples: &[i64], hidden_us: &[i64]) {
-        let count = prefix.len();
-        let mut used: Vec<bool> = (0..count).map(|stack| self_samples[stack] > 0 || hidden_us[stack] > 0).collect();
-        for stack in (0..count).rev() {
-            if used[stack] && prefix[stack] >= 0 {
-                used[prefix[stack] as usize] = true;
-            }
-        }
-        let mut nodes = vec![-1i32; count];
-        for stack in 0..count {
-            if !used[stack] {
-                continue;
-            }
-            let above = if prefix[stack] >= 0 { nodes[prefix[stack] as usize] } else { -1 };
-            let next = self.func.len() as i32;
-            let node = *self.children.entry((above, func[stack])).or_insert(next);
-            if node == next {
-                self.prefix.push(above);
-                self.func.push(func[stack]);
-                self.self_us.push(0);
-                self.self_samples.push(0);
-                self.hidden_us.push(0);
-            }
-            nodes[stack] = node;
-            self.self_us[node as usize] += self_us[stack];
-            self.self_samples[node as usize] += self_samples[stack];
-            self.hidden_us[node as usize] += hidden_us[stack];
-        }
-    }
 }

@@ -3,19 +3,23 @@
 //! Whatever is not plainly right is refused without a reason: the pure twin then decodes the body and says what is
 //! wrong. So this may refuse what the twin accepts, but must never accept what it refuses.
 
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use crate::json::{is_longer, set_once, wire_object, Float, Key, Str, Unknown, Whole};
+use crate::paths::depths;
+use crate::tables::TraceField;
+use pyo3::prelude::*;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::marker::PhantomData;
 
 pub const NONE: i32 = -1;
 pub const MARKERS: [&str; 6] = ["script", "gc", "style", "layout", "paint", "other"];
 pub const NO_MARKER: i8 = -1;
-const OTHER_MARKER: i8 = 5;
+pub const OTHER_MARKER: i8 = 5;
 
-#[derive(Clone)]
+/// The wire's `Limits`, the most bytes of an expanded body, and the words of `NAVIGATIONS` that may be posted.
 pub struct Limits {
     pub samples: usize,
     pub stacks: usize,
@@ -30,17 +34,46 @@ pub struct Limits {
     pub tags: usize,
     pub timestamp_ms: f64,
     pub values: usize,
+    pub max_bytes: usize,
     pub navigations: Vec<String>,
 }
 
-const MAX_POSITION: i64 = i32::MAX as i64;
+impl Limits {
+    /// Reads the fields of the same names. Times beyond `MAX_TIME_MS` and ids beyond 31 bits are left to the twin.
+    pub fn read(limits: &Bound<'_, PyAny>, max_bytes: usize, navigations: Vec<String>) -> PyResult<Self> {
+        let count = |name: &str| limits.getattr(name)?.extract::<usize>();
+        let id = |name: &str| Ok::<usize, PyErr>(count(name)?.min(MAX_ID));
+        Ok(Limits {
+            samples: id("samples")?,
+            stacks: id("stacks")?,
+            frames: id("frames")?,
+            resources: id("resources")?,
+            depth: count("depth")?,
+            name_chars: count("name_chars")?,
+            uri_chars: count("uri_chars")?,
+            text_chars: count("text_chars")?,
+            page_chars: count("page_chars")?,
+            marks: count("marks")?,
+            tags: count("tags")?,
+            timestamp_ms: limits.getattr("timestamp_ms")?.extract::<f64>()?.min(MAX_TIME_MS),
+            values: count("values")?,
+            max_bytes,
+            navigations,
+        })
+    }
+}
+
+/// Three years: a trace spans at most 2 × 10¹⁴ µs, of which 46,000 fit into an `i64`. The default limit is 30 days.
+pub const MAX_TIME_MS: f64 = 1e11;
+const MAX_ID: usize = i32::MAX as usize;
+pub const MAX_POSITION: i64 = i32::MAX as i64;
 const MAX_SEQ: i64 = i32::MAX as i64;
 const MAX_INTERVAL_MS: f64 = 2_147_483.0;
 const MIN_EPOCH_MS: f64 = 946_684_800_000.0;
 const MAX_EPOCH_MS: f64 = 4_102_444_800_000.0;
 const MAX_USER_AGENT_CHARS: usize = 2_000;
 const MAX_COST_MS: f64 = 60_000.0;
-const MAX_SHORT_CHARS: usize = 100;
+pub const MAX_SHORT_CHARS: usize = 100;
 
 /// A frame: its name, its resource (-1 for none), and its position (-1 for none).
 pub struct Frame<'a> {
@@ -76,357 +109,6 @@ pub struct Envelope<'a> {
     pub trace: Trace<'a>,
 }
 
-/// A string that borrows from the body where it has no escapes.
-struct BorrowedText;
-
-impl<'de> Visitor<'de> for BorrowedText {
-    type Value = Cow<'de, str>;
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a text")
-    }
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-}
-
-struct Str<'a>(Cow<'a, str>);
-impl<'de> Deserialize<'de> for Str<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(BorrowedText).map(Str)
-    }
-}
-
-/// A whole number as the twin reads it: a token without point and exponent.
-struct Whole(i64);
-struct WholeVisitor;
-impl<'de> Visitor<'de> for WholeVisitor {
-    type Value = i64;
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a whole number")
-    }
-    fn visit_i64<E: Error>(self, value: i64) -> Result<i64, E> {
-        Ok(value)
-    }
-    fn visit_u64<E: Error>(self, value: u64) -> Result<i64, E> {
-        i64::try_from(value).map_err(E::custom)
-    }
-}
-impl<'de> Deserialize<'de> for Whole {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_i64(WholeVisitor).map(Whole)
-    }
-}
-
-fn set_once<T, E: Error>(slot: &mut Option<T>, value: T) -> Result<(), E> {
-    if slot.is_some() {
-        return Err(E::custom("twice")); // the twin takes the last one
-    }
-    *slot = Some(value);
-    Ok(())
-}
-
-/// An object whose known fields may stand once each, in any order; a list in its place is refused, as by the twin.
-macro_rules! wire_object {
-    ($name:ident { $($key:literal $field:ident : $type:ty),* $(,)? }) => {
-        #[derive(Default)]
-        struct $name<'de> { $($field: Option<$type>,)* body: PhantomData<&'de ()> }
-        impl<'de> Deserialize<'de> for $name<'de> {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Fields;
-                impl<'de> Visitor<'de> for Fields {
-                    type Value = $name<'de>;
-                    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                        f.write_str("an object")
-                    }
-                    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                        let mut found = $name::default();
-                        while let Some(Key(key)) = map.next_key::<Key>()? {
-                            match &*key {
-                                $($key => set_once(&mut found.$field, map.next_value()?)?,)*
-                                _ => { map.next_value::<Unknown>()?; }
-                            }
-                        }
-                        Ok(found)
-                    }
-                }
-                deserializer.deserialize_map(Fields)
-            }
-        }
-    };
-}
-
-/// Elements that push themselves into columns.
-struct Elements<F>(F);
-impl<'de, F> Visitor<'de> for Elements<F>
-where
-    F: ElementReader<'de>,
-{
-    type Value = F::Columns;
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("an array")
-    }
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while let Some(()) = seq.next_element_seed(Element(&mut self.0))? {}
-        Ok(self.0.finish())
-    }
-}
-
-trait ElementReader<'de>: Sized {
-    type Columns;
-    fn read<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error>;
-    fn finish(self) -> Self::Columns;
-}
-
-struct Element<'r, F>(&'r mut F);
-impl<'de, F: ElementReader<'de>> serde::de::DeserializeSeed<'de> for Element<'_, F> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.0.read(deserializer)
-    }
-}
-
-// --- frames ---
-struct FrameReader<'de>(Vec<Frame<'de>>);
-struct FrameVisitor;
-impl<'de> Visitor<'de> for FrameVisitor {
-    type Value = Frame<'de>;
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a frame")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Frame<'de>, A::Error> {
-        let mut name: Option<Cow<'de, str>> = None;
-        let (mut resource, mut line, mut column) = (None, None, None);
-        while let Some(Key(key)) = map.next_key::<Key>()? {
-            match &*key {
-                "name" => set_once(&mut name, map.next_value::<Str>()?.0)?,
-                "resourceId" => set_once(&mut resource, map.next_value::<Option<Whole>>()?)?,
-                "line" => set_once(&mut line, map.next_value::<Option<Whole>>()?)?,
-                "column" => set_once(&mut column, map.next_value::<Option<Whole>>()?)?,
-                _ => {
-                    map.next_value::<Unknown>()?;
-                }
-            }
-        }
-        let whole = |slot: Option<Option<Whole>>, high: i64| match slot.flatten() {
-            None => Ok(-1),
-            Some(Whole(value)) if (0..=high).contains(&value) => Ok(value),
-            Some(_) => Err(A::Error::custom("out of range")),
-        };
-        Ok(Frame {
-            name: name.ok_or_else(|| A::Error::custom("no name"))?,
-            resource: whole(resource, i32::MAX as i64)? as i32,
-            line: whole(line, MAX_POSITION)?,
-            column: whole(column, MAX_POSITION)?,
-        })
-    }
-}
-impl<'de> ElementReader<'de> for FrameReader<'de> {
-    type Columns = Vec<Frame<'de>>;
-    fn read<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        self.0.push(deserializer.deserialize_map(FrameVisitor)?);
-        Ok(())
-    }
-    fn finish(self) -> Self::Columns {
-        self.0
-    }
-}
-
-// --- stacks ---
-#[derive(Default)]
-struct StackReader {
-    frame: Vec<i32>,
-    parent: Vec<i32>,
-}
-struct StackVisitor<'r>(&'r mut StackReader);
-impl<'de> Visitor<'de> for StackVisitor<'_> {
-    type Value = ();
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a stack")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let (mut frame, mut parent): (Option<Whole>, Option<Option<Whole>>) = (None, None);
-        while let Some(Key(key)) = map.next_key::<Key>()? {
-            match &*key {
-                "frameId" => set_once(&mut frame, map.next_value::<Whole>()?)?,
-                "parentId" => set_once(&mut parent, map.next_value::<Option<Whole>>()?)?,
-                _ => {
-                    map.next_value::<Unknown>()?;
-                }
-            }
-        }
-        let Whole(frame) = frame.ok_or_else(|| A::Error::custom("no frameId"))?;
-        let parent = match parent.flatten() {
-            None => -1,
-            Some(Whole(parent)) if parent >= 0 => parent,
-            Some(_) => return Err(A::Error::custom("a parent below zero")),
-        };
-        let index = self.0.frame.len() as i64;
-        if !(0..=i32::MAX as i64).contains(&frame) || parent >= index {
-            return Err(A::Error::custom("dangling"));
-        }
-        self.0.frame.push(frame as i32);
-        self.0.parent.push(parent as i32);
-        Ok(())
-    }
-}
-impl<'de> ElementReader<'de> for StackReader {
-    type Columns = Self;
-    fn read<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(StackVisitor(self))
-    }
-    fn finish(self) -> Self {
-        self
-    }
-}
-
-// --- samples ---
-#[derive(Default)]
-struct SampleReader {
-    time_ms: Vec<f64>,
-    stack: Vec<i32>,
-    marker: Vec<i8>,
-    has_markers: bool,
-}
-struct SampleVisitor<'r>(&'r mut SampleReader);
-impl<'de> Visitor<'de> for SampleVisitor<'_> {
-    type Value = ();
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a sample")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut time: Option<f64> = None;
-        let mut stack: Option<Option<Whole>> = None;
-        let mut marker: Option<Option<Str<'de>>> = None;
-        while let Some(Key(key)) = map.next_key::<Key>()? {
-            match &*key {
-                "timestamp" => set_once(&mut time, map.next_value::<Float>()?.0)?,
-                "stackId" => set_once(&mut stack, map.next_value::<Option<Whole>>()?)?,
-                "marker" => set_once(&mut marker, map.next_value::<Option<Str>>()?)?,
-                _ => {
-                    map.next_value::<Unknown>()?;
-                }
-            }
-        }
-        let stack = match stack.flatten() {
-            None => NONE,
-            Some(Whole(stack)) if (0..=i32::MAX as i64).contains(&stack) => stack as i32,
-            Some(_) => return Err(A::Error::custom("dangling")),
-        };
-        self.0.time_ms.push(time.ok_or_else(|| A::Error::custom("no timestamp"))?);
-        self.0.stack.push(stack);
-        self.0.marker.push(match marker.flatten() {
-            None => NO_MARKER,
-            Some(Str(word)) => {
-                if is_longer(&word, MAX_SHORT_CHARS) {
-                    return Err(A::Error::custom("a long marker"));
-                }
-                self.0.has_markers = true;
-                MARKERS.iter().position(|known| *known == word).map_or(OTHER_MARKER, |at| at as i8)
-            }
-        });
-        Ok(())
-    }
-}
-impl<'de> ElementReader<'de> for SampleReader {
-    type Columns = Self;
-    fn read<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(SampleVisitor(self))
-    }
-    fn finish(self) -> Self {
-        self
-    }
-}
-
-/// A finite number: serde_json refuses others.
-struct Float(f64);
-struct FloatVisitor;
-impl<'de> Visitor<'de> for FloatVisitor {
-    type Value = f64;
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a number")
-    }
-    fn visit_f64<E: Error>(self, value: f64) -> Result<f64, E> {
-        Ok(value)
-    }
-    fn visit_i64<E: Error>(self, value: i64) -> Result<f64, E> {
-        Ok(value as f64)
-    }
-    fn visit_u64<E: Error>(self, value: u64) -> Result<f64, E> {
-        Ok(value as f64)
-    }
-}
-impl<'de> Deserialize<'de> for Float {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_f64(FloatVisitor).map(Float)
-    }
-}
-
-struct Key<'a>(Cow<'a, str>);
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(BorrowedText).map(Key)
-    }
-}
-
-/// A value of a field that nobody reads. Its numbers and texts are checked as far as the twin checks them.
-struct Unknown;
-impl<'de> Deserialize<'de> for Unknown {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(deserializer).map(|_| Unknown)
-    }
-}
-
-struct TraceVisitor;
-impl<'de> Visitor<'de> for TraceVisitor {
-    type Value = Trace<'de>;
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a trace")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Trace<'de>, A::Error> {
-        let (mut resources, mut frames, mut stacks, mut samples) = (None, None, None, None);
-        while let Some(Key(key)) = map.next_key::<Key>()? {
-            match &*key {
-                "resources" => set_once(&mut resources, map.next_value::<Vec<Str>>()?)?,
-                "frames" => set_once(&mut frames, map.next_value_seed(Seq(FrameReader(Vec::new())))?)?,
-                "stacks" => set_once(&mut stacks, map.next_value_seed(Seq(StackReader::default()))?)?,
-                "samples" => set_once(&mut samples, map.next_value_seed(Seq(SampleReader::default()))?)?,
-                _ => {
-                    map.next_value::<Unknown>()?;
-                }
-            }
-        }
-        let missing = || A::Error::custom("a missing table");
-        let (stacks, samples) = (stacks.ok_or_else(missing)?, samples.ok_or_else(missing)?);
-        Ok(Trace {
-            resources: resources.ok_or_else(missing)?.into_iter().map(|Str(text)| text).collect(),
-            frames: frames.ok_or_else(missing)?,
-            stack_frame: stacks.frame,
-            stack_parent: stacks.parent,
-            time_ms: samples.time_ms,
-            sample_stack: samples.stack,
-            sample_marker: samples.marker,
-            has_markers: samples.has_markers,
-        })
-    }
-}
-struct TraceField<'a>(Trace<'a>);
-impl<'de> Deserialize<'de> for TraceField<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(TraceVisitor).map(TraceField)
-    }
-}
-
-struct Seq<F>(F);
-impl<'de, F: ElementReader<'de>> serde::de::DeserializeSeed<'de> for Seq<F> {
-    type Value = F::Columns;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_seq(Elements(self.0))
-    }
-}
-
 wire_object!(WireMark {
     "type" kind: Str<'de>,
     "start" start: Float,
@@ -442,7 +124,7 @@ wire_object!(Cost { "ms" ms: Float });
 #[serde(untagged)]
 enum Tags<'a> {
     List(#[serde(borrow)] Vec<Str<'a>>),
-    Map(#[serde(borrow)] std::collections::BTreeMap<String, Str<'a>>),
+    Map(#[serde(borrow)] BTreeMap<String, Str<'a>>),
 }
 
 wire_object!(WireEnvelope {
@@ -467,10 +149,6 @@ wire_object!(WireEnvelope {
     "marks" marks: Vec<WireMark<'de>>,
     "tags" tags: Option<Tags<'de>>,
 });
-
-fn is_longer(text: &str, limit: usize) -> bool {
-    text.len() > limit && text.chars().count() > limit
-}
 
 fn is_text(text: &Option<Str>, limit: usize) -> bool {
     text.as_ref().is_none_or(|Str(text)| is_good(text, limit))
@@ -532,7 +210,8 @@ pub fn decode<'a>(body: &'a [u8], limits: &Limits) -> Option<Envelope<'a>> {
     for mark in marks {
         let (kind, start) = (mark.kind?.0, mark.start?.0);
         let duration = mark.duration.map_or(0.0, |Float(duration)| duration);
-        if !is_good(&kind, MAX_SHORT_CHARS) || !(-bound..=bound).contains(&start) || !(0.0..=bound).contains(&duration) {
+        if !is_good(&kind, MAX_SHORT_CHARS) || !(-bound..=bound).contains(&start) || !(0.0..=bound).contains(&duration)
+        {
             return None;
         }
         read.push(Mark { kind, start, duration, scripts: mark.scripts });
@@ -543,10 +222,14 @@ pub fn decode<'a>(body: &'a [u8], limits: &Limits) -> Option<Envelope<'a>> {
 fn are_tags(tags: &Option<Tags>, limits: &Limits) -> bool {
     match tags {
         None => true,
-        Some(Tags::List(list)) => list.len() <= limits.tags && list.iter().all(|Str(text)| is_good(text, limits.text_chars)),
+        Some(Tags::List(list)) => {
+            list.len() <= limits.tags && list.iter().all(|Str(text)| is_good(text, limits.text_chars))
+        }
         Some(Tags::Map(map)) => {
             map.len() <= limits.tags
-                && map.iter().all(|(key, Str(value))| is_good(key, limits.text_chars) && is_good(value, limits.text_chars))
+                && map
+                    .iter()
+                    .all(|(key, Str(value))| is_good(key, limits.text_chars) && is_good(value, limits.text_chars))
         }
     }
 }
@@ -559,19 +242,12 @@ fn is_trace(trace: &Trace, limits: &Limits) -> bool {
         && stacks <= limits.stacks
         && trace.time_ms.len() <= limits.samples
         && trace.resources.iter().all(|uri| !is_longer(uri, limits.uri_chars))
-        && trace.frames.iter().all(|frame| {
-            !is_longer(&frame.name, limits.name_chars) && frame.resource < trace.resources.len() as i32
-        })
+        && trace
+            .frames
+            .iter()
+            .all(|frame| !is_longer(&frame.name, limits.name_chars) && frame.resource < trace.resources.len() as i32)
         && trace.stack_frame.iter().all(|frame| (*frame as usize) < frames)
         && trace.sample_stack.iter().all(|stack| *stack < stacks as i32)
         && trace.time_ms.iter().all(|time| (-bound..=bound).contains(time))
         && (stacks <= limits.depth || depths(&trace.stack_parent).iter().all(|depth| *depth as usize <= limits.depth))
-}
-
-pub fn depths(prefix: &[i32]) -> Vec<u32> {
-    let mut depths: Vec<u32> = Vec::with_capacity(prefix.len());
-    for parent in prefix {
-        depths.push(if *parent < 0 { 1 } else { depths[*parent as usize] + 1 });
-    }
-    depths
 }

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from profcore.trace.funcs import (
     DIGEST_BYTES,
+    OTHER_FUNC,
     FuncKey,
     FuncTable,
     clean_url,
@@ -288,3 +289,34 @@ def test_frames_are_interned_as_their_keys_are(batches: list[tuple[list[Frame], 
         assert table.intern_frames(trace, page_url=page_url, page=PAGE) == wanted
     assert table.keys == plain.keys
     assert table.profiler_indexes == {index for index, key in enumerate(table.keys) if is_profiler(key)}
+
+
+# What the compiled kernel asks for
+
+
+def test_frames_that_the_kernel_asks_for_have_the_indexes_that_the_pure_fold_gives() -> None:
+    frames = [Frame("A", 0, 1, 2), Frame(garbled("é")), Frame("Profiler"), Frame("Profiler", 0), Frame("a\0")]
+    trace = Trace(["https://a.example/x.js?1"], frames, [], [])
+    ours, theirs = FuncTable(), FuncTable()
+    expected = ours.intern_frames(trace, page_url=None, page="/")
+    uri, _ = theirs.read_plain_uri(trace.resources[0])
+    said = [(None if f.resourceId is None else uri, f.line, f.column, f.name) for f in frames]
+    assert theirs.intern_said(said) == [(index, index in ours.profiler_indexes) for index in expected]
+    assert theirs.keys == ours.keys
+    assert [is_own for _, is_own in theirs.intern_said(said)] == [False, False, True, False, False]
+
+
+def test_a_func_that_a_project_has_no_room_for_is_other_for_the_kernel_too() -> None:
+    funcs = FuncTable(frozenset({FuncKey(None, None, None, "a")}))
+    assert funcs.intern_said([(None, None, None, "a")]) == [(0, False)]
+    assert funcs.keys == [OTHER_FUNC]
+
+
+@pytest.mark.parametrize("uri", [PAGE_URL, PAGE_URL + "?a#b", "https://u:p@a.example/x.js", "data:,a", garbled("é")])
+def test_a_uri_is_the_same_on_all_pages_but_its_own(uri: str) -> None:
+    funcs = FuncTable()
+    plain, address = funcs.read_plain_uri(uri)
+    for page_url in (PAGE_URL, "https://shop.example/other"):
+        expected = resource_uri(repair_text(uri), page_url, PAGE)
+        assert funcs.read_uri(uri, page_url, PAGE) == expected
+        assert page_url == address or plain == expected

@@ -1,7 +1,6 @@
 """Any input gives an envelope or a `TraceError`, and every accepted envelope can be folded."""
 
 import json
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,31 +10,11 @@ from profcore.sums.fold import fold_trace
 from profcore.trace.funcs import FuncTable
 from profcore.trace.wire import Limits, decode_envelope, read_trace_id, split_array
 from tests.profcore.strategies import PROPERTY
+from tests.profcore.trace.wire.mangled import PATHS, json_values
 from tests.profcore.trace.wire.refusals import body_of, changed, full_envelope
 
 BODY = body_of(full_envelope())
 LIMITS = Limits()
-
-json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.integers(-3, 3)
-    | st.floats()  # json writes NaN and Infinity, which are no JSON
-    | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-def paths_in(value: Any, path: str = "$") -> list[str]:  # Any: JSON
-    """Returns the paths of everything in a JSON value."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    steps = [(f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]", entry) for key, entry in inner]
-    return [found for step, entry in steps for found in (step, *paths_in(entry, step))]
-
-
-PATHS = paths_in(full_envelope())
 
 
 def check_refusal(error: TraceError) -> None:

@@ -1,0 +1,107 @@
+//! The bodies of stored blobs, before zlib: the twin of the encoders in `profcore/sums/blobs.py`, which has the layout.
+
+use crate::sums::{
+    Row, COLUMNS, HIDDEN_TOTAL_US, HIDDEN_US, SELF_SAMPLES, SELF_US, TOTAL_SAMPLES, TOTAL_US, UNCERTAIN_US,
+};
+use crate::trees::TreeBuilder;
+
+/// A column of numbers below zero cannot be written.
+#[derive(Debug)]
+pub struct NegativeSum;
+
+/// The columns of a contribution: steps of the func ids, and the sums.
+const CONTRIBUTION_COLUMNS: usize = 1 + COLUMNS;
+const MORE: u8 = 0x80; // set in every byte of a number except its last
+
+/// Returns the body of a contribution. `rows` are sorted by func id.
+pub fn contribution_body(rows: &[(i64, Row)]) -> Result<Vec<u8>, NegativeSum> {
+    let count = rows.len();
+    let mut table = Vec::with_capacity(CONTRIBUTION_COLUMNS * count);
+    let mut before = 0;
+    for (func, _) in rows {
+        table.push(func - before);
+        before = *func;
+    }
+    table.extend(rows.iter().map(|(_, row)| row[SELF_US]));
+    table.extend(rows.iter().map(|(_, row)| row[TOTAL_US] - row[SELF_US]));
+    table.extend(rows.iter().map(|(_, row)| row[HIDDEN_US]));
+    table.extend(rows.iter().map(|(_, row)| row[SELF_SAMPLES]));
+    table.extend(rows.iter().map(|(_, row)| row[TOTAL_SAMPLES] - row[SELF_SAMPLES]));
+    table.extend(rows.iter().map(|(_, row)| row[HIDDEN_TOTAL_US] - row[HIDDEN_US]));
+    table.extend(rows.iter().map(|(_, row)| row[UNCERTAIN_US]));
+    if table.iter().any(|value| *value < 0) {
+        return Err(NegativeSum);
+    }
+    let mut units = [1i64; CONTRIBUTION_COLUMNS];
+    let mut body = Vec::with_capacity(16 + 3 * count * CONTRIBUTION_COLUMNS);
+    push_varint(&mut body, count as u64);
+    for (unit, column) in units.iter_mut().zip(table.chunks_exact(count.max(1))) {
+        *unit = common_divisor(column).max(1);
+    }
+    units.iter().for_each(|unit| push_varint(&mut body, *unit as u64));
+    for eight in table.chunks(8) {
+        let bits = eight.iter().enumerate().fold(0u8, |bits, (at, value)| bits | u8::from(*value > 0) << (7 - at));
+        body.push(bits);
+    }
+    for (unit, column) in units.iter().zip(table.chunks_exact(count.max(1))) {
+        column.iter().filter(|value| **value > 0).for_each(|value| push_varint(&mut body, (value / unit) as u64));
+    }
+    Ok(body)
+}
+
+/// Returns the body of a call tree; `id_of` gives the stored id of each func index.
+pub fn tree_body(tree: &TreeBuilder, id_of: &[i64]) -> Result<Vec<u8>, NegativeSum> {
+    let count = tree.func.len();
+    let rows = u32::try_from(count).map_err(|_| NegativeSum)?;
+    let mut body = Vec::with_capacity(4 + 16 * count);
+    body.extend(rows.to_le_bytes());
+    let distances = tree.prefix.iter().enumerate();
+    let distances: Vec<i64> =
+        distances.map(|(row, prefix)| if *prefix < 0 { 0 } else { row as i64 - i64::from(*prefix) }).collect();
+    let funcs: Vec<i64> = tree.func.iter().map(|index| id_of[*index as usize]).collect();
+    for column in [&distances, &funcs, &tree.self_us, &tree.self_samples, &tree.hidden_us] {
+        push_column(&mut body, column)?;
+    }
+    Ok(body)
+}
+
+fn push_column(body: &mut Vec<u8>, column: &[i64]) -> Result<(), NegativeSum> {
+    if column.iter().any(|value| *value < 0) {
+        return Err(NegativeSum);
+    }
+    let mut unit = common_divisor(column).max(1);
+    if unit > i64::from(u32::MAX) {
+        unit = 1;
+    }
+    let top = column.iter().max().map_or(0, |top| top / unit) as u64;
+    let width = [1usize, 2, 4].into_iter().find(|width| top < 1 << (8 * width)).unwrap_or(8);
+    body.extend((unit as u32).to_le_bytes());
+    body.push(width as u8);
+    for value in column {
+        body.extend(&((value / unit) as u64).to_le_bytes()[..width]);
+    }
+    Ok(())
+}
+
+/// Returns the greatest common divisor of numbers from 0 on; 0 if all are 0.
+fn common_divisor(column: &[i64]) -> i64 {
+    let mut found = 0;
+    for value in column {
+        if found == 1 {
+            break;
+        }
+        let mut rest = *value;
+        while rest != 0 {
+            (found, rest) = (rest, found % rest);
+        }
+    }
+    found
+}
+
+fn push_varint(body: &mut Vec<u8>, mut number: u64) {
+    while number >= u64::from(MORE) {
+        body.push(number as u8 | MORE);
+        number >>= 7;
+    }
+    body.push(number as u8);
+}

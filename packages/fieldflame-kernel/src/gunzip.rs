@@ -1,0 +1,53 @@
+//! Expands a stored gzip body within a bound: the twin of `profcore/inflating.py`, for the usual kind of body.
+
+use flate2::{Crc, Decompress, FlushDecompress, Status};
+
+/// Magic, deflate, no flags: the header that browsers and Python write. Any other is left to the twin.
+const PLAIN_HEADER: [u8; 4] = [0x1f, 0x8b, 8, 0];
+const HEADER_BYTES: usize = 10;
+const TRAILER_BYTES: usize = 8;
+/// A body grows at most so many times: what deflate's longest match of 258 bytes allows in two bits.
+const MAX_GROWTH: usize = 1_032;
+
+/// Expands bodies of one gzip member, one after the other, into one buffer.
+pub struct Gunzip {
+    inflater: Decompress,
+    expanded: Vec<u8>,
+}
+
+impl Gunzip {
+    pub fn new() -> Self {
+        Gunzip { inflater: Decompress::new(false), expanded: Vec::new() }
+    }
+
+    /// Returns the expanded body; None if it is not one plain, complete member, or has more than `max_bytes`.
+    pub fn expand(&mut self, body: &[u8], max_bytes: usize) -> Option<&[u8]> {
+        if body.len() < HEADER_BYTES + TRAILER_BYTES || body[..4] != PLAIN_HEADER {
+            return None;
+        }
+        let (packed, trailer) = body[HEADER_BYTES..].split_at(body.len() - HEADER_BYTES - TRAILER_BYTES);
+        let word = |at: usize| u32::from_le_bytes([trailer[at], trailer[at + 1], trailer[at + 2], trailer[at + 3]]);
+        let (crc, size) = (word(0), word(4) as usize);
+        if size > max_bytes || size > packed.len().saturating_mul(MAX_GROWTH) {
+            return None;
+        }
+        self.inflater.reset(false);
+        self.expanded.clear();
+        self.expanded.reserve_exact(size + 1); // it never grows: a longer member fills it, and ends the work
+        let end = self.inflater.decompress_vec(packed, &mut self.expanded, FlushDecompress::Finish).ok()?;
+        let is_whole = end == Status::StreamEnd && self.inflater.total_in() == packed.len() as u64;
+        if !is_whole || self.expanded.len() != size {
+            return None;
+        }
+        let mut found = Crc::new();
+        found.update(&self.expanded);
+        (found.sum() == crc).then_some(&self.expanded[..])
+    }
+
+    /// Gives the buffer back if a large body has made it large.
+    pub fn shrink(&mut self, most: usize) {
+        if self.expanded.capacity() > most {
+            self.expanded = Vec::new();
+        }
+    }
+}
