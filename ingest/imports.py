@@ -18,7 +18,6 @@ from ingest.door.admission import has_room, has_store_room
 from ingest.door.groups import intern_groups
 from ingest.door.keys import KeyFacts, facts_of
 from ingest.door.limits import import_limits
-from ingest.door.parsing import NO_TRACE
 from ingest.door.quotas import find_full_quota, has_quota, quota_of, take_quota
 from ingest.door.storing import IMPORTS_SHARD, Arrival, page_of, store_arrivals
 from ingest.models import Project
@@ -30,6 +29,7 @@ from profcore.formats.importers.completing import Defaults
 from profcore.formats.importers.containers import show_name
 from profcore.formats.importers.registry import Imported, read_file
 from profcore.formats.importers.shapes import FileError
+from profcore.trace.posted import NO_TRACE
 
 STATEMENT_TRACES: Final = 100  # per statement, as in the door's batches
 STATEMENT_BYTES: Final = 8 * 2**20  # packed

@@ -2,20 +2,23 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
 import msgspec
+from django.conf import settings
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.registry import translate_envelope
-from profcore.trace.wire import Envelope, Limits, Trace, check_posted, decode_envelope, read_trace_id, split_array
+from profcore.kernel import find_kernel
+from profcore.trace.posted import NO_TRACE, CompiledCheck
+from profcore.trace.wire import Envelope, Limits, check_posted, decode_envelope, read_trace_id, split_array
 
 WHITESPACE: Final = b" \t\r\n"
 NDJSON_TYPES: Final = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 LINE: Final = re.compile(rb"[^ \t\r\n][^\n]*")
 MAX_BLANK: Final = 64  # white space that is allowed around the first line's end
-NO_TRACE: Final = Trace([], [], [], [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,32 @@ class ParsedBody:
     """A body's envelopes, without their traces, with the bytes to keep of each; and the refused ones.
 
     The bytes are as sent, except for traces in another dialect than the spec's, which are translated. If a single
-    envelope is wrong, an error is raised instead.
+    envelope is wrong, an error is raised instead. The compiled check keeps no
+    expanded body: then `expanded_bytes` says how many bytes the sent ones expand to.
     """
 
     is_batch: bool
     envelopes: list[tuple[int, bytes | msgspec.Raw, Envelope]] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    expanded_bytes: int | None = None
+
+
+def parse_at_once(sent: bytes, *, content_type: str, limits: Limits, max_bytes: int) -> ParsedBody | None:
+    """Returns the one envelope of a body as it was sent, if the compiled kernel accepts it.
+
+    None means that `parse_body` has to look at the expanded body; and it does if that has more than `max_bytes`.
+    """
+    check = _find_check(settings.KERNEL, limits, max_bytes)
+    if check is None or content_type in NDJSON_TYPES or (checked := check.check(sent)) is None:
+        return None
+    envelope, expanded_bytes = checked
+    return ParsedBody(False, [(0, sent, envelope)], expanded_bytes=expanded_bytes)
+
+
+@lru_cache(maxsize=4)
+def _find_check(choice: str, limits: Limits, max_bytes: int) -> CompiledCheck | None:
+    kernel = find_kernel(choice).module
+    return CompiledCheck(kernel, limits, max_bytes=max_bytes) if kernel else None
 
 
 def parse_body(body: bytes, *, content_type: str, limits: Limits, max_envelopes: int) -> ParsedBody:

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import parse_qs
@@ -19,7 +20,7 @@ from ingest.door.connections import release_connection
 from ingest.door.keys import KeyFacts, check_not_archived, find_key, is_origin_allowed
 from ingest.door.limits import envelope_limits
 from ingest.door.metrics import INGEST_ENVELOPES
-from ingest.door.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_body
+from ingest.door.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_at_once, parse_body
 from ingest.door.quotas import find_full_quota, quota_of, seconds_to_next_day, take_quota
 from ingest.door.refusals import count_refusals
 from ingest.door.storing import Arrival, store_arrivals
@@ -125,11 +126,15 @@ def take_post(request: HttpRequest, key: KeyFacts, received_at: datetime) -> Htt
     if _coding_of(request) in GZIP_CODINGS and sent and not is_gzip(sent):
         raise TraceError(Reason.INVALID_GZIP, "$", "The body is not the gzip that Content-Encoding promises.")
     bounds = {"large_bytes": settings.INGEST_LARGE_BODY_BYTES, "max_bytes": settings.INGEST_MAX_EXPANDED_BYTES}
-    with expanded(sent, **bounds) as body:
-        parsed = parse_body(
+    limits = envelope_limits()
+    at_once = parse_at_once(
+        sent, content_type=request.content_type or "", limits=limits, max_bytes=min(bounds.values())
+    )
+    with nullcontext(sent) if at_once else expanded(sent, **bounds) as body:
+        parsed = at_once or parse_body(
             body,
             content_type=request.content_type or "",
-            limits=envelope_limits(),
+            limits=limits,
             max_envelopes=settings.INGEST_MAX_ENVELOPES,
         )
         charge_rate(key.project_id, len(parsed.envelopes) + len(parsed.refused) - 1)  # `admit` took the first one
@@ -155,9 +160,9 @@ def read_sent(request: HttpRequest, max_bytes: int) -> bytes:
 def make_arrivals(parsed: ParsedBody, sent: bytes, body: bytes) -> list[Arrival]:
     """Returns the arrivals to store: a single envelope as sent, others and translated ones as their own bytes."""
     if not parsed.is_batch and parsed.envelopes[0][1] is body:
-        is_packed = sent is not body
+        size = len(body) if parsed.expanded_bytes is None else parsed.expanded_bytes
         return [
-            Arrival(index=i, envelope=envelope, body=sent, is_gzip=is_packed, expanded_bytes=len(body))
+            Arrival(index=i, envelope=envelope, body=sent, is_gzip=is_gzip(sent), expanded_bytes=size)
             for i, _, envelope in parsed.envelopes
         ]
     return [

@@ -138,7 +138,7 @@ MAX_COST_MS: Final = 60_000.0  # a minute of its own work between two envelopes:
 MAX_SHORT_CHARS: Final = 100  # reasons, mark types, markers: words of a closed or small set
 SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
-_envelope_decoder = msgspec.json.Decoder(Envelope)
+envelope_decoder = msgspec.json.Decoder(Envelope)
 _trace_id_decoder = msgspec.json.Decoder(TraceIdOnly)
 _ABSENT: Final = msgspec.Raw(b"")
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -159,7 +159,7 @@ def decode_envelope(body: bytes | msgspec.Raw, limits: Limits) -> Envelope:
         # Table sizes are known only after decoding, and 13 million times `"a",` decode to 850 MB of strings.
         _check_count(body.count(b","), limits.values, "$")
     try:
-        envelope = _envelope_decoder.decode(body)
+        envelope = envelope_decoder.decode(body)
     except UNREADABLE as error:
         raise explain(error) from None
     check_envelope(envelope, limits)

@@ -134,6 +134,7 @@ class Command(BaseCommand):
             f"{result.traces} traces, {result.body_bytes / 1e6:.1f} MB, one core, medians of {options['rounds']}\n"
             f"  gunzip and decode only   {result.decode_per_s:9,.0f} traces/s\n"
             f"  with every check         {result.check_per_s:9,.0f} traces/s\n"
+            f"  checked by the kernel    {result.compiled_check_per_s:9,.0f} traces/s\n"
             f"  fold to hotspots, trees  {result.fold_per_s:9,.0f} traces/s\n"
             f"  fold / decode only       {result.ratio:9.1%}"
         )

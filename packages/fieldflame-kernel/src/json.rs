@@ -1,6 +1,6 @@
 //! Parts of JSON as msgspec reads them in the twin: texts, whole numbers, numbers, and objects with known fields.
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -62,7 +62,7 @@ pub fn set_once<T, E: Error>(slot: &mut Option<T>, value: T) -> Result<(), E> {
 macro_rules! wire_object {
     ($name:ident { $($key:literal $field:ident : $type:ty),* $(,)? }) => {
         #[derive(Default)]
-        struct $name<'de> { $($field: Option<$type>,)* body: std::marker::PhantomData<&'de ()> }
+        pub struct $name<'de> { $($field: Option<$type>,)* body: std::marker::PhantomData<&'de ()> }
         impl<'de> Deserialize<'de> for $name<'de> {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Fields;
@@ -152,11 +152,45 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
-/// A value of a field that nobody reads. Its numbers and texts are checked as far as the twin checks them.
+/// A value of a field that nobody reads. It is decoded all the same: that is as strict as the twin, and so bounds how
+/// deep values nest, by serde_json's 128; skipping them would not, and the twin refuses what nests too deep.
 pub struct Unknown;
+struct UnknownVisitor;
+impl<'de> Visitor<'de> for UnknownVisitor {
+    type Value = Unknown;
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a value")
+    }
+    fn visit_unit<E: Error>(self) -> Result<Unknown, E> {
+        Ok(Unknown)
+    }
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Unknown, E> {
+        Ok(Unknown)
+    }
+    fn visit_i64<E: Error>(self, _: i64) -> Result<Unknown, E> {
+        Ok(Unknown)
+    }
+    fn visit_u64<E: Error>(self, _: u64) -> Result<Unknown, E> {
+        Ok(Unknown)
+    }
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Unknown, E> {
+        Ok(Unknown)
+    }
+    fn visit_str<E: Error>(self, _: &str) -> Result<Unknown, E> {
+        Ok(Unknown)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Unknown, A::Error> {
+        while seq.next_element::<Unknown>()?.is_some() {}
+        Ok(Unknown)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Unknown, A::Error> {
+        while map.next_entry::<Key, Unknown>()?.is_some() {}
+        Ok(Unknown)
+    }
+}
 impl<'de> Deserialize<'de> for Unknown {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(deserializer).map(|_| Unknown)
+        deserializer.deserialize_any(UnknownVisitor)
     }
 }
 

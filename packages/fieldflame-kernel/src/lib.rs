@@ -7,6 +7,7 @@
 
 mod batch;
 mod blobs;
+mod door;
 mod gunzip;
 mod hidden;
 mod json;
@@ -36,5 +37,6 @@ fn fieldflame_kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SOURCES", sources)?;
     module.add("KernelPanic", py.get_type::<kernel::KernelPanic>())?;
     module.add("KernelBroken", py.get_type::<kernel::KernelBroken>())?;
+    module.add_class::<door::Door>()?;
     module.add_class::<kernel::Kernel>()
 }

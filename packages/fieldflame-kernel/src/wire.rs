@@ -173,7 +173,7 @@ fn within(value: &Option<Float>, low: f64, high: f64) -> bool {
 
 /// Returns the decoded envelope, or None if anything about it is not plainly right.
 pub fn decode<'a>(body: &'a [u8], limits: &Limits) -> Option<Envelope<'a>> {
-    if body.len() > limits.values && body.iter().filter(|byte| **byte == b',').count() > limits.values {
+    if has_too_many_values(body, limits) {
         return None;
     }
     let text = std::str::from_utf8(body).ok()?;
@@ -181,7 +181,6 @@ pub fn decode<'a>(body: &'a [u8], limits: &Limits) -> Option<Envelope<'a>> {
     let (page, url) = (wire.page.flatten(), wire.url.flatten());
     let has_text = |text: &Option<Str>| text.as_ref().is_some_and(|Str(text)| !text.is_empty());
     let (release, interval_ms, trace) = (wire.release?.0, wire.interval?.0, wire.trace?.0);
-    let marks = wire.marks.unwrap_or_default();
     let is_right = is_uuid(&wire.view_id?.0)
         && wire.trace_id.flatten().is_none_or(|Str(text)| is_uuid(&text))
         && (0..=MAX_SEQ).contains(&wire.seq?.0)
@@ -199,13 +198,26 @@ pub fn decode<'a>(body: &'a [u8], limits: &Limits) -> Option<Envelope<'a>> {
         && wire.navigation.flatten().is_none_or(|Str(word)| limits.navigations.iter().any(|known| *known == word))
         && wire.cost.flatten().is_none_or(|cost| cost.ms.is_some_and(|Float(ms)| (0.0..=MAX_COST_MS).contains(&ms)))
         && is_text(&wire.user_agent.flatten(), MAX_USER_AGENT_CHARS)
-        && marks.len() <= limits.marks
         && are_tags(&wire.tags.flatten(), limits)
         && is_trace(&trace, limits);
     if !is_right {
         return None;
     }
+    let marks = read_marks(wire.marks.unwrap_or_default(), limits)?;
+    Some(Envelope { url: url.map(|Str(text)| text), interval_ms, marks, trace })
+}
+
+/// Tells whether a body has more JSON values than a limit, by its commas.
+pub fn has_too_many_values(body: &[u8], limits: &Limits) -> bool {
+    body.len() > limits.values && body.iter().filter(|byte| **byte == b',').count() > limits.values
+}
+
+/// Returns marks as they are checked; None if they are not plainly right.
+pub fn read_marks<'a>(marks: Vec<WireMark<'a>>, limits: &Limits) -> Option<Vec<Mark<'a>>> {
     let bound = limits.timestamp_ms;
+    if marks.len() > limits.marks {
+        return None;
+    }
     let mut read = Vec::with_capacity(marks.len());
     for mark in marks {
         let (kind, start) = (mark.kind?.0, mark.start?.0);
@@ -214,9 +226,12 @@ pub fn decode<'a>(body: &'a [u8], limits: &Limits) -> Option<Envelope<'a>> {
         {
             return None;
         }
+        if mark.scripts.is_some_and(|scripts| serde_json::from_str::<Unknown>(scripts.get()).is_err()) {
+            return None;
+        }
         read.push(Mark { kind, start, duration, scripts: mark.scripts });
     }
-    Some(Envelope { url: url.map(|Str(text)| text), interval_ms, marks: read, trace })
+    Some(read)
 }
 
 fn are_tags(tags: &Option<Tags>, limits: &Limits) -> bool {
@@ -234,7 +249,8 @@ fn are_tags(tags: &Option<Tags>, limits: &Limits) -> bool {
     }
 }
 
-fn is_trace(trace: &Trace, limits: &Limits) -> bool {
+/// Tells whether a trace is plainly right: counts, texts, ids, depth and times.
+pub fn is_trace(trace: &Trace, limits: &Limits) -> bool {
     let (frames, stacks) = (trace.frames.len(), trace.stack_frame.len());
     let bound = limits.timestamp_ms;
     trace.resources.len() <= limits.resources

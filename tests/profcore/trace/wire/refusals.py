@@ -10,6 +10,7 @@ import pytest
 from profcore.errors import Reason, TraceError
 from profcore.trace.wire import Envelope, Limits, decode_envelope
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope, view_id_of
+from tests.profcore.twins.posted_bodies import compare
 
 STEP: Final = re.compile(r"\.(\w+)|\[(\d+)\]")
 HOLE: Final = "\u2205 raw bytes come here \u2205"
@@ -83,6 +84,7 @@ def with_raw(path: str, raw: bytes) -> bytes:
 def accepted(envelope: Json, limits: Limits | None = None) -> Envelope:
     """Returns a decoded envelope (or bytes) that must be accepted."""
     body = envelope if isinstance(envelope, bytes) else body_of(envelope)
+    compare(body, limits)  # the compiled twin, where it is built, accepts nothing else
     return decode_envelope(body, limits or Limits())
 
 
