@@ -16,7 +16,6 @@ from profcore.numbers import (
     write_change_in,
     write_interval,
     write_interval_in,
-    write_ms,
     write_share,
 )
 from profcore.stats.comparison import Difference
@@ -49,12 +48,6 @@ def change_in(ms: float, unit: Unit) -> str:
 def interval_of_in(found: Difference, unit: Unit) -> str:
     """Returns a difference's 95 % interval in the unit of its column; an empty text if there is none."""
     return "" if found.ci95 is None else write_interval_in(found.ci95.low, found.ci95.high, unit)
-
-
-@register.filter
-def size_as_time(ms: float) -> str:
-    """Returns a difference in ms without its sign, where words say which way."""
-    return write_ms(abs(ms))
 
 
 @register.filter

@@ -128,12 +128,6 @@ def _find(row: object, path: str) -> object:
 
 
 @register.filter
-def us_in(us: float | None, unit: Unit) -> str:
-    """Returns µs as text in the unit of its column; a dash if the time is not known."""
-    return "–" if us is None else write_in(us / US_PER_MS, unit)
-
-
-@register.filter
 def ms_in(ms: float | None, unit: Unit) -> str:
     """Returns ms as text in the unit of its column; a dash if the time is not known."""
     return "–" if ms is None else write_in(ms, unit)

@@ -107,7 +107,7 @@ def find_functions(project_ids: Sequence[int], text: str, *, limit: int) -> Sequ
 
 
 def _keep_distinct(rows: Iterable[FoundFunction]) -> list[FoundFunction]:
-    """Returns the first of rows that look the same but for the hash in a bundle's name."""
+    """Returns the rows without repeats: of rows that differ only in the hash of a bundle's name, the first."""
     kept: dict[tuple[int, str, str | None], FoundFunction] = {}
     for row in rows:
         kept.setdefault((row.project_id, row.name, without_hash(row.uri) if row.uri else None), row)

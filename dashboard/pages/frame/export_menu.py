@@ -60,7 +60,13 @@ class ExportMenu:
 
 def make_profile_url(project: Project, slice_: Slice) -> str:
     """Returns the address of a slice's gzipped profile for the Firefox Profiler, with texts of sources."""
-    query = write_query([*slice_.params(), ("format", FIREFOX.name), ("compress", "gzip"), WITH_TEXTS])
+    return _link_export(project, slice_.params(), FIREFOX.name, with_texts=True)
+
+
+def _link_export(project: Project, pairs: Sequence[tuple[str, str]], name: str, *, with_texts: bool = False) -> str:
+    """Returns the address of an export in the format `name`; `pairs` say what is exported."""
+    packed = [("compress", "gzip")] if name == FIREFOX.name else []  # the viewer reads it, and it is the largest
+    query = write_query([*pairs, ("format", name), *packed, *([WITH_TEXTS] if with_texts else [])])
     return f"{reverse('api-profile', args=[project.slug])}?{query}"
 
 
@@ -78,25 +84,19 @@ def build_export_menu(
     the name of the `view`.
     """
     kind: Kind = "difference" if sides else "slice"
-    address = reverse("api-profile", args=[project.slug])
-
-    def link(name: str) -> str:
-        packed = [("compress", "gzip")] if name == FIREFOX.name else []  # the viewer reads it, and it is the largest
-        query = write_query([*slice_.params(), *sides, ("format", name), *packed])
-        return f"{address}?{query}"
-
+    exported = [*slice_.params(), *sides]
     base, head = ([value for name, value in sides if name.startswith(side)] for side in ("base_", "head_"))
     between = [*base, "to", *head] if sides else []
     words = [func, "in"] if func else []
     words += [project.slug, *between, *slice_.releases, *slice_.pages, *([view] if view else [])]
     downloads = [
-        Download(EXPORTERS[name].title, purpose, link(name), EXPORTERS[name].suffix)
+        Download(EXPORTERS[name].title, purpose, _link_export(project, exported, name), EXPORTERS[name].suffix)
         for name, purpose in PURPOSES.items()
         if kind in EXPORTERS[name].kinds
     ]
     return ExportMenu(
-        profile_url=link(FIREFOX.name),
-        opened_url=f"{link(FIREFOX.name)}&{write_query([WITH_TEXTS])}",
+        profile_url=_link_export(project, exported, FIREFOX.name),
+        opened_url=_link_export(project, exported, FIREFOX.name, with_texts=True),
         profile_name=" ".join(words),
         profile_search=max(func.split(","), key=len).strip(),  # the viewer takes a comma for several searches
         links_url=reverse("api-links", args=[project.slug]),

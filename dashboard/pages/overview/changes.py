@@ -99,7 +99,7 @@ def describe_changes(project: Project, slice_: Slice, sides: tuple[Slice, Slice]
     return {
         **describe_function_changes(compare_functions(*narrow_to(leading, *sides))),
         "functions_of": leading.page if is_part else None,
-        "functions_link": describe_comparison(project, functions_of, base, head)["compare_link"],
+        "functions_link": link_comparison("compare", project, functions_of, base, head),
     }
 
 
@@ -146,11 +146,9 @@ def describe_function_changes(answer: SliceComparison) -> dict[str, object]:
     }
 
 
-def describe_comparison(project: Project, slice_: Slice, base: str, head: str) -> dict[str, object]:
-    """Returns the addresses of a comparison of two releases: the parts of the overview, the page, the flame graph."""
-    query = make_comparison_query(slice_, base, head)
-    names = {"changes_link": "changes", "parts_link": "change-parts", "compare_link": "compare", "tree_link": "tree"}
-    return {key: f"{reverse(name, args=[project.slug])}?{query}" for key, name in names.items()}
+def link_comparison(name: str, project: Project, slice_: Slice, base: str, head: str) -> str:
+    """Returns the address of a page or part, by the name of its route, that compares two releases of a slice."""
+    return f"{reverse(name, args=[project.slug])}?{make_comparison_query(slice_, base, head)}"
 
 
 def make_comparison_query(slice_: Slice, base: str, head: str, *, without: tuple[str, ...] = ()) -> str:

@@ -24,7 +24,7 @@ from dashboard.api.slices.trend import DEFAULT_LINES
 from dashboard.pages.frame.export_menu import build_export_menu
 from dashboard.pages.frame.shell import build_shell
 from dashboard.pages.frame.verdict_words import describe_verdict
-from dashboard.pages.overview.changes import describe_comparison, describe_page_changes, read_measure
+from dashboard.pages.overview.changes import describe_page_changes, link_comparison, read_measure
 from dashboard.pages.overview.first_visit import answer_first_visit
 from dashboard.pages.quality.view import explain_reasons
 from dashboard.web.access import get_visible_project, may_administer
@@ -109,13 +109,18 @@ def describe_releases(
         return context
     base, head = verdict.base.releases[0], verdict.head.releases[0]
     whole = without_fine(slice_)
-    links = describe_comparison(project, whole, base, head)
     # The buttons below the sentence and the change by device are about the page that it names.
     page = verdict.leading.page
-    of_page = describe_comparison(project, replace(whole, pages=(page,)) if page else whole, base, head)
-    links |= {"lead_compare_link": of_page["compare_link"], "lead_tree_link": of_page["tree_link"]}
-    links |= {"parts_link": of_page["parts_link"]}
-    return context | links | describe_page_changes(project, whole, verdict, base, head)
+    leading = replace(whole, pages=(page,)) if page else whole
+    return {
+        **context,
+        "changes_link": link_comparison("changes", project, whole, base, head),
+        "compare_link": link_comparison("compare", project, whole, base, head),
+        "parts_link": link_comparison("change-parts", project, leading, base, head),
+        "lead_compare_link": link_comparison("compare", project, leading, base, head),
+        "lead_tree_link": link_comparison("tree", project, leading, base, head),
+        **describe_page_changes(project, whole, verdict, base, head),
+    }
 
 
 def find_oldest_pending(status: Status, now: datetime) -> datetime | None:

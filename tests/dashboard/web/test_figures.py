@@ -17,12 +17,12 @@ from dashboard.templatetags.figures import (
     interval_as_time,
     moment,
     ms_as_time,
+    ms_in,
     roughly,
     share,
     time_parts,
     unit_of,
     us_as_time,
-    us_in,
     visible,
 )
 from profcore.numbers import choose_unit, write_change_in, write_in, write_interval_in, write_scale
@@ -63,7 +63,7 @@ def test_changes_and_intervals_of_a_column_have_its_unit() -> None:
 def test_the_unit_of_a_column_is_found_in_its_rows() -> None:
     rows = [{"time": TimeParts(js_us=2_000_000)}, {"time": TimeParts(js_us=300)}, {"time": None}]
     unit = unit_of(rows, "time.js_us")
-    assert [us_in(us, unit) for us in (2_000_000, 300, None)] == [thin("2.00 s"), thin("< 0.001 s"), "–"]
+    assert [ms_in(ms, unit) for ms in (2_000.0, 0.3, None)] == [thin("2.00 s"), thin("< 0.001 s"), "–"]
     assert unit_of([("/cart", 3.0)], "1").word == "ms"
     assert unit_of([("/cart", 3.0)], "7").word == "ms"
 
