@@ -34,10 +34,16 @@ def find_node() -> Path:
     return Path(wheel.origin).parent / "bin" / "node"
 
 
-def run_node(*words: str | Path) -> Any:  # a foreign answer, as JSON gave it
-    """Runs a script of tests/node and returns what it prints."""
+def run_node(*words: str | Path, given: object = None) -> Any:  # a foreign answer, as JSON gave it
+    """Runs a script of tests/node with `given` as JSON on its standard input, and returns what it prints."""
     done = subprocess.run(
-        [find_node(), *words], cwd=NODE_FOLDER, capture_output=True, text=True, check=False, timeout=COMMAND_S
+        [find_node(), *words],
+        cwd=NODE_FOLDER,
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=COMMAND_S,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)

@@ -2,13 +2,15 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from django.db import connections
+from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from pytest_django.live_server_helper import LiveServer
 
 # Processes that Chromium starts for each profile, so for each page that a test opens: one for the omnibox's pop-up, and
 # one for the site that may be opened next. They took half of a page's 0.9 s of a processor.
@@ -120,6 +122,24 @@ def open_page(browser: Browser, **options: object) -> Iterator[Page]:
         yield context.new_page()
     finally:
         context.close()
+
+
+@contextmanager
+def open_signed_in(
+    server: LiveServer, client: Client, path: str, options: Mapping[str, object], *, is_calm: bool = True
+) -> Iterator[Page]:
+    """Opens a page of the server with a client's session; no database beyond this point.
+
+    Any complaint of the browser fails the test, unless it has a reason to complain (`is_calm`).
+    """
+    complaints: list[str] = []
+    with lend_chromium() as browser, open_page(browser, **options) as page:
+        page.context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": server.url}])
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(server.url + path)
+        yield page
+    assert complaints == [] or not is_calm
 
 
 def save_screenshot(page: Page, name: str) -> None:

@@ -19,7 +19,7 @@ from tests.dashboard.conftest import People
 from tests.dashboard.pages.compare.lab import make_lab
 from tests.dashboard.pages.flamegraph.graph import ROW, wait_for_colour
 from tests.e2e.axe import find_violations
-from tests.e2e.browser import lend_chromium, save_screenshot
+from tests.e2e.browser import open_signed_in, save_screenshot
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True), pytest.mark.slow(4)]
 
@@ -70,17 +70,9 @@ def open_compare(
     **options: object,
 ) -> Iterator[Page]:
     """Opens the page with a client's session; any complaint of the browser fails, unless it has reason to complain."""
-    complaints: list[str] = []
-    session = client.cookies["sessionid"].value
-    with lend_chromium() as browser:
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})  # type: ignore[arg-type]  # Playwright types each option apart
-        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(f"{live_server.url}/projects/lab/{tab}/?{query}")
+    options = {"viewport": {"width": 1200, "height": 800}, **options}
+    with open_signed_in(live_server, client, f"/projects/lab/{tab}/?{query}", options, is_calm=is_calm) as page:
         yield page
-    assert complaints == [] or not is_calm
 
 
 @pytest.mark.usefixtures("lab")

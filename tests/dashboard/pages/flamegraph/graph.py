@@ -7,7 +7,7 @@ from django.test import Client
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
-from tests.e2e.browser import lend_chromium
+from tests.e2e.browser import open_signed_in
 
 CANVAS = "#flame-canvas"
 DETAILS = "#flame-details"
@@ -39,14 +39,6 @@ def colour_at(page: Page, x: int, y: int) -> str:
 @contextmanager
 def open_tree(live_server: LiveServer, client: Client, query: str = "", **options: object) -> Iterator[Page]:
     """Opens the page with a client's session; no database beyond this point. Any complaint of the browser fails."""
-    complaints: list[str] = []
-    session = client.cookies["sessionid"].value
-    with lend_chromium() as browser:
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})  # type: ignore[arg-type]  # Playwright types each option apart
-        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(f"{live_server.url}/projects/shop/tree/?{query}")
+    options = {"viewport": {"width": 1200, "height": 800}, **options}
+    with open_signed_in(live_server, client, f"/projects/shop/tree/?{query}", options) as page:
         yield page
-    assert complaints == []

@@ -1,10 +1,8 @@
 """Call trees as text, and the flame graph's pure modules in Node."""
 
-import json
-import subprocess
 from typing import Any
 
-from tests.format_judges import COMMAND_S, NODE_FOLDER, find_node
+from tests.format_judges import run_node
 
 # Of functions, those that these tests leave empty.
 COLUMNS = ("uri", "line", "column", "original_source", "original_line", "original_column", "category", "package")
@@ -53,17 +51,7 @@ def side_of(own: dict[int, float], prefix: list[int], views: int) -> dict[str, A
 
 
 def run(operation: str, answer: dict[str, Any] | None = None, asked: object = None) -> Any:  # Any: JSON
-    done = subprocess.run(
-        [find_node(), "flame.mjs", operation],
-        cwd=NODE_FOLDER,
-        input=json.dumps({"answer": answer, "asked": asked}),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=COMMAND_S,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
+    return run_node("flame.mjs", operation, given={"answer": answer, "asked": asked})
 
 
 def picture(lines: str) -> list[str]:

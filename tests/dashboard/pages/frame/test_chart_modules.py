@@ -1,25 +1,14 @@
 """The chart's pure modules in Node: gaps, faint points, the nearest line, and where keys lead."""
 
-import json
-import subprocess
 from typing import Any
 
-from tests.format_judges import COMMAND_S, NODE_FOLDER, find_node
+from tests.format_judges import run_node
 
 Point = dict[str, Any]
 
 
 def run(operation: str, **asked: object) -> Any:  # Any: JSON
-    done = subprocess.run(
-        [find_node(), "chart.mjs", operation],
-        cwd=NODE_FOLDER,
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=COMMAND_S,
-    )
-    return json.loads(done.stdout)
+    return run_node("chart.mjs", operation, given=asked)
 
 
 def point(day: int, value: float | None, *, spread: float | None = 1.0, views: int = 100, **more: object) -> Point:

@@ -7,7 +7,7 @@ from django.test import Client
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
-from tests.e2e.browser import lend_chromium, open_page
+from tests.e2e.browser import open_signed_in
 
 
 @contextmanager
@@ -16,11 +16,5 @@ def open_shop(server: LiveServer, client: Client, path: str = "", **options: obj
 
     Nothing moves: axe would see colours between two themes.
     """
-    complaints: list[str] = []
-    with lend_chromium() as browser, open_page(browser, reduced_motion="reduce", **options) as page:
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": server.url}])
-        page.goto(f"{server.url}/projects/shop/{path}")
+    with open_signed_in(server, client, f"/projects/shop/{path}", {"reduced_motion": "reduce", **options}) as page:
         yield page
-    assert complaints == []

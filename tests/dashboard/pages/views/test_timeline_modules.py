@@ -1,7 +1,6 @@
 """The timeline's pure modules in Node: samples become bars and stretches, marks come into lanes, sums are equal."""
 
 import json
-import subprocess
 from itertools import islice
 from typing import Any
 
@@ -16,7 +15,7 @@ from profcore.trace.funcs import FuncTable
 from profcore.trace.wire import Envelope, Limits, decode_envelope
 from tests.corpus import corpus_envelopes
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope
-from tests.format_judges import COMMAND_S, NODE_FOLDER, find_node
+from tests.format_judges import run_node
 
 
 def answer_of(*envelopes: Envelope) -> dict[str, Any]:
@@ -36,17 +35,7 @@ def envelope_of(columns: str, **fields: Any) -> Envelope:
 
 
 def run(operation: str, answer: dict[str, Any], **asked: object) -> Any:  # Any: JSON
-    done = subprocess.run(
-        [find_node(), "timeline.mjs", operation],
-        cwd=NODE_FOLDER,
-        input=json.dumps({"answer": answer, "asked": asked}),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=COMMAND_S,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
+    return run_node("timeline.mjs", operation, given={"answer": answer, "asked": asked})
 
 
 def sums_of(answer: dict[str, Any]) -> dict[str, dict[str, float]]:

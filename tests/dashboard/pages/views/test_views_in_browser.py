@@ -16,7 +16,7 @@ from tests.builders import make_project
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.frame.viewer import STAND_IN, VIEWER
 from tests.e2e.axe import find_violations
-from tests.e2e.browser import lend_chromium, save_screenshot
+from tests.e2e.browser import open_signed_in, save_screenshot
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope, view_id_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(40), pytest.mark.django_db(transaction=True)]
@@ -49,17 +49,9 @@ def web(people: People) -> Project:
 @contextmanager
 def open_web(live_server: LiveServer, client: Client, address: str, **options: object) -> Iterator[Page]:
     """Opens a page with a client's session; no database beyond this point. Any complaint of the browser fails."""
-    complaints: list[str] = []
-    session = client.cookies["sessionid"].value
-    with lend_chromium() as browser:
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})  # type: ignore[arg-type]  # Playwright types each option apart
-        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(f"{live_server.url}/projects/web/{address}")
+    options = {"viewport": {"width": 1200, "height": 900}, **options}
+    with open_signed_in(live_server, client, f"/projects/web/{address}", options) as page:
         yield page
-    assert complaints == []
 
 
 def place_of(canvas: Locator, ms: float, y: float) -> Position:
