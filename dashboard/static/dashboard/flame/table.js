@@ -3,7 +3,7 @@
 import { ALL, listCallees } from "./tree.js";
 import { make } from "./dom.js";
 import { isNoise } from "./noise.js";
-import { addressOf, asChange, asCount, asShare, asTime, nameOf, placeOf, visible } from "./words.js";
+import { addressOf, asChangeIn, asCount, asShare, asTimeIn, chooseUnit, nameOf, placeOf, visible } from "./words.js";
 
 const SHOWN_CALLEES = 50; // per caller; a row with a button shows the others
 const MAX_INDENT = 12; // deeper levels have only a number
@@ -13,7 +13,7 @@ export function makeTable(host, { onSandwich }) {
   let state = null;
 
   function show(tree, found, side = "head") {
-    state = { tree, found, side, callees: listCallees(tree, side) };
+    state = { tree, found, side, callees: listCallees(tree, side), units: unitsOf(tree) };
     const columns = ["Function", ...wordsOf(tree)];
     const head = make("tr", { role: "row" }, ...columns.map((word, n) =>
       make("th", { scope: "col", role: "columnheader", className: n ? "figure" : "" }, word)));
@@ -42,10 +42,12 @@ export function makeTable(host, { onSandwich }) {
 
   function figuresOf(tree, node) {
     const { self, total, hidden } = tree.head;
+    const { units } = state;
     const noise = isNoise(tree, node) ? ", could be noise" : "";
-    const compared = tree.base ? [asTime(tree.base.total[node]), changeOf(total[node] - tree.base.total[node], noise)] : [];
-    const figures = [asTime(total[node]), asShare(total[node] / tree.head.total[ALL]), ...compared];
-    return tree.isTurned ? figures : [...figures, asTime(self[node]), asTime(hidden[node])];
+    const changed = () => changeOf(total[node] - tree.base.total[node], units.change, noise);
+    const compared = tree.base ? [asTimeIn(tree.base.total[node], units.base), changed()] : [];
+    const figures = [asTimeIn(total[node], units.total), asShare(total[node] / tree.head.total[ALL]), ...compared];
+    return tree.isTurned ? figures : [...figures, asTimeIn(self[node], units.self), asTimeIn(hidden[node], units.hidden)];
   }
 
   function openHeaviest(body) {
@@ -171,9 +173,18 @@ export function makeTable(host, { onSandwich }) {
   return { show };
 }
 
+// Returns the unit of each column, that of its largest value in the whole tree: rows that are opened later keep it.
+function unitsOf({ head, base }) {
+  const below = (values) => values.slice(ALL + 1);
+  const units = { total: chooseUnit(below(head.total)), self: chooseUnit(below(head.self)), hidden: chooseUnit(below(head.hidden)) };
+  if (!base) return units;
+  const changes = head.total.map((ms, node) => ms - base.total[node]);
+  return { ...units, base: chooseUnit(below(base.total)), change: chooseUnit(below(changes)) };
+}
+
 // A change, with a word for those who hear it: a minus is easily missed.
-function changeOf(ms, noise) {
-  const text = asChange(ms);
+function changeOf(ms, unit, noise) {
+  const text = asChangeIn(ms, unit);
   const word = /[1-9<]/.test(text) ? (ms > 0 ? " more" : " less") : " no change";
   return make("span", {}, text, make("span", { className: "unseen" }, word), noise);
 }

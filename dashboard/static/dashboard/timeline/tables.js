@@ -1,6 +1,6 @@
 // The timeline's data as tables: marks and activity. They have everything that the canvases show.
 import { make } from "../flame/dom.js";
-import { asCount, asTime, nameOf, visible } from "../flame/words.js";
+import { asCount, asTime, asTimeIn, chooseUnit, nameOf, visible } from "../flame/words.js";
 import { KIND_WORDS } from "./bars.js";
 import { wordOf } from "./tracks.js";
 
@@ -23,9 +23,11 @@ function fold(title, makeTable) {
 
 function tableOfMarks(timeline, onShow) {
   if (!timeline.marks.length) return [make("p", { className: "muted" }, "The page sent no marks.")];
-  const rows = timeline.marks.slice(0, MAX_ROWS).map((mark) => make("tr", {},
+  const shown = timeline.marks.slice(0, MAX_ROWS);
+  const unit = chooseUnit(shown.map((mark) => mark.duration_ms));
+  const rows = shown.map((mark) => make("tr", {},
     make("th", { scope: "row" }, make("bdi", {}, wordOf(mark)), describeFacts(mark)),
-    cell("At", asMoment(mark.start_ms)), cell("Took", mark.duration_ms ? asTime(mark.duration_ms) : "–"),
+    cell("At", asMoment(mark.start_ms)), cell("Took", mark.duration_ms ? asTimeIn(mark.duration_ms, unit) : "–"),
     make("td", { data: { label: "Timeline" } }, showButton(wordOf(mark), () => onShow(mark.start_ms, mark.start_ms + mark.duration_ms)))));
   return [makeTable("Marks of this view by time", ["Mark", "At", "Took", "Timeline"], rows), rest(timeline.marks.length, "marks")];
 }
@@ -33,12 +35,13 @@ function tableOfMarks(timeline, onShow) {
 function tableOfSegments(timeline, onShow) {
   // The longest sections, sorted by time.
   const picked = [...timeline.segments].sort((a, b) => b.end - b.start - (a.end - a.start)).slice(0, MAX_ROWS).sort((a, b) => a.start - b.start);
+  const unit = chooseUnit(picked.map((segment) => segment.end - segment.start));
   const rows = picked.map((segment) => {
     const word = KIND_WORDS[segment.kind][1];
     const most = [...segment.self].sort((a, b) => b[1] - a[1])[0];
     return make("tr", {},
       make("th", { scope: "row" }, word),
-      cell("From", asMoment(segment.start)), cell("Took", asTime(segment.end - segment.start)), cell("Samples", asCount(segment.samples)),
+      cell("From", asMoment(segment.start)), cell("Took", asTimeIn(segment.end - segment.start, unit)), cell("Samples", asCount(segment.samples)),
       make("td", { data: { label: "Top function" } }, most ? make("bdi", { className: "name" }, nameOf(timeline.funcs[most[0]])) : "–"),
       make("td", { data: { label: "Timeline" } }, showButton(`${word} at ${asMoment(segment.start)}`, () => onShow(segment.start, segment.end))));
   });

@@ -126,6 +126,15 @@ class TestFlameGraph:
             expect(page.get_by_role("region", name="Callers").locator("canvas")).to_be_visible()
             assert "show=sandwich" in page.url
 
+    def test_times_of_a_column_have_one_unit(self, live_server: LiveServer, member: Client, releases: Project) -> None:
+        cell = make_cell(releases, release="3.0.0", js_us=1_512_000)
+        main, draw = make_func(releases, "main", column=10), make_func(releases, "draw", column=20)
+        make_call_tree(cell, [(-1, main, 1_500_000), (0, draw, 12_000)])
+        with open_tree(live_server, member, "release=3.0.0&show=table") as page:
+            rows = page.get_by_role("treegrid", name="Call tree").locator("tbody tr")
+            expect(rows.first).to_contain_text("1.51 s")
+            expect(rows.nth(1)).to_contain_text("0.012 s")
+
     def test_a_sandwich_is_an_address(self, live_server: LiveServer, member: Client) -> None:
         with open_tree(live_server, member, "release=2.0.0&show=sandwich&func=2") as page:
             halves = page.locator(".halves")

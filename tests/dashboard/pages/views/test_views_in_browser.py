@@ -199,6 +199,19 @@ class TestViews:
             )  # fmt: skip
             expect(page.get_by_role("table", name="Functions of this view")).to_contain_text("×")
 
+    def test_times_of_a_tables_column_have_one_unit(self, live_server: LiveServer, member: Client) -> None:
+        marks = [
+            {"type": "longtask", "start": 0, "duration": 1_300},
+            {"type": "longtask", "start": 1_400, "duration": 60},
+        ]
+        post("KEY-web", make_envelope("slow", "\n".join(["boot"] * 150), page="/a", marks=marks))
+        fold_all()
+        with open_web(live_server, member, f"views/{view_id_of('slow')}/") as page:
+            page.get_by_text("Marks as a table (2)").click()
+            marks_table = page.get_by_role("table", name="Marks of this view")
+            expect(marks_table).to_contain_text("1.30 s")
+            expect(marks_table).to_contain_text("0.060 s")
+
     def test_an_expired_view_shows_what_is_left(self, live_server: LiveServer, member: Client) -> None:
         RawTrace.objects.all().delete()
         with open_web(live_server, member, "views/") as page:
