@@ -2,14 +2,14 @@
 
 import gzip
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+from config.loopback import serve_on_loopback
 from ingest.snippet.views import SNIPPET_PATH, STUB_PATH
 
 GZIP: Final = b"\x1f\x8b"
@@ -89,13 +89,6 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True  # browsers keep connections open
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A browser that was killed breaks its connections off."""
-
-
 def write_tags(door_url: str, attributes: str = "") -> str:
     """Returns the stub and the core's tag."""
     return (
@@ -120,12 +113,5 @@ def write_page(door_url: str, *, head: str = "", work: str = WORK, attributes: s
 @contextmanager
 def serve(pages: dict[str, tuple[str, dict[str, str]]], door: Door) -> Iterator[int]:
     """Serves pages ((HTML, headers) by path) and the door on 127.0.0.1; yields the port. Pages may be added later."""
-    handler = type("Handler", (_Handler,), {"door": door, "pages": pages})
-    server = _Server(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serve_on_loopback(type("Handler", (_Handler,), {"door": door, "pages": pages})) as port:
+        yield port

@@ -3,18 +3,18 @@
 import gzip
 import json
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from http.cookies import SimpleCookie
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from config.demo.story import DOOR_HOST, RELEASE_WITH_TAG, SHOP_HOST, TAG_HOST, TAG_PATH
+from config.loopback import serve_on_loopback
 from ingest.snippet.views import SNIPPET_PATH, STUB_PATH
 
 GZIP: Final = b"\x1f\x8b"
@@ -127,24 +127,11 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True  # browsers keep connections open
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A browser that closes a connection is no error."""
-
-
 @contextmanager
 def serve(builds: Builds, door: Door, certificate: Path) -> Iterator[int]:
     """Serves the builds and a door by https on 127.0.0.1; yields the port."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"door": door, "builds": builds}))
-    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
+    handler = type("Handler", (_Handler,), {"door": door, "builds": builds})
+    with serve_on_loopback(handler, context) as port:
+        yield port
