@@ -16,6 +16,13 @@ def text_of(client: Client, address: str, status: int = 200) -> str:
     return re.sub(r"[ \n]+", " ", html.unescape(without_tags)).replace("\u202f", " ")
 
 
+def html_of(client: Client, address: str) -> str:
+    """Returns a page's HTML, its entities as characters."""
+    response = client.get(address)
+    assert response.status_code == 200, response.content
+    return html.unescape(response.content.decode())
+
+
 def attribute(page: str, name: str) -> str:
     found = re.search(rf'{name}="([^"]*)"', page)
     assert found is not None
