@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from bench.memory import describe_growth, make_addresses, measure_growth
+from bench.memory.web import describe_growth, make_addresses, measure_growth
 from ingest.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project

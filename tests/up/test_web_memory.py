@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.memory import find_web_processes
+from bench.memory.web import find_web_processes
 from config.up.parts import WEB_MAX_MB_NAME
 from config.up.running import RunningStack, run_stack
 

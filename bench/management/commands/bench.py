@@ -24,9 +24,10 @@ from bench.hidden import compare_with_facts, describe, measure_hidden
 from bench.hostile.reads import bench_reads
 from bench.hostile.reads import describe as describe_reads
 from bench.hostile.shapes import bench_hostile
-from bench.memory import as_json as memory_as_json
-from bench.memory import bench_web_memory, make_addresses, measure_growth, prepare
-from bench.memory import describe as describe_memory
+from bench.memory.web import addresses_as_json, bench_web_memory, make_addresses, measure_growth, prepare
+from bench.memory.web import as_json as memory_as_json
+from bench.memory.web import describe as describe_memory
+from bench.memory.whole import bench_whole, describe_moment
 from bench.queries import bench_queries, fill_project
 from bench.screens.pages import bench_pages
 from bench.screens.pages import describe as describe_pages
@@ -79,7 +80,9 @@ class Command(BaseCommand):
             type=int,
             help=f"core, queries, pages: rounds (default: {ROUNDS}); statistics: samples per row ({SAMPLES})",
         )
-        parser.add_argument("--traces", type=int, default=3000, help="end-to-end: how many (default: %(default)s)")
+        parser.add_argument(
+            "--traces", type=int, default=3000, help="end-to-end, memory --whole: how many (%(default)s)"
+        )
         parser.add_argument(
             "--senders", type=int, default=8, help="end-to-end, memory: connections (default: %(default)s)"
         )
@@ -91,6 +94,7 @@ class Command(BaseCommand):
             "--chromium", default="chromium", help="exits, cohort, screens: the browser (default: %(default)s)"
         )
         parser.add_argument("--reads", type=int, default=1000, help="memory: how many (default: %(default)s)")
+        parser.add_argument("--whole", action="store_true", help="memory: of all processes of a ./run, by part")
         parser.add_argument("--project", default="", help="export-here, fill-here, pages: which project")
         parser.add_argument("--format", default="firefox", help="export-here: which format")
         parser.add_argument("--maps", type=int, default=200, help="symbolicate: how many (default: %(default)s)")
@@ -158,6 +162,10 @@ class Command(BaseCommand):
 
     def show_memory(self, options: dict[str, Any]) -> None:
         """Runs in a stack of its own. Its environment is that of this command, such as MALLOC_ARENA_MAX."""
+        if options["whole"]:
+            for moment in bench_whole(options["traces"], options["reads"], envelope_limits()):
+                self.stdout.write(moment if isinstance(moment, str) else describe_moment(moment))
+            return
         readers = [1, options["senders"]]
         for result in bench_web_memory(options["corpus"], options["views"], options["reads"], readers, {}):
             self.stdout.write(result if isinstance(result, str) else describe_memory(result))
@@ -167,6 +175,10 @@ class Command(BaseCommand):
         project, client = prepare(options["corpus"], options["views"])
         addresses = make_addresses(project)
         self.stdout.write(memory_as_json(client, addresses, measure_growth(client, addresses, options["reads"])))
+
+    def show_addresses_here(self, options: dict[str, Any]) -> None:
+        """Prints what to read of a project of this database as JSON."""
+        self.stdout.write(addresses_as_json(Project.objects.get(slug=options["project"])))
 
     def show_end_to_end(self, options: dict[str, Any]) -> None:
         result = bench_end_to_end(self.read_envelopes(options), options["traces"], options["senders"])
@@ -283,6 +295,7 @@ class Command(BaseCommand):
             self.stdout.write(run_table(table))
 
     parts: dict[str, Callable[["Command", dict[str, Any]], None]] = {
+        "addresses-here": show_addresses_here,
         "cohort": show_cohort,
         "core": show_core,
         "end-to-end": show_end_to_end,

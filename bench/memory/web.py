@@ -96,9 +96,14 @@ def prepare(corpus: Path, views: int) -> tuple[Project, Client]:
     project, _ = create_project(slug="memory", origins=["*"])
     with tqdm(total=views, unit="view", desc="Filling") as bar:
         fill(project.pk, corpus, views, datetime.now(UTC), bar.update)
+    return project, log_in()
+
+
+def log_in() -> Client:
+    """Returns a client of the first user, who may read everything."""
     client = Client()
     client.force_login(User.objects.filter(is_superuser=True).order_by("pk")[0])
-    return project, client
+    return client
 
 
 def measure_growth(client: Client, addresses: Sequence[str], reads: int) -> Growth:
@@ -211,5 +216,14 @@ def describe(memory: WebMemory) -> str:
 
 def as_json(client: Client, addresses: Sequence[str], growth: Growth) -> str:
     """Returns what `bench_web_memory` reads from this process."""
-    cookie = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
-    return json.dumps({"cookie": cookie, "addresses": addresses, "growth": describe_growth(growth)})
+    found = {"cookie": cookie_of(client), "addresses": addresses, "growth": describe_growth(growth)}
+    return json.dumps(found)
+
+
+def addresses_as_json(project: Project) -> str:
+    """Returns what to read of a project, and by which cookie."""
+    return json.dumps({"cookie": cookie_of(log_in()), "addresses": make_addresses(project)})
+
+
+def cookie_of(client: Client) -> str:
+    return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
