@@ -230,7 +230,7 @@ EXPORT_MAX_SEGMENTS = read_int(
 EXPORT_MAX_VIEWS = read_int("FIELDFLAME_EXPORT_MAX_VIEWS", 20, low=1)  # on their clocks in one file, sample by sample
 REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["dashboard.web.answers.JsonRenderer"],
     "DEFAULT_PARSER_CLASSES": ["dashboard.api.core.bodies.BoundedJSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "dashboard.api.core.auth.TokenAuthentication",

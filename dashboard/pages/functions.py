@@ -16,7 +16,7 @@ from aggregate.selectors.project.overview import OverviewRow, select_overview
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.statistics.estimates import COST_SORT, PAGE_SORTS, TableQuery, select_estimated
+from aggregate.selectors.statistics.estimates import COST_SORT, PAGE_SORTS, TableQuery
 from dashboard.pages.frame.display_line import build_display_line
 from dashboard.pages.frame.export_menu import build_export_menu
 from dashboard.pages.frame.shell import build_shell
@@ -25,6 +25,7 @@ from dashboard.web.etags import answer_unchanged
 from dashboard.web.guards import private_page, private_part
 from dashboard.web.params import MAX_SEARCH, Narrowing, read_choice, read_count
 from dashboard.web.queries import read_page_narrowing, read_page_slice, write_query
+from dashboard.web.remembered import answer_table
 from ingest.models import Project
 from profcore.code.categories import NO_GROUP
 from profcore.code.display_rules import SUMMING
@@ -178,7 +179,7 @@ def describe_table(request: HttpRequest, project: Project, place: TablePlace, *,
     sums_up = not place.slice_.as_stored and any(rule["action"] in SUMMING for rule in project.display_rules)
     whole = None if is_plain else select_whole(place, sums_up=sums_up)
     if whole is None:
-        table = select_estimated(place.slice_, asked)
+        table = answer_table(place.slice_, asked)
         context = show_rows(place, table)
     else:
         limit = ("limit", str(asked.limit))
@@ -201,7 +202,7 @@ def show_table(request: HttpRequest, slug: str) -> HttpResponse:
     return render(
         request,
         "dashboard/functions/_rows.html",
-        {"project": project, **show_rows(place, select_estimated(place.slice_, place.asked))},
+        {"project": project, **show_rows(place, answer_table(place.slice_, place.asked))},
     )
 
 

@@ -67,7 +67,11 @@ def own_projects(reader: Reader) -> QuerySet[Project]:
 
 def get_visible_project(reader: Reader, slug: str) -> Project:
     """Returns a project by its slug. Raises the same Http404 for a missing project and for one they cannot see."""
-    project = visible_projects(reader).filter(slug=slug).first()
+    if isinstance(reader, ApiToken):  # found with its project
+        own = reader.project
+        project = own if own.slug == slug and own.deletion_started_at is None else None
+    else:
+        project = visible_projects(reader).filter(slug=slug).first()
     if project is None:
         raise Http404("There is no such project.")
     return project

@@ -17,8 +17,8 @@ from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
 from aggregate.selectors.verdict.looks import find_plan, has_looks
 from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
-from dashboard.web.comparisons import facts_of_sides, remember_comparison
 from dashboard.web.params import read_side
+from dashboard.web.remembered import facts_of_sides, remember_comparison
 
 MAX_RELEASES: Final = 20  # the newest ones, among which the last two with enough views are chosen
 # A verdict is a few kB: sums, intervals and three functions.

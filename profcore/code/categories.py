@@ -142,6 +142,18 @@ def categorize(
     return None
 
 
+CategoryFacts = tuple[str | None, bool, str | None]
+
+
+def facts_for_category(key: FuncKey, *, by_name: bool) -> CategoryFacts:
+    """Returns what of a func decides its category: its script, whether it has a position, and its name if that counts.
+
+    Most functions of a script share these facts, so few of a page's hundreds have to be compared with the rules.
+    `by_name` says whether a rule of the project looks at names. Built-in rules look at names without a script only.
+    """
+    return key.uri, key.line is not None, key.name if by_name or key.uri is None else None
+
+
 def _fits(rule: CategoryRule, key: FuncKey, owner: Owner | None, source: str | None) -> bool:
     if rule.has_uri is not None and rule.has_uri != (key.uri is not None):
         return False

@@ -15,7 +15,7 @@ from profcore.stats.culprits import FindCallers
 from profcore.stats.distributions import control_false_discoveries
 from profcore.stats.estimates import (
     Interval,
-    as_interval,
+    as_intervals,
     clip_weights,
     effective_views,
     has_rates,
@@ -237,7 +237,7 @@ class _Views:
 
     def side(self, row_us: IntColumn) -> Side:
         """Returns the rows of one column that are above zero."""
-        above = row_us > 0
+        above = np.flatnonzero(row_us > 0)
         rows = self.sample
         return Side(
             view=rows.view[above],
@@ -330,26 +330,47 @@ def _differences(
     q = np.ones(funcs)
     q[tested] = control_false_discoveries(p[tested], _weigh_funcs(base, head, funcs)[tested] if is_weighted else None)
     order = tested[np.lexsort((func_ids[tested], -delta[tested]))]
+    base_ms, head_ms = crude[0][order], crude[1][order]
+    relative = np.divide(delta, standard_base, out=np.full(funcs, np.nan), where=standard_base > 0)[order].tolist()
+    columns = (head_ms - base_ms, head_ms - base_ms - delta[order], z[order], p[order], q[order])
     return [
         Difference(
-            func_id=int(func_ids[index]),
-            status="new" if not ran[0][index] else "gone" if not ran[1][index] else "changed",
-            base_ms=float(crude[0][index]),
-            head_ms=float(crude[1][index]),
-            delta_ms=float(delta[index]),
-            ci95=as_interval(low[index], high[index]),
-            relative=float(delta[index] / standard_base[index]) if standard_base[index] > 0 else None,
-            crude_delta_ms=float(crude[1][index] - crude[0][index]),
-            mix_ms=float(crude[1][index] - crude[0][index] - delta[index]),
-            rank_z=float(z[index]),
-            p=float(p[index]),
-            q=float(q[index]),
-            base_views_ran=int(ran[0][index]),
-            head_views_ran=int(ran[1][index]),
-            self_delta_ms=float(delta[index]),
+            func_id=func_id,
+            status="new" if not base_ran else "gone" if not head_ran else "changed",
+            base_ms=own_base_ms,
+            head_ms=own_head_ms,
+            delta_ms=delta_ms,
+            ci95=ci95,
+            relative=own_relative if is_known else None,
+            crude_delta_ms=crude_delta_ms,
+            mix_ms=mix_ms,
+            rank_z=rank_z,
+            p=own_p,
+            q=own_q,
+            base_views_ran=base_ran,
+            head_views_ran=head_ran,
+            self_delta_ms=delta_ms,
             is_seen=True,
         )
-        for index in order.tolist()
+        for func_id, base_ran, head_ran, own_base_ms, own_head_ms, delta_ms, ci95, own_relative, is_known, (
+            crude_delta_ms,
+            mix_ms,
+            rank_z,
+            own_p,
+            own_q,
+        ) in zip(
+            func_ids[order].tolist(),
+            ran[0][order].tolist(),
+            ran[1][order].tolist(),
+            base_ms.tolist(),
+            head_ms.tolist(),
+            delta[order].tolist(),
+            as_intervals(low[order], high[order]),
+            relative,
+            (standard_base > 0)[order].tolist(),
+            zip(*(column.tolist() for column in columns), strict=True),
+            strict=True,
+        )
     ]
 
 

@@ -15,7 +15,7 @@ from profcore.stats.estimates import (
     Floats,
     Ratios,
     Rows,
-    as_interval,
+    as_intervals,
     clip_weights,
     degrees_of_mean,
     degrees_of_spread,
@@ -25,7 +25,7 @@ from profcore.stats.estimates import (
     skewed_interval,
     wilson_interval,
 )
-from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, order_rows
+from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, order_rows, sort_values
 
 # With fewer views no number is given. In simulations of skewed times with many zeros, the 95 % intervals of fewer views
 # cover less than 93 %. Docs: statistics.md.
@@ -102,9 +102,9 @@ def summarise(
     effective = effective_views(weight)
     is_weighted = bool(weight.size) and float(weight.min()) < float(weight.max())
     is_too_few = effective < min_views or not has_rates(weight).all()
-    rows = _measured_rows(sample, measure, weight)
     if is_weighted or not sample.is_complete:
         known = None
+    rows = _measured_rows(sample, measure, weight, known)
     functions = () if is_too_few else tuple(_summarise_funcs(sample, rows, measure, known))
     return Summary(
         measure=measure,
@@ -119,9 +119,13 @@ def summarise(
     )
 
 
-def _measured_rows(sample: ViewSample, measure: Measure, weight: FloatColumn) -> Rows:
+def _measured_rows(sample: ViewSample, measure: Measure, weight: FloatColumn, known: KnownSums | None) -> Rows:
+    """Returns the rows above zero; with `known`, only of the funcs that it names."""
     row_us = sample.row_us(measure)
-    above = row_us > 0
+    is_wanted = row_us > 0
+    if known is not None and len(known.func_us) < sample.func_count:
+        is_wanted &= np.isin(sample.func_ids, list(known.func_us))[sample.func]
+    above = np.flatnonzero(is_wanted)
     return Rows(
         view=sample.view[above],
         func=sample.func[above],
@@ -150,24 +154,29 @@ def _summarise_funcs(sample: ViewSample, rows: Rows, measure: Measure, known: Kn
     shares = _bounded(rows, whole_us / US_PER_MS, ran, exact_shares, views_a_view) if whole_us.any() else None
     points = _percentiles(rows, effective)
     order = present[np.lexsort((sample.func_ids[present], -means[0][present]))]
+    columns = (means, *points, (running, ran_low, ran_high))
+    figures = zip(*(_figures(column, order) for column in columns), strict=True)
+    own_shares = [None] * order.size if shares is None else _figures(shares, order)
+    found = zip(sample.func_ids[order].tolist(), ran[order].tolist(), own_shares, figures, strict=True)
     return [
         FuncSummary(
-            func_id=int(sample.func_ids[index]),
-            views_ran=int(ran[index]),
-            ms_per_view=_figure(means, index),
-            share=None if shares is None else _figure(shares, index),
-            p50_ms=_figure(points[0], index),
-            p75_ms=_figure(points[1], index),
-            p95_ms=_figure(points[2], index),
-            ran=_figure((running, ran_low, ran_high), index),
+            func_id=func_id,
+            views_ran=views_ran,
+            ms_per_view=mean,
+            share=share,
+            p50_ms=p50,
+            p75_ms=p75,
+            p95_ms=p95,
+            ran=own_running,
         )
-        for index in order.tolist()
+        for func_id, views_ran, share, (mean, p50, p75, p95, own_running) in found
     ]
 
 
-def _figure(columns: tuple[Floats, Floats, Floats], index: int) -> Figure:
-    value, low, high = columns
-    return Figure(float(value[index]), as_interval(low[index], high[index]))
+def _figures(columns: tuple[Floats, Floats, Floats], order: IntColumn) -> list[Figure]:
+    """Returns the figures of some funcs, from columns of their values and bounds."""
+    value, low, high = (column[order] for column in columns)
+    return list(map(Figure, value.tolist(), as_intervals(low, high)))
 
 
 def _bounded(
@@ -222,14 +231,17 @@ def _percentiles(rows: Rows, effective: float) -> list[tuple[Floats, Floats, Flo
     the true percentile is binomial. The bounds are the values at the ranks between which it stays in 95 % of samples.
     If the upper rank is beyond the last view, there is no bound (NaN).
     """
-    order = order_rows(rows.func, rows.value)
     row_weight = rows.weight[rows.view]
-    climbing = np.cumsum(row_weight[order])
+    if rows.weight.min() == rows.weight.max():  # then only the values have to be in order
+        in_order, climbing = sort_values(rows.func, rows.value), np.cumsum(row_weight)
+    else:
+        order = order_rows(rows.func, rows.value)
+        in_order, climbing = rows.value[order], np.cumsum(row_weight[order])
     mass = np.bincount(rows.func, row_weight, minlength=rows.func_count)
     begin = np.cumsum(mass) - mass
     total = rows.weight.sum()
     count = max(round(effective), 1)
-    values = np.append(rows.value[order], np.nan)
+    values = np.append(in_order, np.nan)
 
     def at(share: float) -> Floats:
         inside = share * total - (total - mass)  # how far into the func's own rows

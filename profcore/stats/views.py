@@ -313,17 +313,31 @@ def _sum_by(position: IntColumn, values: IntColumn, size: int) -> IntColumn:
 
 
 def order_rows(key: IntColumn, value_ms: FloatColumn) -> IntColumn:
-    """Returns the order of rows by key and then by value; ties are in any order.
+    """Returns the order of rows by key and then by value; ties are in any order."""
+    packed = _pack_rows(key, value_ms)
+    return np.lexsort((value_ms, key)) if packed is None else np.argsort(packed[0])
 
-    If values are whole µs, as times are, both go into one integer: sorting 1.6 million rows took 0.03 s instead of
-    0.3 s (2026-11-21).
+
+def sort_values(key: IntColumn, value_ms: FloatColumn) -> FloatColumn:
+    """Returns the values of rows by key and then by value. This takes half as long as their order."""
+    packed = _pack_rows(key, value_ms)
+    if packed is None:
+        return value_ms[np.lexsort((value_ms, key))]
+    rows, width = packed
+    return np.asarray(np.sort(rows) % width / 1_000.0)
+
+
+def _pack_rows(key: IntColumn, value_ms: FloatColumn) -> tuple[IntColumn, int] | None:
+    """Returns key and value of each row in one integer, key * width + µs, with the width; None if that cannot be.
+
+    It can if values are whole µs, as times are. Sorting 1.6 million rows so took 0.03 s instead of 0.3 s (2026-11-21).
     """
     value_us = np.rint(value_ms * 1_000.0)
     width = int(value_us.max()) + 1 if value_us.size else 1
     top = int(key.max()) + 1 if key.size else 1
-    if top * width < 1 << 62 and bool(np.array_equal(value_us / 1_000.0, value_ms)):
-        return np.argsort(key * width + value_us.astype(np.int64))
-    return np.lexsort((value_ms, key))
+    if top * width >= 1 << 62 or not np.array_equal(value_us / 1_000.0, value_ms):
+        return None
+    return key * width + value_us.astype(np.int64), width
 
 
 def align(first: ViewSample, second: ViewSample) -> tuple[ViewSample, ViewSample]:

@@ -8,6 +8,7 @@ def forget_everything() -> None:
     from aggregate.folding.interning import forget_interned
     from aggregate.selectors.code.project_code import forget_labels
     from aggregate.selectors.code.sites import forget_sites
+    from dashboard.web.remembered import forget_tables
     from ingest.door.absent_counts import forget_absences
     from ingest.door.admission import forget_admission
     from ingest.door.groups import forget_groups
@@ -24,6 +25,7 @@ def forget_everything() -> None:
         forget_keys,
         forget_labels,
         forget_sites,
+        forget_tables,
         forget_token,
         forget_turns,
     )

@@ -4,6 +4,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from profcore.code.identity import Original
+from profcore.remembering import remember
+
+# A page's functions are in some dozen scripts, and each anonymous one names its file.
+FILES_KEPT: Final = 1_000
+FILE_CHARS: Final = 400
 
 ANONYMOUS: Final = "(anonymous)"
 
@@ -25,6 +30,7 @@ def label_original(original: Original) -> str:
     return f"{ANONYMOUS} {place_of(original.source, original.line, original.column)}"
 
 
+@remember(entries=FILES_KEPT, chars=FILE_CHARS)
 def file_of(uri: str) -> str:
     """Returns the last segment of a URI's path, its host if the path is empty, or the URI if it has neither."""
     try:

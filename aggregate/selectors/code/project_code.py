@@ -16,7 +16,7 @@ from django.db import connection
 from aggregate.label_models import MAPPED
 from aggregate.selectors.code.labels import label_func, label_original
 from aggregate.selectors.code.sites import select_sites
-from profcore.code.categories import categorize
+from profcore.code.categories import CategoryFacts, categorize, facts_for_category
 from profcore.code.code_rules import CodeRules, read_code_rules
 from profcore.code.display_rules import DisplayRules, Shown, read_display_rules
 from profcore.code.identity import MAPPED_ID, Original, mapped_id, source_part
@@ -214,8 +214,13 @@ class Code:
     labels: Labels | None = None
     display: DisplayRules = NO_DISPLAY_RULES
     _sites: frozenset[str] | None = None
-    _categories: dict[tuple[FuncKey, str | None], str | None] = field(default_factory=dict)
+    _categories: dict[tuple[CategoryFacts, str | None], str | None] = field(default_factory=dict)
     _shown: dict[ShownKey, Shown | None] = field(default_factory=dict)
+    _by_name: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Notes whether a rule of the project looks at names."""
+        self._by_name = any(rule.name is not None for rule in self.rules.categories)
 
     @property
     def sites(self) -> frozenset[str]:
@@ -227,10 +232,11 @@ class Code:
     def categorize(self, key: FuncKey, label: FuncLabel | None = None) -> str | None:
         """Returns a func's category."""
         source = label.original.source if label else None
-        if (key, source) not in self._categories:
+        facts = facts_for_category(key, by_name=self._by_name)
+        if (facts, source) not in self._categories:
             found = categorize(key, self.sites, self.rules.categories, source=source, parties=self.rules.parties)
-            self._categories[key, source] = found
-        return self._categories[key, source]
+            self._categories[facts, source] = found
+        return self._categories[facts, source]
 
     def package_of(self, key: FuncKey, label: FuncLabel | None = None) -> str | None:
         """Returns a func's package: the package of its original, else the one that its script's URI names."""

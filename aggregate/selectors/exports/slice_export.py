@@ -1,7 +1,6 @@
 """A slice in the form that exporters need: the cells' call trees merged into one, with the funcs they name."""
 
-import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
@@ -29,24 +28,21 @@ INTERVAL_VIEWS: Final = 1_000
 
 
 def fingerprint_slice(slice_: Slice) -> str:
-    """Returns a digest of the contents of a slice's cells. It changes with every trace folded into one of them.
+    """Returns a text that changes with every trace folded into one of a slice's cells, and with every refold.
 
-    Compacting a call tree does not change the digest, because the tree's sum stays the same.
+    Compacting a call tree does not change it, because the tree's sum stays the same. One statement: the database sums
+    up the cells, of which a project of a million views has 26,000.
     """
     where, params = where_slice(slice_)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT c.id, c.traces, c.views, c.span_us, c.fold_version {FROM_CELLS} WHERE {where} ORDER BY c.id",
+            f"""SELECT concat_ws(' ', count(*), sum(c.traces), sum(c.views), sum(c.span_us),
+                       bit_xor(hash_record_extended(ROW(c.id, c.traces, c.views, c.span_us, c.fold_version), 0)),
+                       (SELECT concat_ws(' ', count(*), max(r.finished_at)) FROM aggregate_refoldrun r
+                        WHERE r.project_id = %(project_id)s)) {FROM_CELLS} WHERE {where}""",
             params,
         )
-        return _digest(cursor.fetchall())
-
-
-def _digest(rows: Iterable[tuple[int, ...]]) -> str:
-    hasher = hashlib.blake2b(digest_size=16)
-    for row in rows:
-        hasher.update(",".join(map(str, row)).encode() + b";")
-    return hasher.hexdigest()
+        return str(cursor.fetchall()[0][0])
 
 
 def select_slice_export(

@@ -65,6 +65,7 @@ def select_function_table(
     search: str = "",
     keep: Callable[[FunctionRow], bool] | None = None,
     reading: Reading | None = None,
+    code: Code | None = None,
 ) -> FunctionTable:
     """Returns a slice's sums and its functions, by their identity across releases.
 
@@ -72,7 +73,7 @@ def select_function_table(
     `categories`, `search` and `keep` choose funcs before they are summed up: a row has only those. About totals and
     views of a row see `_count_once`.
     """
-    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
+    code = code or select_code(slice_.project_id, as_stored=slice_.as_stored)
     if code.labels is None and not code.display.sums_up and keep is None:
         return select_functions(
             slice_, sort=sort, limit=limit, categories=categories, search=search, reading=reading, code=code

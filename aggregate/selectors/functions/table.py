@@ -180,13 +180,14 @@ def select_functions(
     """
     # Category and label are known only after the func is read, so with these filters the database cannot cut the list.
     cut = None if categories or search else limit
+    code = code or select_code(slice_.project_id, as_stored=slice_.as_stored)
     if slice_.is_fine:
         table = _select_fine(slice_, sort, cut, reading or Reading.at_once())
+        table = replace(table, functions=describe_rows(code, table.functions))
     else:
-        table = _select_cells(slice_, sort, cut)
-    code = code or select_code(slice_.project_id, as_stored=slice_.as_stored)
-    rows = describe_rows(code, table.functions)
-    table = replace(table, functions=rows, display_rules=len(code.display), stored_count=table.function_count)
+        table = _select_cells(slice_, sort, cut, code=code)
+    rows = table.functions
+    table = replace(table, display_rules=len(code.display), stored_count=table.function_count)
     if cut is not None:
         return table
     kept = keep_rows(code, rows, categories, search)
@@ -337,7 +338,10 @@ def _from_hotspots(slice_: Slice, *, by_release: bool) -> str:
                      WHERE NOT ({rolled[1]})) AS h"""
 
 
-def _select_cells(slice_: Slice, sort: str, limit: int | None, *, by_release: bool = False) -> FunctionTable:
+def _select_cells(
+    slice_: Slice, sort: str, limit: int | None, *, by_release: bool = False, code: Code | None = None
+) -> FunctionTable:
+    """Returns the sums of cells. With `code`, for funcs of all releases together, rows are described as by it."""
     where, params = where_slice(slice_)
     order = FUNCTION_SORTS[sort]
     of_cell, by, and_by = (", g.release", "release", ", release") if by_release else ("", "NULL::text", "")
@@ -364,10 +368,11 @@ def _select_cells(slice_: Slice, sort: str, limit: int | None, *, by_release: bo
             ORDER BY {order}""",
             {**params, "limit": limit},
         )
-        return _read_table(cursor.fetchall())
+        rows = cursor.fetchall()
+    return _read_table(rows, code)
 
 
-def _read_table(rows: Sequence[tuple[Any, ...]]) -> FunctionTable:  # Any: rows as the driver types them
+def _read_table(rows: Sequence[tuple[Any, ...]], code: Code | None) -> FunctionTable:  # Any: as the driver types them
     functions = []
     for row in rows:
         (
@@ -393,6 +398,7 @@ def _read_table(rows: Sequence[tuple[Any, ...]]) -> FunctionTable:  # Any: rows 
         ) = row
         if func_id is None:  # a slice without funcs has one row, of its sums
             break
+        key = FuncKey(uri, line, column, name)
         functions.append(
             FunctionRow(
                 id=func_id,
@@ -408,6 +414,8 @@ def _read_table(rows: Sequence[tuple[Any, ...]]) -> FunctionTable:  # Any: rows 
                 hidden_total_us=hidden_total_us,
                 uncertain_us=uncertain_us,
                 views=ran_views,
+                category=code.categorize(key) if code else None,
+                shown=code.show(key) if code else None,
                 release=release,
             )
         )

@@ -6,6 +6,7 @@ from typing import Final
 
 from django.conf import settings
 
+from aggregate.selectors.code.project_code import Code
 from aggregate.selectors.functions.groups import ALL, select_function_table, select_group_table
 from aggregate.selectors.functions.table import (
     FunctionRow,
@@ -49,19 +50,21 @@ class TableQuery:
     search: str = ""
 
 
-def select_estimated(slice_: Slice, query: TableQuery, reading: Reading | None = None) -> FunctionTable:
+def select_estimated(
+    slice_: Slice, query: TableQuery, reading: Reading | None = None, *, code: Code | None = None
+) -> FunctionTable:
     """Returns a slice's funcs or groups with their exact sums, and with estimates by self and by `query.measure`.
 
     A slice of single traces has no estimates, because parts of views are no sample of views. One statement more than
-    the table takes. Raises `NoTotalsError` for totals of groups.
+    the table takes. `code` is the project's, for a caller that has it. Raises `NoTotalsError` for totals of groups.
     """
     if query.sort in BY_VIEW:
-        return _select_by_view(slice_, query, reading)
+        return _select_by_view(slice_, query, reading, code)
     by_percentile = query.sort == PERCENTILE_SORT
     sort, limit = ("self_ms", ALL) if by_percentile else (query.sort, query.limit)
     if query.group_by == "function":
         table = select_function_table(
-            slice_, sort=sort, limit=limit, categories=query.categories, search=query.search, reading=reading
+            slice_, sort=sort, limit=limit, categories=query.categories, search=query.search, reading=reading, code=code
         )
     else:
         table = select_group_table(
@@ -84,14 +87,14 @@ def select_estimated(slice_: Slice, query: TableQuery, reading: Reading | None =
     return _sort_by_percentile(table, query.limit) if by_percentile else table
 
 
-def _select_by_view(slice_: Slice, query: TableQuery, reading: Reading | None) -> FunctionTable:
+def _select_by_view(slice_: Slice, query: TableQuery, reading: Reading | None, code: Code | None) -> FunctionTable:
     """Returns the table by time per view: the order of the sum, except if sample rates differ."""
     is_cost = query.sort == COST_SORT
     query = replace(query, sort=BY_VIEW[query.sort])
-    table = select_estimated(slice_, query, reading)
+    table = select_estimated(slice_, query, reading, code=code)
     if table.summary is None or not table.summary.is_weighted:
         return table
-    whole = select_estimated(slice_, replace(query, limit=ALL), reading)
+    whole = select_estimated(slice_, replace(query, limit=ALL), reading, code=code)
     per_view = whole.cost_ms_per_view if is_cost else whole.self_ms_per_view
     rows = sorted(whole.functions, key=lambda row: -(per_view(row) or 0.0))
     return replace(whole, functions=rows[: query.limit])

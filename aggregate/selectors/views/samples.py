@@ -9,9 +9,9 @@ from uuid import UUID
 
 import numpy as np
 from django.conf import settings
-from django.db import connection
 
 from aggregate.selectors.code.project_code import RowId, RowOf
+from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.views.contributions import SliceView
 from aggregate.selectors.views.tag_values import select_tag_values
@@ -32,7 +32,7 @@ from profcore.trace.weights import TimeParts
 
 # Samples that a process keeps decoded: the same table is often requested again, sorted or grouped in another way.
 # Samples of more packed bytes are not kept: unpacked they take about nine times as much, 5 MB each.
-DECODED_SAMPLES_KEPT: Final = 6
+DECODED_SAMPLES_KEPT: Final = 3
 DECODED_SAMPLE_MAX_BYTES: Final = 600_000
 
 FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.navigation, c.page"
@@ -114,7 +114,7 @@ def select_samples_by(
     where, params = where_slice(slice_)
     below = [bound_of_sample(most, population) for population in populations.values()]
     found: dict[str, list[tuple[Any, ...]]] = {value: [] for value in populations}
-    with connection.cursor() as cursor:
+    with open_binary() as cursor:
         cursor.execute(
             SAMPLED_BY.format(where=where, value=column), {**params, "values": list(populations), "below": below}
         )
@@ -167,7 +167,7 @@ def select_sampled(
     """
     most = settings.STATISTICS_MAX_VIEWS if most is None else most
     where, params = where_slice(slice_)
-    with connection.cursor() as cursor:
+    with open_binary() as cursor:
         if population is None:
             cursor.execute(f"SELECT coalesce(sum(c.views), 0)::bigint {FROM_CELLS} WHERE {where}", params)
             row = cursor.fetchone()

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Final
 
 import numpy as np
-from django.db import connection
 
+from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import LAST_KEY
 from profcore.stats.strata import text_code
@@ -104,7 +104,7 @@ def select_view_times(slice_: Slice, strata: Sequence[Stratum], *, most: int, bu
         "of_browser": [each.browser for each in strata],
         "shares": [1.0 if each.views <= most else most / each.views for each in strata],
     }
-    with connection.cursor() as cursor:
+    with open_binary() as cursor:
         cursor.execute(SAMPLED.format(of=" AND ".join(of) or "true", where=where), params)
         rows = cursor.fetchall()
     columns = list(zip(*rows, strict=True)) if rows else [()] * 7

@@ -33,11 +33,14 @@ class TokenAuthentication(BaseAuthentication):
 
 
 def find_token(clear: str) -> ApiToken | None:
-    """Returns the live token with this clear text: found by its prefix, compared in constant time."""
+    """Returns the live token with this clear text: found by its prefix, compared in constant time.
+
+    It comes with its project, which every endpoint reads next. One statement.
+    """
     match = TOKEN.fullmatch(clear)
     if match is None:
         return None
-    token = ApiToken.objects.filter(prefix=match.group(1), revoked_at=None).first()
+    token = ApiToken.objects.select_related("project").filter(prefix=match.group(1), revoked_at=None).first()
     if token is None or not hmac.compare_digest(token.digest, digest_token(clear)):
         return None
     return token

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from django.http import QueryDict
-from rest_framework.renderers import JSONRenderer
 
 from aggregate.jobs.runs import JobResult
 from aggregate.selectors.exports.requests import (
@@ -31,6 +30,7 @@ from aggregate.selectors.statistics.estimates import TABLE_SORTS, TableQuery, se
 from dashboard.api.core.encoding import encode_functions
 from dashboard.api.slices.drilldown_shapes import encode_call_tree
 from dashboard.api.slices.flamegraph import encode_tree_columns
+from dashboard.web.answers import write_json
 from dashboard.web.exports import name_export, name_file
 from dashboard.web.params import (
     read_choice,
@@ -40,6 +40,7 @@ from dashboard.web.params import (
     read_narrowing,
     read_share,
 )
+from dashboard.web.remembered import answer_table
 from dashboard.web.shapes import Json
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS, Exporter
@@ -102,7 +103,9 @@ class FunctionsQuestion:
         return (False, 1) if self.asked.group_by == "function" else (True, 3)
 
     def answer(self, slice_: Slice, reading: Reading | None = None) -> Json:
-        return encode_functions(slice_, select_estimated(slice_, self.asked, reading), select_arrivals(slice_))
+        at_once = reading is None
+        table = answer_table(slice_, self.asked) if at_once else select_estimated(slice_, self.asked, reading)
+        return encode_functions(slice_, table, select_arrivals(slice_))
 
     def slices(self, slice_: Slice) -> Sequence[Slice]:
         return [slice_]
@@ -111,7 +114,7 @@ class FunctionsQuestion:
         """Any slice will do."""
 
     def write(self, project: Project, slice_: Slice, link: str, reading: Reading) -> JobResult:
-        return write_json("functions", project, slice_, self.answer(slice_, reading))
+        return write_answer("functions", project, slice_, self.answer(slice_, reading))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,7 @@ class CallTreeQuestion:
         """Any slice will do."""
 
     def write(self, project: Project, slice_: Slice, link: str, reading: Reading) -> JobResult:
-        return write_json("calltree", project, slice_, self.answer(slice_, reading))
+        return write_answer("calltree", project, slice_, self.answer(slice_, reading))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,7 @@ class FlameGraphQuestion:
         return self.min_share, self.max_nodes, sides
 
     def write(self, project: Project, slice_: Slice, link: str, reading: Reading) -> JobResult:
-        return write_json("flamegraph", project, slice_, self.answer(slice_, reading))
+        return write_answer("flamegraph", project, slice_, self.answer(slice_, reading))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +225,9 @@ class ProfileQuestion:
         return JobResult(self.exporter.media_type, name, self.exporter.write(export))
 
 
-def write_json(kind: str, project: Project, slice_: Slice, answer: Json) -> JobResult:
+def write_answer(kind: str, project: Project, slice_: Slice, answer: Json) -> JobResult:
     """Returns an answer as the file that the read API would send."""
-    return JobResult("application/json", f"{name_file(project, slice_)}-{kind}.json", [JSONRenderer().render(answer)])
+    return JobResult("application/json", f"{name_file(project, slice_)}-{kind}.json", [write_json(answer)])
 
 
 @dataclass(frozen=True, slots=True)

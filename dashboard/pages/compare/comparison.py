@@ -7,8 +7,8 @@ from aggregate.selectors.code.project_code import Code, select_code
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from dashboard.pages.compare.question import CompareQuestion, TableOptions
 from dashboard.pages.frame.sides import Sides
-from dashboard.web.comparisons import facts_of_sides, remember_comparison
 from dashboard.web.queries import write_query
+from dashboard.web.remembered import facts_of_sides, remember_comparison
 from ingest.models import Project
 
 

@@ -237,10 +237,12 @@ def test_pages_take_a_fixed_number_of_statements(
     # and release; the verdict's facts, sums and samples of both sides; for its ETag the project, its state, its sites
     with django_assert_num_queries(25):
         member.get("/projects/shop/")
-    # session, user, project, functions, code, sample, releases, overview by page, status, arrivals; and for its ETag
-    # the project and its state, while its sites are remembered
-    with django_assert_num_queries(12):
+    # session, user, project, code, the slice's fingerprint, functions, sample, releases, overview by page, status,
+    # arrivals; and for its ETag the project and its state, while its sites are remembered
+    with django_assert_num_queries(13):
         member.get(PAGE)
+    with django_assert_num_queries(11):  # the same table in another tab's page: it is remembered
+        member.get(f"{PAGE}&plain=1")
 
 
 def test_an_unknown_address_is_a_page_too(client: Client, member: Client) -> None:

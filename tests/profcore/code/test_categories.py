@@ -12,6 +12,7 @@ from profcore.code.categories import (
     RULES,
     CategoryRule,
     categorize,
+    facts_for_category,
     preview_rules,
 )
 from profcore.code.sites import origin_of, site_of, sites_of
@@ -122,3 +123,28 @@ def test_hostile_uris_and_names_raise_nothing(uri: str, name: str, line: int | N
         category = categorize(FuncKey(text, line, line, name), SHOP)
         assert category is None or category in FUNC_CATEGORIES
         origin_of(text)
+
+
+BY_NAME = (CategoryRule(category="library", reason="our helpers", name="helper.*"),)
+FUNCS = st.builds(
+    FuncKey,
+    st.sampled_from([None, "https://www.shop.example.co.uk/app.js", "https://cdn.example/x.js", "wasm:", "data:"]),
+    st.sampled_from([None, 1, 2]),
+    st.just(1),
+    st.sampled_from(["", "f", "helperOfRows", "stop", "Profiler", "js-to-wasm:i"]),
+)
+
+
+@given(FUNCS, FUNCS, st.sampled_from([(), BY_NAME]))
+def test_functions_with_equal_facts_have_one_category(
+    one: FuncKey, other: FuncKey, rules: tuple[CategoryRule, ...]
+) -> None:
+    by_name = bool(rules)
+    if facts_for_category(one, by_name=by_name) == facts_for_category(other, by_name=by_name):
+        assert categorize(one, SHOP, rules) == categorize(other, SHOP, rules)
+
+
+def test_functions_of_one_script_share_their_facts_unless_a_rule_looks_at_names() -> None:
+    one, other = at("https://cdn.example/x.js", "f", 1), at("https://cdn.example/x.js", "g", 2)
+    assert facts_for_category(one, by_name=False) == facts_for_category(other, by_name=False)
+    assert facts_for_category(one, by_name=True) != facts_for_category(other, by_name=True)

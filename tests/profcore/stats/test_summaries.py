@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from profcore.stats.comparison import compare
-from profcore.stats.summaries import MIN_RAN, MIN_VIEWS, FuncSummary, summarise
+from profcore.stats.estimates import as_interval, as_intervals
+from profcore.stats.summaries import MIN_RAN, MIN_VIEWS, FuncSummary, KnownSums, summarise
 from tests.profcore.stats.field import sample_of_ms, skewed_ms
 
 
@@ -113,3 +114,25 @@ def test_effective_views_decide_what_is_too_few() -> None:
     answer = summarise(sample_of_ms(np.ones((60, 1)), sample_rate=[0.05] * 3 + [1.0] * 57))
     assert answer.effective_views < MIN_VIEWS
     assert answer.is_too_few
+
+
+@pytest.mark.parametrize("rates", [None, [1.0] * 30 + [0.3] * 30])
+def test_a_summary_of_some_funcs_is_a_part_of_the_summary_of_all(rates: list[float] | None) -> None:
+    sample = sample_of_ms(skewed_ms(np.random.default_rng(2), (60, 12)), sample_rate=rates)
+    sums = {
+        func_id: int(sample.self_us[sample.func == at].sum()) for at, func_id in enumerate(sample.func_ids.tolist())
+    }
+    whole_us = sum(sums.values())
+    every = summarise(sample, known=KnownSums(sums, whole_us)).functions
+    wanted = list(sums)[::3]
+    some = summarise(sample, known=KnownSums({func: sums[func] for func in wanted}, whole_us)).functions
+    if rates is None:
+        assert some == tuple(each for each in every if each.func_id in wanted)
+    else:  # sums of what was recorded are not used then, and name no funcs
+        assert some == every
+
+
+def test_intervals_of_columns_are_those_of_their_pairs() -> None:
+    low, high = np.array([1.0, np.nan, 2.0, -np.inf]), np.array([2.0, 3.0, np.inf, 5.0])
+    assert as_intervals(low, high) == [as_interval(*pair) for pair in zip(low.tolist(), high.tolist(), strict=True)]
+    assert as_intervals(low, high) == [(1.0, 2.0), None, None, None]

@@ -18,6 +18,7 @@ from profcore.stats.views import (
     pick_funcs,
     sample_of,
     sample_of_columns,
+    sort_values,
 )
 from profcore.sums.blobs import Contribution, decode_contributions, encode_contribution
 from tests.profcore.stats.field import make_contribution
@@ -133,3 +134,14 @@ def test_rows_are_ordered_by_key_and_value_however_fine_or_large_the_values(scal
     order = order_rows(key, value)
     expected = sorted(zip(key.tolist(), value.tolist(), strict=True))
     assert list(zip(key[order].tolist(), value[order].tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("top_us", [30, 2**40])
+@pytest.mark.parametrize("step_ms", [0.001, 0.0003])
+def test_values_sorted_by_key_are_those_in_the_order_of_rows(top_us: int, step_ms: float) -> None:
+    rng = np.random.default_rng(5)
+    key = rng.integers(0, 40, 3_000)
+    value = (rng.integers(0, top_us, 3_000) * step_ms).astype(np.float64)
+    assert np.array_equal(sort_values(key, value), value[np.lexsort((value, key))])
+    assert np.array_equal(sort_values(key, value), value[order_rows(key, value)])
+    assert sort_values(key[:0], value[:0]).size == 0

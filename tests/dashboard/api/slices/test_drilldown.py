@@ -119,12 +119,14 @@ def test_answers_take_a_fixed_number_of_statements(
     client: Client, shop: Project, bearer: dict[str, str], django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for address, count in [
-        ("functions/2/census", 7),  # token, project, func, code, sites; code and census
-        ("functions/2/callers", 7),  # and the tree and the names in it in its place; the sites are remembered
-        ("calltree", 5),
-        ("traces", 3),
-        ("views", 3),
-        (f"traces/{TRACE_ID}", 3),
+        ("functions/2/census", 6),  # token with its project, func, code, sites; code and census
+        ("functions/2/callers", 6),  # and the tree and the names in it in its place; the sites are remembered
+        ("functions", 6),  # token, code, the slice's fingerprint, functions, their sample, arrivals
+        ("functions", 4),  # the same table again is remembered: without functions and sample
+        ("calltree", 4),
+        ("traces", 2),
+        ("views", 2),
+        (f"traces/{TRACE_ID}", 2),
     ]:
         with django_assert_num_queries(count):
             assert client.get(API + address, headers=bearer).status_code == 200
