@@ -153,7 +153,7 @@ class FuncTable:
                 found = len(self.keys)
                 index[key] = found
                 self.keys.append(key)
-                if is_profiler(key):
+                if key[0] is None and is_profiler(key):  # most keys have a URI, and a call costs more than all this
                     self.profiler_indexes.add(found)
             result.append(found)
         return result
@@ -178,13 +178,16 @@ class FuncTable:
 
     # What the compiled kernel asks for: only what no earlier trace of its batch had (profcore/kernel.py).
 
-    def intern_said(self, said: Iterable[tuple[str | None, int | None, int | None, str]]) -> list[tuple[int, bool]]:
-        """Returns the index of the func of each frame, and whether it is one of the profiler's own built-ins.
+    def intern_said(self, said: Iterable[tuple[str | None, int | None, int | None, str]]) -> tuple[list[int], set[int]]:
+        """Returns the index of the func of each frame, and all indexes of the profiler's own built-ins.
 
         Frames are (URI as `read_uri` gives it, line, column, name as sent).
         """
-        found = self.intern_all(FuncKey(uri, line, column, repair_text(name)) for uri, line, column, name in said)
-        return [(index, index in self.profiler_indexes) for index in found]
+        keys = [
+            FuncKey._make(key) if key[3].isascii() and "\0" not in key[3] else FuncKey(*key[:3], repair_text(key[3]))
+            for key in said
+        ]
+        return self.intern_all(keys), self.profiler_indexes
 
     def read_uri(self, uri: str, page_url: str, page: str) -> str:
         """Returns the URI under which a script of a page is stored; `uri` is as sent."""

@@ -6,7 +6,7 @@ use crate::sums::{FuncSums, Row, COLUMNS, HIDDEN_TOTAL_US, TOTAL_SAMPLES, UNCERT
 use crate::trees::TreeBuilder;
 use crate::weights::TimeParts;
 use crate::wire::MARKERS;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 
 pub type ViewId = [u8; 16];
 pub type MarkerSums = [i64; MARKERS.len()];
@@ -34,7 +34,7 @@ pub struct ViewFold {
     pub traces: u32,
     pub is_truncated: bool,
     sums: FuncSums,
-    places: AHashMap<u32, usize>,
+    places: HashMap<u32, usize>,
 }
 
 impl ViewFold {
@@ -83,7 +83,7 @@ impl ViewFold {
 #[derive(Default)]
 pub struct CellFold {
     pub tree: TreeBuilder,
-    pub views: AHashMap<ViewId, ViewFold>,
+    pub views: HashMap<ViewId, ViewFold>,
 }
 
 impl CellFold {
@@ -108,7 +108,7 @@ pub fn used_funcs(cells: &[CellFold]) -> Vec<u32> {
 /// The additions to the hotspots of some cells, by the cell's and the func's stored id.
 #[derive(Default)]
 pub struct HotspotDeltas {
-    by_cell: AHashMap<i64, AHashMap<i64, Hotspot>>,
+    by_cell: HashMap<i64, HashMap<i64, Hotspot>>,
 }
 
 impl HotspotDeltas {

@@ -3,7 +3,7 @@
 use crate::sums::{
     Row, COLUMNS, HIDDEN_TOTAL_US, HIDDEN_US, SELF_SAMPLES, SELF_US, TOTAL_SAMPLES, TOTAL_US, UNCERTAIN_US,
 };
-use crate::trees::TreeBuilder;
+use crate::trees::{Node, TreeBuilder};
 
 /// A column of numbers below zero cannot be written.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub fn contribution_body(rows: &[(i64, Row)]) -> Result<Vec<u8>, NegativeSum> {
     let mut body = Vec::with_capacity(16 + 3 * count * CONTRIBUTION_COLUMNS);
     push_varint(&mut body, count as u64);
     for (unit, column) in units.iter_mut().zip(table.chunks_exact(count.max(1))) {
-        *unit = common_divisor(column).max(1);
+        *unit = column.iter().fold(0, |unit, value| common_divisor(unit, *value)).max(1);
     }
     units.iter().for_each(|unit| push_varint(&mut body, *unit as u64));
     for eight in table.chunks(8) {
@@ -51,51 +51,51 @@ pub fn contribution_body(rows: &[(i64, Row)]) -> Result<Vec<u8>, NegativeSum> {
 
 /// Returns the body of a call tree; `id_of` gives the stored id of each func index.
 pub fn tree_body(tree: &TreeBuilder, id_of: &[i64]) -> Result<Vec<u8>, NegativeSum> {
-    let count = tree.func.len();
-    let rows = u32::try_from(count).map_err(|_| NegativeSum)?;
-    let mut body = Vec::with_capacity(4 + 16 * count);
+    let nodes = &tree.nodes;
+    let rows = u32::try_from(nodes.len()).map_err(|_| NegativeSum)?;
+    let mut body = Vec::with_capacity(4 + 16 * nodes.len());
     body.extend(rows.to_le_bytes());
-    let distances = tree.prefix.iter().enumerate();
-    let distances: Vec<i64> =
-        distances.map(|(row, prefix)| if *prefix < 0 { 0 } else { row as i64 - i64::from(*prefix) }).collect();
-    let funcs: Vec<i64> = tree.func.iter().map(|index| id_of[*index as usize]).collect();
-    for column in [&distances, &funcs, &tree.self_us, &tree.self_samples, &tree.hidden_us] {
-        push_column(&mut body, column)?;
-    }
+    let distance = |(row, node): (usize, &Node)| if node.prefix < 0 { 0 } else { row as i64 - i64::from(node.prefix) };
+    push_column(&mut body, nodes.iter().enumerate().map(distance))?;
+    push_column(&mut body, nodes.iter().map(|node| id_of[node.func as usize]))?;
+    push_column(&mut body, nodes.iter().map(|node| node.self_us))?;
+    push_column(&mut body, nodes.iter().map(|node| node.self_samples))?;
+    push_column(&mut body, nodes.iter().map(|node| node.hidden_us))?;
     Ok(body)
 }
 
-fn push_column(body: &mut Vec<u8>, column: &[i64]) -> Result<(), NegativeSum> {
-    if column.iter().any(|value| *value < 0) {
-        return Err(NegativeSum);
+fn push_column(body: &mut Vec<u8>, column: impl Iterator<Item = i64> + Clone) -> Result<(), NegativeSum> {
+    let (mut unit, mut top) = (0, 0);
+    for value in column.clone() {
+        if value < 0 {
+            return Err(NegativeSum);
+        }
+        top = top.max(value);
+        unit = common_divisor(unit, value);
     }
-    let mut unit = common_divisor(column).max(1);
-    if unit > i64::from(u32::MAX) {
+    if !(1..=i64::from(u32::MAX)).contains(&unit) {
         unit = 1;
     }
-    let top = column.iter().max().map_or(0, |top| top / unit) as u64;
+    top /= unit;
     let width = [1usize, 2, 4].into_iter().find(|width| top < 1 << (8 * width)).unwrap_or(8);
     body.extend((unit as u32).to_le_bytes());
     body.push(width as u8);
-    for value in column {
-        body.extend(&((value / unit) as u64).to_le_bytes()[..width]);
+    match (unit, width) {
+        (1, 1) => body.extend(column.map(|value| value as u8)),
+        _ => column.for_each(|value| body.extend(&(value / unit).to_le_bytes()[..width])),
     }
     Ok(())
 }
 
-/// Returns the greatest common divisor of numbers from 0 on; 0 if all are 0.
-fn common_divisor(column: &[i64]) -> i64 {
-    let mut found = 0;
-    for value in column {
-        if found == 1 {
-            break;
-        }
-        let mut rest = *value;
-        while rest != 0 {
-            (found, rest) = (rest, found % rest);
-        }
+/// Returns the greatest common divisor of two numbers from 0 on.
+fn common_divisor(mut one: i64, mut other: i64) -> i64 {
+    if one == 1 {
+        return 1;
     }
-    found
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
 }
 
 fn push_varint(body: &mut Vec<u8>, mut number: u64) {

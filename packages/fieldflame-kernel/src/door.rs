@@ -4,14 +4,11 @@
 //! order: the pure twin decodes and checks these few bytes itself. So both twins agree on them by themselves.
 
 use crate::gunzip::Gunzip;
-use crate::json::{set_once, Key};
-use crate::tables::TraceField;
-use crate::wire::{has_too_many_values, is_trace, read_marks, Limits, Trace, WireMark};
+use crate::json::{once, Reader};
+use crate::tables::read_trace;
+use crate::wire::{has_too_many_values, read_marks, Limits};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
-use serde_json::value::RawValue;
-use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Mutex;
 
@@ -23,56 +20,30 @@ const MAX_KEPT_BUFFERS: usize = 4;
 const MAX_KEPT_BYTES: usize = 512 * 1024;
 const NO_TRACE: &[u8] = b"\"trace\":{\"resources\":[],\"frames\":[],\"stacks\":[],\"samples\":[]}}";
 
-/// An envelope with its trace and marks decoded, and its other fields as JSON.
-struct Skimmed<'a> {
-    head: Vec<u8>,
-    trace: Option<Trace<'a>>,
-    marks: Vec<WireMark<'a>>,
-}
-
-struct EnvelopeVisitor;
-impl<'de> Visitor<'de> for EnvelopeVisitor {
-    type Value = Skimmed<'de>;
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("an envelope")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Skimmed<'de>, A::Error> {
-        let mut head = vec![b'{'];
-        let (mut trace, mut marks) = (None, None);
-        while let Some(Key(key)) = map.next_key::<Key>()? {
-            match &*key {
-                "trace" => set_once(&mut trace, map.next_value::<TraceField>()?.0)?,
-                "marks" => set_once(&mut marks, map.next_value::<Vec<WireMark>>()?)?,
-                _ => {
-                    let value = map.next_value::<&RawValue>()?.get();
-                    if head.len() + key.len() + value.len() > MAX_HEAD_BYTES {
-                        return Err(A::Error::custom("many other fields"));
-                    }
-                    serde_json::to_writer(&mut head, &*key).map_err(A::Error::custom)?;
-                    head.push(b':');
-                    head.extend_from_slice(value.as_bytes());
-                    head.push(b',');
-                }
-            }
-        }
-        head.extend_from_slice(NO_TRACE);
-        Ok(Skimmed { head, trace, marks: marks.unwrap_or_default() })
-    }
-}
-impl<'de> Deserialize<'de> for Skimmed<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(EnvelopeVisitor)
-    }
-}
-
 /// Returns the fields of an expanded envelope but the trace and the marks; None if these are not plainly right.
 fn skim(body: &[u8], limits: &Limits) -> Option<Vec<u8>> {
     if has_too_many_values(body, limits) {
         return None;
     }
-    let found: Skimmed = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
-    read_marks(found.marks, limits)?;
-    is_trace(&found.trace?, limits).then_some(found.head)
+    let mut head = vec![b'{'];
+    let (mut trace, mut marks) = (None, None);
+    let mut reader = Reader::new(std::str::from_utf8(body).ok()?);
+    reader.any_object(|reader, key| match key {
+        "trace" => once(&mut trace, read_trace(reader, limits)?),
+        "marks" => once(&mut marks, read_marks(reader, limits)?),
+        _ => {
+            let value = reader.skip()?;
+            if head.len() + key.len() + value.len() > MAX_HEAD_BYTES {
+                return None;
+            }
+            for part in ["\"", key, "\":", value, ","] {
+                head.extend_from_slice(part.as_bytes()); // such a key has no escapes
+            }
+            Some(())
+        }
+    })?;
+    head.extend_from_slice(NO_TRACE);
+    (trace.is_some() && reader.is_at_end()).then_some(head)
 }
 
 /// Checks posted bodies under one set of limits.

@@ -1,7 +1,7 @@
 //! Hidden time and whose it is: the twin of `profcore/trace/hidden.py`.
 
 use crate::paths::{depths, walk_to_common_prefix, PathIndex, NO_STACK};
-use ahash::AHashMap;
+use hashbrown::HashMap;
 
 pub type Range = (i64, i64);
 const FEW_RUNS: usize = 64;
@@ -45,7 +45,7 @@ struct ScriptRanges<'a> {
     bounds: Vec<(usize, usize)>,
     stacks: &'a [i32],
     seen: &'a [usize],
-    place_of: AHashMap<usize, usize>,
+    place_of: HashMap<usize, usize>,
     inside: Vec<Vec<i32>>,
 }
 
@@ -97,7 +97,7 @@ pub fn find_hidden(
         bounds: scripts.iter().map(|(start, end)| (at(*start), at(*end))).collect(),
         stacks,
         seen: &seen,
-        place_of: AHashMap::new(),
+        place_of: HashMap::new(),
         inside: Vec::new(),
     });
     for (start, end) in busy {
@@ -164,7 +164,7 @@ struct Finder<'a> {
     profiler_stacks: &'a [bool],
     depths: Vec<u32>,
     index: Option<PathIndex>,
-    shared: AHashMap<usize, (i32, usize)>,
+    shared: HashMap<usize, (i32, usize)>,
 }
 
 impl<'a> Finder<'a> {
@@ -180,7 +180,7 @@ impl<'a> Finder<'a> {
         let deepest = depths.iter().copied().max().unwrap_or(0) as usize;
         let is_dear = walks > FEW_RUNS && walks * deepest > STEPS_PER_STACK * prefix.len();
         let index = is_dear.then(|| PathIndex::new(prefix, func));
-        Finder { inside, prefix, func, profiler_stacks, depths, index, shared: AHashMap::new() }
+        Finder { inside, prefix, func, profiler_stacks, depths, index, shared: HashMap::new() }
     }
 
     fn stacks_of(&mut self, run: &HiddenRun) -> [i32; 3] {

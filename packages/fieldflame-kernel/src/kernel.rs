@@ -4,7 +4,7 @@ use crate::batch::{used_funcs, CellFold, Hotspot, HotspotDeltas, MarkerSums, Tra
 use crate::blobs::tree_body;
 use crate::gunzip::Gunzip;
 use crate::names::Names;
-use crate::sums::{sum_by_func, FuncSums, Row, COLUMNS};
+use crate::sums::{sum_by_func, FuncSums, Places, Row, COLUMNS};
 use crate::weights::{busy_ranges, to_us, weigh, TimeParts};
 use crate::wire::{decode, Envelope, Limits};
 use crate::{hidden, scripts};
@@ -41,6 +41,7 @@ pub struct Kernel {
     limits: Limits,
     names: Names,
     gunzip: Gunzip,
+    places: Places,
     cells: Vec<CellFold>,
     id_of: Vec<i64>,
     deltas: HotspotDeltas,
@@ -57,6 +58,7 @@ impl Kernel {
             limits: Limits::read(limits, max_bytes, navigations)?,
             names: Names::new(table),
             gunzip: Gunzip::new(),
+            places: Places::default(),
             cells: Vec::new(),
             id_of: Vec::new(),
             deltas: HotspotDeltas::default(),
@@ -165,7 +167,7 @@ impl Kernel {
     fn tree<'py>(&mut self, py: Python<'py>, cell: usize) -> PyResult<(usize, Bound<'py, PyBytes>)> {
         let body = self.guarded(py, |kernel| tree_body(&kernel.cells[cell].tree, &kernel.id_of))?;
         let body = body.map_err(|_| PyValueError::new_err("columns hold no negative numbers"))?;
-        Ok((self.cells[cell].tree.func.len(), PyBytes::new(py, &body)))
+        Ok((self.cells[cell].tree.nodes.len(), PyBytes::new(py, &body)))
     }
 
     /// Lets the next fold panic, to test that a panic costs only its trace.
@@ -213,21 +215,22 @@ impl Kernel {
             gunzip.shrink(KEPT_BYTES);
             let body = if is_gzip { gunzip.expand(body, limits.max_bytes)? } else { body };
             let envelope = decode(body, limits)?;
-            let scripts = scripts::script_ranges(&envelope.marks).ok()?;
+            let scripts = scripts::script_ranges(&envelope.marks)?;
             Some((envelope, scripts))
         });
         let Some((envelope, scripts)) = decoded else { return Ok(None) };
         let index_of_frame = self.names.intern(py, &envelope, page)?;
-        let is_profiler = &self.names.is_profiler;
-        Ok(Some(py.detach(|| fold_envelope(envelope, scripts, &index_of_frame, is_profiler))))
+        let (is_profiler, places) = (&self.names.is_profiler, &mut self.places);
+        Ok(Some(py.detach(|| fold_envelope(envelope, scripts, &index_of_frame, is_profiler, places))))
     }
 }
 
 fn fold_envelope(
     envelope: Envelope,
-    scripts: Option<Vec<hidden::Range>>,
+    scripts: scripts::ScriptRanges,
     index_of_frame: &[u32],
     is_profiler: &[bool],
+    places: &mut Places,
 ) -> (TraceFold, (Option<i64>, i64)) {
     let busy = busy_ranges(&envelope.marks);
     let trace = envelope.trace;
@@ -238,7 +241,8 @@ fn fold_envelope(
     let prefix = trace.stack_parent;
     let (stack_hidden_us, uncertain_us) =
         hidden::attribute(&weighed.runs, &weighed.inside, &prefix, &func, &profiler_stacks, scripts.is_some());
-    let sums = sum_by_func(&prefix, &func, &weighed.stack_us, &weighed.stack_samples, &stack_hidden_us, &uncertain_us);
+    let sums =
+        sum_by_func(places, &prefix, &func, &weighed.stack_us, &weighed.stack_samples, &stack_hidden_us, &uncertain_us);
     let fold = TraceFold {
         parts: weighed.parts,
         marker_us: weighed.marker_us,

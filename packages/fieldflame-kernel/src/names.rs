@@ -2,10 +2,10 @@
 //! that repairs names and cleans URLs).
 
 use crate::wire::Envelope;
-use ahash::{AHashMap, RandomState};
 use hashbrown::{Equivalent, HashMap};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use std::collections::HashSet;
 
 /// What a frame says: its cleaned URI (-1 for none), line, column (-1 for none) and name.
 #[derive(Hash, PartialEq, Eq)]
@@ -34,11 +34,11 @@ impl Equivalent<FrameKey> for FrameLookup<'_> {
 /// The names of a batch that are known already, over the indexes of its `FuncTable`.
 pub struct Names {
     table: Py<PyAny>,
-    uri_ids: AHashMap<Box<str>, i32>,
+    uri_ids: HashMap<Box<str>, i32>,
     uri_texts: Vec<Py<PyString>>,
     // By the resource as it was sent: the id of its URI, and the text that a page's own address is compared with.
-    resources: AHashMap<Box<str>, (i32, Box<str>)>,
-    frames: HashMap<FrameKey, u32, RandomState>,
+    resources: HashMap<Box<str>, (i32, Box<str>)>,
+    frames: HashMap<FrameKey, u32>,
     /// By func index: whether it is one of the profiler's own built-ins.
     pub is_profiler: Vec<bool>,
 }
@@ -47,10 +47,10 @@ impl Names {
     pub fn new(table: Py<PyAny>) -> Self {
         Names {
             table,
-            uri_ids: AHashMap::new(),
+            uri_ids: HashMap::new(),
             uri_texts: Vec::new(),
-            resources: AHashMap::new(),
-            frames: HashMap::with_hasher(RandomState::new()),
+            resources: HashMap::new(),
+            frames: HashMap::new(),
             is_profiler: Vec::new(),
         }
     }
@@ -94,12 +94,14 @@ impl Names {
                 (text, none(frame.line), none(frame.column), &*frame.name)
             })
             .collect();
-        let found: Vec<(u32, bool)> = self.table.call_method1(py, "intern_said", (said,))?.extract(py)?;
-        for ((place, uri), (index, is_profiler)) in new.into_iter().zip(found) {
+        // The indexes, and all those of the profiler's own.
+        let (found, profiler): (Vec<u32>, HashSet<u32>) =
+            self.table.call_method1(py, "intern_said", (said,))?.extract(py)?;
+        for ((place, uri), index) in new.into_iter().zip(found) {
             if self.is_profiler.len() <= index as usize {
                 self.is_profiler.resize(index as usize + 1, false);
             }
-            self.is_profiler[index as usize] = is_profiler;
+            self.is_profiler[index as usize] = profiler.contains(&index);
             let frame = &envelope.trace.frames[place];
             let name = (&*frame.name).into();
             self.frames.insert(FrameKey { uri, line: frame.line, column: frame.column, name }, index);

@@ -1,6 +1,6 @@
 //! Common prefixes of the paths of a trace's stacks: the twin of those in `profcore/trace/hidden.py`.
 
-use ahash::AHashMap;
+use hashbrown::HashMap;
 
 pub const NO_STACK: i32 = -1;
 
@@ -50,13 +50,13 @@ pub struct PathIndex {
     parents: Vec<i32>,
     heads: Vec<i32>,
     depths: Vec<u32>,
-    chains: AHashMap<i32, Vec<i32>>,
+    chains: HashMap<i32, Vec<i32>>,
 }
 
 impl PathIndex {
     pub fn new(prefix: &[i32], func: &[u32]) -> Self {
         let count = prefix.len();
-        let mut first: AHashMap<(i32, u32), i32> = AHashMap::new();
+        let mut first: HashMap<(i32, u32), i32> = HashMap::new();
         let (mut node_of, mut parents) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for stack in 0..count {
             let caller = if prefix[stack] >= 0 { node_of[prefix[stack] as usize] } else { NO_STACK };
@@ -80,7 +80,7 @@ impl PathIndex {
             heads.push(if is_heavy { heads[parent as usize] } else { stack as i32 });
         }
         let depths = depths(&parents);
-        let mut chains: AHashMap<i32, Vec<i32>> = AHashMap::new();
+        let mut chains: HashMap<i32, Vec<i32>> = HashMap::new();
         for stack in 0..count {
             if node_of[stack] == stack as i32 {
                 chains.entry(heads[stack]).or_default().push(stack as i32);

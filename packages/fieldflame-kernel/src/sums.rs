@@ -1,7 +1,5 @@
 //! Sums by function: the twin of `sum_by_func` in `profcore/sums/fold.py`.
 
-use ahash::AHashMap;
-
 pub const SELF_US: usize = 0;
 pub const TOTAL_US: usize = 1;
 pub const SELF_SAMPLES: usize = 2;
@@ -21,8 +19,39 @@ pub struct FuncSums {
     pub rows: Vec<Row>,
 }
 
+/// The place of each func among those of one trace, by func index: kept from trace to trace, so that nothing is hashed.
+#[derive(Default)]
+pub struct Places(Vec<u32>);
+
+const NO_PLACE: u32 = u32::MAX;
+
+impl Places {
+    /// Returns the distinct funcs in order of first use, and the place of each stack's func among them.
+    fn find(&mut self, func: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        let most = func.iter().max().map_or(0, |most| *most as usize + 1);
+        if self.0.len() < most {
+            self.0.resize(most, NO_PLACE);
+        }
+        let mut keys = Vec::new();
+        let mut places = Vec::with_capacity(func.len());
+        for index in func {
+            let place = &mut self.0[*index as usize];
+            if *place == NO_PLACE {
+                *place = keys.len() as u32;
+                keys.push(*index);
+            }
+            places.push(*place);
+        }
+        for index in &keys {
+            self.0[*index as usize] = NO_PLACE;
+        }
+        (keys, places)
+    }
+}
+
 /// Sums a prefix tree by func: self at the leaf, total once for each sample, at the func's topmost call.
 pub fn sum_by_func(
+    places: &mut Places,
     prefix: &[i32],
     func: &[u32],
     self_us: &[i64],
@@ -30,17 +59,7 @@ pub fn sum_by_func(
     hidden_us: &[i64],
     uncertain_us: &[i64],
 ) -> FuncSums {
-    let mut place_of: AHashMap<u32, u32> = AHashMap::with_capacity(func.len().min(4_096));
-    let mut keys = Vec::new();
-    let places: Vec<u32> = func
-        .iter()
-        .map(|index| {
-            *place_of.entry(*index).or_insert_with(|| {
-                keys.push(*index);
-                keys.len() as u32 - 1
-            })
-        })
-        .collect();
+    let (keys, places) = places.find(func);
     let topmost = find_topmost(prefix, &places, keys.len());
     let mut rows = vec![[0i64; COLUMNS]; keys.len()];
     let (mut below_us, mut below_samples, mut below_hidden) =
@@ -68,6 +87,29 @@ pub fn sum_by_func(
 
 /// Tells for each node whether none of its callers has the same func.
 fn find_topmost(prefix: &[i32], places: &[u32], funcs: usize) -> Vec<bool> {
+    if funcs <= MASK_FUNCS {
+        find_topmost_by_masks(prefix, places)
+    } else {
+        find_topmost_by_walk(prefix, places, funcs)
+    }
+}
+
+/// With so many funcs, those of a path are the bits of one number. Recorded traces have 80.
+const MASK_FUNCS: usize = 128;
+
+fn find_topmost_by_masks(prefix: &[i32], places: &[u32]) -> Vec<bool> {
+    let mut masks: Vec<u128> = Vec::with_capacity(prefix.len());
+    let mut topmost = Vec::with_capacity(prefix.len());
+    for (parent, place) in prefix.iter().zip(places) {
+        let above = if *parent >= 0 { masks[*parent as usize] } else { 0 };
+        topmost.push(above >> place & 1 == 0);
+        masks.push(above | 1 << place);
+    }
+    topmost
+}
+
+/// Walks through the tree depth first, and counts how often each func is on the path.
+fn find_topmost_by_walk(prefix: &[i32], places: &[u32], funcs: usize) -> Vec<bool> {
     let count = prefix.len();
     let (mut first_child, mut sibling) = (vec![-1i32; count], vec![-1i32; count]);
     let mut roots = Vec::new();

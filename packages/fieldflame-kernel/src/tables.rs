@@ -1,197 +1,158 @@
-//! The tables of a trace, read straight into columns: no value per frame, stack or sample is kept.
+//! The tables of a trace, read straight into columns: no value per stack or sample is kept.
 
-use crate::json::{is_longer, set_once, ElementReader, Float, Key, Seq, Str, Unknown, Whole};
-use crate::wire::{Frame, Trace, MARKERS, MAX_POSITION, MAX_SHORT_CHARS, NONE, NO_MARKER, OTHER_MARKER};
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use crate::json::{once, Reader};
+use crate::paths::depths;
+use crate::wire::{
+    is_longer, Frame, Limits, Trace, MARKERS, MAX_POSITION, MAX_SHORT_CHARS, NONE, NO_MARKER, OTHER_MARKER,
+};
 use std::borrow::Cow;
-use std::fmt;
 
-struct FrameReader<'de>(Vec<Frame<'de>>);
-struct FrameVisitor;
-impl<'de> Visitor<'de> for FrameVisitor {
-    type Value = Frame<'de>;
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a frame")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Frame<'de>, A::Error> {
-        let mut name: Option<Cow<'de, str>> = None;
-        let (mut resource, mut line, mut column) = (None, None, None);
-        while let Some(Key(key)) = map.next_key::<Key>()? {
-            match &*key {
-                "name" => set_once(&mut name, map.next_value::<Str>()?.0)?,
-                "resourceId" => set_once(&mut resource, map.next_value::<Option<Whole>>()?)?,
-                "line" => set_once(&mut line, map.next_value::<Option<Whole>>()?)?,
-                "column" => set_once(&mut column, map.next_value::<Option<Whole>>()?)?,
-                _ => {
-                    map.next_value::<Unknown>()?;
-                }
-            }
+/// An id that may be missing or null: 31 bits, or `NONE`. It is compared with its table later.
+#[inline]
+fn read_id(reader: &mut Reader<'_>) -> Option<i32> {
+    reader.nullable(Reader::whole)?.map_or(Some(NONE), |id| i32::try_from(id).ok().filter(|id| *id >= 0))
+}
+
+#[inline]
+fn read_position(reader: &mut Reader<'_>) -> Option<i64> {
+    let found = reader.nullable(Reader::whole)?;
+    found.map_or(Some(-1), |position| (0..=MAX_POSITION).contains(&position).then_some(position))
+}
+
+/// Reads the field `trace` of an envelope. Ids, counts, depth, times and lengths of texts are checked.
+pub fn read_trace<'a>(reader: &mut Reader<'a>, limits: &Limits) -> Option<Trace<'a>> {
+    let (mut resources, mut frames, mut stacks, mut samples) = (None, None, None, None);
+    reader.object(&["resources", "frames", "stacks", "samples"], |reader, key| match key {
+        0 => once(&mut resources, read_resources(reader, limits)?),
+        1 => once(&mut frames, read_frames(reader, limits)?),
+        2 => once(&mut stacks, read_stacks(reader, limits)?),
+        3 => once(&mut samples, read_samples(reader, limits)?),
+        _ => reader.skip().map(drop),
+    })?;
+    let (resources, frames, stacks, samples) = (resources?, frames?, stacks?, samples?);
+    let (resource_count, frame_count, stack_count) = (resources.len(), frames.len(), stacks.frame.len());
+    let is_whole = frames.iter().all(|frame: &Frame| frame.resource < resource_count as i32)
+        && stacks.frame.iter().all(|frame| (*frame as usize) < frame_count)
+        && samples.stack.iter().all(|stack| *stack < stack_count as i32)
+        && is_shallow(&stacks.parent, limits.depth);
+    is_whole.then_some(Trace {
+        resources,
+        frames,
+        stack_frame: stacks.frame,
+        stack_parent: stacks.parent,
+        time_ms: samples.time_ms,
+        sample_stack: samples.stack,
+        sample_marker: samples.marker,
+        has_markers: samples.has_markers,
+    })
+}
+
+/// Tells whether no stack has more calls than `most`. Fewer stacks cannot be deeper.
+fn is_shallow(parents: &[i32], most: usize) -> bool {
+    parents.len() <= most || depths(parents).iter().all(|depth| *depth as usize <= most)
+}
+
+fn read_resources<'a>(reader: &mut Reader<'a>, limits: &Limits) -> Option<Vec<Cow<'a, str>>> {
+    let mut resources = Vec::new();
+    reader.array(|reader| {
+        let uri = reader.text()?;
+        if is_longer(&uri, limits.uri_chars) || resources.len() == limits.resources {
+            return None;
         }
-        let whole = |slot: Option<Option<Whole>>, high: i64| match slot.flatten() {
-            None => Ok(-1),
-            Some(Whole(value)) if (0..=high).contains(&value) => Ok(value),
-            Some(_) => Err(A::Error::custom("out of range")),
-        };
-        Ok(Frame {
-            name: name.ok_or_else(|| A::Error::custom("no name"))?,
-            resource: whole(resource, i32::MAX as i64)? as i32,
-            line: whole(line, MAX_POSITION)?,
-            column: whole(column, MAX_POSITION)?,
-        })
-    }
-}
-impl<'de> ElementReader<'de> for FrameReader<'de> {
-    type Columns = Vec<Frame<'de>>;
-    fn read<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        self.0.push(deserializer.deserialize_map(FrameVisitor)?);
-        Ok(())
-    }
-    fn finish(self) -> Self::Columns {
-        self.0
-    }
+        resources.push(uri);
+        Some(())
+    })?;
+    Some(resources)
 }
 
-#[derive(Default)]
-struct StackReader {
+fn read_frames<'a>(reader: &mut Reader<'a>, limits: &Limits) -> Option<Vec<Frame<'a>>> {
+    let mut frames = Vec::new();
+    reader.array(|reader| {
+        let (mut name, mut resource, mut line, mut column) = (None, None, None, None);
+        reader.object(&["name", "resourceId", "line", "column"], |reader, key| match key {
+            0 => once(&mut name, reader.text()?),
+            1 => once(&mut resource, read_id(reader)?),
+            2 => once(&mut line, read_position(reader)?),
+            3 => once(&mut column, read_position(reader)?),
+            _ => reader.skip().map(drop),
+        })?;
+        let name = name?;
+        if is_longer(&name, limits.name_chars) || frames.len() == limits.frames {
+            return None;
+        }
+        let (resource, line, column) = (resource.unwrap_or(NONE), line.unwrap_or(-1), column.unwrap_or(-1));
+        frames.push(Frame { name, resource, line, column });
+        Some(())
+    })?;
+    Some(frames)
+}
+
+struct Stacks {
     frame: Vec<i32>,
     parent: Vec<i32>,
 }
-struct StackVisitor<'r>(&'r mut StackReader);
-impl<'de> Visitor<'de> for StackVisitor<'_> {
-    type Value = ();
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a stack")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let (mut frame, mut parent): (Option<Whole>, Option<Option<Whole>>) = (None, None);
-        while let Some(Key(key)) = map.next_key::<Key>()? {
-            match &*key {
-                "frameId" => set_once(&mut frame, map.next_value::<Whole>()?)?,
-                "parentId" => set_once(&mut parent, map.next_value::<Option<Whole>>()?)?,
-                _ => {
-                    map.next_value::<Unknown>()?;
-                }
-            }
+
+fn read_stacks(reader: &mut Reader<'_>, limits: &Limits) -> Option<Stacks> {
+    let mut stacks = Stacks { frame: Vec::new(), parent: Vec::new() };
+    reader.array(|reader| {
+        let (mut frame, mut parent) = (None, None);
+        reader.object(&["frameId", "parentId"], |reader, key| match key {
+            0 => once(&mut frame, i32::try_from(reader.whole()?).ok().filter(|id| *id >= 0)?),
+            1 => once(&mut parent, read_id(reader)?),
+            _ => reader.skip().map(drop),
+        })?;
+        let (frame, parent) = (frame?, parent.unwrap_or(NONE));
+        if parent >= stacks.frame.len() as i32 || stacks.frame.len() == limits.stacks {
+            return None;
         }
-        let Whole(frame) = frame.ok_or_else(|| A::Error::custom("no frameId"))?;
-        let parent = match parent.flatten() {
-            None => -1,
-            Some(Whole(parent)) if parent >= 0 => parent,
-            Some(_) => return Err(A::Error::custom("a parent below zero")),
-        };
-        let index = self.0.frame.len() as i64;
-        if !(0..=i32::MAX as i64).contains(&frame) || parent >= index {
-            return Err(A::Error::custom("dangling"));
-        }
-        self.0.frame.push(frame as i32);
-        self.0.parent.push(parent as i32);
-        Ok(())
-    }
-}
-impl<'de> ElementReader<'de> for StackReader {
-    type Columns = Self;
-    fn read<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(StackVisitor(self))
-    }
-    fn finish(self) -> Self {
-        self
-    }
+        stacks.frame.push(frame);
+        stacks.parent.push(parent);
+        Some(())
+    })?;
+    Some(stacks)
 }
 
 #[derive(Default)]
-struct SampleReader {
+struct Samples {
     time_ms: Vec<f64>,
     stack: Vec<i32>,
     marker: Vec<i8>,
     has_markers: bool,
 }
-struct SampleVisitor<'r>(&'r mut SampleReader);
-impl<'de> Visitor<'de> for SampleVisitor<'_> {
-    type Value = ();
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a sample")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut time: Option<f64> = None;
-        let mut stack: Option<Option<Whole>> = None;
-        let mut marker: Option<Option<Str<'de>>> = None;
-        while let Some(Key(key)) = map.next_key::<Key>()? {
-            match &*key {
-                "timestamp" => set_once(&mut time, map.next_value::<Float>()?.0)?,
-                "stackId" => set_once(&mut stack, map.next_value::<Option<Whole>>()?)?,
-                "marker" => set_once(&mut marker, map.next_value::<Option<Str>>()?)?,
-                _ => {
-                    map.next_value::<Unknown>()?;
-                }
-            }
+
+fn read_samples(reader: &mut Reader<'_>, limits: &Limits) -> Option<Samples> {
+    let mut samples = Samples::default();
+    let bound = limits.timestamp_ms;
+    reader.array(|reader| {
+        let (mut time, mut stack, mut marker) = (None, None, None);
+        reader.object(&["timestamp", "stackId", "marker"], |reader, key| match key {
+            0 => once(&mut time, reader.float()?),
+            1 => once(&mut stack, read_id(reader)?),
+            2 => once(&mut marker, reader.nullable(read_marker)?.unwrap_or(NO_MARKER)),
+            _ => reader.skip().map(drop),
+        })?;
+        let (time, marker) = (time?, marker.unwrap_or(NO_MARKER));
+        if !(-bound..=bound).contains(&time) || samples.time_ms.len() == limits.samples {
+            return None;
         }
-        let stack = match stack.flatten() {
-            None => NONE,
-            Some(Whole(stack)) if (0..=i32::MAX as i64).contains(&stack) => stack as i32,
-            Some(_) => return Err(A::Error::custom("dangling")),
-        };
-        self.0.time_ms.push(time.ok_or_else(|| A::Error::custom("no timestamp"))?);
-        self.0.stack.push(stack);
-        self.0.marker.push(match marker.flatten() {
-            None => NO_MARKER,
-            Some(Str(word)) => {
-                if is_longer(&word, MAX_SHORT_CHARS) {
-                    return Err(A::Error::custom("a long marker"));
-                }
-                self.0.has_markers = true;
-                MARKERS.iter().position(|known| *known == word).map_or(OTHER_MARKER, |at| at as i8)
-            }
-        });
-        Ok(())
-    }
-}
-impl<'de> ElementReader<'de> for SampleReader {
-    type Columns = Self;
-    fn read<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(SampleVisitor(self))
-    }
-    fn finish(self) -> Self {
-        self
-    }
+        samples.time_ms.push(time);
+        samples.stack.push(stack.unwrap_or(NONE));
+        if marker != NO_MARKER && !samples.has_markers {
+            samples.has_markers = true;
+            samples.marker = vec![NO_MARKER; samples.time_ms.len() - 1];
+        }
+        if samples.has_markers {
+            samples.marker.push(marker);
+        }
+        Some(())
+    })?;
+    Some(samples)
 }
 
-struct TraceVisitor;
-impl<'de> Visitor<'de> for TraceVisitor {
-    type Value = Trace<'de>;
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a trace")
+fn read_marker(reader: &mut Reader<'_>) -> Option<i8> {
+    let word = reader.text()?;
+    if is_longer(&word, MAX_SHORT_CHARS) {
+        return None;
     }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Trace<'de>, A::Error> {
-        let (mut resources, mut frames, mut stacks, mut samples) = (None, None, None, None);
-        while let Some(Key(key)) = map.next_key::<Key>()? {
-            match &*key {
-                "resources" => set_once(&mut resources, map.next_value::<Vec<Str>>()?)?,
-                "frames" => set_once(&mut frames, map.next_value_seed(Seq(FrameReader(Vec::new())))?)?,
-                "stacks" => set_once(&mut stacks, map.next_value_seed(Seq(StackReader::default()))?)?,
-                "samples" => set_once(&mut samples, map.next_value_seed(Seq(SampleReader::default()))?)?,
-                _ => {
-                    map.next_value::<Unknown>()?;
-                }
-            }
-        }
-        let missing = || A::Error::custom("a missing table");
-        let (stacks, samples) = (stacks.ok_or_else(missing)?, samples.ok_or_else(missing)?);
-        Ok(Trace {
-            resources: resources.ok_or_else(missing)?.into_iter().map(|Str(text)| text).collect(),
-            frames: frames.ok_or_else(missing)?,
-            stack_frame: stacks.frame,
-            stack_parent: stacks.parent,
-            time_ms: samples.time_ms,
-            sample_stack: samples.stack,
-            sample_marker: samples.marker,
-            has_markers: samples.has_markers,
-        })
-    }
-}
-/// The field `trace` of an envelope.
-pub struct TraceField<'a>(pub Trace<'a>);
-impl<'de> Deserialize<'de> for TraceField<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(TraceVisitor).map(TraceField)
-    }
+    Some(MARKERS.iter().position(|known| *known == word).map_or(OTHER_MARKER, |at| at as i8))
 }

@@ -1,23 +1,31 @@
 //! Call trees: the twin of `CallTreeBuilder` in `profcore/sums/calltree.py`.
 
-use ahash::AHashMap;
+use hashbrown::hash_map::Entry;
+use hashbrown::HashMap;
 
-/// Grows one tree from traces: equal paths meet in one node. Parents come before children, a root's prefix is -1.
+/// A call node: its caller (-1 for a root), its func index, and its sums.
+pub struct Node {
+    pub prefix: i32,
+    pub func: u32,
+    pub self_us: i64,
+    pub self_samples: i64,
+    pub hidden_us: i64,
+}
+
+/// Grows one tree from traces: equal paths meet in one node. Callers come before callees.
 #[derive(Default)]
 pub struct TreeBuilder {
-    children: AHashMap<(i32, u32), i32>,
-    pub prefix: Vec<i32>,
-    pub func: Vec<u32>,
-    pub self_us: Vec<i64>,
-    pub self_samples: Vec<i64>,
-    pub hidden_us: Vec<i64>,
+    // By caller (plus one) and func, as the halves of a number.
+    children: HashMap<u64, i32>,
+    pub nodes: Vec<Node>,
 }
 
 impl TreeBuilder {
     /// Adds a trace's stacks. A stack becomes a node if it or one of its callees has samples or hidden time.
     pub fn add(&mut self, prefix: &[i32], func: &[u32], self_us: &[i64], self_samples: &[i64], hidden_us: &[i64]) {
         let count = prefix.len();
-        let mut used: Vec<bool> = (0..count).map(|stack| self_samples[stack] > 0 || hidden_us[stack] > 0).collect();
+        let mut used: Vec<bool> =
+            self_samples.iter().zip(hidden_us).map(|(samples, hidden)| *samples > 0 || *hidden > 0).collect();
         for stack in (0..count).rev() {
             if used[stack] && prefix[stack] >= 0 {
                 used[prefix[stack] as usize] = true;
@@ -29,19 +37,23 @@ impl TreeBuilder {
                 continue;
             }
             let above = if prefix[stack] >= 0 { nodes[prefix[stack] as usize] } else { -1 };
-            let next = i32::try_from(self.func.len()).expect("fewer nodes than 2³¹");
-            let node = *self.children.entry((above, func[stack])).or_insert(next);
-            if node == next {
-                self.prefix.push(above);
-                self.func.push(func[stack]);
-                self.self_us.push(0);
-                self.self_samples.push(0);
-                self.hidden_us.push(0);
-            }
+            let node = self.find_node(above, func[stack]);
             nodes[stack] = node;
-            self.self_us[node as usize] += self_us[stack];
-            self.self_samples[node as usize] += self_samples[stack];
-            self.hidden_us[node as usize] += hidden_us[stack];
+            let into = &mut self.nodes[node as usize];
+            into.self_us += self_us[stack];
+            into.self_samples += self_samples[stack];
+            into.hidden_us += hidden_us[stack];
+        }
+    }
+
+    fn find_node(&mut self, prefix: i32, func: u32) -> i32 {
+        match self.children.entry(((prefix + 1) as u64) << 32 | u64::from(func)) {
+            Entry::Occupied(found) => *found.get(),
+            Entry::Vacant(place) => {
+                let node = i32::try_from(self.nodes.len()).expect("fewer nodes than 2³¹");
+                self.nodes.push(Node { prefix, func, self_us: 0, self_samples: 0, hidden_us: 0 });
+                *place.insert(node)
+            }
         }
     }
 }

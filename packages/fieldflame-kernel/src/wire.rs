@@ -3,16 +3,10 @@
 //! Whatever is not plainly right is refused without a reason: the pure twin then decodes the body and says what is
 //! wrong. So this may refuse what the twin accepts, but must never accept what it refuses.
 
-use crate::json::{is_longer, set_once, wire_object, Float, Key, Str, Unknown, Whole};
-use crate::paths::depths;
-use crate::tables::TraceField;
+use crate::json::{once, Reader};
+use crate::tables::read_trace;
 use pyo3::prelude::*;
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::fmt;
 
 pub const NONE: i32 = -1;
 pub const MARKERS: [&str; 6] = ["script", "gc", "style", "layout", "paint", "other"];
@@ -68,6 +62,7 @@ pub const MAX_TIME_MS: f64 = 1e11;
 const MAX_ID: usize = i32::MAX as usize;
 pub const MAX_POSITION: i64 = i32::MAX as i64;
 const MAX_SEQ: i64 = i32::MAX as i64;
+const MIN_INTERVAL_MS: f64 = 0.001;
 const MAX_INTERVAL_MS: f64 = 2_147_483.0;
 const MIN_EPOCH_MS: f64 = 946_684_800_000.0;
 const MAX_EPOCH_MS: f64 = 4_102_444_800_000.0;
@@ -95,13 +90,15 @@ pub struct Trace<'a> {
     pub has_markers: bool,
 }
 
+/// A timed fact of the page. `scripts` is JSON of any kind (scripts.rs).
 pub struct Mark<'a> {
     pub kind: Cow<'a, str>,
     pub start: f64,
     pub duration: f64,
-    pub scripts: Option<&'a RawValue>,
+    pub scripts: Option<&'a str>,
 }
 
+/// What the fold needs of an envelope. All its other fields have been checked.
 pub struct Envelope<'a> {
     pub url: Option<Cow<'a, str>>,
     pub interval_ms: f64,
@@ -109,49 +106,162 @@ pub struct Envelope<'a> {
     pub trace: Trace<'a>,
 }
 
-wire_object!(WireMark {
-    "type" kind: Str<'de>,
-    "start" start: Float,
-    "duration" duration: Float,
-    "scripts" scripts: &'de RawValue,
-});
-
-wire_object!(Device { "memory" memory: Option<Float>, "cores" cores: Option<Float>, "mobile" mobile: Option<bool> });
-
-wire_object!(Cost { "ms" ms: Float });
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Tags<'a> {
-    List(#[serde(borrow)] Vec<Str<'a>>),
-    Map(#[serde(borrow)] BTreeMap<String, Str<'a>>),
+/// The fields of an envelope as they are read: None for one that is absent, `Some(None)` for one that is null.
+#[derive(Default)]
+struct Fields<'a> {
+    view_id: Option<Cow<'a, str>>,
+    seq: Option<i64>,
+    release: Option<Cow<'a, str>>,
+    time_origin: Option<f64>,
+    interval_ms: Option<f64>,
+    trace: Option<Trace<'a>>,
+    page: Option<Option<Cow<'a, str>>>,
+    url: Option<Option<Cow<'a, str>>>,
+    trace_id: Option<Option<Cow<'a, str>>>,
+    view_start: Option<Option<f64>>,
+    requested: Option<Option<f64>>,
+    sample_rate: Option<f64>,
+    reason: Option<Option<Cow<'a, str>>>,
+    navigation: Option<Option<Cow<'a, str>>>,
+    cost: Option<Option<()>>,
+    user_agent: Option<Option<Cow<'a, str>>>,
+    isolated: Option<Option<bool>>,
+    device: Option<Option<()>>,
+    marks: Option<Vec<Mark<'a>>>,
+    tags: Option<Option<()>>,
 }
 
-wire_object!(WireEnvelope {
-    "viewId" view_id: Str<'de>,
-    "seq" seq: Whole,
-    "release" release: Str<'de>,
-    "timeOrigin" time_origin: Float,
-    "sampleInterval" interval: Float,
-    "trace" trace: TraceField<'de>,
-    "page" page: Option<Str<'de>>,
-    "url" url: Option<Str<'de>>,
-    "traceId" trace_id: Option<Str<'de>>,
-    "viewStart" view_start: Option<Float>,
-    "requestedInterval" requested: Option<Float>,
-    "sampleRate" sample_rate: Float,
-    "reason" reason: Option<Str<'de>>,
-    "navigation" navigation: Option<Str<'de>>,
-    "cost" cost: Option<Cost<'de>>,
-    "userAgent" user_agent: Option<Str<'de>>,
-    "isolated" isolated: Option<bool>,
-    "device" device: Option<Device<'de>>,
-    "marks" marks: Vec<WireMark<'de>>,
-    "tags" tags: Option<Tags<'de>>,
-});
+/// Returns the decoded envelope, or None if anything about it is not plainly right.
+pub fn decode<'a>(body: &'a [u8], limits: &Limits) -> Option<Envelope<'a>> {
+    if has_too_many_values(body, limits) {
+        return None;
+    }
+    let mut reader = Reader::new(std::str::from_utf8(body).ok()?);
+    let mut fields = Fields::default();
+    reader.any_object(|reader, key| fields.read(key, reader, limits))?;
+    if !reader.is_at_end() {
+        return None;
+    }
+    fields.check(limits)
+}
 
-fn is_text(text: &Option<Str>, limit: usize) -> bool {
-    text.as_ref().is_none_or(|Str(text)| is_good(text, limit))
+impl<'a> Fields<'a> {
+    fn read(&mut self, key: &str, reader: &mut Reader<'a>, limits: &Limits) -> Option<()> {
+        match key {
+            "viewId" => once(&mut self.view_id, reader.text()?),
+            "seq" => once(&mut self.seq, reader.whole()?),
+            "release" => once(&mut self.release, reader.text()?),
+            "timeOrigin" => once(&mut self.time_origin, reader.float()?),
+            "sampleInterval" => once(&mut self.interval_ms, reader.float()?),
+            "trace" => once(&mut self.trace, read_trace(reader, limits)?),
+            "page" => once(&mut self.page, reader.nullable(Reader::text)?),
+            "url" => once(&mut self.url, reader.nullable(Reader::text)?),
+            "traceId" => once(&mut self.trace_id, reader.nullable(Reader::text)?),
+            "viewStart" => once(&mut self.view_start, reader.nullable(Reader::float)?),
+            "requestedInterval" => once(&mut self.requested, reader.nullable(Reader::float)?),
+            "sampleRate" => once(&mut self.sample_rate, reader.float()?),
+            "reason" => once(&mut self.reason, reader.nullable(Reader::text)?),
+            "navigation" => once(&mut self.navigation, reader.nullable(Reader::text)?),
+            "cost" => once(&mut self.cost, reader.nullable(read_cost)?),
+            "userAgent" => once(&mut self.user_agent, reader.nullable(Reader::text)?),
+            "isolated" => once(&mut self.isolated, reader.nullable(Reader::bool)?),
+            "device" => once(&mut self.device, reader.nullable(read_device)?),
+            "marks" => once(&mut self.marks, read_marks(reader, limits)?),
+            "tags" => once(&mut self.tags, reader.nullable(|reader| read_tags(reader, limits))?),
+            _ => reader.skip().map(drop),
+        }
+    }
+
+    fn check(self, limits: &Limits) -> Option<Envelope<'a>> {
+        let (page, url) = (self.page.flatten(), self.url.flatten());
+        let has_text = |text: &Option<Cow<'_, str>>| text.as_ref().is_some_and(|text| !text.is_empty());
+        let (release, interval_ms, trace) = (self.release?, self.interval_ms?, self.trace?);
+        let navigation = self.navigation.flatten();
+        let is_right = is_uuid(&self.view_id?)
+            && self.trace_id.flatten().is_none_or(|text| is_uuid(&text))
+            && (0..=MAX_SEQ).contains(&self.seq?)
+            && !release.is_empty()
+            && is_good(&release, limits.text_chars)
+            && (MIN_EPOCH_MS..=MAX_EPOCH_MS).contains(&self.time_origin?)
+            && is_within(self.view_start.flatten(), MIN_EPOCH_MS, MAX_EPOCH_MS)
+            && (MIN_INTERVAL_MS..=MAX_INTERVAL_MS).contains(&interval_ms)
+            && is_within(self.requested.flatten(), 0.0, MAX_INTERVAL_MS)
+            && self.sample_rate.is_none_or(|rate| rate > 0.0 && rate <= 1.0)
+            && (has_text(&page) || has_text(&url))
+            && is_text(&page, limits.page_chars)
+            && is_text(&url, limits.uri_chars)
+            && is_text(&self.reason.flatten(), MAX_SHORT_CHARS)
+            && navigation.is_none_or(|word| limits.navigations.iter().any(|known| *known == word))
+            && is_text(&self.user_agent.flatten(), MAX_USER_AGENT_CHARS);
+        is_right.then(|| Envelope { url, interval_ms, marks: self.marks.unwrap_or_default(), trace })
+    }
+}
+
+/// Tells whether a body has more JSON values than a limit, by its commas.
+pub fn has_too_many_values(body: &[u8], limits: &Limits) -> bool {
+    body.len() > limits.values && body.iter().filter(|byte| **byte == b',').count() > limits.values
+}
+
+/// Reads the field `marks` of an envelope, and checks all of them.
+pub fn read_marks<'a>(reader: &mut Reader<'a>, limits: &Limits) -> Option<Vec<Mark<'a>>> {
+    let bound = limits.timestamp_ms;
+    let mut marks = Vec::new();
+    reader.array(|reader| {
+        let (mut kind, mut start, mut duration, mut scripts) = (None, None, None, None);
+        reader.object(&["type", "start", "duration", "scripts"], |reader, key| match key {
+            0 => once(&mut kind, reader.text()?),
+            1 => once(&mut start, reader.float()?),
+            2 => once(&mut duration, reader.float()?),
+            3 => once(&mut scripts, reader.skip()?),
+            _ => reader.skip().map(drop),
+        })?;
+        let mark = Mark { kind: kind?, start: start?, duration: duration.unwrap_or(0.0), scripts };
+        let is_right = is_good(&mark.kind, MAX_SHORT_CHARS)
+            && (-bound..=bound).contains(&mark.start)
+            && (0.0..=bound).contains(&mark.duration);
+        if !is_right || marks.len() == limits.marks {
+            return None;
+        }
+        marks.push(mark);
+        Some(())
+    })?;
+    Some(marks)
+}
+
+fn read_cost(reader: &mut Reader<'_>) -> Option<()> {
+    let mut ms = None;
+    reader.object(&["ms"], |reader, key| match key {
+        0 => once(&mut ms, reader.float()?),
+        _ => reader.skip().map(drop),
+    })?;
+    (0.0..=MAX_COST_MS).contains(&ms?).then_some(())
+}
+
+fn read_device(reader: &mut Reader<'_>) -> Option<()> {
+    let (mut memory, mut cores, mut mobile) = (None, None, None);
+    reader.object(&["memory", "cores", "mobile"], |reader, key| match key {
+        0 => once(&mut memory, reader.nullable(Reader::float)?),
+        1 => once(&mut cores, reader.nullable(Reader::float)?),
+        2 => once(&mut mobile, reader.nullable(Reader::bool)?),
+        _ => reader.skip().map(drop),
+    })
+}
+
+/// Reads tags: a list of texts, or texts by name. A name that stands twice counts twice.
+fn read_tags(reader: &mut Reader<'_>, limits: &Limits) -> Option<()> {
+    let mut count = 0;
+    let mut read = |reader: &mut Reader<'_>| {
+        count += 1;
+        (count <= limits.tags && is_good(&reader.text()?, limits.text_chars)).then_some(())
+    };
+    if reader.peek()? == b'[' {
+        return reader.array(read);
+    }
+    reader.any_object(|reader, key| is_good(key, limits.text_chars).then_some(()).and_then(|()| read(reader)))
+}
+
+fn is_text(text: &Option<Cow<'_, str>>, limit: usize) -> bool {
+    text.as_ref().is_none_or(|text| is_good(text, limit))
 }
 
 fn is_good(text: &str, limit: usize) -> bool {
@@ -167,103 +277,11 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-fn within(value: &Option<Float>, low: f64, high: f64) -> bool {
-    value.as_ref().is_none_or(|Float(value)| (low..=high).contains(value))
+fn is_within(value: Option<f64>, low: f64, high: f64) -> bool {
+    value.is_none_or(|value| (low..=high).contains(&value))
 }
 
-/// Returns the decoded envelope, or None if anything about it is not plainly right.
-pub fn decode<'a>(body: &'a [u8], limits: &Limits) -> Option<Envelope<'a>> {
-    if has_too_many_values(body, limits) {
-        return None;
-    }
-    let text = std::str::from_utf8(body).ok()?;
-    let wire: WireEnvelope<'a> = serde_json::from_str(text).ok()?;
-    let (page, url) = (wire.page.flatten(), wire.url.flatten());
-    let has_text = |text: &Option<Str>| text.as_ref().is_some_and(|Str(text)| !text.is_empty());
-    let (release, interval_ms, trace) = (wire.release?.0, wire.interval?.0, wire.trace?.0);
-    let is_right = is_uuid(&wire.view_id?.0)
-        && wire.trace_id.flatten().is_none_or(|Str(text)| is_uuid(&text))
-        && (0..=MAX_SEQ).contains(&wire.seq?.0)
-        && !release.is_empty()
-        && is_good(&release, limits.text_chars)
-        && (MIN_EPOCH_MS..=MAX_EPOCH_MS).contains(&wire.time_origin?.0)
-        && within(&wire.view_start.flatten(), MIN_EPOCH_MS, MAX_EPOCH_MS)
-        && (0.001..=MAX_INTERVAL_MS).contains(&interval_ms)
-        && within(&wire.requested.flatten(), 0.0, MAX_INTERVAL_MS)
-        && wire.sample_rate.is_none_or(|Float(rate)| rate > 0.0 && rate <= 1.0)
-        && (has_text(&page) || has_text(&url))
-        && is_text(&page, limits.page_chars)
-        && is_text(&url, limits.uri_chars)
-        && is_text(&wire.reason.flatten(), MAX_SHORT_CHARS)
-        && wire.navigation.flatten().is_none_or(|Str(word)| limits.navigations.iter().any(|known| *known == word))
-        && wire.cost.flatten().is_none_or(|cost| cost.ms.is_some_and(|Float(ms)| (0.0..=MAX_COST_MS).contains(&ms)))
-        && is_text(&wire.user_agent.flatten(), MAX_USER_AGENT_CHARS)
-        && are_tags(&wire.tags.flatten(), limits)
-        && is_trace(&trace, limits);
-    if !is_right {
-        return None;
-    }
-    let marks = read_marks(wire.marks.unwrap_or_default(), limits)?;
-    Some(Envelope { url: url.map(|Str(text)| text), interval_ms, marks, trace })
-}
-
-/// Tells whether a body has more JSON values than a limit, by its commas.
-pub fn has_too_many_values(body: &[u8], limits: &Limits) -> bool {
-    body.len() > limits.values && body.iter().filter(|byte| **byte == b',').count() > limits.values
-}
-
-/// Returns marks as they are checked; None if they are not plainly right.
-pub fn read_marks<'a>(marks: Vec<WireMark<'a>>, limits: &Limits) -> Option<Vec<Mark<'a>>> {
-    let bound = limits.timestamp_ms;
-    if marks.len() > limits.marks {
-        return None;
-    }
-    let mut read = Vec::with_capacity(marks.len());
-    for mark in marks {
-        let (kind, start) = (mark.kind?.0, mark.start?.0);
-        let duration = mark.duration.map_or(0.0, |Float(duration)| duration);
-        if !is_good(&kind, MAX_SHORT_CHARS) || !(-bound..=bound).contains(&start) || !(0.0..=bound).contains(&duration)
-        {
-            return None;
-        }
-        if mark.scripts.is_some_and(|scripts| serde_json::from_str::<Unknown>(scripts.get()).is_err()) {
-            return None;
-        }
-        read.push(Mark { kind, start, duration, scripts: mark.scripts });
-    }
-    Some(read)
-}
-
-fn are_tags(tags: &Option<Tags>, limits: &Limits) -> bool {
-    match tags {
-        None => true,
-        Some(Tags::List(list)) => {
-            list.len() <= limits.tags && list.iter().all(|Str(text)| is_good(text, limits.text_chars))
-        }
-        Some(Tags::Map(map)) => {
-            map.len() <= limits.tags
-                && map
-                    .iter()
-                    .all(|(key, Str(value))| is_good(key, limits.text_chars) && is_good(value, limits.text_chars))
-        }
-    }
-}
-
-/// Tells whether a trace is plainly right: counts, texts, ids, depth and times.
-pub fn is_trace(trace: &Trace, limits: &Limits) -> bool {
-    let (frames, stacks) = (trace.frames.len(), trace.stack_frame.len());
-    let bound = limits.timestamp_ms;
-    trace.resources.len() <= limits.resources
-        && frames <= limits.frames
-        && stacks <= limits.stacks
-        && trace.time_ms.len() <= limits.samples
-        && trace.resources.iter().all(|uri| !is_longer(uri, limits.uri_chars))
-        && trace
-            .frames
-            .iter()
-            .all(|frame| !is_longer(&frame.name, limits.name_chars) && frame.resource < trace.resources.len() as i32)
-        && trace.stack_frame.iter().all(|frame| (*frame as usize) < frames)
-        && trace.sample_stack.iter().all(|stack| *stack < stacks as i32)
-        && trace.time_ms.iter().all(|time| (-bound..=bound).contains(time))
-        && (stacks <= limits.depth || depths(&trace.stack_parent).iter().all(|depth| *depth as usize <= limits.depth))
+/// Tells whether a text has more characters than a limit.
+pub fn is_longer(text: &str, limit: usize) -> bool {
+    text.len() > limit && text.chars().count() > limit
 }
