@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tests.properties  # noqa: F401  # loads Hypothesis' profile before any property is made
+from profcore.kernel import find_kernel
 from tests.runner.emptying import empty_filled_tables_only
 from tests.runner.lending import close_all
 from tests.runner.memories import forget_everything
@@ -27,6 +28,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Reports at the end where the time went; of several processes, the first one does."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Timings())
+
+
+def pytest_report_header() -> str:
+    found = find_kernel()
+    return f"kernel: {found.name}{', because ' if found.why_pure else ''}{found.why_pure}"
 
 
 @pytest.hookimpl(optionalhook=True)

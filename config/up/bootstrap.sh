@@ -88,8 +88,10 @@ ensure_kernel() {
     fi
     ! command -v cargo >/dev/null 2>&1 ||
         printf 'Fieldflame: building the compiled kernel; this takes about a minute, once.\n' >&2
+    instead=', so pure Python does its work'
+    [ "${FIELDFLAME_KERNEL:-auto}" != compiled ] || instead=
     why=$("$kernel_build" 2>&1 >/dev/null) ||
-        printf 'Fieldflame: the compiled kernel is not built, so pure Python does its work: %s.\n' "$why" >&2
+        printf 'Fieldflame: the compiled kernel is not built%s: %s.\n' "$instead" "$why" >&2
 }
 
 # Builds it beside the start, on what the start leaves of the processors. Nobody waits for it: a process that begins

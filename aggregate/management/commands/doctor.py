@@ -1,4 +1,4 @@
-"""`doctor URL`: says what keeps a live page from being recorded, and which line to add."""
+"""`doctor URL`: says what keeps a live page from being recorded. `doctor --server`: says how this server is."""
 
 import json
 from dataclasses import asdict
@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from aggregate.doctor.examining import examine
 from aggregate.doctor.findings import DoctorReport
+from aggregate.doctor.server_checks import examine_server
 
 
 class Command(BaseCommand):
@@ -18,12 +19,17 @@ class Command(BaseCommand):
     requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("url", metavar="URL", help="the page's address, such as https://shop.example/cart")
+        parser.add_argument(
+            "url", metavar="URL", nargs="?", help="the page's address, such as https://shop.example/cart"
+        )
         parser.add_argument("--key", default="", help="the public key that the page's tag should have")
+        parser.add_argument("--server", action="store_true", help="look at this server instead of a page")
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
     def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
-        report = examine(options["url"], key=options["key"])
+        if (options["url"] is None) != options["server"]:
+            raise CommandError("Give the address of a page, or --server.")
+        report = examine_server() if options["server"] else examine(options["url"], key=options["key"])
         if options["json"]:
             self.stdout.write(json.dumps(write_report(report), indent=2, ensure_ascii=False))
         else:

@@ -3,12 +3,16 @@
 import json
 from collections.abc import Callable
 from io import StringIO
+from types import ModuleType
 
 import pytest
 from django.core.management import CommandError, call_command
+from pytest_django import Settings
 
+from aggregate.doctor import server_checks
 from aggregate.doctor.findings import Finding
 from ingest.models import Project
+from profcore.kernel import FoundKernel
 from tests.aggregate.doctor.site import VisitedSite
 
 TAG = "<script src=/snippet.js data-key=shop-key data-release=1.0.0></script>"
@@ -52,3 +56,31 @@ def test_json_has_all_findings(site: VisitedSite, shop: Project) -> None:
     assert report["problems"] == 1
     assert report["final_url"] == f"{site.origin}/"
     assert {"check", "state", "sentence", "line", "about"} == set(report["findings"][0])
+
+
+@pytest.mark.parametrize("words", [(), ("https://shop.example/", "--server")])
+def test_it_looks_at_a_page_or_at_the_server(words: tuple[str, ...]) -> None:
+    assert run(*words) == ("", "Give the address of a page, or --server. Status 1.")
+
+
+def test_the_server_folds_by_the_twin_that_is_chosen(settings: Settings) -> None:
+    settings.KERNEL = "pure"
+    text, error = run("--server")
+    assert error == ""
+    assert "ok       kernel: Traces are folded and checked by pure Python, because FIELDFLAME_KERNEL is pure." in text
+
+
+def test_the_server_says_why_there_is_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = FoundKernel(None, "the compiled kernel is not built here: there is no cargo on the PATH")
+    monkeypatch.setattr(server_checks, "find_kernel", lambda _: missing)
+    text, error = run("--server")
+    assert error == ""  # a warning: everything works
+    assert "warning  kernel: Traces are folded and checked by pure Python" in text
+    assert "there is no cargo on the PATH." in text
+    assert "→ ./run kernel" in text
+
+
+def test_the_server_says_that_it_has_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_checks, "find_kernel", lambda _: FoundKernel(ModuleType("kernel"), ""))
+    text, _ = run("--server", "--json")
+    assert json.loads(text)["findings"][0]["sentence"] == "Traces are folded and checked by the compiled kernel."
