@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
+from config.warming import warm_up
 from ingest.slow_bodies import BodyLimits, SlowPlaces, TimedBody, end_slow
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -18,6 +19,7 @@ if not settings.IS_SECRET_KEPT:
         "The web server needs a secret that all its processes share: set FIELDFLAME_SECRET_KEY, "
         "or FIELDFLAME_DATA to a data folder with a secret_key file, as `./run` makes one."
     )
+warm_up()  # before the server listens: a request that comes meanwhile would wait for the same
 
 
 _body_limits = BodyLimits(wait_s=settings.BODY_WAIT_S, bytes_per_s=settings.BODY_BYTES_PER_S)

@@ -81,7 +81,7 @@ def known_parties() -> PartyList:
 
 
 @cache
-def _by_domain() -> tuple[Mapping[str, KnownParty], Mapping[str, KnownParty]]:
+def by_domain() -> tuple[Mapping[str, KnownParty], Mapping[str, KnownParty]]:
     exact: dict[str, KnownParty] = {}
     below: dict[str, KnownParty] = {}
     for party in known_parties().parties:
@@ -96,7 +96,7 @@ def _by_domain() -> tuple[Mapping[str, KnownParty], Mapping[str, KnownParty]]:
 @remember(entries=10_000, chars=MAX_HOST_CHARS)
 def known_party_of(host: str) -> KnownParty | None:
     """Returns the known third party of a host, or None. The nearest parent domain decides."""
-    exact, below = _by_domain()
+    exact, below = by_domain()
     host = host.lower().rstrip(".")
     if (found := exact.get(host)) is not None:
         return found

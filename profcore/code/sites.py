@@ -12,7 +12,7 @@ from profcore.remembering import remember
 
 
 @cache
-def _suffixes() -> PublicSuffixList:
+def suffixes() -> PublicSuffixList:
     return PublicSuffixList()
 
 
@@ -26,7 +26,7 @@ def site_of(host: str) -> str:
     try:
         ip_address(host.strip("[]"))
     except ValueError:
-        return _suffixes().privatesuffix(host) or host
+        return suffixes().privatesuffix(host) or host
     return host
 
 
