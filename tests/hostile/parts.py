@@ -6,8 +6,12 @@ from typing import Any, Final
 
 from hypothesis.strategies import SearchStrategy
 
+from profcore.kernel import find_kernel
 from tests.hostile import core_parts, read_parts, write_parts
+from tests.hostile.cases import BodyCase
 from tests.hostile.lab import Lab
+from tests.profcore.twins import posted_bodies
+from tests.profcore.twins.comparing import SentBody, SentTrace, compare_twins
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +23,16 @@ class Part:
     examples: int
 
 
+def check_envelope(case: BodyCase) -> None:
+    """Checks what an envelope costs, and that both twins of the kernel answer alike."""
+    core_parts.check_envelope_cost(case)
+    if find_kernel().module is not None:
+        posted_bodies.compare(case.body, core_parts.LIMITS)
+        compare_twins([SentTrace(SentBody(case.body))], core_parts.LIMITS)
+
+
 PARTS: Final[dict[str, Part]] = {
-    "envelopes": Part(core_parts.ENVELOPES, lambda _, case: core_parts.check_envelope_cost(case), 120),
+    "envelopes": Part(core_parts.ENVELOPES, lambda _, case: check_envelope(case), 120),
     "importers": Part(core_parts.FILES, lambda _, case: core_parts.check_import_cost(case), 150),
     "maps": Part(core_parts.MAPS, lambda _, case: core_parts.check_map_cost(case), 150),
     "posts": Part(core_parts.POSTS, read_parts.check_post, 15),
