@@ -94,8 +94,8 @@ ensure_kernel() {
         printf 'Fieldflame: the compiled kernel is not built%s: %s.\n' "$instead" "$why" >&2
 }
 
-# Builds it beside the start, on what the start leaves of the processors. Nobody waits for it: a process that begins
-# when it is done uses it. The build outlives Ctrl-C.
+# Builds it beside the start, on what the start leaves of the processors. Nobody waits for it: the next start uses it.
+# The build outlives Ctrl-C.
 ensure_kernel_beside() {
     if [ "${FIELDFLAME_KERNEL:-auto}" = pure ] || "$kernel_build" stamp; then
         return 0
