@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from django.db import connection
 
-from aggregate.folding.writes import HOTSPOT_SUMS
 from aggregate.selectors.code.labels import label_func, label_original, place_of
 from aggregate.selectors.code.project_code import Code, FuncLabel, RowOf, select_code
+from aggregate.selectors.functions.hotspots import from_hotspots
 from aggregate.selectors.slice.reading import Reading
-from aggregate.selectors.slice.slices import DAY_OF_CELL, FROM_CELLS, Slice, where_rolled, where_slice
+from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.views.contributions import SliceFuncSums
 from aggregate.selectors.views.fine_sums import sum_fine
 from profcore.code.display_rules import Shown
@@ -303,41 +303,6 @@ def _name_funcs(project_id: int, sums: Mapping[int, SliceFuncSums], release: str
     ]
 
 
-def load_keys(project_id: int, func_ids: Sequence[int]) -> dict[int, FuncKey]:
-    """Returns the keys of funcs by id."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id, uri, line, col, name FROM aggregate_func WHERE project_id = %s AND id = ANY(%s::int[])",
-            [project_id, list(func_ids)],
-        )
-        return {func_id: FuncKey(uri, line, column, name) for func_id, uri, line, column, name in cursor}
-
-
-# LATERAL, with OFFSET to keep the planner from flattening it: the planner does not know how few cells are not rolled
-# yet, and would read all hotspots of the project (2 of 2.1 s at a million views).
-FEW_CELLS: Final = """CROSS JOIN LATERAL (SELECT h.* FROM aggregate_hotspot h
-    WHERE h.project_id = %(project_id)s AND h.cell_id = p.id OFFSET 0) AS h"""
-
-
-def _from_hotspots(slice_: Slice, *, by_release: bool) -> str:
-    """Returns the FROM clause of a slice's hotspots: from the roll-up where it can be used, the rest from cells."""
-    rolled = where_rolled(slice_)
-    if rolled is None:
-        return "FROM picked p JOIN aggregate_hotspot h ON h.project_id = %(project_id)s AND h.cell_id = p.id"
-    sums = ", ".join(f"h.{name}" for name in HOTSPOT_SUMS)
-    of_day, of_cell = ("g.release,", "p.release,") if by_release else ("", "")
-    if slice_.ranges:  # perhaps a few days of several years: each is read by its key
-        days = f"""(SELECT DISTINCT p.group_id, {of_cell} {DAY_OF_CELL} AS day_at FROM picked p WHERE {rolled[1]}) AS g
-            JOIN aggregate_dayhotspot h ON h.project_id = %(project_id)s AND h.group_id = g.group_id
-                 AND h.day_at = g.day_at"""
-    else:
-        days = f"""ingest_group g JOIN aggregate_dayhotspot h ON h.project_id = g.project_id AND h.group_id = g.id
-            WHERE {rolled[0]}"""
-    return f"""FROM (SELECT h.func_id, {of_day} {sums} FROM {days}
-                     UNION ALL SELECT h.func_id, {of_cell} {sums} FROM picked p {FEW_CELLS}
-                     WHERE NOT ({rolled[1]})) AS h"""
-
-
 def _select_cells(
     slice_: Slice, sort: str, limit: int | None, *, by_release: bool = False, code: Code | None = None
 ) -> FunctionTable:
@@ -357,7 +322,7 @@ def _select_cells(
                        sum(h.total_us)::bigint AS total_us, sum(h.hidden_us)::bigint AS hidden_us,
                        sum(h.hidden_total_us)::bigint AS hidden_total_us,
                        sum(h.uncertain_us)::bigint AS uncertain_us, sum(h.views)::bigint AS views
-                {_from_hotspots(slice_, by_release=by_release)}
+                {from_hotspots(slice_, by_release=by_release)}
                 GROUP BY func_id{and_by}
                 HAVING sum(h.total_us) > 0 OR sum(h.hidden_us) > 0 OR sum(h.uncertain_us) > 0),
             top AS (SELECT t.*, count(*) OVER () AS found FROM spots t ORDER BY {order} LIMIT %(limit)s)
