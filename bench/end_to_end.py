@@ -67,10 +67,10 @@ def bench_end_to_end(recorded: Sequence[dict[str, Any]], traces: int, senders: i
     )
 
 
-def make_bodies(recorded: Sequence[dict[str, Any]], traces: int) -> list[bytes]:
-    """Returns gzip bodies of the envelopes, repeated as new views each time."""
+def make_bodies(recorded: Sequence[dict[str, Any]], traces: int, first: int = 0) -> list[bytes]:
+    """Returns gzip bodies of the envelopes, repeated as new views each time; those from `first` on are others."""
     bodies = []
-    for number in range(traces):
+    for number in range(first, first + traces):
         envelope = dict(recorded[number % len(recorded)])
         view = uuid5(NAMESPACE, f"{envelope['viewId']}:{number}")
         envelope.update(viewId=str(view), traceId=str(UUID(int=view.int ^ 1)))

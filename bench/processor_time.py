@@ -13,6 +13,11 @@ def processor_s(root_pid: int) -> dict[str, float]:
 
     A part is a child of the supervisor with all its descendants; those that have ended count with their parents.
     """
+    return {part: sum(seconds.values()) for part, seconds in read_processes(root_pid).items()}
+
+
+def read_processes(root_pid: int) -> dict[str, dict[int, float]]:
+    """Returns the ids of the running processes of each part below a supervisor, with the seconds of each so far."""
     parents: dict[int, int] = {}
     seconds: dict[int, float] = {}
     for entry in Path("/proc").iterdir():
@@ -24,15 +29,14 @@ def processor_s(root_pid: int) -> dict[str, float]:
             continue  # gone
         parents[int(entry.name)] = int(fields[1])
         seconds[int(entry.name)] = sum(map(int, fields[11:15])) / TICKS_A_SECOND
-    used: dict[str, float] = {}
+    parts: dict[str, dict[int, float]] = {}
     for pid, own in seconds.items():
         child = pid
         while child in parents and parents[child] != root_pid:
             child = parents[child]
         if child in parents:
-            name = _name_of(child)
-            used[name] = used.get(name, 0.0) + own
-    return used
+            parts.setdefault(_name_of(child), {})[pid] = own
+    return parts
 
 
 def _name_of(pid: int) -> str:

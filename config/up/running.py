@@ -110,13 +110,13 @@ class RunningStack:
             answer: dict[str, Any] = json.load(response)
         return answer
 
-    def wait_until_folded(self, projects: Mapping[str, str], limit_s: float = 120.0) -> None:
-        """Waits until nothing is pending in projects (slug → token). Raises `TimeoutError`."""
+    def wait_until_folded(self, projects: Mapping[str, str], limit_s: float = 120.0, pause_s: float = 0.1) -> None:
+        """Waits until nothing is pending in projects (slug → token), and asks so often. Raises `TimeoutError`."""
         deadline = time.monotonic() + limit_s
         while any(self.read(slug, token, "status")["pending"] for slug, token in projects.items()):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"traces are still pending after {limit_s} s")
-            time.sleep(0.1)
+            time.sleep(pause_s)
 
     def is_ready(self) -> bool:
         """Tells whether `/readyz` answers that all parts are ready."""

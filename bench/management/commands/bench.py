@@ -28,6 +28,9 @@ from bench.memory.web import addresses_as_json, bench_web_memory, make_addresses
 from bench.memory.web import as_json as memory_as_json
 from bench.memory.web import describe as describe_memory
 from bench.memory.whole import bench_whole, describe_moment
+from bench.profile.run import bench_profile, flame_graph_address
+from bench.profile.run import describe as describe_profile
+from bench.profile.sampling import find_py_spy
 from bench.queries import bench_queries, fill_project
 from bench.screens.pages import bench_pages
 from bench.screens.pages import describe as describe_pages
@@ -73,7 +76,7 @@ class Command(BaseCommand):
         parser.add_argument("what", choices=sorted(self.parts))
         parser.add_argument("--corpus", type=Path, default=CORPUS, help="recorded traces (default: the project's own)")
         parser.add_argument(
-            "--kind", choices=["corpus", *SIZES], default="corpus", help="core, end-to-end: which traces"
+            "--kind", choices=["corpus", *SIZES], default="corpus", help="core, end-to-end, profile: which traces"
         )
         parser.add_argument(
             "--rounds",
@@ -81,10 +84,10 @@ class Command(BaseCommand):
             help=f"core, queries, pages: rounds (default: {ROUNDS}); statistics: samples per row ({SAMPLES})",
         )
         parser.add_argument(
-            "--traces", type=int, default=3000, help="end-to-end, memory --whole: how many (%(default)s)"
+            "--traces", type=int, default=3000, help="end-to-end, profile, memory --whole: how many (%(default)s)"
         )
         parser.add_argument(
-            "--senders", type=int, default=8, help="end-to-end, memory: connections (default: %(default)s)"
+            "--senders", type=int, default=8, help="end-to-end, profile, memory: connections (default: %(default)s)"
         )
         parser.add_argument("--visits", type=int, default=100, help="exits: how many (default: %(default)s)")
         parser.add_argument("--at-a-time", type=int, default=4, help="exits: pages at once (default: %(default)s)")
@@ -93,6 +96,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--chromium", default="chromium", help="exits, cohort, screens: the browser (default: %(default)s)"
         )
+        parser.add_argument("--py-spy", default="py-spy", help="profile: the sampler (default: %(default)s)")
+        parser.add_argument("--save", type=Path, help="profile: a folder for what the sampler wrote")
+        parser.add_argument("--stay", action="store_true", help="profile: run on, to look at the flame graphs")
         parser.add_argument("--reads", type=int, default=1000, help="memory: how many (default: %(default)s)")
         parser.add_argument("--whole", action="store_true", help="memory: of all processes of a ./run, by part")
         parser.add_argument("--project", default="", help="export-here, fill-here, pages: which project")
@@ -196,6 +202,30 @@ class Command(BaseCommand):
         )
         if lost:
             raise CommandError("Traces were lost.")
+
+    def show_profile(self, options: dict[str, Any]) -> None:
+        """Runs in a stack of its own."""
+        try:
+            py_spy = find_py_spy(options["py_spy"])
+        except LookupError as error:
+            raise CommandError(str(error)) from error
+        recorded, load = self.read_envelopes(options), {name: options[name] for name in ("traces", "senders")}
+        with run_stack() as stack:
+            try:
+                result = bench_profile(stack, recorded, **load, py_spy=py_spy)
+            except RuntimeError as error:
+                raise CommandError(str(error)) from error
+            describe_profile(result, self.stdout.write)
+            if options["save"] is not None:
+                options["save"].mkdir(parents=True, exist_ok=True)
+                for part, body in result.files.items():
+                    (options["save"] / f"{part}.speedscope.json").write_bytes(body)
+            if options["stay"]:
+                name, password = stack.login
+                for part in result.files:
+                    self.stdout.write(f"{part}: {flame_graph_address(stack, part)}")
+                self.stdout.write(f"Log in as {name} with {password}. Press Enter to end it.")
+                input()
 
     def show_sizes(self, options: dict[str, Any]) -> None:
         for result in bench_sizes(options["corpus"], VIEWS_A_CELL):
@@ -310,6 +340,7 @@ class Command(BaseCommand):
         "memory": show_memory,
         "memory-here": show_memory_here,
         "pages": show_pages,
+        "profile": show_profile,
         "queries": show_queries,
         "queries-here": show_queries_here,
         "screens": show_screens,

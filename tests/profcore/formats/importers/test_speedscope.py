@@ -57,6 +57,32 @@ def test_a_line_without_a_column_is_no_position() -> None:
     assert any("Frames with only a line" in note for note in imported.completed.notes)
 
 
+def test_a_sampler_of_python_gives_one_function_per_name_and_file_and_a_trace_per_thread() -> None:
+    """As py-spy writes it: a frame per line that ran, a profile per thread, and some threads without samples."""
+    lines_that_ran = [("fold", "fold.py", 7), ("fold", "fold.py", 9), ("load", "fold.py", 3), ("sh", "", 0)]
+    frames = [{"name": name, "file": file, "line": line, "col": None} for name, file, line in lines_that_ran]
+    threads: list[list[list[int]]] = [[[3, 0], [3, 1], [3, 1, 2]], [], [[3, 2]]]
+    profiles = [
+        {
+            "type": "sampled",
+            "name": f'Process 7 Thread {number} "worker"',
+            "unit": "seconds",
+            "startValue": 0.0,
+            "endValue": len(samples) * 0.004,
+            "samples": samples,
+            "weights": [0.004] * len(samples),
+        }
+        for number, samples in enumerate(threads)
+    ]
+    file = {"$schema": sample_json("speedscope.json")["$schema"], "shared": {"frames": frames}, "profiles": profiles}
+
+    first, second, third = (imported.completed.envelope for imported in read(file))
+    assert places(first) == {"sh": (None, None, None), "fold": ("fold.py", None, None), "load": ("fold.py", None, None)}
+    assert lines(first) == ["0 sh fold", "4 sh fold", "8 sh fold load"]
+    assert (lines(second), lines(third)) == ([], ["0 sh load"])
+    assert len({envelope.viewId for envelope in (first, second, third)}) == 3
+
+
 @pytest.mark.parametrize("unit", ["none", "bytes", "fortnights"])
 def test_weights_that_are_no_times_are_refused(unit: str) -> None:
     file = sample_json("speedscope.json")

@@ -1,0 +1,152 @@
+"""`bench profile` samples the processes that work, and sums what PostgreSQL did by statement and by table."""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from bench.corpus import read_corpus
+from bench.end_to_end import PROJECT
+from bench.profile import run
+from bench.profile.functions import FunctionCost, describe_costs, read_costs
+from bench.profile.run import bench_profile, describe, find_busiest, flame_graph_address
+from bench.profile.sampling import find_py_spy, sample_processes, shorten_paths
+from bench.profile.statements import CHECK, sum_durations, unify
+from bench.profile.writes import sum_records
+from config.up.parts import BASE_DIR
+from config.up.running import run_stack
+from tests.corpus import DATA
+from tests.profcore.formats.importers.reading import sample_json
+
+# Stands for py-spy, which the tests do not install: says that it samples, and writes a file when interrupted.
+FAKE: Final = """#!/bin/sh
+echo "py-spy> Sampling process 200 times a second. Press Control-C to exit."
+while [ $# -gt 1 ]; do [ "$1" = --output ] && file=$2; shift; done
+trap 'sed "s/main/$(basename "$file")/" {sample} > "$file"; exit 0' INT
+while true; do sleep 0.1; done
+"""
+LOG: Final = """\
+@duration@ LOG:  duration: 0.500 ms  parse <unnamed>: SELECT a
+\tFROM t WHERE id = $1 AND name = 'x' LIMIT 10
+@duration@ LOG:  duration: 0.250 ms  bind <unnamed>: SELECT a
+\tFROM t WHERE id = $1 AND name = 'x' LIMIT 10
+@duration@ LOG:  duration: 1.000 ms  execute <unnamed>: SELECT a
+\tFROM t WHERE id = $1 AND name = 'x' LIMIT 10
+@duration@ LOG:  duration: 2.000 ms  execute p1/C_2: SELECT a FROM t WHERE id = $2 AND name = 'it''s' LIMIT 20
+@duration@ LOG:  duration: 0.125 ms  statement:\x20
+@duration@ LOG:  checkpoint starting: time
+"""
+WAL: Final = """\
+rmgr: Heap        len (rec/tot):    145/   145, tx: 9, lsn: 0/1, prev 0/0, desc: INSERT off: 7, blkref #0: rel 1663/5/10 blk 4
+rmgr: Heap2       len (rec/tot):    100/   300, tx: 9, lsn: 0/2, prev 0/1, desc: MULTI_INSERT ntuples: 3, flags: 0x02, blkref #0: rel 1663/5/10 blk 4 FPW
+rmgr: Heap        len (rec/tot):     72/    72, tx: 9, lsn: 0/3, prev 0/2, desc: HOT_UPDATE old_xmax: 9, blkref #0: rel 1663/5/10 blk 4
+rmgr: Btree       len (rec/tot):     88/    88, tx: 9, lsn: 0/4, prev 0/3, desc: INSERT_LEAF off: 97, blkref #0: rel 1663/5/11 blk 1
+rmgr: Heap        len (rec/tot):    400/   400, tx: 9, lsn: 0/5, prev 0/4, desc: INSERT off: 1, blkref #0: rel 1663/5/12 blk 1
+rmgr: Transaction len (rec/tot):     34/    34, tx: 9, lsn: 0/6, prev 0/5, desc: COMMIT 2026-11-23
+pg_waldump: note
+"""  # noqa: E501  # as it is written
+
+
+def make_fake(folder: Path, text: str) -> str:
+    path = folder / "py-spy"
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_calls_of_a_statement_are_summed_whatever_their_values() -> None:
+    costs = sum_durations(LOG.splitlines(keepends=True))
+    assert [(cost.text, cost.calls, cost.parses) for cost in costs] == [
+        ("SELECT a FROM t WHERE id = ? AND name = '…' LIMIT n", 2, 1),
+        (CHECK, 1, 0),
+    ]
+    assert costs[0].ms == {"parse": 0.5, "bind": 0.25, "execute": 3.0}
+
+
+def test_lists_of_values_are_one_statement_whatever_their_length() -> None:
+    assert unify("IN ($1, $2, $3)") == unify("IN ($1, $2)") == "IN (?…)"
+
+
+def test_rows_and_bytes_are_summed_by_table_and_part() -> None:
+    files = {"10": ("view", "rows"), "11": ("view", "indexes"), "12": ("view", "long values")}
+    view, other = sum_records(WAL.splitlines(keepends=True), files)
+    assert (view.table, other.table) == ("view", "(other)")
+    assert view.wal_bytes == {"rows": 145 + 300 + 72, "indexes": 88, "long values": 400}
+    assert {kind: count for kind, count in view.rows.items() if count} == {"inserted": 4, "updated in place": 1}
+    assert other.total_bytes == 34
+
+
+def test_files_are_named_as_modules_are() -> None:
+    paths = [
+        f"{BASE_DIR}/profcore/times.py",
+        "/x/lib/python3.11/site-packages/django/http.py",
+        json.__file__,
+        "<x>",
+        None,
+    ]
+    frames = [{"name": "f", "file": path, "line": 3} for path in paths]
+    short = json.loads(shorten_paths(json.dumps({"shared": {"frames": frames}}).encode()))
+    files = [frame["file"] for frame in short["shared"]["frames"]]
+    assert files == ["profcore/times.py", "django/http.py", "json/__init__.py", "<x>", ""]
+
+
+def test_functions_get_their_share_of_the_processor_time() -> None:
+    functions = [
+        {"name": "fold", "uri": "/profcore/sums/fold.py", "self_ms": 30.0, "total_ms": 90.0},
+        {"name": "dump", "uri": "/psycopg/array.py", "self_ms": 60.0, "total_ms": 60.0},
+        {"name": "poll", "uri": None, "self_ms": 10.0, "total_ms": 10.0},
+    ]
+    costs = read_costs({"time_ms": {"js": 100.0}, "functions": functions}, processor_ms=2.0)
+    assert costs[0] == FunctionCost(name="fold", file="profcore/sums/fold.py", self_ms=0.6, total_ms=1.8)
+    shown = describe_costs("worker", costs, 2.0, most=2).splitlines()
+    assert shown[0] == "worker: 2.00 ms a trace, by package: psycopg 1.20, profcore 0.60, (none) 0.20"
+    assert [line.split()[-2:] for line in (shown[2], shown[3], shown[5])] == [
+        ["dump", "psycopg/array.py"],
+        ["fold", "profcore/sums/fold.py"],
+        ["fold", "profcore/sums/fold.py"],
+    ]
+
+
+def test_the_process_that_worked_most_lately_is_sampled() -> None:
+    assert find_busiest({1: 9.0, 2: 1.0}, {1: 9.5, 2: 3.0, 3: 1.0}) == 2
+
+
+def test_without_py_spy_it_is_said_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match="pip install py-spy"):
+        find_py_spy(str(tmp_path / "py-spy"))
+
+
+def test_a_process_that_may_not_be_read_is_an_error_with_the_reason(tmp_path: Path) -> None:
+    fake = make_fake(tmp_path, "#!/bin/sh\necho 'Error: Permission denied'\nexit 1\n")
+    with (
+        pytest.raises(RuntimeError, match=r"process 7: Error: Permission denied\n.*ptrace_scope"),
+        sample_processes(fake, {"web": 7}),
+    ):
+        pytest.fail("nothing is sampled")
+
+
+@pytest.mark.slow(60)
+@pytest.mark.stack
+def test_a_whole_fieldflame_is_profiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "WARM_TRACES", 20)
+    monkeypatch.setattr(run, "PAUSE_S", 0.1)
+    file: dict[str, Any] = sample_json("speedscope.json")
+    (tmp_path / "sample.json").write_text(json.dumps(file))
+    fake = make_fake(tmp_path, FAKE.replace("{sample}", str(tmp_path / "sample.json")))
+    recorded = [envelope for _, envelope in read_corpus(DATA / "corpus.jsonl.gz")][:40]
+    with run_stack() as stack:
+        result = bench_profile(stack, recorded, traces=40, senders=2, py_spy=fake)
+        assert "page=%2Fweb" in flame_graph_address(stack, "web")
+        assert stack.read(PROJECT, stack.create_token(PROJECT), "status")["folded"] == 140
+    assert set(result.files) == set(result.functions) == {"web", "worker"}
+    for part, costs in result.functions.items():
+        assert sum(cost.self_ms for cost in costs) == pytest.approx(result.processor_ms[part])
+    posts = [cost for cost in result.statements if "ingest_rawtrace" in cost.text and cost.calls == 40]
+    assert posts, [cost.text for cost in result.statements]
+    rows = {each.table: each.rows for each in result.writes}
+    assert rows["ingest_rawtrace"]["inserted"] == rows["aggregate_view"]["inserted"] == 40
+    told: list[str] = []
+    describe(result, told.append)
+    assert "PostgreSQL by table" in told[-1]
