@@ -193,8 +193,13 @@ def _buckets(now: datetime) -> list[tuple[datetime, int, float]]:
     return young + [(day - timedelta(days=n), int(Cell.Grain.DAY), 1.0) for n in range(DAYS - HOURS_KEPT // 24)]
 
 
-def fill(project_id: int, corpus: Path, views: int, now: datetime, tell: Callable[[int], object]) -> int:
-    """Writes about `views` views of a project and returns their number. `tell` is called with the progress."""
+def fill(
+    project_id: int, corpus: Path, views: int, now: datetime, tell: Callable[[int], object], *, thin: int = 1
+) -> int:
+    """Writes about `views` views of a project and returns the number of their rows. `tell` gets the progress.
+
+    Sums are those of all views, but only one of each `thin` equal views has rows of its own.
+    """
     cells = plan_cells(read_templates(corpus, project_id), project_id, views, now)
     _copy("aggregate_cell", _cell_rows(project_id, cells))
     _copy("aggregate_hotspot", _hotspot_rows(project_id, cells))
@@ -203,7 +208,7 @@ def fill(project_id: int, corpus: Path, views: int, now: datetime, tell: Callabl
     draw = random.Random(SEED)  # noqa: S311  # not for secrets
     for start in range(0, len(cells), CELLS_A_BATCH):
         batch = cells[start : start + CELLS_A_BATCH]
-        rows = list(_view_rows(project_id, batch, draw))
+        rows = list(_view_rows(project_id, batch, draw, thin))
         _copy("aggregate_view", (view for view, _ in rows))
         _copy("ingest_receipt", (receipt for _, receipt in rows))
         written += len(rows)
@@ -275,12 +280,12 @@ def _keep_used(tree: CallTree) -> CallTree:
 
 
 def _view_rows(
-    project_id: int, cells: Sequence[PlannedCell], draw: random.Random
+    project_id: int, cells: Sequence[PlannedCell], draw: random.Random, thin: int
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     for cell in cells:
         for recorded, number in enumerate(cell.counts.tolist()):
             parts = dict(zip(TIME_PART_NAMES, cell.template.parts[recorded].tolist(), strict=True))
-            for _ in range(number):
+            for _ in range(0, number, thin):
                 key = {"project_id": project_id, "view_id": UUID(int=draw.getrandbits(128)), "group_id": cell.group_id}
                 view = {
                     **key,

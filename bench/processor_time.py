@@ -18,6 +18,31 @@ def processor_s(root_pid: int) -> dict[str, float]:
 
 def read_processes(root_pid: int) -> dict[str, dict[int, float]]:
     """Returns the ids of the running processes of each part below a supervisor, with the seconds of each so far."""
+    parents, seconds = _read_all()
+    parts: dict[str, dict[int, float]] = {}
+    for pid, own in seconds.items():
+        child = pid
+        while child in parents and parents[child] != root_pid:
+            child = parents[child]
+        if child in parents:
+            parts.setdefault(_name_of(child), {})[pid] = own
+    return parts
+
+
+def tree_s(root_pid: int) -> float:
+    """Returns the seconds of a process and of all its descendants, also those that have ended."""
+    parents, seconds = _read_all()
+
+    def is_below(pid: int) -> bool:
+        while pid != root_pid and pid in parents:
+            pid = parents[pid]
+        return pid == root_pid
+
+    return sum(own for pid, own in seconds.items() if is_below(pid))
+
+
+def _read_all() -> tuple[dict[int, int], dict[int, float]]:
+    """Returns the parent and the seconds, user and system, of every running process."""
     parents: dict[int, int] = {}
     seconds: dict[int, float] = {}
     for entry in Path("/proc").iterdir():
@@ -29,14 +54,7 @@ def read_processes(root_pid: int) -> dict[str, dict[int, float]]:
             continue  # gone
         parents[int(entry.name)] = int(fields[1])
         seconds[int(entry.name)] = sum(map(int, fields[11:15])) / TICKS_A_SECOND
-    parts: dict[str, dict[int, float]] = {}
-    for pid, own in seconds.items():
-        child = pid
-        while child in parents and parents[child] != root_pid:
-            child = parents[child]
-        if child in parents:
-            parts.setdefault(_name_of(child), {})[pid] = own
-    return parts
+    return parents, seconds
 
 
 def _name_of(pid: int) -> str:

@@ -83,11 +83,11 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
     return written, [_measure(name, ask, rounds) for name, ask in questions.items()]
 
 
-def fill_project(slug: str, corpus: Path, views: int) -> tuple[Project, int]:
-    """Creates a project with about `views` views; returns it and their number."""
+def fill_project(slug: str, corpus: Path, views: int, *, thin: int = 1) -> tuple[Project, int]:
+    """Creates a project with about `views` views; returns it and the number of their rows: of each `thin` views one."""
     project, _ = create_project(slug=slug, origins=["*"])
-    with tqdm(total=views, unit="view", desc="Filling") as bar:
-        return project, fill(project.pk, corpus, views, datetime.now(UTC), bar.update)
+    with tqdm(total=views // thin, unit="view", desc="Filling") as bar:
+        return project, fill(project.pk, corpus, views, datetime.now(UTC), bar.update, thin=thin)
 
 
 def _measure(question: str, ask: Callable[[], object], rounds: int) -> QueryResult:

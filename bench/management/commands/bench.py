@@ -16,6 +16,10 @@ from bench.collection.exits import bench_exits
 from bench.collection.exits import describe as describe_exits
 from bench.core import bench_core
 from bench.corpus import read_corpus
+from bench.curves.costs import measure_costs
+from bench.curves.run import MOST_ROWS, Point, bench_curves
+from bench.curves.run import as_json as curves_as_json
+from bench.curves.run import describe as describe_curves
 from bench.end_to_end import bench_end_to_end
 from bench.exports import as_json, bench_exports, measure_export
 from bench.exports import describe as describe_exports
@@ -97,7 +101,9 @@ class Command(BaseCommand):
             "--chromium", default="chromium", help="exits, cohort, screens: the browser (default: %(default)s)"
         )
         parser.add_argument("--py-spy", default="py-spy", help="profile: the sampler (default: %(default)s)")
-        parser.add_argument("--save", type=Path, help="profile: a folder for what the sampler wrote")
+        parser.add_argument(
+            "--save", type=Path, help="profile: a folder for what the sampler wrote; curves-here: a file"
+        )
         parser.add_argument("--stay", action="store_true", help="profile: run on, to look at the flame graphs")
         parser.add_argument("--reads", type=int, default=1000, help="memory: how many (default: %(default)s)")
         parser.add_argument("--whole", action="store_true", help="memory: of all processes of a ./run, by part")
@@ -109,8 +115,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--views",
             type=int,
-            default=10_000,
-            help="queries, exports, memory, screens: how many (default: %(default)s)",
+            nargs="+",
+            default=[10_000],
+            help="queries, exports, memory, screens: how many (default: %(default)s); curves: several numbers",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -118,6 +125,10 @@ class Command(BaseCommand):
             raise CommandError(f"{options['corpus']} does not exist; give recorded traces by --corpus.")
         if options["rounds"] is None:
             options["rounds"] = SAMPLES if options["what"] == "statistics" else ROUNDS
+        if options["what"] != "curves":
+            if len(options["views"]) > 1:
+                raise CommandError("Give one number of views; only curves takes several.")
+            (options["views"],) = options["views"]
         self.parts[options["what"]](self, options)
 
     def read_envelopes(self, options: dict[str, Any]) -> list[dict[str, Any]]:
@@ -185,6 +196,17 @@ class Command(BaseCommand):
     def show_addresses_here(self, options: dict[str, Any]) -> None:
         """Prints what to read of a project of this database as JSON."""
         self.stdout.write(addresses_as_json(Project.objects.get(slug=options["project"])))
+
+    def show_curves(self, options: dict[str, Any]) -> None:
+        """Runs in databases of its own, one after another."""
+        self.stdout.write(describe_curves(bench_curves(options["corpus"], options["views"], self.stdout.write)))
+
+    def show_curves_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given, and deletes from it."""
+        if options["save"] is None:
+            raise CommandError("Name a file for the costs by --save.")
+        rows, costs = measure_costs(options["corpus"], options["views"], MOST_ROWS)
+        options["save"].write_text(curves_as_json(Point(options["views"], rows, costs)), encoding="utf-8")
 
     def show_end_to_end(self, options: dict[str, Any]) -> None:
         result = bench_end_to_end(self.read_envelopes(options), options["traces"], options["senders"])
@@ -328,6 +350,8 @@ class Command(BaseCommand):
         "addresses-here": show_addresses_here,
         "cohort": show_cohort,
         "core": show_core,
+        "curves": show_curves,
+        "curves-here": show_curves_here,
         "end-to-end": show_end_to_end,
         "export-here": show_export_here,
         "exits": show_exits,
