@@ -13,7 +13,7 @@ from bench.curves.costs import Cost
 from config.up.parts import BASE_DIR, make_manage_command
 from config.up.running import own_environment
 
-MOST_ROWS: Final = 1_000_000  # views with rows of their own take 1.5 kB each
+MOST_ROWS: Final = 1_000_000  # views with rows of their own take more than a kilobyte each
 BEYOND: Final = 10  # times as many views as the most that were measured
 
 
