@@ -10,6 +10,10 @@ def main() -> None:
     # Before Django reads its settings: where DATABASE_URL is not set, the data folder's servers are found, or started.
     from config.up.session import run_with_stores
 
+    if sys.argv[1:2] == ["up"]:
+        from config.up.start import main as start_all
+
+        sys.exit(start_all(sys.argv[2:]))
     code = run_with_stores(sys.argv)
     if code is not None:
         sys.exit(code)

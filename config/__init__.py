@@ -1,5 +1,1 @@
 """Settings, the Celery application and the supervisor."""
-
-from config.celery import app as celery_app
-
-__all__ = ["celery_app"]

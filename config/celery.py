@@ -1,11 +1,22 @@
 """The Celery application: wake-ups and the sweep. No results are kept; Postgres shows what was done."""
 
 import os
+from pathlib import Path
 
 from celery import Celery
+from celery.signals import worker_ready
+
+from config.up.parts import READY_FILE_NAME
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("fieldflame")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["aggregate", "ingest", "dashboard"])
+
+
+@worker_ready.connect
+def tell_ready(**_: object) -> None:
+    """Makes the file by which `./run` learns that the worker listens."""
+    if path := os.environ.get(READY_FILE_NAME):
+        Path(path).touch()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from config.up.folder import open_log
+from config.up.forking import Forked, fork, has_code
 from config.up.messages import StartError
 from config.up.proc import Process, end_processes, list_processes, read_process
 
@@ -52,7 +53,10 @@ def describe_end(code: int) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Child:
-    """One server or program. `enter` runs in the child between fork and exec, for example to change the user."""
+    """One server or program. `enter` runs in the child between fork and exec, for example to change the user.
+
+    One of our own programs is a fork of this process if that has loaded the code (`config.up.forking`).
+    """
 
     name: str
     title: str
@@ -66,7 +70,8 @@ class Child:
     before_start: Callable[[], None] | None = None
     clear_others: Callable[[], None] | None = None  # ends processes that a dead leader left outside its session
     foreground: bool = False  # shares the console instead of a log
-    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    is_own: bool = False  # a Python program of ours
+    process: subprocess.Popen[bytes] | Forked | None = field(default=None, init=False)
     identity: Process | None = field(default=None, init=False)
     started_at_s: float = field(default=0.0, init=False)  # monotonic
     back_off_s: float = field(default=0.0, init=False)
@@ -82,8 +87,21 @@ class Child:
                 enter()
             die_with(parent, death_signal)  # after `enter`: a change of user clears it
 
+        if self.is_own and has_code():
+            log_file = None if self.foreground else self.log
+            self.process = fork(
+                self.command, enter=before_exec, environment=self.environment, cwd=self.cwd, log=log_file
+            )
+        else:
+            self.process = self.open(before_exec)
+        self.identity = read_process(self.process.pid)
+        self.started_at_s = time.monotonic()
+        self.start_again_at_s = None
+
+    def open(self, before_exec: Callable[[], None]) -> subprocess.Popen[bytes]:
+        """Starts the program in a process of its own."""
         with open_log(self.log) as log:
-            self.process = subprocess.Popen(
+            return subprocess.Popen(
                 self.command,
                 env=dict(self.environment),
                 cwd=self.cwd,
@@ -93,9 +111,6 @@ class Child:
                 start_new_session=True,
                 preexec_fn=before_exec,  # noqa: PLW1509  # the supervisor has one thread
             )
-        self.identity = read_process(self.process.pid)
-        self.started_at_s = time.monotonic()
-        self.start_again_at_s = None
 
     def poll(self) -> int | None:
         return None if self.process is None else self.process.poll()

@@ -10,7 +10,7 @@ import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from config.up.messages import StartError
 
@@ -54,6 +54,10 @@ class DataFolder:
     @property
     def beat_schedule(self) -> Path:
         return self.path / "beat-schedule"
+
+    @property
+    def worker_ready(self) -> Path:
+        return self.path / "worker-ready"
 
     @property
     def secret_key(self) -> Path:
@@ -148,6 +152,19 @@ def make_private_folder(path: Path, uid: int, gid: int) -> None:
         os.chown(path, uid, gid)
 
 
+_held: Final[set[IO[str]]] = set()
+
+
+def _close_locks() -> None:
+    """Closes the locks in a forked process, which would hold them when the process that took them is dead."""
+    for file in _held:
+        file.close()
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_close_locks)
+
+
 class FolderLock:
     """The lock of the one process that runs servers in a data folder. The kernel releases it when the process dies."""
 
@@ -168,10 +185,12 @@ class FolderLock:
         file.write(f"{self.holder} {os.getpid()}\n")
         file.flush()
         self.file = file
+        _held.add(file)
         return True
 
     def release(self) -> None:
         if self.file is not None:
+            _held.discard(self.file)
             self.file.close()
             self.file = None
 

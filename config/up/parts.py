@@ -3,7 +3,6 @@
 import http.client
 import json
 import os
-import shutil
 import signal
 import sys
 import urllib.error
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from config.up.children import Child
 from config.up.folder import DataFolder
+from config.up.forking import M_ARENA_MAX, M_MMAP_THRESHOLD
 from config.up.messages import StartError
 from config.up.open_files import allow_connections
 
@@ -32,6 +32,12 @@ WEB_MAX_MB = 700
 # Of the C library's allocator. It makes up to eight arenas per core, and each keeps what our 64 threads free in it. It
 # also raises the size from which memory goes back to the system at once: that stays at 128 KiB.
 MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
+MALLOPT = {M_ARENA_MAX: 2, M_MMAP_THRESHOLD: 131_072}  # the same, for forks of this process
+
+
+# The worker makes this file when it listens (config.celery). A monitor's question has to wait for an answer that may
+# never come, so it is a slow way to learn that.
+READY_FILE_NAME = "WORKER_READY_FILE"
 
 
 def make_manage_command(*words: str) -> list[str]:
@@ -50,12 +56,11 @@ def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: 
     command += ["--http1-header-read-timeout", str(header_wait_ms)]
     command += ["--workers-max-rss", str(read_count(environment, WEB_MAX_MB_NAME, WEB_MAX_MB))]
     command += ["--workers-kill-timeout", "5", "config.wsgi:application"]
-    counts = folder.path / "metrics"  # the web processes sum up their counts there (config.metrics)
-    shutil.rmtree(counts, ignore_errors=True)
-    counts.mkdir()
+    counts = clear_counts(folder)
     environment = {"PROMETHEUS_MULTIPROC_DIR": str(counts), **MALLOC, **environment}
     return Child(
         name="web",
+        is_own=True,
         title="The web server",
         command=command,
         environment=environment,
@@ -64,6 +69,15 @@ def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: 
         stop_limit_s=10.0,
         enter=allow_connections(connections, WEB_CONNECTIONS_NAME),
     )
+
+
+def clear_counts(folder: DataFolder) -> Path:
+    """Returns the folder where web processes sum up their counts (config.metrics), without those of a former run."""
+    counts = folder.path / "metrics"
+    counts.mkdir(exist_ok=True)
+    for file in counts.glob("*.db"):
+        file.unlink()
+    return counts
 
 
 def read_count(environment: Mapping[str, str], name: str, default: int) -> int:
@@ -79,11 +93,13 @@ def make_worker_child(folder: DataFolder, environment: Mapping[str, str]) -> Chi
     command += ["--without-gossip", "--without-mingle"]  # there are no other hosts, and it starts sooner
     return Child(
         name="worker",
+        is_own=True,
         title="The worker",
         command=command,
-        environment=environment,
+        environment={**environment, READY_FILE_NAME: str(folder.worker_ready)},
         log=folder.logs / "worker.log",
         cwd=BASE_DIR,
+        before_start=lambda: folder.worker_ready.unlink(missing_ok=True),
         stop_signal=signal.SIGTERM,  # Celery's warm stop: the current fold is finished
         stop_limit_s=30.0,
     )
@@ -94,6 +110,7 @@ def make_beat_child(folder: DataFolder, environment: Mapping[str, str]) -> Child
     command += ["--schedule", str(folder.beat_schedule), "--pidfile", ""]  # the folder's lock already keeps it single
     return Child(
         name="beat",
+        is_own=True,
         title="Beat",
         command=command,
         environment=environment,
@@ -105,6 +122,7 @@ def make_beat_child(folder: DataFolder, environment: Mapping[str, str]) -> Child
 def make_demo_child(folder: DataFolder, environment: Mapping[str, str], *, url: str) -> Child:
     return Child(
         name="demo",
+        is_own=True,
         title="Loading the samples",
         command=make_manage_command("load_demo"),
         environment=environment,
@@ -117,6 +135,7 @@ def make_demo_child(folder: DataFolder, environment: Mapping[str, str], *, url: 
 def make_prepare_child(folder: DataFolder, environment: Mapping[str, str], *, result: Path) -> Child:
     return Child(
         name="prepare",
+        is_own=True,
         title="Preparing the database",
         command=make_manage_command("prepare", "--result", str(result)),
         environment=environment,

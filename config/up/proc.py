@@ -10,6 +10,7 @@ from pathlib import Path
 
 PROC = Path("/proc")
 KILL_LIMIT_S = 5.0
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,27 @@ def read_process(pid: int) -> Process | None:
     if fields[0] in "ZX":
         return None
     return Process(pid=pid, group=int(fields[2]), session=int(fields[3]), started_ticks=int(fields[19]))
+
+
+def read_used_s(root: int) -> float:
+    """Returns the processor time that all processes below `root` have used so far, with those that have ended."""
+    parents: dict[int, int] = {}
+    used_s: dict[int, float] = {}
+    for name in os.listdir(PROC) if PROC.exists() else ():
+        if name.isdigit():
+            try:
+                text = (PROC / name / "stat").read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue  # gone
+            fields = text.rpartition(")")[2].split()
+            parents[int(name)] = int(fields[1])
+            used_s[int(name)] = sum(map(int, fields[11:15])) / TICKS_A_SECOND
+    found = {root}
+    size = 0
+    while size < len(found):
+        size = len(found)
+        found |= {pid for pid, parent in parents.items() if parent in found}
+    return sum(used_s.get(pid, 0.0) for pid in found - {root})
 
 
 def list_processes() -> Iterator[Process]:

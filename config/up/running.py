@@ -17,8 +17,9 @@ from typing import Any, Final
 from config.up.environment import read_environment
 from config.up.folder import DataFolder
 from config.up.parts import BASE_DIR, make_manage_command, read_endpoint
+from config.up.patience import WHOLE_LIMIT_S
 
-START_LIMIT_S: Final = 300.0
+START_LIMIT_S: Final = WHOLE_LIMIT_S * 2  # it gives up by itself when nothing moves
 STOP_LIMIT_S: Final = 150.0  # more than the limits of all parts together
 # Variables that would point the stack at servers, folders and addresses of somebody else.
 FOREIGN_NAMES: Final = (

@@ -1,15 +1,24 @@
-"""The steps of `./run`: stores, database, web, worker, beat, samples, and the addresses to open."""
+"""`./run` and its steps: stores, code, database, web, worker, beat, samples, and the addresses to open."""
 
+import argparse
 import json
 import os
+import secrets
+import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from config.up.children import Child
 from config.up.folder import DataFolder
+from config.up.forking import CAN_FORK, load_code
+from config.up.leftovers import MARK_NAME
 from config.up.messages import StartError, complain, read_log_end, say
 from config.up.parts import (
+    BASE_DIR,
+    MALLOPT,
+    clear_counts,
     make_beat_child,
     make_demo_child,
     make_environment,
@@ -22,8 +31,11 @@ from config.up.ports import check_port_is_free, make_url
 from config.up.supervisor import StopRequested, Supervisor
 from profcore.kernel import KernelError, find_kernel
 
-PREPARE_LIMIT_S = 900.0  # a migration of a large table may take long
-DEMO_LIMIT_S = 300.0
+STARTED_NAME = "FIELDFLAME_UP_STARTED"  # the process that has given itself the environment of its children
+ABOUT = (
+    "Start all of Fieldflame on this machine and keep it running until Ctrl-C: PostgreSQL and Valkey (or the ones "
+    "that DATABASE_URL and REDIS_URL name), the web server, a worker and beat."
+)
 BEAT_SETTLES_S = 0.3
 
 
@@ -35,6 +47,37 @@ class Options:
     port: int
     data: Path
     with_demo: bool
+
+
+def main(words: Sequence[str]) -> int:
+    """Runs `up` with these options."""
+    options = read_options(words)
+    begin_again(options.data)
+    return run_up(options)
+
+
+def read_options(words: Sequence[str]) -> Options:
+    environ = os.environ
+    parser = argparse.ArgumentParser(prog="./run", description=ABOUT)
+    parser.add_argument("--host", default=environ.get("FIELDFLAME_HOST", "127.0.0.1"), help="listen here (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=environ.get("FIELDFLAME_PORT", "8000"), help="and here (8000)")
+    data = environ.get("FIELDFLAME_DATA") or BASE_DIR / "var"
+    parser.add_argument("--data", type=Path, default=data, help="the data folder (var)")
+    parser.add_argument("--no-demo", action="store_true", help="no demo project and no sample traces")
+    given = parser.parse_args(words)
+    data = Path(given.data).expanduser().resolve()
+    return Options(host=given.host, port=given.port, data=data, with_demo=not given.no_demo)
+
+
+def begin_again(data: Path) -> None:
+    """Replaces this process by itself, once, with an environment by which its forks can be told from other processes.
+
+    Others see the environment that a process began with, and a fork has that of its parent.
+    """
+    own = str(os.getpid())
+    if CAN_FORK and os.environ.get(STARTED_NAME) != own:
+        more = {STARTED_NAME: own, MARK_NAME: secrets.token_hex(16), "FIELDFLAME_DATA": str(data)}
+        os.execve(sys.executable, sys.orig_argv, os.environ | more)  # noqa: S606  # this very command
 
 
 def run_up(options: Options) -> int:
@@ -68,7 +111,14 @@ def start_all(supervisor: Supervisor, options: Options) -> None:
     supervisor.take_folder()
     check_port_is_free(options.host, options.port)
     environment = make_environment(folder, host=options.host, port=options.port, extra={"FIELDFLAME_URL": url})
-    environment |= supervisor.start_stores(environment)
+    environment["PROMETHEUS_MULTIPROC_DIR"] = str(clear_counts(folder))  # read when the code is loaded
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # our arrays are small, and its threads would not be forked
+
+    def load(addresses: Mapping[str, str]) -> None:
+        if CAN_FORK:
+            load_code({**environment, **addresses}, MALLOPT)
+
+    environment |= supervisor.start_stores(environment, meanwhile=load)
     supervisor.publish(environment)
     login = prepare(supervisor, environment)
     start_parts(supervisor, environment, options, url)
@@ -82,7 +132,7 @@ def prepare(supervisor: Supervisor, environment: dict[str, str]) -> dict[str, st
     """Migrates, collects static files and creates the first user; returns the login to show."""
     result = supervisor.folder.path / "prepare.json"
     child = make_prepare_child(supervisor.folder, environment, result=result)
-    code = supervisor.run_to_end(child, PREPARE_LIMIT_S)
+    code = supervisor.run_to_end(child, "the database is prepared")
     if code != 0:
         raise StartError(f"The database could not be prepared; the end of {child.log}:{read_log_end(child.log)}")
     login = json.loads(result.read_text(encoding="utf-8"))
@@ -96,20 +146,21 @@ def start_parts(supervisor: Supervisor, environment: dict[str, str], options: Op
 
     def wait_for_web(child: Child) -> None:
         supervisor.wait_for(child, f"{url}/healthz answers", lambda: read_endpoint(f"{url}/healthz")[0] == 200)
+        say("The web server is ready.")
 
     def wait_for_worker(child: Child) -> None:
+        ready = folder.worker_ready
+        supervisor.wait_for(child, "the worker listens", ready.exists)
         supervisor.wait_for(child, f"{url}/readyz says that a worker answers", lambda: is_ready(url))
+        say("The worker is ready.")
 
     def wait_for_beat(child: Child) -> None:
         settled_at = time.monotonic() + BEAT_SETTLES_S
         supervisor.wait_for(child, "beat has settled", lambda: time.monotonic() > settled_at and child.is_running())
 
     web = make_web_child(folder, environment, host=options.host, port=options.port)
-    supervisor.add(web, wait_for_web)
-    say("The web server is ready.")
-    supervisor.add(make_worker_child(folder, environment), wait_for_worker)
-    say("The worker is ready.")
-    supervisor.add(make_beat_child(folder, environment), wait_for_beat)
+    worker, beat = make_worker_child(folder, environment), make_beat_child(folder, environment)
+    supervisor.add((web, wait_for_web), (worker, wait_for_worker), (beat, wait_for_beat))
 
 
 def is_ready(url: str) -> bool:
@@ -118,7 +169,7 @@ def is_ready(url: str) -> bool:
 
 def load_demo(supervisor: Supervisor, child: Child) -> None:
     """Creates the demo project and loads its samples. A failure is reported and stops nothing else."""
-    code = supervisor.run_to_end(child, DEMO_LIMIT_S)
+    code = supervisor.run_to_end(child, "the samples of the demo are loaded")
     if code != 0:
         complain("The samples of the demo project could not be loaded; the next start tries again.")
 

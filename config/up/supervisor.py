@@ -4,7 +4,7 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FrameType
 
 from config.up.children import Child, describe_end
@@ -12,12 +12,19 @@ from config.up.environment import remove_environment, write_environment
 from config.up.folder import DataFolder, FolderLock, read_lock_holder
 from config.up.leftovers import MARK_NAME, clear_leftovers, remove_record, write_record
 from config.up.messages import StartError, complain, read_log_end, say
-from config.up.stores.postgres import check_given_postgres, make_postgres_child, set_up_postgres, wait_for_postgres
-from config.up.stores.valkey import check_given_valkey, make_valkey_child, set_up_valkey, wait_for_valkey
+from config.up.patience import Patience
+from config.up.proc import read_used_s
+from config.up.stores.postgres import (
+    Postgres,
+    check_given_postgres,
+    make_postgres_child,
+    set_up_postgres,
+    wait_for_postgres,
+)
+from config.up.stores.valkey import Valkey, check_given_valkey, make_valkey_child, set_up_valkey, wait_for_valkey
 
 TICK_S = 0.1
 COMMAND_LOCK_LIMIT_S = 60.0  # how long `up` waits for a command that has servers of its own in the folder
-PART_LIMIT_S = 120.0
 LOGS_KEPT_BYTES = 5 * 2**20
 
 
@@ -31,8 +38,10 @@ class Supervisor:
     def __init__(self, folder: DataFolder, holder: str) -> None:
         self.folder = folder
         self.lock = FolderLock(folder, holder)
-        self.mark = secrets.token_hex(16)
+        # In the environment of this process, that of forks is the same for others.
+        self.mark = os.environ.get(MARK_NAME) or secrets.token_hex(16)
         self.children: list[Child] = []
+        self.starting: list[Child] = []  # not ready yet, so not started again
         self.stop_signals = 0
         self.is_quiet = False  # for commands, whose own output comes alone
 
@@ -89,68 +98,104 @@ class Supervisor:
     def launch(self, child: Child) -> None:
         child.environment = {**child.environment, MARK_NAME: self.mark}
         child.start()
-        write_record(self.folder, self.mark, [*self.children, child])
+        write_record(self.folder, self.mark, [*self.children, *self.starting])
 
-    def add(self, child: Child, wait: Callable[[Child], None]) -> None:
-        """Starts a child, waits until it is ready, and from then on keeps it running. Raises StartError."""
-        self.launch(child)
+    def add(self, *starts: tuple[Child, Callable[[Child], None]], meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Starts children at once, and waits for one after the other; from then on it keeps them running.
+
+        Raises StartError. `meanwhile` is done while they start.
+        """
+        self.starting = [child for child, _ in starts]
         try:
-            wait(child)
+            for child, _ in starts:
+                self.launch(child)
+            meanwhile()
+            for child, wait in starts:
+                wait(child)
         except BaseException:
-            self.stop_child(child)
+            for child, _ in reversed(starts):
+                self.stop_child(child)
+            self.starting = []
             raise
-        self.children.append(child)
+        self.children += self.starting
+        self.starting = []
 
-    def run_to_end(self, child: Child, limit_s: float) -> int:
-        """Runs a program to its end under supervision; returns its exit code. Raises StartError after the limit."""
+    def have_patience(self, what: str) -> Patience:
+        """Returns the patience of one wait: its progress is what all children do."""
+        return Patience(what, lambda: read_used_s(os.getpid()), self.say)
+
+    def run_to_end(self, child: Child, what: str) -> int:
+        """Runs a program to its end under supervision; returns its exit code. Raises StartError if it is stuck."""
+        self.starting = [child]
         self.launch(child)
-        deadline = time.monotonic() + limit_s
+        patience = self.have_patience(what)
         try:
             while (code := child.poll()) is None:
-                if time.monotonic() > deadline:
-                    raise StartError(f"{child.title} did not finish within {limit_s:.0f} s; see {child.log}.")
+                patience.check()
                 self.tick()
-                time.sleep(0.02)
+                patience.pause()
             return code
         finally:
             self.stop_child(child)
+            self.starting = []
 
     def wait_for(self, child: Child, what: str, is_ready: Callable[[], bool]) -> None:
-        """Waits until `is_ready`. Raises StartError if the child ends before, or after PART_LIMIT_S."""
-        deadline = time.monotonic() + PART_LIMIT_S
+        """Waits until `is_ready`. Raises StartError if the child ends before, or nothing moves for too long."""
+        patience = self.have_patience(what)
         while not is_ready():
             code = child.poll()
             if code is not None:
                 end = read_log_end(child.log)
                 raise StartError(f"{child.title} {describe_end(code)} before {what}; the end of {child.log}:{end}")
-            if time.monotonic() > deadline:
-                raise StartError(f"Waited {PART_LIMIT_S:.0f} s for this, in vain: {what}. See {child.log}.")
+            patience.check()
             self.tick()
-            time.sleep(0.05)
+            patience.pause()
 
-    def start_stores(self, environment: dict[str, str], *, is_throw_away: bool = False) -> dict[str, str]:
-        """Starts PostgreSQL and Valkey unless DATABASE_URL and REDIS_URL name others; returns the two addresses."""
+    def start_stores(
+        self,
+        environment: dict[str, str],
+        *,
+        is_throw_away: bool = False,
+        meanwhile: Callable[[Mapping[str, str]], None] = lambda _: None,
+    ) -> dict[str, str]:
+        """Starts PostgreSQL and Valkey unless DATABASE_URL and REDIS_URL name others; returns the two addresses.
+
+        `meanwhile` gets the addresses while they start.
+        """
         is_root = os.geteuid() == 0
+        starts: list[tuple[Child, Callable[[Child], None]]] = []
         database_url, redis_url = environment.get("DATABASE_URL"), environment.get("REDIS_URL")
         if database_url:
             self.say(f"PostgreSQL {check_given_postgres(database_url)} is given by DATABASE_URL.")
         else:
             postgres = set_up_postgres(self.folder, is_root=is_root, is_throw_away=is_throw_away)
-            self.add(
-                make_postgres_child(postgres, environment, is_throw_away=is_throw_away),
-                lambda child: wait_for_postgres(postgres, child, self.tick),
-            )
+            server = make_postgres_child(postgres, environment, is_throw_away=is_throw_away)
+            starts.append((server, lambda child: self.wait_for_postgres(postgres, child)))
             database_url = postgres.url
-            self.say(f"PostgreSQL {postgres.major} is ready.")
         if redis_url:
             check_given_valkey(redis_url)
             self.say("Valkey is given by REDIS_URL.")
         else:
             valkey = set_up_valkey(self.folder, os.geteuid(), os.getegid())
-            self.add(make_valkey_child(valkey, environment), lambda child: wait_for_valkey(valkey, child, self.tick))
+            starts.append((make_valkey_child(valkey, environment), lambda child: self.wait_for_valkey(valkey, child)))
             redis_url = valkey.url
-            self.say("Valkey is ready.")
-        return {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+        addresses = {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+        self.add(*starts, meanwhile=lambda: meanwhile(addresses))
+        return addresses
+
+    def wait_for_postgres(self, postgres: Postgres, child: Child) -> None:
+        patience = self.have_patience(f"PostgreSQL answers (its log is {postgres.log})")
+        wait_for_postgres(postgres, child, lambda: self.tick_in(patience), patience.note_progress)
+        self.say(f"PostgreSQL {postgres.major} is ready.")
+
+    def wait_for_valkey(self, valkey: Valkey, child: Child) -> None:
+        patience = self.have_patience(f"Valkey answers (its log is {valkey.log})")
+        wait_for_valkey(valkey, child, lambda: self.tick_in(patience))
+        self.say("Valkey is ready.")
+
+    def tick_in(self, patience: Patience) -> None:
+        patience.check()
+        self.tick()
 
     def publish(self, values: dict[str, str]) -> None:
         """Publishes the servers' addresses for commands."""

@@ -1,5 +1,9 @@
-"""Children: a dead one comes back soon and alone, a stopped one leaves nothing behind, an orphan does not live on."""
+"""Children: a dead one comes back soon and alone, a stopped one leaves nothing behind, an orphan does not live on.
 
+A fork of a process that has loaded the code behaves as a program of its own.
+"""
+
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from config.up.children import BACK_OFF_MAX_S, STEADY_AFTER_S, Child, describe_end, next_back_off_s
+from config.up.folder import DataFolder, FolderLock
+from config.up.forking import has_code
 from config.up.proc import read_process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -18,6 +24,31 @@ SLEEPER = "import time\ntime.sleep(60)"
 WITH_GRANDCHILD = (
     f"import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', {SLEEPER!r}]).pid, flush=True)\n"
 )
+PROGRAM = """
+import json, os, sys
+from pathlib import Path
+print("to the log", flush=True)
+fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+shown = Path("/proc/self/cmdline").read_bytes().decode().split("\\0")
+Path("seen.json").write_text(json.dumps({
+    "argv": sys.argv, "cwd": os.getcwd(), "environment": dict(os.environ), "session": int(fields[3]),
+    "pid": os.getpid(), "shown": shown, "heap": "prepared" in sys.modules,
+}))
+sys.exit(3)
+"""
+PARENT = """
+import os, sys, types
+from pathlib import Path
+from config.up import forking
+from config.up.children import Child
+forking._own.has_code = True
+sys.modules["prepared"] = types.ModuleType("prepared")
+path = Path(sys.argv[1])
+child = Child(name="one", title="One", command=[sys.executable, str(path / "one.py"), "--word", "beat"],
+              environment={"ONLY": "this", "PATH": os.environ["PATH"]}, log=path / "one.log", cwd=path, is_own=True)
+child.start()
+print(child.process.wait())
+"""
 DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('deaf', flush=True)\n"
 
 
@@ -151,3 +182,63 @@ time.sleep(60)
 def test_an_end_is_told_by_its_signals_name_or_its_exit_code() -> None:
     assert describe_end(-9) == "was ended by SIGKILL"
     assert describe_end(3) == "ended with exit code 3"
+
+
+@pytest.fixture
+def seen(tmp_path: Path) -> dict[str, object]:
+    """What a forked program saw of itself, with its exit code."""
+    (tmp_path / "one.py").write_text(PROGRAM)
+    room = "x" * 200  # a command line as long as that of a start
+    done = subprocess.run(
+        [sys.executable, "-c", PARENT, str(tmp_path), room], capture_output=True, text=True, check=True
+    )
+    found: dict[str, object] = json.loads((tmp_path / "seen.json").read_text())
+    assert (tmp_path / "one.log").read_text() == "to the log\n"
+    return {**found, "code": int(done.stdout), "path": str(tmp_path)}
+
+
+def test_a_fork_runs_its_program_with_what_its_parent_has_loaded(seen: dict[str, object]) -> None:
+    assert seen["heap"] is True
+    assert seen["argv"] == [f"{seen['path']}/one.py", "--word", "beat"]
+    assert seen["code"] == 3
+
+
+def test_a_fork_has_only_its_own_environment_folder_and_session(seen: dict[str, object]) -> None:
+    environment = seen["environment"]
+    assert isinstance(environment, dict)
+    assert set(environment) - {"LC_CTYPE"} == {"ONLY", "PATH"}
+    assert seen["cwd"] == seen["path"]
+    assert seen["session"] == seen["pid"]
+
+
+def test_a_fork_is_shown_by_its_own_command_line(seen: dict[str, object]) -> None:
+    shown = seen["shown"]
+    assert isinstance(shown, list)
+    assert shown[:3] == ["one.py", "--word", "beat"]
+
+
+def test_a_process_that_has_not_loaded_the_code_forks_nothing() -> None:
+    assert not has_code()
+
+
+def test_a_fork_does_not_hold_the_lock_of_its_parent(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data")
+    folder.create()
+    lock, again = FolderLock(folder, "up"), FolderLock(folder, "up")
+    assert lock.try_acquire()
+    (reading, writing), (told, telling) = os.pipe(), os.pipe()
+    if (pid := os.fork()) == 0:
+        os.close(writing)
+        os.write(telling, b".")  # it has begun
+        os.read(reading, 1)  # lives until its parent has seen
+        os._exit(0)
+    os.close(reading)
+    try:
+        assert os.read(told, 1) == b"."
+        lock.release()
+        assert again.try_acquire()
+    finally:
+        again.release()
+        for end in (writing, told, telling):
+            os.close(end)
+        os.waitpid(pid, 0)
