@@ -57,7 +57,7 @@ INSTALLED_APPS = [
     "dashboard",
 ]
 MIDDLEWARE = [
-    "ingest.door.middleware.DoorMiddleware",
+    "ingest.door.entrances.DoorMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

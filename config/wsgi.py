@@ -21,6 +21,8 @@ if not settings.IS_SECRET_KEPT:
     )
 warm_up()  # before the server listens: a request that comes meanwhile would wait for the same
 
+# They need Django's settings.
+from ingest.door.entrances import DOORS, answer_environ  # noqa: E402
 
 _body_limits = BodyLimits(wait_s=settings.BODY_WAIT_S, bytes_per_s=settings.BODY_BYTES_PER_S)
 _slow_places = SlowPlaces(
@@ -31,13 +33,17 @@ _slow_places = SlowPlaces(
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # Any: the server's own types
-    """Serves a request. Its body is read within limits of time, whoever reads it."""
-    drop_charset(environ)
+    """Serves a request. Its body is read within limits of time, whoever reads it. The door is asked before Django."""
+    door = DOORS.get(environ["PATH_INFO"])
+    if door is None:
+        drop_charset(environ)
     if environ.get("CONTENT_LENGTH") in (None, "", "0") and "HTTP_TRANSFER_ENCODING" not in environ:
-        return _django(environ, start_response)
+        return _django(environ, start_response) if door is None else answer_environ(door, environ, start_response)
     body = TimedBody(environ["wsgi.input"], _body_limits, _slow_places, environ.get("REMOTE_ADDR", ""))
     environ["wsgi.input"] = body
     try:
+        if door is not None:
+            return answer_environ(door, environ, start_response)
         return answer(environ, start_response, body)
     finally:
         body.leave()

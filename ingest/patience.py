@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from psycopg import OperationalError
 from psycopg.abc import PQGen
 
@@ -48,6 +48,19 @@ def with_patience(seconds: float, *, cancels: bool = False) -> Iterator[None]:
         _patience.reset(token)
 
 
+def left_s() -> float | None:
+    """Returns the seconds that may still be waited here, None for ever."""
+    patience = _patience.get()
+    return None if patience is None else patience.left_s
+
+
+def spend(seconds: float) -> None:
+    """Takes what was waited in another way out of the patience."""
+    patience = _patience.get()
+    if patience is not None:
+        patience.left_s -= seconds
+
+
 def wait_patiently(get: Callable[..., RV]) -> RV:
     """Returns what `get(timeout=…)` returns within the patience, or `get()` where there is none.
 
@@ -63,6 +76,16 @@ def wait_patiently(get: Callable[..., RV]) -> RV:
         raise OutOfPatience("no connection in time") from None
     finally:
         patience.left_s -= time.monotonic() - started
+
+
+def release_connection() -> None:
+    """Releases the thread's connection to the process's pool: at a request's end, and before something slow.
+
+    The pool has far fewer connections than the web process has threads. Inside a transaction this does nothing.
+    """
+    own = connections[DEFAULT_DB_ALIAS]  # looked up once: the door calls this several times for a post
+    if own.connection is not None and not own.in_atomic_block:
+        own.close_if_unusable_or_obsolete()
 
 
 def drop_silent_connection(error: Exception) -> bool:

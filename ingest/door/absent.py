@@ -7,19 +7,17 @@ from urllib.parse import parse_qs
 
 from django.conf import settings
 from django.db import Error
-from django.http import HttpRequest, HttpResponse
-from django.views.decorators.csrf import csrf_exempt
 
 from ingest.door.absent_counts import count_absence
 from ingest.door.admission import ABSENT_RATE, take_rate
-from ingest.door.answers import answer_error, answer_nothing, answer_preflight, answer_wrong_method
+from ingest.door.answers import Answer, answer_error, answer_nothing, answer_preflight, answer_wrong_method
 from ingest.door.bodies import BodyTooLarge, TryLater
-from ingest.door.connections import release_connection
 from ingest.door.keys import KeyFacts, check_not_archived, is_origin_allowed
 from ingest.door.metrics import INGEST_ABSENCES
+from ingest.door.posts import MAX_QUERY_FIELDS, Post, read_sent
 from ingest.door.storing import browser_of
-from ingest.door.views import MAX_AGENT_CHARS, MAX_QUERY_FIELDS, explain_outage, read_key, read_sent
-from ingest.patience import with_patience
+from ingest.door.views import explain_outage, read_key
+from ingest.patience import release_connection, with_patience
 from profcore.errors import Reason, TraceError
 from profcore.trace.absence import Absence, check_absence, decode_absence, decode_absence_fields
 
@@ -27,19 +25,18 @@ MAX_REPORT_BYTES: Final = 4_096  # contract: a reason, a release, an address
 ALLOWED: Final = "GET, POST, OPTIONS"
 
 
-@csrf_exempt
-def receive_absence(request: HttpRequest) -> HttpResponse:
+def take_absence(post: Post) -> Answer:
     """Counts a report by the ingest contract (docs/ingest.md) and answers 204."""
-    if request.method == "OPTIONS":
+    if post.method == "OPTIONS":
         return answer_preflight(ALLOWED)
-    if request.method not in ("GET", "POST"):
+    if post.method not in ("GET", "POST"):
         return answer_wrong_method(ALLOWED, "Reports are posted, or sent as the parameters of an image.")
     try:
         with with_patience(settings.INGEST_DATABASE_WAIT_MS / 1_000):
-            key = read_key(request)
-            admit_report(request, key)
-            absence = read_absence(request, key)
-            browser = browser_of(request.headers.get("User-Agent", "")[:MAX_AGENT_CHARS])
+            key = read_key(post)
+            admit_report(post, key)
+            absence = read_absence(post, key)
+            browser = browser_of(post.user_agent)
             count_absence(key.project_id, absence, browser=browser, day_on=datetime.now(UTC).date())
     except TraceError as error:
         return refuse_report(error)
@@ -49,16 +46,16 @@ def receive_absence(request: HttpRequest) -> HttpResponse:
     return answer_nothing()
 
 
-def refuse_report(error: TraceError) -> HttpResponse:
+def refuse_report(error: TraceError) -> Answer:
     """Returns the answer. Only metrics count it: the counts of refusals are of traces."""
     INGEST_ABSENCES.labels(outcome="refused", reason=error.reason).inc()
     return answer_error(error)
 
 
-def admit_report(request: HttpRequest, key: KeyFacts) -> None:
+def admit_report(post: Post, key: KeyFacts) -> None:
     """Checks project, origin and rate before the body is read. Raises `TraceError`."""
     check_not_archived(key)
-    if not is_origin_allowed(request.headers.get("Origin"), key.origins):
+    if not is_origin_allowed(post.origin, key.origins):
         raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
     wait_s = take_rate(key.project_id, ABSENT_RATE)
     if wait_s:
@@ -67,15 +64,14 @@ def admit_report(request: HttpRequest, key: KeyFacts) -> None:
     release_connection()
 
 
-def read_absence(request: HttpRequest, key: KeyFacts) -> Absence:
+def read_absence(post: Post, key: KeyFacts) -> Absence:
     """Returns the checked report of a body, or of an image's query. Raises `TraceError`."""
-    if request.method == "POST":
-        sent = decode_absence(read_sent(request, MAX_REPORT_BYTES))
+    if post.method == "POST":
+        sent = decode_absence(read_sent(post, MAX_REPORT_BYTES))
     else:
-        query = request.META.get("QUERY_STRING", "")
-        if len(query) > MAX_REPORT_BYTES:
+        if len(post.query) > MAX_REPORT_BYTES:
             raise BodyTooLarge("sent", MAX_REPORT_BYTES)
-        sent = decode_absence_fields({name: texts[-1] for name, texts in read_fields(query).items()})
+        sent = decode_absence_fields({name: texts[-1] for name, texts in read_fields(post.query).items()})
     return check_absence(
         sent,
         key.route_rules,

@@ -1,9 +1,9 @@
 """The door's answers: JSON, all with CORS headers, also errors."""
 
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-from django.http import HttpResponse
 
 from ingest.door.bodies import TryLater
 from profcore.errors import Reason, TraceError
@@ -27,23 +27,30 @@ STATUS_OF_REASON: Final = {
 # After an hour, a tab that stays open for days tries again.
 STOP_S: Final = 3_600
 PREFLIGHT_S: Final = 7_200  # Chromium's maximum
+OPEN: Final = (("Access-Control-Allow-Origin", "*"), ("Cache-Control", "no-store"))  # for any origin, never kept
 _encoder = msgspec.json.Encoder()
 
 
-def answer(status: int, value: object, *, retry_after_s: int | None = None) -> HttpResponse:
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of the door, for whichever server sends it."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    content: bytes = b""
+
+
+def answer(status: int, value: object, *, retry_after_s: int | None = None, allowed: str = "") -> Answer:
     """Returns a JSON answer that any origin may read."""
-    response = HttpResponse(_encoder.encode(value), status=status, content_type="application/json")
-    response["Access-Control-Allow-Origin"] = "*"
-    response["Cache-Control"] = "no-store"
-    # Refusals are counted by reason; one log line for each would let anybody fill the disk. The mark is Django's own.
-    response._has_been_logged = True  # type: ignore[attr-defined]  # not in the stubs
+    headers = [*OPEN, ("Content-Type", "application/json")]
     if retry_after_s is not None:
-        response["Retry-After"] = str(retry_after_s)
-        response["Access-Control-Expose-Headers"] = "Retry-After"
-    return response
+        headers += [("Retry-After", str(retry_after_s)), ("Access-Control-Expose-Headers", "Retry-After")]
+    if allowed:
+        headers.append(("Allow", allowed))
+    return Answer(status, headers, _encoder.encode(value))
 
 
-def answer_error(error: TraceError) -> HttpResponse:
+def answer_error(error: TraceError) -> Answer:
     """Returns the answer to a refused body: `{"reason", "path", "detail"}` with the status of its reason, else 400."""
     body: dict[str, object] = {"reason": error.reason, "path": error.path, "detail": error.detail}
     if (stop_s := stop_of(error)) is not None:
@@ -59,26 +66,27 @@ def stop_of(error: TraceError) -> int | None:
     return STOP_S if error.reason in (Reason.ORIGIN_NOT_ALLOWED, Reason.PROJECT_ARCHIVED) else None
 
 
-def answer_nothing() -> HttpResponse:
+def answer_nothing() -> Answer:
     """Returns the answer to a report that was counted, whoever sent it."""
-    response = HttpResponse(status=204)
-    response["Access-Control-Allow-Origin"] = "*"
-    response["Cache-Control"] = "no-store"
-    return response
+    return Answer(204, list(OPEN))
 
 
-def answer_wrong_method(allowed: str = "POST, OPTIONS", detail: str = "Traces are posted.") -> HttpResponse:
+def answer_wrong_method(allowed: str = "POST, OPTIONS", detail: str = "Traces are posted.") -> Answer:
     """Returns the answer to any method except the allowed ones."""
-    response = answer(405, {"reason": "method_not_allowed", "path": "$", "detail": detail})
-    response["Allow"] = allowed
-    return response
+    return answer(405, {"reason": "method_not_allowed", "path": "$", "detail": detail}, allowed=allowed)
 
 
-def answer_preflight(allowed: str = "POST, OPTIONS") -> HttpResponse:
+def answer_fault() -> Answer:
+    """Returns the answer to a request that failed through a fault of ours."""
+    return answer(500, {"reason": "internal_error", "path": "$", "detail": "The server failed; the fault is logged."})
+
+
+def answer_preflight(allowed: str = "POST, OPTIONS") -> Answer:
     """Returns the answer to a CORS preflight: `fetch` with `application/json` or `Content-Encoding` sends one."""
-    response = HttpResponse(status=204)
-    response["Access-Control-Allow-Origin"] = "*"
-    response["Access-Control-Allow-Methods"] = allowed
-    response["Access-Control-Allow-Headers"] = "content-type, content-encoding"
-    response["Access-Control-Max-Age"] = str(PREFLIGHT_S)
-    return response
+    headers = [
+        OPEN[0],
+        ("Access-Control-Allow-Methods", allowed),
+        ("Access-Control-Allow-Headers", "content-type, content-encoding"),
+        ("Access-Control-Max-Age", str(PREFLIGHT_S)),
+    ]
+    return Answer(204, headers)

@@ -38,6 +38,7 @@ class BodyTooLarge(TraceError):
 def read_bounded(stream: Readable, *, declared: int | None, max_bytes: int) -> bytes:
     """Returns the whole body as sent. Raises `BodyTooLarge` as soon as it is known to exceed `max_bytes`.
 
+    Of a body whose length is declared no more is read: to see its end would take another look at the connection.
     Raises `TraceError` if the sender is gone or too slow, `TryLater` if too many others are slow.
     """
     if declared is not None and declared > max_bytes:
@@ -45,7 +46,10 @@ def read_bounded(stream: Readable, *, declared: int | None, max_bytes: int) -> b
     chunks: list[bytes] = []
     size = 0
     try:
-        while chunk := stream.read(CHUNK_BYTES):
+        while declared is None or size < declared:
+            chunk = stream.read(CHUNK_BYTES if declared is None else min(CHUNK_BYTES, declared - size))
+            if not chunk:
+                break
             size += len(chunk)
             if size > max_bytes:
                 raise BodyTooLarge("sent", max_bytes)
@@ -57,7 +61,7 @@ def read_bounded(stream: Readable, *, declared: int | None, max_bytes: int) -> b
             raise TraceError(Reason.TOO_SLOW, "$", str(slow)) from None
         # The sender is gone: nobody reads the answer, but it counts as a refusal and not as our fault.
         raise TraceError(Reason.EMPTY_BODY, "$", "The connection ended before the body did.") from None
-    return b"".join(chunks)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 def is_gzip(body: bytes) -> bool:

@@ -5,53 +5,48 @@ import math
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import parse_qs
 
 from django.conf import settings
-from django.core.handlers.wsgi import WSGIRequest
 from django.db import Error, InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse
-from django.views.decorators.csrf import csrf_exempt
 
 from ingest.door.admission import charge_rate, has_room, has_store_room, take_rate
-from ingest.door.answers import STOP_S, answer, answer_error, answer_preflight, answer_wrong_method, stop_of
-from ingest.door.bodies import TryLater, expanded, is_gzip, read_bounded
-from ingest.door.connections import release_connection
+from ingest.door.answers import STOP_S, Answer, answer, answer_error, answer_preflight, answer_wrong_method, stop_of
+from ingest.door.bodies import TryLater, expanded, is_gzip
 from ingest.door.keys import KeyFacts, check_not_archived, find_key, is_origin_allowed
 from ingest.door.limits import envelope_limits
 from ingest.door.metrics import INGEST_ENVELOPES
 from ingest.door.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_at_once, parse_body
+from ingest.door.posts import Post, key_in, read_sent
 from ingest.door.quotas import find_full_quota, quota_of, seconds_to_next_day, take_quota
 from ingest.door.refusals import count_refusals
 from ingest.door.storing import Arrival, store_arrivals
-from ingest.patience import drop_silent_connection, with_patience
-from ingest.slow_bodies import Readable
-from ingest.wake import wake_worker
+from ingest.patience import drop_silent_connection, release_connection, with_patience
+from ingest.wake import wake_soon
 from profcore.errors import Reason, TraceError
 
 logger = logging.getLogger(__name__)
 
-CONTENT_TYPES: Final = frozenset({"", "text/plain", "application/json", "application/octet-stream"}) | NDJSON_TYPES
-CONTENT_TYPES_GZIP: Final = frozenset({"application/gzip", "application/x-gzip"})
+CONTENT_TYPES: Final = NDJSON_TYPES | {
+    *("", "text/plain", "application/json", "application/octet-stream", "application/gzip", "application/x-gzip")
+}
 GZIP_CODINGS: Final = frozenset({"gzip", "x-gzip"})
-MAX_QUERY_FIELDS: Final = 20
-MAX_AGENT_CHARS: Final = 2_000
+CODINGS: Final = GZIP_CODINGS | {"", "identity"}
+ACCEPTED: Final = INGEST_ENVELOPES.labels(outcome="accepted", reason="")
 
 
-@csrf_exempt
-def receive_traces(request: HttpRequest) -> HttpResponse:
+def take_traces(post: Post) -> Answer:
     """Accepts envelopes by the ingest contract (docs/ingest.md) and answers 202 once they are durable."""
-    if request.method == "OPTIONS":
+    if post.method == "OPTIONS":
         return answer_preflight()
-    if request.method != "POST":
+    if post.method != "POST":
         return answer_wrong_method()
     received_at = datetime.now(UTC)
     key: KeyFacts | None = None
     try:
         with with_patience(settings.INGEST_DATABASE_WAIT_MS / 1_000):
-            key = read_key(request)
-            admit(request, key, received_at)
-            return take_post(request, key, received_at)
+            key = read_key(post)
+            admit(post, key, received_at)
+            return take_post(post, key, received_at)
     except TraceError as error:
         return refuse(key, error, received_at)
     except Error as error:
@@ -69,7 +64,7 @@ def explain_outage(error: Error) -> TryLater:
     return TryLater(Reason.UNAVAILABLE, "$", detail, retry_after_s=10)
 
 
-def refuse(key: KeyFacts | None, error: TraceError, received_at: datetime) -> HttpResponse:
+def refuse(key: KeyFacts | None, error: TraceError, received_at: datetime) -> Answer:
     """Counts a post that is refused as a whole, and returns the answer."""
     INGEST_ENVELOPES.labels(outcome="refused", reason=error.reason).inc()
     if key is not None:
@@ -77,31 +72,23 @@ def refuse(key: KeyFacts | None, error: TraceError, received_at: datetime) -> Ht
     return answer_error(error)
 
 
-def read_key(request: HttpRequest) -> KeyFacts:
-    """Returns the facts of the key that a post names. Raises `TraceError` if it names no live key.
-
-    The query is read here and not by `request.GET`, which decodes with a charset of the sender's choice.
-    """
-    try:
-        fields = parse_qs(request.META.get("QUERY_STRING", ""), max_num_fields=MAX_QUERY_FIELDS)
-    except ValueError:
-        fields = {}
-    key = find_key(fields.get("key", [""])[-1])
+def read_key(post: Post) -> KeyFacts:
+    """Returns the facts of the key that a post names. Raises `TraceError` if it names no live key."""
+    key = find_key(key_in(post.query))
     if key is None:
         raise TraceError(Reason.UNKNOWN_KEY, "$", "The `key` parameter names no live public key.")
     return key
 
 
-def admit(request: HttpRequest, key: KeyFacts, received_at: datetime) -> None:
+def admit(post: Post, key: KeyFacts, received_at: datetime) -> None:
     """Checks project, origin, media type, rate, room and quotas before the body is read. Raises `TraceError`."""
     check_not_archived(key)
-    if not is_origin_allowed(request.headers.get("Origin"), key.origins):
+    if not is_origin_allowed(post.origin, key.origins):
         raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
-    content_type = request.content_type or ""
-    if content_type not in CONTENT_TYPES and content_type not in CONTENT_TYPES_GZIP:
+    if post.media_type not in CONTENT_TYPES:
         detail = "Send text/plain, application/json or application/x-ndjson, gzip or not."
         raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", detail)
-    if _coding_of(request) not in GZIP_CODINGS | {"", "identity"}:
+    if post.coding not in CODINGS:
         raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", "The only Content-Encoding taken is gzip.")
     wait_s = take_rate(key.project_id)
     if wait_s:
@@ -120,20 +107,18 @@ def admit(request: HttpRequest, key: KeyFacts, received_at: datetime) -> None:
     release_connection()
 
 
-def take_post(request: HttpRequest, key: KeyFacts, received_at: datetime) -> HttpResponse:
+def take_post(post: Post, key: KeyFacts, received_at: datetime) -> Answer:
     """Reads a body, stores its envelopes, wakes a worker, and returns the answer. Raises `TraceError`."""
-    sent = read_sent(request, settings.INGEST_MAX_BODY_BYTES)
-    if _coding_of(request) in GZIP_CODINGS and sent and not is_gzip(sent):
+    sent = read_sent(post, settings.INGEST_MAX_BODY_BYTES)
+    if post.coding in GZIP_CODINGS and sent and not is_gzip(sent):
         raise TraceError(Reason.INVALID_GZIP, "$", "The body is not the gzip that Content-Encoding promises.")
     bounds = {"large_bytes": settings.INGEST_LARGE_BODY_BYTES, "max_bytes": settings.INGEST_MAX_EXPANDED_BYTES}
     limits = envelope_limits()
-    at_once = parse_at_once(
-        sent, content_type=request.content_type or "", limits=limits, max_bytes=min(bounds.values())
-    )
+    at_once = parse_at_once(sent, content_type=post.media_type, limits=limits, max_bytes=min(bounds.values()))
     with nullcontext(sent) if at_once else expanded(sent, **bounds) as body:
         parsed = at_once or parse_body(
             body,
-            content_type=request.content_type or "",
+            content_type=post.media_type,
             limits=limits,
             max_envelopes=settings.INGEST_MAX_ENVELOPES,
         )
@@ -141,20 +126,8 @@ def take_post(request: HttpRequest, key: KeyFacts, received_at: datetime) -> Htt
         _refuse_beyond_quota(key, parsed, received_at)
         arrivals = make_arrivals(parsed, sent, body)
         if arrivals:
-            agent = request.headers.get("User-Agent", "")[:MAX_AGENT_CHARS]
-            store_arrivals(key=key, arrivals=arrivals, header_agent=agent, received_at=received_at)
+            store_arrivals(key=key, arrivals=arrivals, header_agent=post.user_agent, received_at=received_at)
     return conclude(key, parsed, received_at)
-
-
-def read_sent(request: HttpRequest, max_bytes: int) -> bytes:
-    """Returns the body as sent, within its bound. Raises `TraceError`."""
-    length = request.headers.get("Content-Length", "")
-    declared = int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else None
-    stream: Readable = request
-    if not length and isinstance(request, WSGIRequest) and request.environ.get("wsgi.input_terminated"):
-        # A chunked body: Django reads as many bytes as are declared, which is none, but the server marks the end.
-        stream = request.environ["wsgi.input"]
-    return read_bounded(stream, declared=declared, max_bytes=max_bytes)
 
 
 def make_arrivals(parsed: ParsedBody, sent: bytes, body: bytes) -> list[Arrival]:
@@ -171,15 +144,16 @@ def make_arrivals(parsed: ParsedBody, sent: bytes, body: bytes) -> list[Arrival]
     ]
 
 
-def conclude(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> HttpResponse:
+def conclude(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> Answer:
     """Counts a post whose envelopes are stored, wakes a worker, and returns the answer."""
-    INGEST_ENVELOPES.labels(outcome="accepted", reason="").inc(len(parsed.envelopes))
+    ACCEPTED.inc(len(parsed.envelopes))
     for refused in parsed.refused:
         INGEST_ENVELOPES.labels(outcome="refused", reason=refused.error.reason).inc()
-    count_refusals(key.project_id, [refused.error.reason for refused in parsed.refused], received_at)
+    if parsed.refused:
+        count_refusals(key.project_id, [refused.error.reason for refused in parsed.refused], received_at)
     release_connection()
     if parsed.envelopes:
-        wake_worker()
+        wake_soon()
     told: dict[str, object] = {
         "accepted": len(parsed.envelopes),
         "rejected": [_describe(refused) for refused in parsed.refused],
@@ -194,10 +168,6 @@ def _stop_of_batch(key: KeyFacts, parsed: ParsedBody) -> int | None:
     if key.collection.off:
         return STOP_S
     return max((stop_s for refused in parsed.refused if (stop_s := stop_of(refused.error))), default=None)
-
-
-def _coding_of(request: HttpRequest) -> str:
-    return request.headers.get("Content-Encoding", "").strip().lower()
 
 
 def _refuse_beyond_quota(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> None:

@@ -25,12 +25,12 @@ from config.up.running import find_free_port
 from dashboard.pages.imports import FORM_BYTES
 from ingest.door.answers import STATUS_OF_REASON
 from ingest.door.bodies import BodyTooLarge
-from ingest.door.middleware import DOOR_PATH
 from profcore.errors import Reason
 from tests.deploy.files import NGINX
 from tests.deploy.proxy import Proxy, lay_out_proxy, require_program, run_proxy
 
 CONFS = ("compose.conf", "compose-tls.conf", "fieldflame.conf")
+DOOR_PATH = "/ingest/v1/traces"
 DOOR = f"{DOOR_PATH}?key=public"
 MIB = 2**20
 

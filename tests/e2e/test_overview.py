@@ -14,7 +14,7 @@ from django.test import RequestFactory
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from ingest.door.views import receive_traces
+from ingest.door.entrances import receive_traces
 from ingest.models import Project
 from ingest.projects.creation import create_project
 from tests.aggregate.posting import fold_all, post

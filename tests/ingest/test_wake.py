@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import connection
-from django.http import HttpRequest
 
 from ingest import wake
 from ingest.door import views
+from ingest.door.posts import Post, read_sent
 from tests.envelopes import make_envelope
 from tests.ingest.door.posting import Door
 
@@ -60,6 +60,46 @@ def test_threads_that_wake_at_once_publish_one(sent: list[str]) -> None:
     assert len(sent) == 1
 
 
+def test_a_waker_wakes_once_for_all_that_ask_meanwhile_and_again_for_who_asks_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    woken: list[None] = []
+    begun, may_go_on = threading.Semaphore(0), threading.Semaphore(0)
+
+    def wake_slowly() -> bool:
+        woken.append(None)
+        begun.release()
+        assert may_go_on.acquire(timeout=PATIENCE_S)
+        return True
+
+    monkeypatch.setattr(wake, "wake_worker", wake_slowly)
+    waker = wake.Waker()
+    waker.ask()
+    assert begun.acquire(timeout=PATIENCE_S)
+    for _ in range(20):  # while the first wake-up is under way: a worker may have looked already
+        waker.ask()
+    may_go_on.release()
+    assert begun.acquire(timeout=PATIENCE_S)
+    may_go_on.release()
+    assert waker.settle(PATIENCE_S)
+    assert len(woken) == 2
+
+
+def test_a_wake_up_that_fails_ends_no_waker(monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: list[None] = []
+
+    def fail() -> bool:
+        woken.append(None)
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(wake, "wake_worker", fail)
+    waker = wake.Waker()
+    for _ in range(2):
+        waker.ask()
+        assert waker.settle(PATIENCE_S)
+    assert len(woken) == 2
+
+
 def test_a_flag_whose_wake_up_was_lost_expires(sent: list[str]) -> None:
     assert wake.wake_worker()
     ttl_ms = wake.flag_client().pttl(wake.FLAG)
@@ -76,7 +116,7 @@ def test_a_post_wakes_a_worker_once_its_rows_can_be_seen(open_door: Door, monkey
         thread.join()
         return True
 
-    monkeypatch.setattr("ingest.door.views.wake_worker", look)
+    monkeypatch.setattr("ingest.door.views.wake_soon", look)
     open_door.post([make_envelope("a"), make_envelope("b")])
     assert seen == [2]
 
@@ -97,18 +137,17 @@ def test_a_post_of_which_nothing_was_taken_wakes_nobody(door: Door, sent: list[s
 
 def test_no_wake_up_holds_a_connection_of_the_pool(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[bool] = []
-    monkeypatch.setattr("ingest.door.views.wake_worker", lambda: held.append(connection.connection is not None))
+    monkeypatch.setattr("ingest.door.views.wake_soon", lambda: held.append(connection.connection is not None))
     open_door.post(make_envelope("a"))
     assert held == [False]
 
 
 def test_no_upload_holds_a_connection_of_the_pool(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[bool] = []
-    read_sent = views.read_sent
 
-    def read(request: HttpRequest, max_bytes: int) -> bytes:
+    def read(post: Post, max_bytes: int) -> bytes:
         held.append(connection.connection is not None)
-        return read_sent(request, max_bytes)
+        return read_sent(post, max_bytes)
 
     monkeypatch.setattr(views, "read_sent", read)
     assert open_door.post(make_envelope("a")).status == 202

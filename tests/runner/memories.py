@@ -1,5 +1,9 @@
 """What a process remembers of the database and the settings; tests change both."""
 
+from typing import Final
+
+WAKE_LIMIT_S: Final = 120.0
+
 
 def forget_everything() -> None:
     """Empties all of it, so that no test knows what another one had."""
@@ -15,7 +19,9 @@ def forget_everything() -> None:
     from ingest.door.keys import forget_keys
     from ingest.door.limits import envelope_limits
     from ingest.door.quotas import forget_quotas
+    from ingest.wake import settle_wakes
 
+    assert settle_wakes(WAKE_LIMIT_S), "a wake-up of the test before is still under way"
     forgetting = (
         forget_absences,
         forget_admission,

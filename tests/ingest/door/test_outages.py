@@ -51,6 +51,12 @@ def another_broker(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Setti
     return settings
 
 
+@pytest.fixture
+def wakes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each post asks the broker before it is answered: only then a slow broker could delay an answer."""
+    monkeypatch.setattr("ingest.door.views.wake_soon", wake.wake_worker)
+
+
 def assert_taken_soon(door: Door) -> None:
     started = time.monotonic()
     answer = door.post([make_envelope(str(n)) for n in range(3)])
@@ -60,14 +66,14 @@ def assert_taken_soon(door: Door) -> None:
 
 
 def test_a_broker_that_is_gone_neither_fails_nor_delays_an_answer(
-    door: Door, another_broker: Settings, closed_port: int
+    door: Door, wakes_at_once: None, another_broker: Settings, closed_port: int
 ) -> None:
     another_broker.REDIS_URL = f"redis://127.0.0.1:{closed_port}/0"
     assert_taken_soon(door)
 
 
 def test_a_broker_that_is_silent_delays_one_answer_a_little_and_the_next_not_at_all(
-    door: Door, another_broker: Settings, silent_port: int, monkeypatch: pytest.MonkeyPatch
+    door: Door, wakes_at_once: None, another_broker: Settings, silent_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     another_broker.REDIS_URL = f"redis://127.0.0.1:{silent_port}/0"
     assert_taken_soon(door)
@@ -76,7 +82,7 @@ def test_a_broker_that_is_silent_delays_one_answer_a_little_and_the_next_not_at_
 
 
 def test_a_broker_that_takes_the_flag_but_no_task_fails_no_answer(
-    door: Door, another_broker: Settings, monkeypatch: pytest.MonkeyPatch
+    door: Door, wakes_at_once: None, another_broker: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise BrokerError("gone")
@@ -89,7 +95,7 @@ def test_a_broker_that_takes_the_flag_but_no_task_fails_no_answer(
 def test_a_lost_connection_is_answered_503_and_nothing_is_half_stored(
     door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(_: object) -> None:
+    def fail(*_: object) -> None:
         raise OperationalError("server closed the connection unexpectedly")
 
     monkeypatch.setattr("ingest.door.storing._store", fail)
@@ -102,7 +108,7 @@ def test_a_lost_connection_is_answered_503_and_nothing_is_half_stored(
 def test_a_fault_of_our_own_sql_is_logged_with_its_traceback(
     door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(_: object) -> None:
+    def fail(*_: object) -> None:
         raise IntegrityError("not a missing partition")
 
     monkeypatch.setattr("ingest.door.storing._store", fail)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
-from ingest.door.views import receive_traces
+from ingest.door.entrances import receive_traces
 from ingest.models import Membership, Project, ReceiptCount, Refusal
 from tests.aggregate.posting import fold_all
 from tests.builders import make_project
