@@ -1,7 +1,7 @@
 """The call tree of a slice, or of two slices side by side, as columns for a flame graph."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aggregate.selectors.code.project_code import select_code
 from aggregate.selectors.functions.merged_slice import MergedSlice
@@ -60,9 +60,7 @@ def select_tree_columns(
     named = [merge_named(slice_, code, reading) for slice_ in slices]
     wholes = [whole for whole, _, _ in named]
     rows, numbers = _number_funcs([own for _, _, own in named])
-    both = CallTreeBuilder()
-    places = [_place_nodes(both, own, number_of) for (_, own, _), number_of in zip(named, numbers, strict=True)]
-    tree = both.tree
+    tree, places = _join_trees([own for _, own, _ in named], numbers, len(rows))
     totals = [_spread(len(tree), total_us(own), at) for (_, own, _), at in zip(named, places, strict=True)]
     shares = [_greatest_share(us, wholes) for us in zip(*totals, strict=True)]
     # A callee's share is never above its caller's, and callers come first, so the caller of a kept node is kept.
@@ -108,6 +106,18 @@ def _number_funcs(sides: Sequence[Sequence[FunctionRow]]) -> tuple[Sequence[Func
             own.append(number)
         numbers.insert(0, own)
     return distinct, numbers
+
+
+def _join_trees(
+    trees: Sequence[CallTree], numbers: Sequence[Sequence[int]], count: int
+) -> tuple[CallTree, Sequence[Sequence[int]]]:
+    """Returns trees as one tree over functions by their numbers, and the place of each tree's nodes in it."""
+    if len(trees) == 1 and len(numbers[0]) == count:  # then its paths differ already
+        (own,) = trees
+        return replace(own, func=[numbers[0][func] for func in own.func]), [range(len(own))]
+    both = CallTreeBuilder()
+    places = [_place_nodes(both, own, number_of) for own, number_of in zip(trees, numbers, strict=True)]
+    return both.tree, places
 
 
 def _place_nodes(both: CallTreeBuilder, tree: CallTree, number_of: Sequence[int]) -> list[int]:

@@ -141,7 +141,7 @@ def test_the_fingerprint_tells_a_fold_into_the_slice_and_no_other(
 def test_a_reading_in_pages_fetches_as_it_goes_and_may_write_and_commit_meanwhile(
     monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    monkeypatch.setattr("aggregate.selectors.functions.merged_slice.CELLS_AT_ONCE", 2)
+    monkeypatch.setattr("aggregate.selectors.functions.merged_slice.ROWS_AT_ONCE", 2)
     settings.TREE_BATCH_NODES = 3
     settings.JOB_BATCH_TRACES = 1
     project = make_project()
