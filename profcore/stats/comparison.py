@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from profcore.stats.culprits import FindCallers
 from profcore.stats.distributions import control_false_discoveries
@@ -21,8 +22,8 @@ from profcore.stats.estimates import (
     has_rates,
 )
 from profcore.stats.power import SmallestChange, find_smallest_change
-from profcore.stats.ranks import RankRows, rank_test
-from profcore.stats.standardised import ClassSums, Side, common_mix, crude_means, standardise
+from profcore.stats.ranks import Changes, find_changes
+from profcore.stats.standardised import ClassSums, Side, common_mix
 from profcore.stats.strata import KnownKinds, Strata, find_strata
 from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align
 
@@ -275,13 +276,12 @@ def _compare_funcs(
     base: _Views, head: _Views, measure: Measure, strata: int, find_callers: FindCallers | None
 ) -> tuple[Difference, ...]:
     sides = [views.side(views.sample.row_us(measure)) for views in (base, head)]
-    found = _differences(sides[0], sides[1], base.sample.func_ids, strata)
+    visible = None
     if measure == "self+hidden":
-        visible = [views.side(views.sample.self_us) for views in (base, head)]
+        own = [views.side(views.sample.self_us) for views in (base, head)]
         # Without weights: this asks which func was seen for certain, not which one matters.
-        of_self = _differences(visible[0], visible[1], base.sample.func_ids, strata, is_weighted=False)
-        seen = {each.func_id: each for each in of_self}
-        found = [_with_visible(each, seen.get(each.func_id)) for each in found]
+        visible = find_changes(own[0], own[1], base.sample.func_count, strata, is_weighted=False)
+    found = _differences(sides[0], sides[1], base.sample.func_ids, strata, visible=visible)
     increases = [each for each in found if each.is_increase]
     if measure == "self+hidden":
         increases = order_increases(increases, find_callers)
@@ -309,91 +309,52 @@ def _is_hidden(difference: Difference) -> bool:
     return not difference.is_seen or difference.delta_ms > 2 * difference.self_delta_ms
 
 
-def _with_visible(difference: Difference, visible: Difference | None) -> Difference:
-    if visible is None:
-        return replace(difference, self_delta_ms=0.0, is_seen=False)
-    return replace(difference, self_delta_ms=visible.delta_ms, is_seen=visible.is_increase)
+def _are_increases(changes: Changes) -> npt.NDArray[np.bool_]:
+    """Returns whether each func's change is a significant increase, as `Difference.is_increase` says."""
+    return (changes.q < FALSE_DISCOVERIES) & (changes.z * changes.delta > 0) & (changes.delta > 0)
 
 
 def _differences(
-    base: Side, head: Side, func_ids: IntColumn, strata: int, *, is_weighted: bool = True
+    base: Side, head: Side, func_ids: IntColumn, strata: int, *, visible: Changes | None = None
 ) -> list[Difference]:
-    """Returns the difference of each func with any time. `is_weighted` weighs funcs by their time in q."""
-    funcs = func_ids.size
-    ran = [np.bincount(side.func, minlength=funcs) for side in (base, head)]
-    crude = [crude_means(side, funcs) for side in (base, head)]
-    standard_base, delta, low, high = standardise(base, head, funcs, strata)
-    z, p = rank_test(_rank_rows(base, head, funcs, strata))
-    tested = np.flatnonzero(ran[0] + ran[1] > 0)
-    if not tested.size:
+    """Returns the difference of each func with any time, largest first. `visible` are changes of the visible time."""
+    found = find_changes(base, head, func_ids.size, strata, is_weighted=True)
+    if found is None:
         return []
-    q = np.ones(funcs)
-    q[tested] = control_false_discoveries(p[tested], _weigh_funcs(base, head, funcs)[tested] if is_weighted else None)
-    order = tested[np.lexsort((func_ids[tested], -delta[tested]))]
-    base_ms, head_ms = crude[0][order], crude[1][order]
-    relative = np.divide(delta, standard_base, out=np.full(funcs, np.nan), where=standard_base > 0)[order].tolist()
-    columns = (head_ms - base_ms, head_ms - base_ms - delta[order], z[order], p[order], q[order])
-    return [
-        Difference(
-            func_id=func_id,
-            status="new" if not base_ran else "gone" if not head_ran else "changed",
-            base_ms=own_base_ms,
-            head_ms=own_head_ms,
-            delta_ms=delta_ms,
-            ci95=ci95,
-            relative=own_relative if is_known else None,
-            crude_delta_ms=crude_delta_ms,
-            mix_ms=mix_ms,
-            rank_z=rank_z,
-            p=own_p,
-            q=own_q,
-            base_views_ran=base_ran,
-            head_views_ran=head_ran,
-            self_delta_ms=delta_ms,
-            is_seen=True,
-        )
-        for func_id, base_ran, head_ran, own_base_ms, own_head_ms, delta_ms, ci95, own_relative, is_known, (
-            crude_delta_ms,
-            mix_ms,
-            rank_z,
-            own_p,
-            own_q,
-        ) in zip(
-            func_ids[order].tolist(),
-            ran[0][order].tolist(),
-            ran[1][order].tolist(),
-            base_ms.tolist(),
-            head_ms.tolist(),
-            delta[order].tolist(),
-            as_intervals(low[order], high[order]),
-            relative,
-            (standard_base > 0)[order].tolist(),
-            zip(*(column.tolist() for column in columns), strict=True),
-            strict=True,
-        )
-    ]
-
-
-def _weigh_funcs(base: Side, head: Side, funcs: int) -> FloatColumn:
-    """Returns what each func weighs among all that are tested: the square root of its time on both sides together.
-
-    Most funcs of a page take next to no time, and hide the few that matter among many. With the time itself as weight,
-    heavy funcs are found a little more often still, and more cheap ones are lost. Docs: statistics.md.
-    """
-    pooled = [np.bincount(side.func, side.value * side.weight[side.view], minlength=funcs) for side in (base, head)]
-    return np.asarray(np.sqrt(pooled[0] + pooled[1]), dtype=np.float64)
-
-
-def _rank_rows(base: Side, head: Side, funcs: int, strata: int) -> RankRows:
-    views = base.weight.size
-    is_head = np.concatenate([np.zeros(views, dtype=np.int64), np.ones(head.weight.size, dtype=np.int64)])
-    return RankRows(
-        view=np.concatenate([base.view, head.view + views]),
-        func=np.concatenate([base.func, head.func]),
-        value=np.concatenate([base.value, head.value]),
-        func_count=funcs,
-        stratum=np.concatenate([base.stratum, head.stratum]),
-        stratum_count=strata,
-        is_head=is_head,
-        weight=np.concatenate([base.weight, head.weight]),
+    delta, is_seen = found.delta, np.ones(func_ids.size, dtype=bool)
+    if visible is not None:
+        is_tested = np.isin(np.arange(func_ids.size), visible.funcs)
+        delta, is_seen = np.where(is_tested, visible.delta, 0.0), is_tested & _are_increases(visible)
+    order = found.funcs[np.lexsort((func_ids[found.funcs], -found.delta[found.funcs]))]
+    crude_delta = found.crude[1] - found.crude[0]
+    columns = {
+        "func_id": func_ids,
+        "base_views_ran": found.ran[0],
+        "head_views_ran": found.ran[1],
+        "base_ms": found.crude[0],
+        "head_ms": found.crude[1],
+        "delta_ms": found.delta,
+        "crude_delta_ms": crude_delta,
+        "mix_ms": crude_delta - found.delta,
+        "rank_z": found.z,
+        "p": found.p,
+        "q": found.q,
+        "self_delta_ms": delta,
+        "is_seen": is_seen,
+    }
+    has_base = found.standard_base > 0
+    relative = np.divide(found.delta, found.standard_base, out=np.zeros_like(found.delta), where=has_base)
+    rows = zip(*(column[order].tolist() for column in columns.values()), strict=True)
+    others = zip(
+        np.where(found.ran[0] == 0, "new", np.where(found.ran[1] == 0, "gone", "changed"))[order].tolist(),
+        [
+            value if known else None
+            for value, known in zip(relative[order].tolist(), has_base[order].tolist(), strict=True)
+        ],
+        as_intervals(found.low[order], found.high[order]),
+        strict=True,
     )
+    return [
+        Difference(status=status, relative=share, ci95=ci95, **dict(zip(columns, row, strict=True)))
+        for row, (status, share, ci95) in zip(rows, others, strict=True)
+    ]

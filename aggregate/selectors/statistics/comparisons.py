@@ -127,7 +127,7 @@ class _NumberedSides:
 def _number_funcs(project_id: int, samples: Sequence[ViewSample], code: Code, group_by: str) -> _NumberedSides:
     split = [_split(sample, code) for sample in samples]
     keys = load_keys(project_id, sorted({func_id for _, pairs in split for _, func_id in pairs}))
-    identify = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, code)
+    identify, show = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, code)
     index: dict[Hashable, int] = {}
     shown: list[FunctionRow] = []
     members: dict[int, list[FunctionRow]] = {}  # the funcs of both sides that display rules show as one
@@ -148,10 +148,11 @@ def _number_funcs(project_id: int, samples: Sequence[ViewSample], code: Code, gr
         ]
         numbers = []
         for part in label_rows(code, parts):
-            identity, row = identify(part, id_of_part(code, part))
+            row_id = id_of_part(code, part)
+            identity = identify(part, row_id)
             if identity not in index:
                 index[identity] = len(shown)
-                shown.append(row)
+                shown.append(show(part, row_id, identity))
             number = index[identity]
             numbers.append(number)
             if shown[number].is_made:
@@ -202,25 +203,27 @@ def _split(sample: ViewSample, code: Code) -> tuple[ViewSample, list[tuple[str, 
     return sample, [("", func_id) for func_id in sample.func_ids.tolist()]
 
 
-Identify = Callable[[FunctionRow, RowId], tuple[Hashable, FunctionRow]]
+Identify = Callable[[FunctionRow, RowId], Hashable]  # the identity of a func that is summed up in a row
+Show = Callable[[FunctionRow, RowId, Hashable], FunctionRow]  # how to show the first func with an identity
 
 
-def _identify_func(keys: Mapping[int, FuncKey], code: Code) -> Identify:
-    def identify(part: FunctionRow, row_id: RowId) -> tuple[Hashable, FunctionRow]:
-        """Returns the identity of a func, and how to show it. An unmapped one has the identity of its row's func."""
+def _identify_func(keys: Mapping[int, FuncKey], code: Code) -> tuple[Identify, Show]:
+    def identify(_part: FunctionRow, row_id: RowId) -> Hashable:
+        """Returns the identity of a func. An unmapped one has the identity of its row's func."""
         key = keys.get(row_id) if isinstance(row_id, int) else None
+        return identity_of(key) if key else row_id
+
+    def show(part: FunctionRow, row_id: RowId, _identity: Hashable) -> FunctionRow:
         made = make_part_row(code, [part])
-        row = made or replace(part, id=row_id, release=None, shown=code.show(part.key, part.mapped))
-        return identity_of(key) if key else row_id, row
+        return made or replace(part, id=row_id, release=None, shown=code.show(part.key, part.mapped))
 
-    return identify
+    return identify, show
 
 
-def _identify_group(by: str, code: Code) -> Identify:
+def _identify_group(by: str, code: Code) -> tuple[Identify, Show]:
     name_of = name_group(by, code)
 
-    def identify(part: FunctionRow, _row_id: RowId) -> tuple[Hashable, FunctionRow]:
-        name = name_of(part if part.uri is None else replace(part, uri=without_hash(part.uri)))
-        return name, empty_group(name, by)
+    def identify(part: FunctionRow, _row_id: RowId) -> Hashable:
+        return name_of(part if part.uri is None else replace(part, uri=without_hash(part.uri)))
 
-    return identify
+    return identify, lambda _part, _row_id, identity: empty_group(str(identity), by)
