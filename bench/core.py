@@ -1,92 +1,151 @@
-"""The speed of the pure core, on one processor core and without a database: decode, checked decode, and the fold."""
+"""The speed of the pure core and of its compiled twin, on one processor core and without a database."""
 
 import gzip
 import json
-import math
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from types import ModuleType
+from typing import Any, Final, NamedTuple, TypeVar
+from uuid import UUID
 
 import msgspec
 
 from profcore.kernel import find_kernel
-from profcore.sums.fold import CellFold, fold_trace
+from profcore.sums.batch_sums import BatchSums, open_sums
 from profcore.trace.funcs import FuncTable
 from profcore.trace.posted import CompiledCheck
 from profcore.trace.wire import Envelope, Limits, decode_envelope
 
+T = TypeVar("T")
 MAX_BODY_BYTES: Final = 4 * 2**20  # expanded: larger ones are left to the pure twin
+# A worker's batch: FIELDFLAME_FOLD_BATCH_TRACES and FIELDFLAME_FOLD_BATCH_BYTES.
+BATCH_TRACES: Final = 200
+BATCH_BYTES: Final = 8 * 2**20
+
+
+class PackedBody(NamedTuple):
+    """A body as it is stored, and where it belongs."""
+
+    body: bytes
+    expanded_bytes: int
+    page: str
+    release: str
+    view_id: UUID
+    is_gzip: bool = True
+
+    def expand(self) -> bytes:
+        return gzip.decompress(self.body)
+
+
+class Step(NamedTuple):
+    """A step of the work, the median of its speed, and of that as a share of decode-only speed within a round."""
+
+    name: str
+    per_s: float
+    share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreResult:
-    """Medians over the rounds; `ratio` is fold speed over decode-only speed within the same round."""
+    """The steps. Those of the compiled twin are absent if it is not built."""
 
     traces: int
     body_bytes: int
-    decode_per_s: float
-    check_per_s: float
-    compiled_check_per_s: float  # by the compiled kernel, not a number if it is not built
-    fold_per_s: float
-    ratio: float
+    steps: list[Step]
 
 
 def bench_core(envelopes: Iterable[dict[str, Any]], rounds: int) -> CoreResult:
-    """Returns the times of gunzip and decode, of the same with all checks, and of the fold, measured in rounds."""
-    bodies = [gzip.compress(json.dumps(envelope, separators=(",", ":")).encode(), 6) for envelope in envelopes]
-    decoder = msgspec.json.Decoder(Envelope)
-    limits = Limits()
-
-    def decode() -> None:
-        for body in bodies:
-            decoder.decode(gzip.decompress(body))
-
-    def check() -> None:
-        for body in bodies:
-            decode_envelope(gzip.decompress(body), limits)
-
-    def fold() -> None:
-        fold_bodies(bodies, limits)
-
-    kernel = find_kernel().module
-    compiled = CompiledCheck(kernel, limits, max_bytes=MAX_BODY_BYTES) if kernel else None
-
-    def check_compiled() -> None:
-        for body in bodies if compiled else ():
-            assert compiled is not None
-            assert compiled.check(body) is not None, "the kernel leaves a trace to the pure twin"
-
-    works = (decode, check, fold, check_compiled)
-    times = [[_time(work) for work in works] for _ in range(rounds)]
-    per_s = [statistics.median(len(bodies) / row[column] for row in times) for column in range(len(works))]
-    ratio = statistics.median(row[0] / row[2] for row in times)
-    size = sum(len(gzip.decompress(body)) for body in bodies)
-    return CoreResult(
-        traces=len(bodies),
-        body_bytes=size,
-        decode_per_s=per_s[0],
-        check_per_s=per_s[1],
-        compiled_check_per_s=per_s[3] if kernel else math.nan,
-        fold_per_s=per_s[2],
-        ratio=ratio,
-    )
+    """Returns the speed of gunzip and decode, and of each twin's checks, fold, and fold with all that is written."""
+    bodies = [pack(envelope) for envelope in envelopes]
+    works = _list_works(bodies, split_batches(bodies))
+    times = [[_time(work) for _, work in works] for _ in range(rounds)]
+    steps = [
+        Step(
+            name,
+            statistics.median(len(bodies) / row[at] for row in times),
+            statistics.median(row[0] / row[at] for row in times),
+        )
+        for at, (name, _) in enumerate(works)
+    ]
+    return CoreResult(traces=len(bodies), body_bytes=sum(body.expanded_bytes for body in bodies), steps=steps)
 
 
-def fold_bodies(bodies: Sequence[bytes], limits: Limits) -> dict[tuple[str, str], CellFold[tuple[str, str]]]:
-    """Returns gzip bodies folded into one cell per release and page."""
-    funcs = FuncTable()
-    cells: dict[tuple[str, str], CellFold[tuple[str, str]]] = {}
+def _list_works(
+    bodies: Sequence[PackedBody], batches: Sequence[Sequence[PackedBody]]
+) -> list[tuple[str, Callable[[], object]]]:
+    decoder, limits, kernel = msgspec.json.Decoder(Envelope), Limits(), find_kernel().module
+
+    def written(module: ModuleType | None) -> Callable[[Sequence[PackedBody]], object]:
+        return lambda batch: read_written(fold_batch(module, batch))
+
+    works: list[tuple[str, Callable[[], object]]] = [
+        ("gunzip and decode only", _each(lambda body: decoder.decode(gzip.decompress(body.body)), bodies)),
+        ("every check, pure", _each(lambda body: decode_envelope(gzip.decompress(body.body), limits), bodies)),
+        ("fold, pure", _each(lambda batch: fold_batch(None, batch), batches)),
+        ("fold and what is written, pure", _each(written(None), batches)),
+    ]
+    if kernel is not None:
+        door = CompiledCheck(kernel, limits, max_bytes=MAX_BODY_BYTES)
+        works += [
+            ("every check, compiled", _each(lambda body: door.check(body.body), bodies)),
+            ("fold, compiled", _each(lambda batch: fold_batch(kernel, batch), batches)),
+            ("fold and what is written, compiled", _each(written(kernel), batches)),
+        ]
+    return works
+
+
+def _each(work: Callable[[T], object], inputs: Sequence[T]) -> Callable[[], None]:
+    """Returns work on all inputs that keeps no result: memory in use would make all of it slower."""
+
+    def run() -> None:
+        for given in inputs:
+            work(given)
+
+    return run
+
+
+def pack(envelope: dict[str, Any]) -> PackedBody:
+    """Returns an envelope as it is stored."""
+    body = json.dumps(envelope, separators=(",", ":")).encode()
+    page, release = envelope.get("page") or "/", envelope["release"]
+    return PackedBody(gzip.compress(body, 6), len(body), page, release, UUID(envelope["viewId"]))
+
+
+def split_batches(bodies: Iterable[PackedBody]) -> list[list[PackedBody]]:
+    """Returns bodies in batches as a worker claims them."""
+    batches: list[list[PackedBody]] = [[]]
+    room = BATCH_BYTES
     for body in bodies:
-        envelope = decode_envelope(gzip.decompress(body), limits)
-        key = (envelope.release, envelope.page or "/")
-        cell = cells.get(key)
-        if cell is None:
-            cell = cells[key] = CellFold(key)
-        fold = fold_trace(envelope, page=key[1], funcs=funcs)
-        cell.add(envelope.viewId, fold, is_truncated=False)
-    return cells
+        room -= body.expanded_bytes
+        if len(batches[-1]) == BATCH_TRACES or room < 0:
+            batches.append([])
+            room = BATCH_BYTES - body.expanded_bytes
+        batches[-1].append(body)
+    return batches
+
+
+def fold_batch(kernel: ModuleType | None, batch: Iterable[PackedBody]) -> BatchSums[tuple[str, str]]:
+    """Returns the sums of a batch, with a cell per release and page. Without a kernel, by the pure twin."""
+    sums = open_sums(kernel, FuncTable(), Limits(), max_bytes=MAX_BODY_BYTES)
+    for body in batch:
+        sums.add((body.release, body.page), body.view_id, body, page=body.page, is_truncated=False)
+    return sums
+
+
+def read_written(sums: BatchSums[tuple[str, str]]) -> int:
+    """Prepares all that a batch writes, as for views that are new; returns its bytes."""
+    used = sums.used()
+    id_of = [0] * len(sums.funcs.keys)
+    for func_id, index in enumerate(used, start=1):
+        id_of[index] = func_id
+    sums.settle(id_of)
+    size = 0
+    for cell_id, key in enumerate(sums.cells):
+        size += sum(len(sums.grow(key, view_id, cell_id=cell_id)) for view_id in sums.views(key))
+        size += len(sums.hotspots(cell_id).func) + len(sums.tree(key).blob)
+    return size
 
 
 def _time(work: Callable[[], object]) -> float:

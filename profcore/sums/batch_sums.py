@@ -13,14 +13,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
-from profcore.sums.blobs import (
-    Contribution,
-    PackedTree,
-    encode_contribution,
-    pack_call_tree,
-    pack_contribution_body,
-    pack_tree_body,
-)
+from profcore.sums.blobs import Contribution, PackedTree, encode_contribution, pack_call_tree
 from profcore.sums.fold import (
     FUNC_SUM_NAMES,
     CellFold,
@@ -233,14 +226,14 @@ class CompiledSums(BatchSums[Key]):
 
     def grow(self, key: Key, view_id: UUID, *, cell_id: int, known: Contribution | None = None) -> bytes:
         columns = None if known is None else (known.func, [getattr(known, name) for name in FUNC_SUM_NAMES])
-        return pack_contribution_body(self._kernel.grow(self._place_of[key], view_id.bytes, cell_id, columns))
+        blob: bytes = self._kernel.grow(self._place_of[key], view_id.bytes, cell_id, columns)
+        return blob
 
     def hotspots(self, cell_id: int) -> HotspotColumns:
         return HotspotColumns(*self._kernel.hotspots(cell_id))
 
     def tree(self, key: Key) -> PackedTree:
-        nodes, body = self._kernel.tree(self._place_of[key])
-        return PackedTree(nodes, pack_tree_body(body))
+        return PackedTree(*self._kernel.tree(self._place_of[key]))
 
 
 def open_sums(module: ModuleType | None, funcs: FuncTable, limits: Limits, *, max_bytes: int) -> BatchSums[Any]:

@@ -95,11 +95,6 @@ def encode_contribution(contribution: Contribution) -> bytes:
     head = encode_varints(np.concatenate([np.array([func.size]), units]))
     values = encode_varints((rows // units[:, None]).reshape(-1)[above])
     body = head + np.packbits(above).tobytes() + values
-    return pack_contribution_body(body)
-
-
-def pack_contribution_body(body: bytes) -> bytes:
-    """Returns the blob of a contribution's columns, as the compiled kernel or `encode_contribution` lays them out."""
     return _magic(KIND_CONTRIBUTION) + zlib.compress(body, 6)
 
 
@@ -271,11 +266,6 @@ def merge_packed(trees: Sequence[PackedTree]) -> PackedTree:
     if len(trees) == 1:
         return trees[0]
     return pack_call_tree(merge_call_trees([packed.tree() for packed in trees]))
-
-
-def pack_tree_body(body: bytes) -> bytes:
-    """Returns the blob of a call tree's columns, as the compiled kernel lays them out."""
-    return _magic(KIND_CALL_TREE) + zlib.compress(body, 6)
 
 
 def decode_call_tree(blob: bytes) -> CallTree:

@@ -1,9 +1,37 @@
-//! The bodies of stored blobs, before zlib: the twin of the encoders in `profcore/sums/blobs.py`, which has the layout.
+//! Stored blobs: the twin of the encoders in `profcore/sums/blobs.py`, which has the layout.
 
 use crate::sums::{
     Row, COLUMNS, HIDDEN_TOTAL_US, HIDDEN_US, SELF_SAMPLES, SELF_US, TOTAL_SAMPLES, TOTAL_US, UNCERTAIN_US,
 };
 use crate::trees::{Node, TreeBuilder};
+use flate2::{Compress, Compression, FlushCompress, Status};
+
+pub const CONTRIBUTION_MAGIC: [u8; 4] = *b"FFc\x04";
+pub const CALL_TREE_MAGIC: [u8; 4] = *b"FFt\x01";
+/// The twin has zlib's own level 6. By this library, level 5 gives blobs as small within 1 % in a third of the time.
+const LEVEL: u32 = 5;
+
+/// Packs bodies into blobs, one after the other.
+#[derive(Default)]
+pub struct Packer(Option<Compress>);
+
+impl Packer {
+    /// Returns a blob: the magic, then the body in a zlib stream.
+    pub fn pack(&mut self, magic: [u8; 4], body: &[u8]) -> Vec<u8> {
+        let deflater = self.0.get_or_insert_with(|| Compress::new(Compression::new(LEVEL), true));
+        deflater.reset();
+        let mut blob = Vec::with_capacity(magic.len() + body.len() / 2 + 64);
+        blob.extend(magic);
+        loop {
+            let from = deflater.total_in() as usize;
+            let done = deflater.compress_vec(&body[from..], &mut blob, FlushCompress::Finish);
+            if done.expect("an own stream is in order") == Status::StreamEnd {
+                return blob;
+            }
+            blob.reserve(body.len() / 2 + 64);
+        }
+    }
+}
 
 /// A column of numbers below zero cannot be written.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The kernel as Python sees it: columns in, columns and blobs out.
 
 use crate::batch::{used_funcs, CellFold, Hotspot, HotspotDeltas, MarkerSums, TraceFold, ViewId, HOTSPOT_COLUMNS};
-use crate::blobs::tree_body;
+use crate::blobs::{tree_body, NegativeSum, Packer, CALL_TREE_MAGIC, CONTRIBUTION_MAGIC};
 use crate::gunzip::Gunzip;
 use crate::names::Names;
 use crate::sums::{sum_by_func, FuncSums, Places, Row, COLUMNS};
@@ -45,6 +45,7 @@ pub struct Kernel {
     cells: Vec<CellFold>,
     id_of: Vec<i64>,
     deltas: HotspotDeltas,
+    packer: Packer,
     panics_next: bool,
     is_broken: bool,
 }
@@ -62,6 +63,7 @@ impl Kernel {
             cells: Vec::new(),
             id_of: Vec::new(),
             deltas: HotspotDeltas::default(),
+            packer: Packer::default(),
             panics_next: false,
             is_broken: false,
         })
@@ -137,7 +139,7 @@ impl Kernel {
             .collect()
     }
 
-    /// Returns the body of a view's new contribution, and adds to the hotspots of the cell with the id `cell_id`.
+    /// Returns the blob of a view's new contribution, and adds to the hotspots of the cell with the id `cell_id`.
     /// `known` has the columns of its stored contribution.
     fn grow<'py>(
         &mut self,
@@ -147,12 +149,14 @@ impl Kernel {
         cell_id: i64,
         known: Option<Columns>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let body = self.guarded(py, |kernel| {
+        let blob = self.guarded(py, |kernel| {
             let known: Vec<(i64, Row)> =
                 known.map_or_else(Vec::new, |(func, columns)| func.into_iter().zip(rows_of(&columns)).collect());
-            kernel.deltas.grow(cell_id, &kernel.cells[cell].views[&view], &known, &kernel.id_of)
+            let view = &kernel.cells[cell].views[&view];
+            let body = kernel.deltas.grow(cell_id, view, &known, &kernel.id_of)?;
+            Ok(kernel.packer.pack(CONTRIBUTION_MAGIC, &body))
         })?;
-        Ok(PyBytes::new(py, &body.map_err(|_| PyValueError::new_err("columns hold no negative numbers"))?))
+        Ok(PyBytes::new(py, &blob.map_err(refuse_negative)?))
     }
 
     /// Returns the additions to the hotspots of a cell: func ids in order, the columns of `FUNC_SUM_NAMES`,
@@ -163,11 +167,13 @@ impl Kernel {
         Ok((rows.iter().map(|(func, _)| *func).collect(), columns))
     }
 
-    /// Returns the number of nodes of a cell's call tree, and the body of its blob.
+    /// Returns the number of nodes of a cell's call tree, and its blob.
     fn tree<'py>(&mut self, py: Python<'py>, cell: usize) -> PyResult<(usize, Bound<'py, PyBytes>)> {
-        let body = self.guarded(py, |kernel| tree_body(&kernel.cells[cell].tree, &kernel.id_of))?;
-        let body = body.map_err(|_| PyValueError::new_err("columns hold no negative numbers"))?;
-        Ok((self.cells[cell].tree.nodes.len(), PyBytes::new(py, &body)))
+        let blob = self.guarded(py, |kernel| {
+            let body = tree_body(&kernel.cells[cell].tree, &kernel.id_of)?;
+            Ok(kernel.packer.pack(CALL_TREE_MAGIC, &body))
+        })?;
+        Ok((self.cells[cell].tree.nodes.len(), PyBytes::new(py, &blob.map_err(refuse_negative)?)))
     }
 
     /// Lets the next fold panic, to test that a panic costs only its trace.
@@ -254,6 +260,10 @@ fn fold_envelope(
         sums,
     };
     (fold, (weighed.measured_us, weighed.interval_us))
+}
+
+fn refuse_negative(_: NegativeSum) -> PyErr {
+    PyValueError::new_err("columns hold no negative numbers")
 }
 
 fn rows_of(columns: &[Vec<i64>; COLUMNS]) -> Vec<Row> {

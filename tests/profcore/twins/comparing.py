@@ -1,6 +1,7 @@
 """Both twins of the fold on the same bodies: what they answer, and all that they would write."""
 
 import gzip
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -14,7 +15,7 @@ from ingest.door.bodies import expand
 from profcore.errors import TraceError
 from profcore.kernel import find_kernel
 from profcore.sums.batch_sums import BatchSums, CompiledSums, HotspotColumns, Intervals, PureSums, ViewTotals
-from profcore.sums.blobs import PackedTree, decode_contribution
+from profcore.sums.blobs import decode_contribution
 from profcore.sums.fold import TraceFold
 from profcore.trace.funcs import FuncTable
 from profcore.trace.wire import Limits
@@ -70,10 +71,15 @@ class Written:
     """All that a batch writes. Views are written twice: as new ones, and as grown ones."""
 
     views: dict[tuple[str, UUID], ViewTotals] = field(default_factory=dict)
-    contributions: dict[tuple[str, UUID], tuple[bytes, bytes]] = field(default_factory=dict)
+    contributions: dict[tuple[str, UUID], list[tuple[bytes, bytes]]] = field(default_factory=dict)
     hotspots: dict[int, HotspotColumns] = field(default_factory=dict)
-    trees: dict[str, PackedTree] = field(default_factory=dict)
+    trees: dict[str, tuple[int, bytes, bytes]] = field(default_factory=dict)
     used: list[int] = field(default_factory=list)
+
+
+def open_blob(blob: bytes) -> tuple[bytes, bytes]:
+    """Returns the magic and the expanded body of a blob: the twins deflate equal bodies to different bytes."""
+    return blob[:4], zlib.decompress(blob[4:])
 
 
 def write(sums: BatchSums[str]) -> Written:
@@ -87,9 +93,10 @@ def write(sums: BatchSums[str]) -> Written:
             # As if the view's traces had come twice: funcs that ran before count no view.
             grown = sums.grow(key, view_id, cell_id=number + 10, known=decode_contribution(new))
             written.views[key, view_id] = totals
-            written.contributions[key, view_id] = new, grown
+            written.contributions[key, view_id] = [open_blob(new), open_blob(grown)]
         written.hotspots |= {cell_id: sums.hotspots(cell_id) for cell_id in (number, number + 10)}
-        written.trees[key] = sums.tree(key)
+        nodes, blob = sums.tree(key)
+        written.trees[key] = nodes, *open_blob(blob)
     return written
 
 
