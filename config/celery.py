@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 from celery import Celery
-from celery.signals import worker_ready
+from celery.signals import task_postrun, worker_ready
 
+from config.trimming import Trimmer
 from config.up.parts import READY_FILE_NAME
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -20,3 +21,12 @@ def tell_ready(**_: object) -> None:
     """Makes the file by which `./run` learns that the worker listens."""
     if path := os.environ.get(READY_FILE_NAME):
         Path(path).touch()
+
+
+_trimmer = Trimmer()
+
+
+@task_postrun.connect
+def trim(**_: object) -> None:
+    """Gives back what a fold or a job has freed."""
+    _trimmer.trim_after_work()

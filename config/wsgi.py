@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
+from config.trimming import keep_trimming
 from config.warming import warm_up
 from ingest.slow_bodies import BodyLimits, SlowPlaces, TimedBody, end_slow
 
@@ -20,6 +21,7 @@ if not settings.IS_SECRET_KEPT:
         "or FIELDFLAME_DATA to a data folder with a secret_key file, as `./run` makes one."
     )
 warm_up()  # before the server listens: a request that comes meanwhile would wait for the same
+keep_trimming()  # its thread starts here, and not in `warm_up`: that is also called before a fork
 
 # They need Django's settings.
 from ingest.door.entrances import DOORS, answer_environ  # noqa: E402

@@ -1,13 +1,19 @@
-"""A web process has loaded what its first answers need before it listens, and neither a connection nor a thread."""
+"""A web process has loaded what its first answers need before it listens, and gives back what was freed after work.
+
+It has no connection then, and one quiet thread.
+"""
 
 import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import pytest
 from django.template.loader import get_template
 
+from config.trimming import EVERY_S, WORK_S, Trimmer, keep_trimming
 from config.warming import list_templates
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -31,10 +37,26 @@ print(json.dumps({
     "overview": any("dashboard/overview/page.html" in str(key) for key in kept),
     "fingerprint": fingerprint_server.cache_info().currsize,
     "sites": suffixes.cache_info().currsize,
-    "threads": threading.active_count(),
+    "threads": sorted(thread.name for thread in threading.enumerate()),
     "connected": connection.connection is not None,
     "frozen": gc.get_freeze_count() > 50_000,
 }))
+"""
+# Blocks that the allocator keeps when they are freed, since something lies behind each.
+FRAGMENTED = """
+from pathlib import Path
+from config.trimming import EVERY_S, Trimmer
+def read_mb():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+pairs = [(bytearray(100_000), bytearray(600)) for _ in range(400)]
+pins = [pin for _, pin in pairs]
+del pairs
+trimmer = Trimmer()
+trimmer.at_s -= EVERY_S
+trimmer.used_s -= 1
+kept = read_mb()
+assert trimmer.trim_after_work()
+print(kept - read_mb())
 """
 
 
@@ -55,7 +77,7 @@ def test_a_web_process_has_loaded_what_its_first_answers_need(tmp_path: Path) ->
         "overview": True,
         "fingerprint": 1,
         "sites": 1,
-        "threads": 1,
+        "threads": ["MainThread", "trimming"],
         "connected": False,
         "frozen": True,
     }
@@ -67,3 +89,26 @@ def test_every_template_of_pages_can_be_loaded() -> None:
     assert "404.html" in names
     for name in names:
         get_template(name)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_was_freed_between_what_is_used_goes_back() -> None:
+    done = subprocess.run([sys.executable, "-c", FRAGMENTED], capture_output=True, text=True, check=True)
+    assert float(done.stdout) > 20  # of 40 MB
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc")
+def test_it_is_done_after_work_and_when_the_last_time_is_a_while_ago() -> None:
+    trimmer = Trimmer()
+    trimmer.used_s -= WORK_S * 2
+    assert not trimmer.trim_after_work()
+    trimmer.at_s -= EVERY_S
+    assert trimmer.trim_after_work()
+    assert not trimmer.trim_after_work()
+    trimmer.at_s -= EVERY_S
+    trimmer.used_s = time.process_time() + 1_000  # no work since
+    assert not trimmer.trim_after_work()
+
+
+def test_the_thread_of_a_web_process_prevents_no_end() -> None:
+    assert keep_trimming().daemon
