@@ -18,6 +18,7 @@ from config.up.messages import StartError, complain, read_log_end, say
 from config.up.parts import (
     BASE_DIR,
     MALLOPT,
+    WEB_PROCESSES_NAME,
     clear_counts,
     make_beat_child,
     make_demo_child,
@@ -111,6 +112,7 @@ def start_all(supervisor: Supervisor, options: Options) -> None:
     supervisor.take_folder()
     check_port_is_free(options.host, options.port)
     environment = make_environment(folder, host=options.host, port=options.port, extra={"FIELDFLAME_URL": url})
+    environment.setdefault(WEB_PROCESSES_NAME, str(choose_web_processes()))
     environment["PROMETHEUS_MULTIPROC_DIR"] = str(clear_counts(folder))  # read when the code is loaded
     environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # our arrays are small, and its threads would not be forked
 
@@ -126,6 +128,12 @@ def start_all(supervisor: Supervisor, options: Options) -> None:
         load_demo(supervisor, make_demo_child(folder, environment, url=url))
     has_demo = folder.demo_loaded.exists()
     say_where_to_look(folder, url, login, fold=fold, has_demo=has_demo, took_s=time.monotonic() - began)
+
+
+def choose_web_processes() -> int:
+    """Returns one web process for up to three cores, else two: the worker and PostgreSQL need cores too."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return min(2, max(1, cores // 2))
 
 
 def prepare(supervisor: Supervisor, environment: dict[str, str]) -> dict[str, str]:

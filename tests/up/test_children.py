@@ -1,6 +1,6 @@
 """Children: a dead one comes back soon and alone, a stopped one leaves nothing behind, an orphan does not live on.
 
-A fork of a process that has loaded the code behaves as a program of its own.
+A fork of a process that has loaded the code behaves as a program of its own. A child is waited for as long as it moves.
 """
 
 import json
@@ -17,7 +17,9 @@ import pytest
 from config.up.children import BACK_OFF_MAX_S, STEADY_AFTER_S, Child, describe_end, next_back_off_s
 from config.up.folder import DataFolder, FolderLock
 from config.up.forking import has_code
-from config.up.proc import read_process
+from config.up.messages import StartError
+from config.up.patience import QUIET_LIMIT_S, TELL_EVERY_S, WHOLE_LIMIT_S, Patience
+from config.up.proc import read_process, read_used_s
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 SLEEPER = "import time\ntime.sleep(60)"
@@ -242,3 +244,75 @@ def test_a_fork_does_not_hold_the_lock_of_its_parent(tmp_path: Path) -> None:
         for end in (writing, told, telling):
             os.close(end)
         os.waitpid(pid, 0)
+
+
+class Machine:
+    """A clock, and a part that gets so much processor time a second."""
+
+    def __init__(self, share: float) -> None:
+        self.now_s, self.used_s, self.share = 1_000.0, 5.0, share
+        self.said: list[str] = []
+        self.patience = Patience("the web server answers", lambda: self.used_s, self.said.append, lambda: self.now_s)
+
+    def wait(self, seconds: float) -> None:
+        """Lets time pass in steps of a second, each with a look."""
+        for _ in range(int(seconds)):
+            self.now_s += 1
+            self.used_s += self.share
+            self.patience.check()
+
+
+def test_a_part_that_is_slow_but_moves_is_waited_for() -> None:
+    machine = Machine(share=0.01)  # a hundred others want the same core
+    machine.wait(3_000)
+    assert machine.said[0].startswith("Still waiting, for 30 s (0.3 s of processor time): the web server answers")
+    assert len(machine.said) == 3_000 / TELL_EVERY_S
+
+
+def test_a_part_that_is_stuck_is_given_up_with_what_was_waited_for() -> None:
+    machine = Machine(share=0.0)
+    machine.wait(QUIET_LIMIT_S)
+    with pytest.raises(StartError, match=r"^Waited 121 s for this, in vain: the web server answers\.") as raised:
+        machine.wait(1)
+    assert str(raised.value).endswith("Nothing has moved for 120 s.")
+
+
+def test_a_part_that_only_idles_is_given_up() -> None:
+    machine = Machine(share=0.001)
+    with pytest.raises(StartError, match="Nothing has moved"):
+        machine.wait(QUIET_LIMIT_S * 2)
+
+
+def test_a_part_that_stops_moving_has_its_whole_time_again() -> None:
+    machine = Machine(share=0.05)
+    machine.wait(300)
+    machine.share = 0.0
+    machine.wait(QUIET_LIMIT_S)
+    with pytest.raises(StartError, match="Nothing has moved"):
+        machine.wait(TELL_EVERY_S + 1)
+
+
+def test_an_answer_is_progress() -> None:
+    machine = Machine(share=0.0)
+    for _ in range(10):
+        machine.wait(QUIET_LIMIT_S - 1)
+        machine.patience.note_progress()
+
+
+def test_a_part_that_computes_for_ever_is_given_up_at_last() -> None:
+    machine = Machine(share=1.0)
+    machine.wait(WHOLE_LIMIT_S)
+    with pytest.raises(StartError, match="Waited 3601 s"):
+        machine.wait(1)
+
+
+def test_the_processor_time_of_children_and_of_their_children_counts() -> None:
+    burn = "x = 0\nwhile True: x += 1"
+    code = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {burn!r}])"
+    before = read_used_s(os.getpid())
+    with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as parent:
+        deadline = time.monotonic() + 300
+        while read_used_s(os.getpid()) < before + 0.5:
+            assert time.monotonic() < deadline, "no processor time was seen"
+            time.sleep(0.05)
+        os.killpg(parent.pid, 9)

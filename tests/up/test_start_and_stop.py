@@ -1,12 +1,16 @@
 """`up` with real servers: it starts, says where to look, lets commands in, and stops in order."""
 
 import re
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from bench.memory.whole import find_parts
 from config.up.folder import DataFolder
 from config.up.running import find_free_port
+from config.up.start import choose_web_processes
 from tests.up.running import Running, run_manage
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(60)]
@@ -47,3 +51,18 @@ def test_a_command_starts_servers_of_its_own_where_none_run(stopped: Path) -> No
     assert not DataFolder(stopped).environment.exists()
     again = run_manage("create_project", "other", "--key", "other", "--origin", "*", data=stopped)
     assert again.returncode != 0  # it is there: the first command's servers kept it
+
+
+def test_each_part_has_the_processes_that_it_needs_and_no_more(running: Running) -> None:
+    parts = Counter(find_parts(running.pid).values())
+    assert parts["postgres"] >= 6  # and one for each connection
+    del parts["postgres"]
+    # The web server and the worker have a process above those that work.
+    assert parts == {"supervisor": 1, "web": 2, "worker": 2, "beat": 1, "valkey": 1}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks for the cores that a process may use")
+@pytest.mark.parametrize(("cores", "processes"), [(1, 1), (2, 1), (3, 1), (4, 2), (16, 2)])
+def test_a_small_machine_has_one_web_process(monkeypatch: pytest.MonkeyPatch, cores: int, processes: int) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)))
+    assert choose_web_processes() == processes

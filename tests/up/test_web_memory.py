@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from bench.memory.web import find_web_processes
-from config.up.parts import WEB_MAX_MB_NAME
+from config.up.parts import WEB_MAX_MB_NAME, WEB_PROCESSES_NAME
 from config.up.running import RunningStack, run_stack
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(60)]
@@ -17,7 +17,7 @@ PATIENCE_S = 600
 @pytest.fixture
 def small_stack() -> Iterator[RunningStack]:
     """A Fieldflame whose web processes have more memory from the start."""
-    with run_stack({WEB_MAX_MB_NAME: "50"}) as stack:
+    with run_stack({WEB_MAX_MB_NAME: "50", WEB_PROCESSES_NAME: "2"}) as stack:
         yield stack
 
 
