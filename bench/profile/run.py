@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 import psycopg
+from django.conf import settings
 
 from bench.end_to_end import PROJECT, make_bodies, post_all
 from bench.processor_time import processor_s, read_processes
@@ -21,6 +22,7 @@ from bench.profile.sampling import sample_processes
 from bench.profile.statements import StatementCost, logged_statements
 from bench.profile.writes import KINDS, TableWrites, counted_writes
 from config.up.running import RunningStack
+from profcore.kernel import find_kernel
 
 PARTS: Final = ("web", "worker")
 OWN_PROJECT: Final = "fieldflame"  # the profiles of the parts are its pages
@@ -35,9 +37,10 @@ SHOWN_TEXT: Final = 90  # characters of a statement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileResult:
-    """What was found, by part, for `traces` traces a load; `files` are the profiles as py-spy wrote them."""
+    """What was found, by part, with `traces` traces a load and one twin of the kernel; `files` are py-spy's."""
 
     traces: int
+    twin: str
     processor_ms: Mapping[str, float]
     functions: Mapping[str, Sequence[FunctionCost]]
     statements: Sequence[StatementCost]
@@ -67,6 +70,7 @@ def bench_profile(
     answers = import_profiles(stack, files)
     return ProfileResult(
         traces=traces,
+        twin=find_kernel(settings.KERNEL).name,
         processor_ms=processor_ms,
         functions={part: read_costs(answer, processor_ms[part]) for part, answer in answers.items()},
         statements=statements,
@@ -122,6 +126,7 @@ def flame_graph_address(stack: RunningStack, part: str) -> str:
 
 def describe(result: ProfileResult, tell: Callable[[str], object]) -> None:
     """Tells the result as tables."""
+    tell(f"{result.twin} twin of the kernel, {result.traces} traces a load")
     parts = sorted(result.processor_ms.items(), key=lambda row: -row[1])
     tell(f"processor time per trace: {', '.join(f'{part} {ms:.2f}' for part, ms in parts)} ms\n")
     for part, costs in result.functions.items():

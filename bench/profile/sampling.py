@@ -1,7 +1,8 @@
-"""py-spy beside running processes: which Python functions hold the interpreter, as files in speedscope's format.
+"""py-spy beside running processes: which Python functions work, as files in speedscope's format.
 
-Only threads that hold the GIL are sampled. Which others are at work can hardly be told from outside: a waiting thread
-that a sampler has just stopped looks busy for a moment, and a web process has 64 of them.
+Whether a thread works can hardly be told from outside: a waiting thread that the sampler has just stopped looks busy
+for a moment. Of a process with many threads only the one that holds the GIL is sampled, so what runs without the GIL is
+not seen. Of others all threads are, and samples of functions that only wait are left out.
 """
 
 import json
@@ -19,6 +20,14 @@ from typing import Final
 from config.up.parts import BASE_DIR
 
 RATE_HZ: Final = 200  # py-spy keeps up with a web process's threads on a busy machine, and falls behind at 500
+MANY_THREADS: Final = ("web",)  # the parts of which only the thread that holds the GIL is sampled
+# Functions that do nothing but wait, by file and name.
+WAITS: Final = (
+    ("threading.py", "Condition.wait"),
+    ("selectors.py", "EpollSelector.select"),
+    ("billiard/connection.py", "Connection._recv"),
+    ("kombu/utils/eventio.py", "_epoll.poll"),
+)
 START_LIMIT_S: Final = 60.0
 STOP_LIMIT_S: Final = 120.0  # it writes its file
 MISSING: Final = (
@@ -49,7 +58,9 @@ def sample_processes(program: str, pids: Mapping[str, int]) -> Iterator[dict[str
     files: dict[str, bytes] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        running = {part: _start(program, pid, folder / part) for part, pid in pids.items()}
+        running = {
+            part: _start(program, pid, folder / part, is_gil_only=part in MANY_THREADS) for part, pid in pids.items()
+        }
         try:
             for part, process in running.items():
                 _wait_until_started(process, folder / part, pids[part])
@@ -63,14 +74,22 @@ def sample_processes(program: str, pids: Mapping[str, int]) -> Iterator[dict[str
             file = _file_of(folder / part)
             if not file.exists():
                 raise RuntimeError(DENIED.format(pid=pid, reason=_last_words(folder / part)))
-            files[part] = shorten_paths(file.read_bytes())
+            files[part] = tidy(file.read_bytes())
 
 
-def shorten_paths(body: bytes) -> bytes:
-    """Returns a profile with files as modules have them, so that profiles of two working trees have equal functions."""
+def tidy(body: bytes) -> bytes:
+    """Returns a profile without waits, and with files as modules have them: they are the same in any working tree."""
     document = json.loads(body)
-    for frame in document["shared"]["frames"]:
+    frames = document["shared"]["frames"]
+    for frame in frames:
         frame["file"] = shorten_path(frame.get("file") or "")
+    waits = {index for index, frame in enumerate(frames) if (frame["file"], frame["name"]) in WAITS}
+    for thread in document["profiles"]:
+        pairs = zip(thread["samples"], thread["weights"], strict=True)
+        kept = [(sample, weight) for sample, weight in pairs if sample and sample[-1] not in waits]
+        thread["samples"], thread["weights"] = [list(column) for column in zip(*kept, strict=True)] or [[], []]
+        thread["endValue"] = thread["startValue"] + sum(thread["weights"])
+    document["profiles"] = [thread for thread in document["profiles"] if thread["samples"]]
     return json.dumps(document, separators=(",", ":")).encode()
 
 
@@ -85,8 +104,8 @@ def shorten_path(path: str) -> str:
     return path
 
 
-def _start(program: str, pid: int, base: Path) -> "subprocess.Popen[bytes]":
-    words = [program, "record", "--pid", str(pid), "--gil", "--rate", str(RATE_HZ)]
+def _start(program: str, pid: int, base: Path, *, is_gil_only: bool) -> "subprocess.Popen[bytes]":
+    words = [program, "record", "--pid", str(pid), "--rate", str(RATE_HZ), *(["--gil"] if is_gil_only else [])]
     words += ["--format", "speedscope", "--output", str(_file_of(base))]
     with base.with_suffix(".log").open("wb") as log:
         return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

@@ -2,6 +2,7 @@
 
 import json
 import stat
+import threading
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from bench.end_to_end import PROJECT
 from bench.profile import run
 from bench.profile.functions import FunctionCost, describe_costs, read_costs
 from bench.profile.run import bench_profile, describe, find_busiest, flame_graph_address
-from bench.profile.sampling import find_py_spy, sample_processes, shorten_paths
+from bench.profile.sampling import find_py_spy, sample_processes, tidy
 from bench.profile.statements import CHECK, sum_durations, unify
 from bench.profile.writes import sum_records
 from config.up.parts import BASE_DIR
@@ -78,6 +79,17 @@ def test_rows_and_bytes_are_summed_by_table_and_part() -> None:
     assert other.total_bytes == 34
 
 
+def make_profile(frames: list[tuple[str, str | None]], threads: list[list[list[int]]]) -> bytes:
+    """Returns a file as py-spy writes it: each sample weighs 4 ms."""
+    shared = {"frames": [{"name": name, "file": file, "line": 3, "col": None} for name, file in frames]}
+    weights = [[0.004] * len(samples) for samples in threads]
+    profiles = [
+        {"startValue": 0.0, "endValue": 9.0, "samples": samples, "weights": each}
+        for samples, each in zip(threads, weights, strict=True)
+    ]
+    return json.dumps({"shared": shared, "profiles": profiles}).encode()
+
+
 def test_files_are_named_as_modules_are() -> None:
     paths = [
         f"{BASE_DIR}/profcore/times.py",
@@ -86,10 +98,16 @@ def test_files_are_named_as_modules_are() -> None:
         "<x>",
         None,
     ]
-    frames = [{"name": "f", "file": path, "line": 3} for path in paths]
-    short = json.loads(shorten_paths(json.dumps({"shared": {"frames": frames}}).encode()))
-    files = [frame["file"] for frame in short["shared"]["frames"]]
+    tidied = json.loads(tidy(make_profile([("f", path) for path in paths], [])))
+    files = [frame["file"] for frame in tidied["shared"]["frames"]]
     assert files == ["profcore/times.py", "django/http.py", "json/__init__.py", "<x>", ""]
+
+
+def test_what_only_waits_is_left_out() -> None:
+    frames: list[tuple[str, str | None]] = [("Condition.wait", threading.__file__), ("fold", "<x>")]
+    (thread,) = json.loads(tidy(make_profile(frames, [[[1], [1, 0], [0, 1], []], [[0], [1, 0]]])))["profiles"]
+    assert thread["samples"] == [[1], [0, 1]]
+    assert (thread["weights"], thread["endValue"]) == ([0.004, 0.004], 0.008)
 
 
 def test_functions_get_their_share_of_the_processor_time() -> None:
@@ -133,6 +151,7 @@ def test_a_whole_fieldflame_is_profiled(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(run, "WARM_TRACES", 20)
     monkeypatch.setattr(run, "PAUSE_S", 0.1)
     file: dict[str, Any] = sample_json("speedscope.json")
+    file["profiles"] = file["profiles"][:1]  # samples, as py-spy's; the other one has events
     (tmp_path / "sample.json").write_text(json.dumps(file))
     fake = make_fake(tmp_path, FAKE.replace("{sample}", str(tmp_path / "sample.json")))
     recorded = [envelope for _, envelope in read_corpus(DATA / "corpus.jsonl.gz")][:40]
