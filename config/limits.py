@@ -40,6 +40,12 @@ INGEST_MAX_TOTAL_PENDING_BYTES = read_int("FIELDFLAME_MAX_TOTAL_PENDING_BYTES", 
 INGEST_MAX_PENDING_AGE_S = read_int("FIELDFLAME_MAX_PENDING_AGE_S", 86_400, low=1)
 INGEST_MIN_FREE_BYTES = read_int("FIELDFLAME_MIN_FREE_BYTES", 2**30, low=0)  # PostgreSQL stops when its disk is full
 INGEST_DATABASE_WAIT_MS = read_int("FIELDFLAME_DATABASE_WAIT_MS", 1_700, low=1)  # of a post, in all
+# Posts of a project that arrive while others are stored share the next statement, up to so many traces and packed bytes.
+# That is one full batch, and as much as a pause of 20 ms lets 64 threads receive.
+INGEST_TOGETHER_TRACES = read_int("FIELDFLAME_TOGETHER_TRACES", 200, low=1)
+INGEST_TOGETHER_BYTES = read_int("FIELDFLAME_TOGETHER_BYTES", 4 * 2**20, low=1)
+# Connections of a web process for such statements. A project uses one at a time, and another if the first one waits.
+INGEST_STORE_CONNECTIONS = read_int("FIELDFLAME_STORE_CONNECTIONS", 4, low=1)
 INGEST_RATE_PER_S = read_int(
     "FIELDFLAME_RATE_PER_S", 2_000, low=1
 )  # traces a second for a key, in one web process, before 429

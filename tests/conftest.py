@@ -73,6 +73,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
     from django.db import connections
 
     from ingest.partitions import create_coming_partitions
+    from ingest.together.lanes import close_lanes
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
         create_coming_partitions(datetime.now(UTC).date(), 2)
@@ -81,6 +82,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
         hash_passwords_quickly(patch)
         name_static_files_plainly(patch)
         yield
+    close_lanes()
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # as above
         connections.close_all()
 

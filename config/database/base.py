@@ -6,6 +6,7 @@ from django.db.backends.postgresql import base
 from psycopg_pool import ConnectionPool
 
 from ingest.patience import wait_patiently
+from ingest.together.lanes import close_lanes
 
 
 class PatientPool:
@@ -24,6 +25,11 @@ class PatientPool:
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's own, with a patient pool."""
+
+    def close_pool(self) -> None:
+        """Closes also the connections on which posts are stored."""
+        super().close_pool()
+        close_lanes()
 
     @property
     def pool(self) -> PatientPool | None:

@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,11 +13,15 @@ import ua_parser
 from django.conf import settings
 from django.db import IntegrityError, connection
 from psycopg.errors import CheckViolation
+from psycopg.pq import Format
 
 from ingest.door.groups import intern_groups
 from ingest.door.keys import KeyFacts
 from ingest.models import PENDING
 from ingest.partitions import create_partitions
+from ingest.patience import release_connection
+from ingest.together.lanes import LaneStatement, run_again
+from ingest.together.shared_writes import SharedWrites
 from profcore.remembering import remember
 from profcore.trace.dimensions import classify_browser, classify_device, classify_end_reason, classify_navigation
 from profcore.trace.routes import clean_page, route_of_url
@@ -67,39 +72,59 @@ def trace_id_of(envelope: Envelope) -> UUID:
     return envelope.traceId or uuid5(envelope.viewId, str(envelope.seq))
 
 
+# Each column is an array as text, which takes no time to write and little to read; only the bodies are binary.
 STORE = f"""
 WITH arrived AS (
     SELECT * FROM unnest(
-        %(view_id)b::uuid[], %(seq)b::int[], %(group_id)b::int[], %(view_started_at)b::timestamptz[],
-        %(device_class)b::smallint[], %(browser)b::smallint[], %(navigation)b::smallint[], %(end_reason)b::smallint[],
-        %(isolated)b::boolean[], %(sample_rate)b::float8[], %(requested_interval_us)b::int[], %(interval_us)b::int[],
-        %(snippet_us)b::int[], %(body_bytes)b::int[], %(trace_id)b::uuid[], %(is_gzip)b::boolean[], %(body)b::bytea[]
+        %(received_at)s::timestamptz[], %(view_id)s::uuid[], %(seq)s::int[], %(group_id)s::int[],
+        %(view_started_at)s::timestamptz[], %(device_class)s::smallint[], %(browser)s::smallint[],
+        %(navigation)s::smallint[], %(end_reason)s::smallint[], %(isolated)s::boolean[], %(sample_rate)s::float8[],
+        %(requested_interval_us)s::int[], %(interval_us)s::int[], %(snippet_us)s::int[], %(body_bytes)s::int[],
+        %(trace_id)s::uuid[], %(is_gzip)s::boolean[], %(body)b::bytea[]
     ) WITH ORDINALITY AS a (
-        view_id, seq, group_id, view_started_at, device_class, browser, navigation, end_reason, isolated, sample_rate,
-        requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, body, position)
+        received_at, view_id, seq, group_id, view_started_at, device_class, browser, navigation, end_reason, isolated,
+        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, body, position)
 ), once AS (
     SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
 ), receipt AS (
     INSERT INTO ingest_receipt (
         project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation, end_reason,
         isolated, sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
-    SELECT %(project_id)s, view_id, seq, group_id, %(received_at)s, view_started_at, device_class, browser, navigation,
-           end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes,
-           {PENDING}, 0, 0
+    SELECT %(project_id)s::bigint, view_id, seq, group_id, received_at, view_started_at, device_class, browser,
+           navigation, end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us,
+           body_bytes, {PENDING}, 0, 0
     FROM once
     ON CONFLICT (project_id, view_id, seq) DO NOTHING
     RETURNING view_id, seq
 )
 , counted AS (
     INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
-    SELECT %(project_id)s, %(day_on)s, %(shard)s, sum(octet_length(body))
-    FROM once JOIN receipt USING (view_id, seq) HAVING count(*) > 0
+    SELECT %(project_id)s::bigint, (received_at AT TIME ZONE 'UTC')::date AS day_on, %(shard)s::smallint,
+           sum(octet_length(body))
+    FROM once JOIN receipt USING (view_id, seq) GROUP BY 2 ORDER BY 2
     ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
 )
 INSERT INTO ingest_rawtrace (project_id, view_id, seq, received_at, trace_id, is_gzip, body)
-SELECT %(project_id)s, view_id, seq, %(received_at)s, trace_id, is_gzip, body
+SELECT %(project_id)s::bigint, view_id, seq, received_at, trace_id, is_gzip, body
 FROM once JOIN receipt USING (view_id, seq)
 """
+
+
+COLUMNS: Final = (
+    *("received_at", "view_id", "seq", "group_id", "view_started_at", "device_class", "browser", "navigation"),
+    *("end_reason", "isolated", "sample_rate", "requested_interval_us", "interval_us", "snippet_us", "body_bytes"),
+    *("trace_id", "is_gzip", "body"),
+)
+PARAMS: Final = ("project_id", "shard", *COLUMNS)
+# The same statement as libpq takes it. Only the bodies are binary.
+LANE_STORE: Final = LaneStatement(
+    b"store",
+    (STORE.replace(")b::bytea", ")s::bytea") % {name: f"${number}" for number, name in enumerate(PARAMS, 1)}).encode(),
+    [*([Format.TEXT] * len(COLUMNS)), Format.TEXT, Format.BINARY],
+)
+ARRAY_HEAD: Final = struct.Struct("!iiIii")
+LENGTH: Final = struct.Struct("!i")
+BYTEA: Final = 17  # its number among PostgreSQL's types
 
 
 def store_arrivals(
@@ -107,59 +132,100 @@ def store_arrivals(
 ) -> None:
     """Stores envelopes with their receipts in one statement, and counts their bytes in a row of the day.
 
-    The row is one of several, by chance, or that of `shard`.
+    Posts of a project that arrive at the same time share the statement. In a transaction, or with a shard, it is one of
+    the caller's own. The row is one of several, by chance, or that of `shard`.
 
     A re-post (same view and sequence number) changes nothing. When the function returns, the envelopes are durable.
     Raises `django.db.Error` if the database does not answer.
     """
     pairs = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     groups = intern_groups(key.project_id, pairs)
-    columns = _store_columns(key, arrivals, [groups[pair] for pair in pairs], header_agent, received_at)
-    columns["shard"] = random.randrange(BYTE_SHARDS) if shard is None else shard  # noqa: S311  # no secret
+    rows = [
+        _make_row(arrival, groups[pair], header_agent, received_at)
+        for arrival, pair in zip(arrivals, pairs, strict=True)
+    ]
+    post = StoredPost(key.project_id, received_at, rows)
+    if shard is not None or connection.in_atomic_block:
+        _store([post], shard)
+        return
+    release_connection()
+    _shared_writes.write(key.project_id, post, rows=len(rows), size=sum(len(row[-1]) for row in rows))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPost:
+    """The rows of one post, in the order of `COLUMNS`. All values are texts for arrays, except the last, the body."""
+
+    project_id: int
+    received_at: datetime
+    rows: list[tuple[Any, ...]]  # Any: as above
+
+
+def _store(posts: Sequence[StoredPost], shard: int | None = None) -> None:
+    """Stores posts of one project. If the partition of a day is missing, it is created.
+
+    That happens if beat did not run for a week, or if the clock is wrong.
+    """
+    columns = _make_columns(posts, random.randrange(BYTE_SHARDS) if shard is None else shard)  # noqa: S311  # no secret
     try:
-        _store(columns)
+        _run_store(columns)
     except IntegrityError as error:
         if not isinstance(error.__cause__, CheckViolation):
             raise
-        # The day's partition is missing (beat did not run for a week, or the clock is wrong): create it.
-        create_partitions(received_at.date(), 1)
-        _store(columns)
+        for day_on in sorted({post.received_at.date() for post in posts}):
+            create_partitions(day_on, 1)
+        _run_store(columns)
 
 
-def _store(columns: dict[str, Any]) -> None:  # Any: the parameters of one statement
-    with connection.cursor() as cursor:
-        cursor.execute(STORE, columns)
+def _run_store(columns: dict[str, Any]) -> None:  # Any: the parameters of one statement
+    if connection.in_atomic_block:
+        with connection.cursor() as cursor:
+            cursor.execute(STORE, columns)
+    else:
+        run_again(LANE_STORE, [*(str(columns[name]).encode() for name in PARAMS[:-1]), _pack_array(columns["body"])])
 
 
-def _store_columns(
-    key: KeyFacts, arrivals: Sequence[Arrival], group_ids: list[int], header_agent: str, received_at: datetime
-) -> dict[str, Any]:  # Any: the parameters of one statement
-    envelopes = [arrival.envelope for arrival in arrivals]
-    bodies = [packed(arrival) for arrival in arrivals]
-    return {
-        "project_id": key.project_id,
-        "received_at": received_at,
-        "day_on": received_at.date(),
-        "view_id": [e.viewId for e in envelopes],
-        "seq": [e.seq for e in envelopes],
-        "group_id": group_ids,
-        "view_started_at": [view_start_of(e, received_at) for e in envelopes],
-        "device_class": [_device_of(e, header_agent) for e in envelopes],
-        "browser": [browser_of(e.userAgent or header_agent) for e in envelopes],
-        "navigation": [classify_navigation(e.navigation) for e in envelopes],
-        "end_reason": [classify_end_reason(e.reason) for e in envelopes],
-        "isolated": [e.isolated for e in envelopes],
-        "sample_rate": [e.sampleRate for e in envelopes],
-        "requested_interval_us": [
-            None if e.requestedInterval is None else to_us(e.requestedInterval) for e in envelopes
-        ],
-        "interval_us": [to_us(e.sampleInterval) for e in envelopes],
-        "snippet_us": [None if e.cost is None else to_us(e.cost.ms) for e in envelopes],
-        "body_bytes": [arrival.expanded_bytes for arrival in arrivals],
-        "trace_id": [trace_id_of(e) for e in envelopes],
-        "is_gzip": [is_gzip for is_gzip, _ in bodies],
-        "body": [body for _, body in bodies],
-    }
+def _pack_array(bodies: Sequence[bytes]) -> bytes:
+    """Returns a `bytea[]` in PostgreSQL's binary form."""
+    head = ARRAY_HEAD.pack(1, 0, BYTEA, len(bodies), 1)  # one dimension, no null, from 1
+    return head + b"".join([part for body in bodies for part in (LENGTH.pack(len(body)), body)])
+
+
+_shared_writes: Final = SharedWrites(_store)
+
+
+def _make_columns(posts: Sequence[StoredPost], shard: int) -> dict[str, Any]:  # Any: the parameters of one statement
+    *texts, bodies = zip(*(row for post in posts for row in post.rows), strict=True)
+    arrays: list[Any] = ["{" + ",".join(column) + "}" for column in texts]
+    columns = dict(zip(COLUMNS, [*arrays, list(bodies)], strict=True))
+    return {**columns, "project_id": posts[0].project_id, "shard": shard}
+
+
+def _make_row(
+    arrival: Arrival, group_id: int, header_agent: str, received_at: datetime
+) -> tuple[Any, ...]:  # Any: texts and a body
+    e = arrival.envelope
+    is_gzip, body = packed(arrival)
+    return (
+        received_at.isoformat(),
+        e.viewId.hex,
+        str(e.seq),
+        str(group_id),
+        view_start_of(e, received_at).isoformat(),
+        str(_device_of(e, header_agent)),
+        str(browser_of(e.userAgent or header_agent)),
+        str(classify_navigation(e.navigation)),
+        str(classify_end_reason(e.reason)),
+        "NULL" if e.isolated is None else str(e.isolated),
+        "NULL" if e.sampleRate is None else repr(e.sampleRate),
+        "NULL" if e.requestedInterval is None else str(to_us(e.requestedInterval)),
+        str(to_us(e.sampleInterval)),
+        "NULL" if e.cost is None else str(to_us(e.cost.ms)),
+        str(arrival.expanded_bytes),
+        trace_id_of(e).hex,
+        str(is_gzip),
+        body,
+    )
 
 
 def packed(arrival: Arrival) -> tuple[bool, bytes]:

@@ -1,0 +1,1 @@
+"""Writing what several posts bring at the same time by one statement, on connections of its own."""
