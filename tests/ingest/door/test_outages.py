@@ -161,11 +161,16 @@ class StallingProxy(threading.Thread):
                 threading.Thread(target=self.pass_on, args=(source, sink), daemon=True).start()
 
     def pass_on(self, source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError), source, sink:  # the other direction ends with it
-            while data := source.recv(65_536):
-                while self.is_stalled:
-                    time.sleep(0.05)
-                sink.sendall(data)
+        with contextlib.suppress(OSError), source, sink:
+            try:
+                while data := source.recv(65_536):
+                    while self.is_stalled:
+                        time.sleep(0.05)
+                    sink.sendall(data)
+            finally:
+                for end in (source, sink):  # the other direction waits for one of them, and ends with it
+                    with contextlib.suppress(OSError):
+                        end.shutdown(socket.SHUT_RDWR)
 
 
 POST_TO_A_DATABASE_THAT_STALLS = """

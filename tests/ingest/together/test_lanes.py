@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 COUNT = LaneStatement(
     b"count", b"UPDATE ingest_project SET name = name || $1::text WHERE slug = $2::text", [Format.TEXT, Format.TEXT]
 )
-SLEEP = LaneStatement(b"sleep", b"DO 'BEGIN PERFORM pg_sleep(60); END'", [])
+SLEEP = LaneStatement(b"sleep", b"DO 'BEGIN PERFORM pg_sleep(2); END'", [])
 
 
 @pytest.fixture(autouse=True)
@@ -49,17 +49,21 @@ def test_a_statement_is_in_the_table_when_it_returns() -> None:
 
 
 def test_nothing_is_prepared_where_each_transaction_has_another_session(settings: Settings) -> None:
-    settings.TRANSACTION_POOLING = True
-    unprepared = LaneStatement(b"", COUNT.text, COUNT.formats)  # the unnamed statement could not be prepared twice
+    settings.TRANSACTION_POOLING, settings.INGEST_STORE_CONNECTIONS = True, 1
     for letter in (b"a", b"b"):
-        run_again(unprepared, [letter, b"shop"])
+        run_again(COUNT, [letter, b"shop"])
     assert name_of_shop() == "ab"
+    with lanes._open_pool().connection() as lane:
+        assert lane.prepared == set()
+        assert lane.execute("SELECT name FROM pg_prepared_statements").fetchall() == []
+        assert lane.execute("SHOW plan_cache_mode").fetchall() == [("auto",)]
 
 
 def test_a_pooler_that_nobody_told_of_costs_no_post(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The session of the next transaction knows nothing of what the one before prepared."""
+    settings.INGEST_STORE_CONNECTIONS = 1
     monkeypatch.setattr(lanes, "_sessions_change", False)
     run_again(COUNT, [b"a", b"shop"])
     run_again(LaneStatement(b"forget", b"DEALLOCATE ALL", []), [])
