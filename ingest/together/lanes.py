@@ -133,6 +133,7 @@ def _make_pool() -> ConnectionPool[Lane]:
         min_size=1,
         max_size=settings.INGEST_STORE_CONNECTIONS,
         timeout=settings.INGEST_DATABASE_WAIT_MS / 1_000,
+        max_idle=settings.DB_POOL_IDLE_S,
         num_workers=POOL_THREADS,
         open=True,
         name="fieldflame-store",
