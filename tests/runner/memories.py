@@ -12,6 +12,7 @@ def forget_everything() -> None:
     from aggregate.folding.interning import forget_interned
     from aggregate.selectors.code.project_code import forget_labels
     from aggregate.selectors.code.sites import forget_sites
+    from aggregate.selectors.views.decoded import forget_decoded
     from dashboard.web.remembered import forget_tables
     from ingest.door.absent_counts import forget_absences
     from ingest.door.admission import forget_admission
@@ -26,6 +27,7 @@ def forget_everything() -> None:
         forget_absences,
         forget_admission,
         forget_quotas,
+        forget_decoded,
         forget_groups,
         forget_interned,
         forget_keys,

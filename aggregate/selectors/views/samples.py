@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from heapq import heappush, heapreplace
 from typing import Any, Final
 from uuid import UUID
@@ -14,11 +13,11 @@ from aggregate.selectors.code.project_code import RowId, RowOf
 from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.views.contributions import SliceView
+from aggregate.selectors.views.decoded import COLUMNS, decode_sample
 from aggregate.selectors.views.tag_values import select_tag_values
 from profcore.stats.sampling import LAST_KEY, bound_of_sample, sample_key
 from profcore.stats.strata import text_code
 from profcore.stats.views import (
-    IntColumn,
     ViewFacts,
     ViewSample,
     group_funcs,
@@ -29,11 +28,6 @@ from profcore.stats.views import (
 )
 from profcore.sums.blobs import Contribution, decode_contributions
 from profcore.trace.weights import TimeParts
-
-# Samples that a process keeps decoded: the same table is often requested again, sorted or grouped in another way.
-# Samples of more packed bytes are not kept: unpacked they take about nine times as much, 5 MB each.
-DECODED_SAMPLES_KEPT: Final = 3
-DECODED_SAMPLE_MAX_BYTES: Final = 600_000
 
 FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.navigation, c.page"
 # Every view of the slice with a key below the bound, in the uniform order. Views expire by the start of their cell: if
@@ -86,9 +80,7 @@ def select_view_sample(
     most = min(most, settings.STRATIFY_MAX_VIEWS) if tag else most
     ids = ", v.view_id, v.group_id" if tag else ""
     population, rows = select_sampled(slice_, f"v.contribution, {FACTS}{ids}", most=most, population=population)
-    blobs = tuple(bytes(row[0]) for row in rows)
-    is_small = sum(map(len, blobs)) <= DECODED_SAMPLE_MAX_BYTES
-    lengths, columns = _remember_decoded(blobs) if is_small else _decode(blobs)
+    lengths, columns = decode_sample([row[0] for row in rows])
     facts = _facts_of(rows)
     if tag:
         values = select_tag_values(slice_.project_id, [(row[8], row[9]) for row in rows], tag)
@@ -130,21 +122,9 @@ def select_samples_by(
 def _sample_rows(
     rows: Sequence[tuple[Any, ...]], population: int, most: int, has_oldest: bool
 ) -> ViewSample:  # Any: rows as the driver types them
-    lengths, columns = _decode(tuple(bytes(row[0]) for row in rows))
+    lengths, columns = decode_contributions([row[0] for row in rows], column_count=COLUMNS)
     sample = sample_of_columns(lengths, columns, _facts_of(rows), max(population, len(rows)))
     return replace(sample, is_complete=len(rows) >= min(population, most) and has_oldest)
-
-
-def _decode(blobs: tuple[bytes, ...]) -> tuple[IntColumn, tuple[IntColumn, ...]]:
-    """Returns a sample's contributions decoded, in columns that cannot be written."""
-    lengths, columns = decode_contributions(blobs, column_count=4)
-    for column in (lengths, *columns):
-        column.flags.writeable = False
-    return lengths, tuple(columns)
-
-
-# The last decoded samples are remembered by their bytes, and so are never out of date.
-_remember_decoded: Final = lru_cache(maxsize=DECODED_SAMPLES_KEPT)(_decode)
 
 
 def select_marker_sample(slice_: Slice, *, most: int | None = None) -> ViewSample:
