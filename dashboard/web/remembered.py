@@ -18,7 +18,7 @@ from profcore.stats.views import Measure
 COMPARISONS_KEPT: Final = 4
 # Of all remembered tables together, as `weigh_table` estimates them: some thousand rows.
 TABLE_BYTES_KEPT: Final = 8_000_000
-ROW_BYTES: Final = 2_000  # a row with its estimates, without its texts
+ROW_BYTES: Final = 3_000  # a row with its estimates by two measures, without its texts
 CHAR_BYTES: Final = 4  # at most
 
 
