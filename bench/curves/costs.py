@@ -12,7 +12,6 @@ from uuid import UUID, uuid5
 
 from django.conf import settings
 from django.db import connection
-from django.test import Client
 
 from aggregate.folding.fold import BatchOutcome, fold_pending_batch
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
@@ -22,6 +21,7 @@ from aggregate.upkeep.retention import expire_all
 from bench.corpus import NAMESPACE, read_corpus
 from bench.exports import measure_export
 from bench.fill import DAYS
+from bench.posting import post_here
 from bench.processor_time import tree_s
 from bench.queries import LAST_RELEASE, PRIOR_RELEASE, TOP_PAGE, fill_project
 from ingest.models import IngestKey, Project
@@ -110,10 +110,10 @@ def _questions(project: Project) -> dict[str, Callable[[], object]]:
 
 def _measure_folds(project: Project, corpus: Path, meter: _Meter) -> float:
     """Returns the mean ms of folding a batch of new views of the busiest page into the present hour."""
-    bodies = _make_batches(corpus)
+    bodies, key = _make_batches(corpus), IngestKey.objects.get(project=project)
     times = []
     for _ in range(ROUNDS + 1):
-        _post(project, next(bodies))
+        post_here(key.public_key, next(bodies))
         times.append(meter.time(_fold_all))
     return sum(times[1:]) / ROUNDS  # the first one meets functions that are new to this process
 
@@ -134,15 +134,6 @@ def _make_batches(corpus: Path) -> Iterator[bytes]:
             batch.append({**envelopes[number % len(envelopes)], **changed})
             number += 1
         yield gzip.compress(json.dumps(batch, separators=(",", ":")).encode(), 6)
-
-
-def _post(project: Project, body: bytes) -> None:
-    key = IngestKey.objects.get(project=project).public_key
-    headers = {"Content-Encoding": "gzip"}
-    address = f"/ingest/v1/traces?key={key}"
-    answer = Client().post(address, body, content_type="application/json", headers=headers)
-    if answer.status_code != 202 or answer.json()["rejected"]:
-        raise RuntimeError(f"a post was answered {answer.status_code}: {answer.content[:200]!r}")
 
 
 def _fold_all() -> None:

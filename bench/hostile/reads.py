@@ -5,7 +5,6 @@ per process, such as SciPy, was loaded by reading another project before.
 """
 
 import gzip
-import json
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from django.test import Client
 
 from aggregate.folding.fold import fold_pending_batch
 from bench.hostile.shapes import SHAPES, Shape, make_envelope, make_largest
+from bench.posting import post_here
 from ingest.models import Project, Receipt
 from ingest.projects.creation import create_project
 from profcore.trace.wire import Envelope, Limits
@@ -107,12 +107,7 @@ def read_memory(name: str, process: int | str = "self") -> int:
 def post_alone(slug: str, body: bytes) -> Project:
     """Posts a body to a new project, and returns that when it is folded."""
     project, key = create_project(slug=slug, origins=["*"])
-    headers = {"Content-Encoding": "gzip"}
-    answer = Client().post(
-        f"/ingest/v1/traces?key={key.public_key}", body, content_type="application/json", headers=headers
-    )
-    if answer.status_code != 202:
-        raise RuntimeError(f"{slug} was answered {answer.status_code}: {json.loads(answer.content)}")
+    post_here(key.public_key, body)
     deadline_s = time.monotonic() + PATIENCE_S
     while Receipt.objects.filter(project=project).exclude(state=Receipt.State.FOLDED).exists():
         if time.monotonic() > deadline_s:
