@@ -7,6 +7,7 @@ from typing import Any, Final
 
 # What is left of a file's path (`bench.profile.sampling`) begins with one of these if the file is Fieldflame's own.
 OWN: Final = ("aggregate/", "config/", "dashboard/", "ingest/", "profcore/", "packages/")
+SUPERVISOR: Final = "config/up/"
 LISTED_PACKAGES: Final = 10
 
 
@@ -26,8 +27,8 @@ class FunctionCost:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is a function of Fieldflame, not of a library."""
-        return self.file.startswith(OWN)
+        """Whether it is a function of Fieldflame, not of a library or of the supervisor, below which all parts run."""
+        return self.file.startswith(OWN) and not self.file.startswith(SUPERVISOR)
 
 
 def read_costs(answer: Mapping[str, Any], processor_ms: float) -> list[FunctionCost]:

@@ -115,16 +115,18 @@ def test_functions_get_their_share_of_the_processor_time() -> None:
         {"name": "fold", "uri": "/profcore/sums/fold.py", "self_ms": 30.0, "total_ms": 90.0},
         {"name": "dump", "uri": "/psycopg/array.py", "self_ms": 60.0, "total_ms": 60.0},
         {"name": "poll", "uri": None, "self_ms": 10.0, "total_ms": 10.0},
+        {"name": "launch", "uri": "/config/up/supervisor.py", "self_ms": 0.0, "total_ms": 100.0},
     ]
     costs = read_costs({"time_ms": {"js": 100.0}, "functions": functions}, processor_ms=2.0)
     assert costs[0] == FunctionCost(name="fold", file="profcore/sums/fold.py", self_ms=0.6, total_ms=1.8)
     shown = describe_costs("worker", costs, 2.0, most=2).splitlines()
-    assert shown[0] == "worker: 2.00 ms a trace, by package: psycopg 1.20, profcore 0.60, (none) 0.20"
+    assert shown[0] == "worker: 2.00 ms a trace, by package: psycopg 1.20, profcore 0.60, (none) 0.20, config 0.00"
     assert [line.split()[-2:] for line in (shown[2], shown[3], shown[5])] == [
         ["dump", "psycopg/array.py"],
         ["fold", "profcore/sums/fold.py"],
         ["fold", "profcore/sums/fold.py"],
     ]
+    assert len(shown) == 6, "neither a library's function nor the supervisor's is one of Fieldflame's"
 
 
 def test_the_process_that_worked_most_lately_is_sampled() -> None:
@@ -155,7 +157,7 @@ def test_a_whole_fieldflame_is_profiled(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "sample.json").write_text(json.dumps(file))
     fake = make_fake(tmp_path, FAKE.replace("{sample}", str(tmp_path / "sample.json")))
     recorded = [envelope for _, envelope in read_corpus(DATA / "corpus.jsonl.gz")][:40]
-    with run_stack() as stack:
+    with run_stack(run.PATIENT) as stack:
         result = bench_profile(stack, recorded, traces=40, senders=2, py_spy=fake)
         assert "page=%2Fweb" in flame_graph_address(stack, "web")
         assert stack.read(PROJECT, stack.create_token(PROJECT), "status")["folded"] == 140

@@ -32,7 +32,7 @@ from bench.memory.web import addresses_as_json, bench_web_memory, make_addresses
 from bench.memory.web import as_json as memory_as_json
 from bench.memory.web import describe as describe_memory
 from bench.memory.whole import bench_whole, describe_moment
-from bench.profile.run import bench_profile, flame_graph_address
+from bench.profile.run import PATIENT, bench_profile, flame_graph_address
 from bench.profile.run import describe as describe_profile
 from bench.profile.sampling import find_py_spy
 from bench.queries import bench_queries, fill_project
@@ -232,7 +232,7 @@ class Command(BaseCommand):
         except LookupError as error:
             raise CommandError(str(error)) from error
         recorded, load = self.read_envelopes(options), {name: options[name] for name in ("traces", "senders")}
-        with run_stack() as stack:
+        with run_stack(PATIENT) as stack:
             try:
                 result = bench_profile(stack, recorded, **load, py_spy=py_spy)
             except RuntimeError as error:
