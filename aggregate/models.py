@@ -127,25 +127,30 @@ HOUR_GRAIN: Final = Cell.Grain.HOUR.value
 DAY_GRAIN: Final = Cell.Grain.DAY.value
 
 
-class Hotspot(models.Model):
-    """One func's exact sums in one cell. Hidden time is in neither self nor total, and uncertain time in none of them.
+class HotspotPiece(models.Model):
+    """One part of the exact sums of a cell's funcs: an array per sum, in the order of `func_ids`, which ascend.
 
-    `views` counts the views with a JS sample of the func. A func with only hidden time has none. It appears because it
-    called the profiler, and such samples are not JS of their callers either.
+    A func's sums are the sums over the cell's pieces. The view `aggregate_hotspot` has a row for each func of a piece.
+    Folds append pieces; many are merged. An array that is null has zeros only.
+
+    Hidden time is in neither self nor total, and uncertain time in none of them. `views` counts the views with a JS
+    sample of the func. A func with only hidden time has none. It appears because it called the profiler, and such
+    samples are not JS of their callers either.
     """
 
-    pk = models.CompositePrimaryKey("project_id", "cell_id", "func_id")
+    pk = models.CompositePrimaryKey("project_id", "cell_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     cell_id = models.IntegerField()
-    func_id = models.IntegerField()
-    self_samples = models.BigIntegerField()
-    total_samples = models.BigIntegerField()
-    self_us = models.BigIntegerField()
-    total_us = models.BigIntegerField()
-    hidden_us = models.BigIntegerField()
-    hidden_total_us = models.BigIntegerField(default=0, db_default=0)
-    uncertain_us = models.BigIntegerField(default=0, db_default=0)
-    views = models.BigIntegerField()
+    id = models.IntegerField()
+    func_ids = ArrayField(models.IntegerField())
+    self_samples = ArrayField(models.BigIntegerField())
+    total_samples = ArrayField(models.BigIntegerField())
+    self_us = ArrayField(models.BigIntegerField())
+    total_us = ArrayField(models.BigIntegerField())
+    hidden_us = ArrayField(models.BigIntegerField(), null=True)
+    hidden_total_us = ArrayField(models.BigIntegerField(), null=True)
+    uncertain_us = ArrayField(models.BigIntegerField(), null=True)
+    views = ArrayField(models.BigIntegerField())
 
 
 class DayHotspot(models.Model):

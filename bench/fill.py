@@ -202,7 +202,7 @@ def fill(
     """
     cells = plan_cells(read_templates(corpus, project_id), project_id, views, now)
     _copy("aggregate_cell", _cell_rows(project_id, cells))
-    _copy("aggregate_hotspot", _hotspot_rows(project_id, cells))
+    _copy("aggregate_hotspotpiece", _hotspot_rows(project_id, cells))
     _copy("aggregate_calltreepiece", _tree_rows(project_id, cells))
     written = 0
     draw = random.Random(SEED)  # noqa: S311  # not for secrets
@@ -247,11 +247,12 @@ def _hotspot_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dic
     for cell in cells:
         template = cell.template
         columns = {name: (cell.counts @ template.sums[name]).tolist() for name in HOTSPOT_COLUMNS}
-        ran = (cell.counts @ template.ran).tolist()
-        for place, func_id in enumerate(template.funcs):
-            sums = {name: values[place] for name, values in columns.items()}
-            if any(sums.values()):
-                yield {"project_id": project_id, "cell_id": cell.id, "func_id": func_id, "views": ran[place], **sums}
+        columns["views"] = (cell.counts @ template.ran).tolist()
+        kept = [place for place in range(len(template.funcs)) if any(values[place] for values in columns.values())]
+        if kept:
+            sums = {name: [values[place] for place in kept] for name, values in columns.items()}
+            func_ids = [template.funcs[place] for place in kept]
+            yield {"project_id": project_id, "cell_id": cell.id, "id": 1, "func_ids": func_ids, **sums}
 
 
 def _tree_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dict[str, Any]]:

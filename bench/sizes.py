@@ -22,7 +22,7 @@ TABLES = (
     "ingest_group",
     "aggregate_func",
     "aggregate_cell",
-    "aggregate_hotspot",
+    "aggregate_hotspotpiece",
     "aggregate_dayhotspot",
     "aggregate_daytreepiece",
     "aggregate_pageday",

@@ -12,7 +12,7 @@ from django.db.models import F
 
 from aggregate.folding.settled import count_settled
 from aggregate.label_models import Label, ReleaseScript, Source
-from aggregate.models import CallTreePiece, Cell, Func, Hotspot, PageDay, View
+from aggregate.models import CallTreePiece, Cell, Func, HotspotPiece, PageDay, View
 from ingest.models import AbsentCount, Group, Project, RawTrace, Receipt
 from ingest.projects.creation import create_project
 from profcore.sums.blobs import Contribution, encode_call_tree, encode_contribution
@@ -138,18 +138,20 @@ def _roll_up(cell: Cell) -> None:
 
 def make_hotspot(
     cell: Cell, func: Func, *, self_us: int = 0, total_us: int = 0, hidden_us: int = 0, views: int = 1, samples: int = 1
-) -> Hotspot:
-    """Makes a func's row in a cell."""
-    return Hotspot.objects.create(
+) -> HotspotPiece:
+    """Makes a piece of a cell's hotspots, with one func."""
+    pieces = HotspotPiece.objects.filter(project_id=cell.project_id, cell_id=cell.id).count()
+    return HotspotPiece.objects.create(
         project_id=cell.project_id,
         cell_id=cell.id,
-        func_id=func.id,
-        self_samples=samples,
-        total_samples=samples + 1,
-        self_us=self_us,
-        total_us=total_us,
-        hidden_us=hidden_us,
-        views=views,
+        id=pieces + 1,
+        func_ids=[func.id],
+        self_samples=[samples],
+        total_samples=[samples + 1],
+        self_us=[self_us],
+        total_us=[total_us],
+        hidden_us=[hidden_us],
+        views=[views],
     )
 
 

@@ -14,6 +14,7 @@ from aggregate.claimants import beating, drop_dead_claimants, release_surely
 from aggregate.folding.batch import FoldedBatch, Rejection, ViewKey, fold_claim
 from aggregate.folding.calltrees import append_call_trees
 from aggregate.folding.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
+from aggregate.folding.hotspots import add_to_hotspots
 from aggregate.folding.interning import CellKey, intern_cells, settle_cells
 from aggregate.folding.locks import lock_groups
 from aggregate.folding.rolling import add_to_days
@@ -24,7 +25,6 @@ from aggregate.folding.writes import (
     GrownView,
     add_delta,
     add_to_cells,
-    add_to_hotspots,
     grow_view,
     hotspots_by_func,
     load_views,

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.folding.calltrees import DAY_TREES, Key, StoredTreeSum, append_pieces
+from aggregate.folding.hotspots import compact_hotspots
 from aggregate.folding.locks import lock_groups
 from aggregate.folding.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta
 from aggregate.turns import end_step
@@ -34,7 +35,8 @@ DAY_OF: Final = "date_trunc('day', c.bucket_at, 'UTC')"
 ADD_CELLS: Final = f"""
 INSERT INTO aggregate_dayhotspot AS h ({NAMES})
 SELECT c.project_id, c.group_id, {DAY_OF}, h.func_id, {SUMS}
-FROM aggregate_cell c JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
+FROM aggregate_cell c CROSS JOIN LATERAL (
+    SELECT * FROM aggregate_hotspot h WHERE h.project_id = c.project_id AND h.cell_id = c.id OFFSET 0) AS h
 WHERE {{cells}} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
 ON CONFLICT (project_id, group_id, day_at, func_id) DO UPDATE SET {ADD_HOTSPOTS}
 """
@@ -79,6 +81,7 @@ def _roll_up(project_id: int, group_id: int, day_at: datetime, before: datetime)
         cursor.execute(
             ADD_CELLS.format(cells="c.project_id = %s AND c.id = ANY(%s::int[])"), [project_id, sorted(cell_ids)]
         )
+        compact_hotspots(project_id, cell_ids)
         append_pieces(DAY_TREES, project_id, [((group_id, day_at), pack_call_tree(_sum_trees(project_id, cell_ids)))])
 
 

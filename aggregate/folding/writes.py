@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import add
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from django.db import connection
@@ -265,24 +265,6 @@ def load_cells(project_id: int, cell_ids: Sequence[int]) -> dict[int, CellDelta]
             )
             for cell_id, views, truncated_views, traces, marker_us, *parts in cursor
         }
-
-
-def add_to_hotspots(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) -> None:
-    """Adds to hotspots' sums, and creates new rows, sorted by cell and func."""
-    rows = [
-        (cell_id, func_id, *values) for cell_id, delta in deltas for func_id, values in sorted(delta.hotspots.items())
-    ]
-    if not rows:
-        return
-    columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
-    arrays = ", ".join(["%b::bigint[]"] * len(HOTSPOT_SUMS))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""INSERT INTO aggregate_hotspot AS h (project_id, cell_id, func_id, {", ".join(HOTSPOT_SUMS)})
-                SELECT %s, * FROM unnest(%b::int[], %b::int[], {arrays})
-                ON CONFLICT (project_id, cell_id, func_id) DO UPDATE SET {ADD_HOTSPOTS}""",
-            [project_id, *columns],
-        )
 
 
 def write_views(project_id: int, views: Sequence[GrownView]) -> None:

@@ -24,9 +24,9 @@ SELECT h.func_id FROM ingest_group g
 JOIN aggregate_dayhotspot h ON h.project_id = g.project_id AND h.group_id = g.id
 WHERE g.project_id = %(project)s AND g.release = %(release)s
 UNION
-SELECT h.func_id FROM ingest_group g
+SELECT unnest(h.func_ids) FROM ingest_group g
 JOIN aggregate_cell c ON c.project_id = g.project_id AND c.group_id = g.id AND NOT c.is_rolled AND c.merged_into IS NULL
-JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
+JOIN aggregate_hotspotpiece h ON h.project_id = c.project_id AND h.cell_id = c.id
 WHERE g.project_id = %(project)s AND g.release = %(release)s"""
 
 

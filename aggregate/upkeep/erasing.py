@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from aggregate.folding.batch import FoldedBatch, ViewKey, fold_claim, load_cell_keys
 from aggregate.folding.calltrees import append_call_trees, take_call_trees
 from aggregate.folding.claims import Claim
+from aggregate.folding.hotspots import add_to_hotspots, clear_empty_hotspots
 from aggregate.folding.interning import select_other, settle_known_cells
 from aggregate.folding.locks import lock_groups
 from aggregate.folding.rolling import unroll_days
@@ -20,7 +21,6 @@ from aggregate.folding.writes import (
     StoredView,
     add_delta,
     add_to_cells,
-    add_to_hotspots,
     hotspots_of,
     load_views,
     negate,
@@ -182,13 +182,8 @@ def _delete_rows(project_id: int, key: ViewKey) -> int:
 
 
 def _clear_empty(project_id: int, cell_id: int) -> None:
+    clear_empty_hotspots(project_id, cell_id)
     with connection.cursor() as cursor:
-        cursor.execute(
-            """DELETE FROM aggregate_hotspot WHERE project_id = %s AND cell_id = %s
-               AND views = 0 AND total_samples = 0 AND total_us = 0 AND hidden_us = 0 AND hidden_total_us = 0
-               AND uncertain_us = 0""",
-            [project_id, cell_id],
-        )
         # If no trace is left, a kept tree (`kept_trees`) has only paths of erased views.
         cursor.execute(
             """DELETE FROM aggregate_calltreepiece t USING aggregate_cell c

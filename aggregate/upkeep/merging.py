@@ -12,9 +12,10 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.folding.calltrees import append_call_trees, take_call_trees
+from aggregate.folding.hotspots import move_hotspots
 from aggregate.folding.locks import hold_merges, lock_groups
 from aggregate.folding.rolling import unroll_days
-from aggregate.folding.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta, add_delta, add_to_cells, load_cells, negate
+from aggregate.folding.writes import CellDelta, add_delta, add_to_cells, load_cells, negate
 from aggregate.models import DAY_GRAIN, HOUR_GRAIN, Cell
 from aggregate.turns import end_step
 from ingest.door.groups import allocate_ids
@@ -158,17 +159,8 @@ def _empty_day(day: GroupDay, cell_id: int, dimensions: Dimensions) -> Cell:
 def _move_rows(project_id: int, pairs: list[tuple[int, int]]) -> None:
     params: list[Any] = [[hour for hour, _ in pairs], [day for _, day in pairs], project_id]
     moved = "unnest(%s::int[], %s::int[]) AS m (hour, day)"
-    sums = ", ".join(f"sum({name})::bigint" for name in HOTSPOT_SUMS)
+    move_hotspots(project_id, pairs)
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"""WITH taken AS (
-                    DELETE FROM aggregate_hotspot h USING {moved} WHERE h.cell_id = m.hour AND h.project_id = %s
-                    RETURNING m.day, h.*)
-                INSERT INTO aggregate_hotspot AS h (project_id, cell_id, func_id, {", ".join(HOTSPOT_SUMS)})
-                SELECT project_id, day, func_id, {sums} FROM taken GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-                ON CONFLICT (project_id, cell_id, func_id) DO UPDATE SET {ADD_HOTSPOTS}""",
-            params,
-        )
         cursor.execute(
             f"UPDATE aggregate_view v SET cell_id = m.day FROM {moved} WHERE v.cell_id = m.hour AND v.project_id = %s",
             params,

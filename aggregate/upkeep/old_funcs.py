@@ -15,7 +15,8 @@ BATCH_FUNCS: Final = 5_000
 
 # A func of a call tree or of a view's contribution has a hotspot in the same cell.
 WITHOUT_HOTSPOTS = """NOT EXISTS (
-        SELECT FROM aggregate_hotspot h WHERE h.project_id = f.project_id AND h.func_id = f.id)
+        SELECT FROM (SELECT DISTINCT p.project_id, unnest(p.func_ids) AS func_id FROM aggregate_hotspotpiece p) AS h
+        WHERE h.project_id = f.project_id AND h.func_id = f.id)
     AND NOT EXISTS (SELECT FROM aggregate_dayhotspot h WHERE h.project_id = f.project_id AND h.func_id = f.id)"""
 
 

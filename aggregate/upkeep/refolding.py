@@ -161,7 +161,7 @@ def _set_pending(project_id: int, cell_id: int, group_id: int) -> None:
 
 def _delete_sums(project_id: int, cell_id: int) -> None:
     with connection.cursor() as cursor:
-        for table in ("aggregate_hotspot", "aggregate_calltreepiece", "aggregate_view"):
+        for table in ("aggregate_hotspotpiece", "aggregate_calltreepiece", "aggregate_view"):
             cursor.execute(f"DELETE FROM {table} WHERE project_id = %s AND cell_id = %s", [project_id, cell_id])
         cursor.execute(
             "UPDATE aggregate_cell SET marker_us = NULL WHERE project_id = %s AND id = %s", [project_id, cell_id]

@@ -197,7 +197,7 @@ def _expire_cells(project_id: int, before: datetime, expired: Expired) -> None:
                 [project_id, group_id, before],
             )
             cell_ids = [cell_id for (cell_id,) in cursor]
-            for table in ("aggregate_hotspot", "aggregate_calltreepiece", "aggregate_view"):
+            for table in ("aggregate_hotspotpiece", "aggregate_calltreepiece", "aggregate_view"):
                 cursor.execute(
                     f"DELETE FROM {table} WHERE project_id = %s AND cell_id = ANY(%s::int[])", [project_id, cell_ids]
                 )

@@ -72,13 +72,13 @@ WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.grant
 """
 HOTSPOTS = """
 SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, c.navigation, f.uri, f.line, f.col, f.name,
-       h.self_samples, h.total_samples, h.self_us, h.total_us, h.hidden_us, h.hidden_total_us,
-       h.uncertain_us, h.views
+       sum(h.self_samples), sum(h.total_samples), sum(h.self_us), sum(h.total_us), sum(h.hidden_us),
+       sum(h.hidden_total_us), sum(h.uncertain_us), sum(h.views)
 FROM aggregate_hotspot h
 JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
 JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
 JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
-ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 """
 CELLS = """
 SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, c.navigation, c.views, c.traces, c.js_us, c.hidden_us,

@@ -11,7 +11,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 from aggregate.label_models import ReleaseScript
-from aggregate.models import Hotspot, View
+from aggregate.models import HotspotPiece, View
 from dashboard.urls import urlpatterns
 from ingest.models import ApiToken, IngestKey, Membership
 from ingest.projects.creation import create_project
@@ -110,13 +110,13 @@ def open_as(
 
 def page_addresses(user: User) -> list[tuple[str, str]]:
     """Returns (url name, address) of every page of the site. Parts of pages, the API and posts are not among them."""
-    hotspot = Hotspot.objects.order_by("-self_us").first()
+    piece = HotspotPiece.objects.order_by("-self_us").first()
     view = View.objects.order_by("-js_us").first()
-    assert hotspot is not None
+    assert piece is not None
     assert view is not None
     values: dict[str, object] = {
         "slug": SLUG,
-        "func_id": hotspot.func_id,
+        "func_id": piece.func_ids[0],
         "view_id": view.view_id,
         "key_id": IngestKey.objects.get().pk,
         "member_id": Membership.objects.exclude(user=user).get().pk,

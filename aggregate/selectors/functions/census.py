@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.db import connection
 
+from aggregate.folding.hotspots import spots_of_funcs
 from aggregate.selectors.code.project_code import RowId
 from aggregate.selectors.code.refs import FuncRef, find_ref
 from aggregate.selectors.functions.display_rows import is_made_id
@@ -178,22 +179,24 @@ def _select_spots(
     params: dict[str, Any],  # Any: parameters of a statement
 ) -> str:
     """Returns the statement for a function's hotspots in `picked` cells, taken from the roll-up where it can be."""
-    is_it = "h.func_id = ANY(%(funcs)s::int[])"
+    funcs, is_it = "%(funcs)s::int[]", ""
     if ref.pairs is not None:
         pairs = sorted(ref.pairs)
         params |= {"releases_of": [release for release, _ in pairs], "funcs_of": [func for _, func in pairs]}
-        is_it += """ AND (p.release, h.func_id)
-                        IN (SELECT * FROM unnest(%(releases_of)s::text[], %(funcs_of)s::int[]))"""
+        is_it = """ AND (p.release, h.func_id)
+                    IN (SELECT * FROM unnest(%(releases_of)s::text[], %(funcs_of)s::int[]))"""
     # LATERAL reads each cell and day by its key; OFFSET keeps the planner from flattening it. The planner does not know
     # how few cells are not rolled yet, and would read all hotspots of the project: 0.28 of 0.39 s (100,000 views).
-    found = f"""CROSS JOIN LATERAL (SELECT {", ".join(f"h.{name}" for name in FUNC_SUMS)} FROM {{table}} h
-        WHERE h.project_id = %(project_id)s AND {{key}} AND {is_it} OFFSET 0) AS h"""
-    of_cells = found.format(table="aggregate_hotspot", key="h.cell_id = p.id")
+    spots = spots_of_funcs(funcs, project="%(project_id)s", cell="p.id", names=FUNC_SUMS)
+    sums = ", ".join(f"h.{name}" for name in FUNC_SUMS)
+    of_cells = f"SELECT p.value, {sums} FROM picked p CROSS JOIN LATERAL ({spots} OFFSET 0) AS h WHERE true{is_it}"
     rolled = None if by in WORDS else where_rolled(slice_)  # the roll-up knows none of them
     if rolled is None:
-        return f"SELECT p.value, h.* FROM picked p {of_cells}"
-    return f"""SELECT p.value, h.*
+        return of_cells
+    return f"""SELECT p.value, {sums}
         FROM (SELECT DISTINCT p.value, p.release, p.group_id, {DAY_OF_CELL} AS day_at FROM picked p
               WHERE {rolled[1]}) AS p
-        {found.format(table="aggregate_dayhotspot", key="h.group_id = p.group_id AND h.day_at = p.day_at")}
-        UNION ALL SELECT p.value, h.* FROM picked p {of_cells} WHERE NOT ({rolled[1]})"""
+        CROSS JOIN LATERAL (SELECT h.func_id, {sums} FROM aggregate_dayhotspot h
+            WHERE h.project_id = %(project_id)s AND h.group_id = p.group_id AND h.day_at = p.day_at
+              AND h.func_id = ANY({funcs}) OFFSET 0) AS h WHERE true{is_it}
+        UNION ALL {of_cells} AND NOT ({rolled[1]})"""

@@ -7,6 +7,7 @@ from typing import Final
 from django.conf import settings
 from django.db import connection
 
+from aggregate.folding.hotspots import spots_of_funcs
 from aggregate.selectors.code.project_code import Code, Pair, RowId, RowOf, select_code
 from aggregate.selectors.functions.display_rows import id_of_part, is_made_id, make_part_row, stored_id_of_part
 from aggregate.selectors.functions.merged_slice import merge_slice
@@ -316,14 +317,14 @@ def _meeting_in_cells(slice_: Slice, membership: _Membership, shared: Shared) ->
     where, params = where_slice(slice_)
     names = ("rows", "releases_of", "funcs_of")
     params |= {name: list(column) for name, column in zip(names, zip(*copies, strict=True), strict=True)}
+    spots = spots_of_funcs("%(funcs_of)s::int[]", project="c.project_id", cell="c.id")
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT DISTINCT m.row FROM (
-                    SELECT w.row {FROM_CELLS}
+                    SELECT w.row {FROM_CELLS} CROSS JOIN LATERAL ({spots} OFFSET 0) AS h
                     JOIN unnest(%(rows)s::text[], %(releases_of)s::text[], %(funcs_of)s::int[])
-                      AS w (row, release, func) ON w.release = g.release
-                    JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id AND h.func_id = w.func
-                    WHERE {where} GROUP BY c.id, w.row HAVING count(*) > 1) m""",
+                      AS w (row, release, func) ON w.release = g.release AND w.func = h.func_id
+                    WHERE {where} GROUP BY c.id, w.row HAVING count(DISTINCT w.func) > 1) m""",
             params,
         )
         met = {row for (row,) in cursor}

@@ -19,7 +19,7 @@ def from_hotspots(slice_: Slice, *, by_release: bool) -> str:
     """Returns the FROM clause of a slice's hotspots: from the roll-up where it can be used, the rest from cells."""
     rolled = where_rolled(slice_)
     if rolled is None:
-        return "FROM picked p JOIN aggregate_hotspot h ON h.project_id = %(project_id)s AND h.cell_id = p.id"
+        return f"FROM picked p {FEW_CELLS}"
     sums = ", ".join(f"h.{name}" for name in HOTSPOT_SUMS)
     of_day, of_cell = ("g.release,", "p.release,") if by_release else ("", "")
     if slice_.ranges:  # perhaps a few days of several years: each is read by its key

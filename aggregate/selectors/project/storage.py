@@ -31,7 +31,7 @@ RAW_TABLES: Final = ("ingest_rawtrace",)
 VIEW_TABLES: Final = ("aggregate_view",)
 CELL_TABLES: Final = (
     "aggregate_cell",
-    "aggregate_hotspot",
+    "aggregate_hotspotpiece",
     "aggregate_calltreepiece",
     "aggregate_pageday",
     "aggregate_dayhotspot",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from django.db import connection
 
+from aggregate.folding.hotspots import spots_of_funcs
 from aggregate.selectors.code.project_code import select_code
 from aggregate.selectors.code.refs import FuncRef, list_releases
 from aggregate.selectors.functions.matches import FuncMatch, select_matches
@@ -106,12 +107,11 @@ def _join(ref: FuncRef, others: Sequence[OtherName]) -> FuncRef:
 def select_homes(slice_: Slice, ref: FuncRef) -> dict[str, int]:
     """Returns the newest of a function's funcs that ran in each release of a slice's cells. One statement."""
     where, params = where_slice(slice_)
+    spots = spots_of_funcs("%(funcs)s::int[]", project="c.project_id", cell="c.id")
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT g.release, max(h.func_id) {FROM_CELLS}
-                CROSS JOIN LATERAL (SELECT h.func_id FROM aggregate_hotspot h
-                                    WHERE h.project_id = c.project_id AND h.cell_id = c.id
-                                      AND h.func_id = ANY(%(funcs)s::int[]) OFFSET 0) AS h
+                CROSS JOIN LATERAL ({spots} OFFSET 0) AS h
                 WHERE {where} GROUP BY 1""",
             {**params, "funcs": list(ref.funcs)},
         )

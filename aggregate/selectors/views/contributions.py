@@ -179,8 +179,8 @@ def where_views(slice_: Slice, *, ref: FuncRef | None = None) -> tuple[str, dict
         params["traces"] = list(slice_.traces)
     refs = [over for over, _ in find_func_over(slice_)] + ([ref] if ref is not None else [])
     for position, each in enumerate(refs):
-        where += f""" AND EXISTS (SELECT FROM aggregate_hotspot h WHERE h.project_id = c.project_id
-                                 AND h.cell_id = c.id AND h.func_id = ANY(%(func_{position})s::int[]))"""
+        where += f""" AND EXISTS (SELECT FROM aggregate_hotspotpiece h WHERE h.project_id = c.project_id
+                                 AND h.cell_id = c.id AND h.func_ids && %(func_{position})s::int[])"""
         params[f"func_{position}"] = list(each.funcs)
     return where, params
 

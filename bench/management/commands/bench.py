@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,6 +50,7 @@ from bench.statistics.tables import run_table
 from bench.symbolicate import bench_symbolicate
 from bench.trees import bench_trees, describe_tree
 from bench.truth import describe_scores, read_recordings, score_recording
+from bench.wal import bench_wal, describe_wal, measure_here
 from config.up.running import run_stack
 from ingest.door.limits import envelope_limits
 from ingest.models import Project
@@ -105,6 +107,7 @@ class Command(BaseCommand):
             "--save", type=Path, help="profile: a folder for what the sampler wrote; curves-here: a file"
         )
         parser.add_argument("--stay", action="store_true", help="profile: run on, to look at the flame graphs")
+        parser.add_argument("--batch", type=int, default=41, help="wal: traces folded at once (default: %(default)s)")
         parser.add_argument("--reads", type=int, default=1000, help="memory: how many (default: %(default)s)")
         parser.add_argument("--whole", action="store_true", help="memory: of all processes of a ./run, by part")
         parser.add_argument("--project", default="", help="export-here, fill-here, pages: which project")
@@ -340,6 +343,19 @@ class Command(BaseCommand):
         for result in bench_trees(options["nodes"]):
             self.stdout.write(describe_tree(result))
 
+    def show_wal(self, options: dict[str, Any]) -> None:
+        """Runs in a PostgreSQL of its own."""
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+            for envelope in self.read_envelopes(options):
+                file.write(json.dumps(envelope) + "\n")
+            file.flush()
+            result = bench_wal(Path(file.name), traces=options["traces"], batch=options["batch"])
+        self.stdout.write(describe_wal(result))
+
+    def show_wal_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given, and prints what it did as JSON."""
+        self.stdout.write(measure_here(options["corpus"], traces=options["traces"], batch=options["batch"]))
+
     def show_statistics(self, options: dict[str, Any]) -> None:
         """Needs no database. Takes minutes; two processes at most."""
         given = options["corpus"], options["rounds"]
@@ -373,4 +389,6 @@ class Command(BaseCommand):
         "symbolicate": show_symbolicate,
         "symbolicate-here": show_symbolicate_here,
         "trees": show_trees,
+        "wal": show_wal,
+        "wal-here": show_wal_here,
     }

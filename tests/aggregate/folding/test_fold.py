@@ -34,7 +34,7 @@ def clear_folds() -> None:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(
             """TRUNCATE ingest_receipt, ingest_rawtrace, ingest_group, ingest_counter, aggregate_func, aggregate_cell,
-                        aggregate_hotspot, aggregate_view, aggregate_calltreepiece"""
+                        aggregate_hotspotpiece, aggregate_view, aggregate_calltreepiece"""
         )
 
 

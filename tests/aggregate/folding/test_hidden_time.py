@@ -15,9 +15,10 @@ from tests.envelopes import make_envelope
 
 pytestmark = pytest.mark.django_db
 
-BY_NAME = """SELECT f.name, h.hidden_us, h.hidden_total_us, h.uncertain_us, h.self_us, h.total_us, h.views
+BY_NAME = """SELECT f.name, sum(h.hidden_us), sum(h.hidden_total_us), sum(h.uncertain_us), sum(h.self_us),
+                    sum(h.total_us), sum(h.views)
              FROM aggregate_hotspot h JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
-             ORDER BY f.name"""
+             GROUP BY f.id, f.name ORDER BY f.name"""
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def test_unused_funcs_are_marked_first_and_deleted_hours_later(project: Project)
     fold_all()
     assert expire_funcs(project.pk, NOW) == 0
     (cell,) = rows("SELECT c.id FROM aggregate_cell c JOIN ingest_group g ON g.id = c.group_id WHERE page <> '/other'")
-    rows("DELETE FROM aggregate_hotspot WHERE cell_id = %s RETURNING 1", cell[0])
+    rows("DELETE FROM aggregate_hotspotpiece WHERE cell_id = %s RETURNING 1", cell[0])
     rows("DELETE FROM aggregate_dayhotspot RETURNING 1")
     assert expire_funcs(project.pk, NOW) == 0
     assert expire_funcs(project.pk, NOW + timedelta(hours=1)) == 0
@@ -127,7 +127,7 @@ def test_a_func_that_is_used_again_stays_with_its_id(project: Project) -> None:
     fold_all()
     before = everything()
     Cell.objects.all().delete()
-    for table in ("aggregate_hotspot", "aggregate_view", "aggregate_calltreepiece", "aggregate_dayhotspot"):
+    for table in ("aggregate_hotspotpiece", "aggregate_view", "aggregate_calltreepiece", "aggregate_dayhotspot"):
         rows(f"DELETE FROM {table} RETURNING 1")
     expire_funcs(project.pk, NOW)
     assert Func.objects.get().unused_since == NOW

@@ -135,7 +135,7 @@ class History(RuleBasedStateMachine):
 
     @rule(most=st.integers(1, 4))
     def fold(self, most: int) -> None:
-        with override_settings(FOLD_BATCH_TRACES=most, CALLTREE_MAX_PIECES=self.pieces):
+        with override_settings(FOLD_BATCH_TRACES=most, CALLTREE_MAX_PIECES=self.pieces, HOTSPOT_MAX_PIECES=self.pieces):
             fold_pending_batch()
         self.settle()
 

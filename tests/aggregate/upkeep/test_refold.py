@@ -33,7 +33,7 @@ def refold(*options: str) -> None:
 def spoil(where: str = "true") -> None:
     """Changes stored sums, as a fault or an older rule would have: only a real refold heals it."""
     with connection.cursor() as cursor:
-        cursor.execute(f"UPDATE aggregate_hotspot SET self_us = self_us + 1 WHERE {where}")
+        cursor.execute(f"UPDATE aggregate_hotspotpiece SET self_us[1] = self_us[1] + 1 WHERE {where}")
 
 
 def test_a_refold_gives_identical_rows(key: str) -> None:

@@ -101,7 +101,7 @@ def test_cells_expire_with_all_that_hangs_on_them(key: str) -> None:
     keep(cells=5)
     assert expire_all(NOW).cells == 2  # the day, and the hour that points to it
     assert counts() == (2, 1, 1, 2)
-    for table in ("aggregate_hotspot", "aggregate_calltreepiece"):
+    for table in ("aggregate_hotspotpiece", "aggregate_calltreepiece"):
         orphans = f"SELECT count(*) FROM {table} h WHERE h.cell_id NOT IN (SELECT id FROM aggregate_cell)"
         assert rows(orphans) == [(0,)]
     assert_rollup_is_exact()

@@ -1,0 +1,231 @@
+"""What a trace writes to PostgreSQL's log, by part of the program and by table, and what it costs the server.
+
+One process stores traces as the door does, one by one, and folds them in batches of a given size. So the number of
+bytes does not depend on the load of the machine. The server's processor time is that of its sessions.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import connection
+
+from aggregate.folding.fold import BatchOutcome, fold_pending_batch
+from bench.end_to_end import PROJECT, make_bodies
+from bench.posting import post_here
+from config.up.folder import DataFolder
+from config.up.parts import BASE_DIR, make_environment, make_manage_command
+from config.up.stores.binaries import find_postgres
+from config.up.supervisor import Supervisor
+from ingest.projects.creation import create_project
+
+WARM_TRACES: Final = 120  # funcs, groups and cells are known after them
+RECORD: Final = re.compile(r"len \(rec/tot\):\s*(\d+)/\s*(\d+),.*? lsn: ([0-9A-F]+/[0-9A-F]+),.*? desc: (\S+)")
+RELATION: Final = re.compile(r"rel \d+/(\d+)/(\d+)")
+RELATIONS: Final = """
+SELECT c.relfilenode, coalesce(own.relname, parent.relname, c.relname) AS name
+FROM pg_class c
+LEFT JOIN pg_index i ON i.indexrelid = c.oid
+LEFT JOIN pg_class parent ON parent.oid = i.indrelid
+LEFT JOIN pg_class own ON own.reltoastrelid = coalesce(parent.oid, c.oid)
+WHERE c.relfilenode <> 0
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What the measuring process did: its phases, the server's processor time by part, and who is who in the log."""
+
+    traces: int
+    body_bytes: float
+    phases: list[tuple[str, int, int]]
+    processor_s: dict[str, float]
+    relations: dict[str, str]
+    statements: int
+    hot: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalResult:
+    """Bytes of the log per trace, by part and table; `images` are those of them that are images of whole pages."""
+
+    traces: int
+    batch: int
+    body_bytes: float
+    wal_bytes: dict[tuple[str, str], float]
+    images: dict[str, float]
+    processor_ms: dict[str, float]
+    statements: float
+    hot: dict[str, tuple[int, int]]
+
+
+def bench_wal(recorded: Path, *, traces: int, batch: int) -> WalResult:
+    """Measures in a server of its own. `recorded` has a JSON envelope per line."""
+    path = Path(tempfile.mkdtemp(prefix="fieldflame-wal-"))
+    supervisor = Supervisor(DataFolder(path.resolve()), holder="bench")
+    supervisor.is_quiet = True
+    try:
+        supervisor.folder.create()
+        supervisor.take_folder()
+        environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
+        addresses = supervisor.start_stores(environment)
+        environment = make_environment(supervisor.folder, host="127.0.0.1", port=0, extra=addresses)
+        subprocess.run(make_manage_command("migrate", "--verbosity", "0"), env=environment, cwd=BASE_DIR, check=True)
+        words = ["bench", "wal-here", "--corpus", str(recorded), "--traces", str(traces), "--batch", str(batch)]
+        done = subprocess.run(
+            make_manage_command(*words), env=environment, cwd=BASE_DIR, check=True, stdout=subprocess.PIPE
+        )
+        run = Run(**json.loads(done.stdout))
+        return _read_log(supervisor.folder.postgres, run, batch)
+    finally:
+        supervisor.stop()
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def measure_here(recorded: Path, *, traces: int, batch: int) -> str:
+    """Posts and folds in this process, against the database this command was given. Returns the run as JSON."""
+    lines = recorded.read_text(encoding="utf-8").splitlines()
+    bodies = make_bodies([json.loads(line) for line in lines], WARM_TRACES + traces)
+    create_project(slug=PROJECT, key=PROJECT, origins=["*"])
+    settings.FOLD_BATCH_TRACES = batch
+    _post(bodies[:WARM_TRACES])
+    _fold_all()
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+        cursor.execute("SELECT pg_stat_reset()")
+        cursor.execute("CHECKPOINT")
+    phases: list[tuple[str, int, int]] = []
+    processor_s = {"door": 0.0, "fold": 0.0}
+    executed = Counter[str]()
+
+    def count(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        executed["all"] += 1
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(count):
+        for start in range(WARM_TRACES, len(bodies), batch):
+            waiting = bodies[start : start + batch]
+            for part, work in (("door", partial(_post, waiting)), ("fold", _fold_all)):
+                before, at = _processor_s(), _lsn()
+                work()
+                phases.append((part, at, _lsn()))
+                processor_s[part] += _processor_s() - before
+    with connection.cursor() as cursor:
+        cursor.execute(RELATIONS)
+        relations = {str(node): name for node, name in cursor}
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute("SELECT relname, n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE n_tup_upd > 0")
+        hot = {name: (updates, hot) for name, updates, hot in cursor}
+    run = Run(
+        traces=traces,
+        body_bytes=sum(map(len, bodies[WARM_TRACES:])) / traces,
+        phases=phases,
+        processor_s=processor_s,
+        relations=relations,
+        statements=executed["all"],
+        hot=hot,
+    )
+    return json.dumps(asdict(run))
+
+
+def _post(bodies: Sequence[bytes]) -> None:
+    for body in bodies:
+        post_here(PROJECT, body)
+
+
+def _fold_all() -> None:
+    while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
+        pass
+
+
+def _one(statement: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchone()[0]
+
+
+def _lsn() -> int:
+    return int(_one("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"))
+
+
+def _processor_s() -> float:
+    """Returns the seconds of a processor that the server's sessions have used.
+
+    The clock ticks of `stat` miss short statements.
+    """
+    pids = _one("SELECT array_agg(pid) FROM pg_stat_activity WHERE datname = current_database()")
+    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in pids) / 1e9
+
+
+def _read_log(data: Path, run: Run, batch: int) -> WalResult:
+    start, end = run.phases[0][1], run.phases[-1][2]
+    program = find_postgres()[0].bin_folder / "pg_waldump"
+    done = subprocess.run(
+        [program, "--path", data / "pg_wal", "--start", _text(start), "--end", _text(end)],
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    found: Counter[tuple[str, str]] = Counter()
+    images: Counter[str] = Counter()
+    phases = iter(run.phases)
+    part, _, phase_end = next(phases)
+    for line in done.stdout.splitlines():
+        match = RECORD.search(line)
+        if match is None:
+            continue
+        rec, total, lsn = int(match[1]), int(match[2]), _number(match[3])
+        while lsn >= phase_end:
+            part, _, phase_end = next(phases)
+        relation = RELATION.search(line)
+        name = re.sub(r"_\d{8}$", "", run.relations.get(relation[2], "other") if relation else "other")
+        found[part, name] += total
+        images[name] += total - rec
+    return WalResult(
+        traces=run.traces,
+        batch=batch,
+        body_bytes=run.body_bytes,
+        wal_bytes={key: size / run.traces for key, size in found.items()},
+        images={name: size / run.traces for name, size in images.items()},
+        processor_ms={name: 1000 * s / run.traces for name, s in run.processor_s.items()},
+        statements=run.statements / run.traces,
+        hot=run.hot,
+    )
+
+
+def _number(lsn: str) -> int:
+    high, low = lsn.split("/")
+    return (int(high, 16) << 32) + int(low, 16)
+
+
+def _text(lsn: int) -> str:
+    return f"{lsn >> 32:X}/{lsn & 0xFFFF_FFFF:X}"
+
+
+def describe_wal(result: WalResult) -> str:
+    """Returns the result as text."""
+    whole = sum(result.wal_bytes.values())
+    lines = [
+        f"{result.traces} traces, folded {result.batch} at once, {result.body_bytes:,.0f} bytes of body per trace",
+        f"  {whole:,.0f} bytes of the log per trace, of which {sum(result.images.values()):,.0f} images of pages",
+    ]
+    lines += [
+        f"  {part:5} {table:28} {size:9,.0f}"
+        for (part, table), size in sorted(result.wal_bytes.items(), key=lambda row: -row[1])
+        if size >= 1
+    ]
+    lines += [f"  images of {name:28} {size:9,.0f}" for name, size in sorted(result.images.items()) if size >= 1]
+    lines += [f"  {part}: {ms:.2f} ms of the server's processor per trace" for part, ms in result.processor_ms.items()]
+    lines += [f"  {result.statements:.2f} statements per trace"]
+    lines += [f"  {name}: {hot} of {updates} updates heap-only" for name, (updates, hot) in sorted(result.hot.items())]
+    return "\n".join(lines)
