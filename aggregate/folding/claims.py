@@ -134,14 +134,13 @@ def claim_batch() -> Claim | None:
         for group_id, candidate_alone in candidates:
             if candidate_alone != is_alone:
                 continue
-            rows = _claim_group(
+            rows = _pick_group(
                 {
                     "project_id": project_id,
                     "group_id": group_id,
                     "is_alone": is_alone,
                     "batch_attempts": FOLD_BATCH_ATTEMPTS,
                     "traces": most - len(claimed),
-                    "token": token,
                 },
                 settings.FOLD_BATCH_BYTES - claimed_bytes,
             )
@@ -149,11 +148,23 @@ def claim_batch() -> Claim | None:
             claimed_bytes += sum(row.body_bytes for row in rows)
             if len(claimed) >= most or claimed_bytes >= settings.FOLD_BATCH_BYTES:
                 break
-    return Claim(project_id, is_alone, claimed, token) if claimed else None
+        if not claimed:
+            return None
+        cursor.execute(
+            TAKE,
+            {
+                "project_id": project_id,
+                "lease_s": settings.FOLD_LEASE_S,
+                "views": [trace.view_id for trace in claimed],
+                "seqs": [trace.seq for trace in claimed],
+                "token": token,
+            },
+        )
+    return Claim(project_id, is_alone, claimed, token)
 
 
-def _claim_group(where: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: one statement's parameters
-    """Claims a group's oldest traces: at least one, and only those that start within `most_bytes`."""
+def _pick_group(where: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: one statement's parameters
+    """Locks a group's oldest traces: at least one, and only returns those that start within `most_bytes`."""
     with connection.cursor() as cursor:
         cursor.execute(PICK, where)
         rows: list[ClaimedTrace] = []
@@ -163,17 +174,6 @@ def _claim_group(where: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]: 
                 break
             rows.append(read_claimed(row))
             size += rows[-1].body_bytes
-        if rows:
-            cursor.execute(
-                TAKE,
-                {
-                    "project_id": where["project_id"],
-                    "lease_s": settings.FOLD_LEASE_S,
-                    "views": [row.view_id for row in rows],
-                    "seqs": [row.seq for row in rows],
-                    "token": where["token"],
-                },
-            )
     return rows
 
 
