@@ -126,6 +126,7 @@ def test_however_many_sweeps_come_one_turn_of_folding_waits(
     names = (wake.FOLD_TASK,)
     monkeypatch.setattr("ingest.wake.current_app.send_task", lambda name, **_: sent.extend({name}.intersection(names)))
     post("shop-key", *(make_envelope(f"v{n}") for n in range(20)))
+    assert wake.settle_wakes(LIMIT_S)
     assert sent == ["aggregate.fold_pending"]
     for turn in range(1, 6):
         tasks.sweep()
