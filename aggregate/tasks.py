@@ -13,6 +13,7 @@ from django.db import InterfaceError, OperationalError
 
 from aggregate.claimants import drop_dead_claimants
 from aggregate.folding.fold import BatchOutcome, fold_pending_batch
+from aggregate.folding.rests import RESTS
 from aggregate.folding.rolling import roll_up_hours
 from aggregate.slots import try_slot
 from aggregate.sourcemaps.labelling import label_in_turn
@@ -67,7 +68,11 @@ def sweep() -> None:
 def _fold_for(turn_s: float) -> None:
     drop_dead_claimants()
     ends_at_s = time.monotonic() + turn_s
-    while not is_stopping() and fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
+    while not is_stopping():
+        if fold_pending_batch(RESTS) is BatchOutcome.NOTHING_PENDING:
+            if RESTS.wait():
+                continue
+            return
         if not wake_worker():
             keep_flag()
         if time.monotonic() >= ends_at_s:

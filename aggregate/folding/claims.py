@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.claimants import LIVE, register
+from aggregate.folding.rests import Rests
 from ingest.models import PENDING
 
 FOLD_BATCH_ATTEMPTS: Final = 2  # failed batches before a trace is folded alone
@@ -29,7 +30,8 @@ CLAIMABLE: Final = f"""r.state = {PENDING} AND (r.claimed_until IS NULL OR r.cla
 NEXT_PROJECT: Final = f"""
 WITH {LIVE}
 SELECT p.id FROM ingest_project p
-WHERE EXISTS (SELECT FROM ingest_receipt r WHERE r.project_id = p.id AND {CLAIMABLE})
+WHERE p.id <> ALL(%(resting)s::bigint[])
+  AND EXISTS (SELECT FROM ingest_receipt r WHERE r.project_id = p.id AND {CLAIMABLE})
 ORDER BY p.id <= %(last)s, p.id LIMIT 1
 """
 CANDIDATES: Final = f"""
@@ -111,13 +113,13 @@ def forget_turns() -> None:
     _turns.last_project = 0
 
 
-def claim_batch() -> Claim | None:
+def claim_batch(rests: Rests | None = None) -> Claim | None:
     """Claims the oldest pending traces of the next project, group by group up to the batch's bounds.
 
-    Returns None if no project has any.
+    Returns None if no project has any. Projects of `rests` are left out, and one with a small batch begins a rest.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(NEXT_PROJECT, {"last": _turns.last_project})
+        cursor.execute(NEXT_PROJECT, {"last": _turns.last_project, "resting": rests.projects() if rests else []})
         row = cursor.fetchone()
         if row is None:
             return None
@@ -160,6 +162,8 @@ def claim_batch() -> Claim | None:
                 "token": token,
             },
         )
+    if rests is not None and len(claimed) < most and claimed_bytes < settings.FOLD_BATCH_BYTES:
+        rests.begin(project_id)
     return Claim(project_id, is_alone, claimed, token)
 
 

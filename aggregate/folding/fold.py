@@ -17,6 +17,7 @@ from aggregate.folding.claims import Claim, ClaimedTrace, claim_batch, count_cra
 from aggregate.folding.hotspots import add_to_hotspots
 from aggregate.folding.interning import CellKey, intern_cells, settle_cells
 from aggregate.folding.locks import lock_groups
+from aggregate.folding.rests import Rests
 from aggregate.folding.rolling import add_to_days
 from aggregate.folding.settled import count_settled
 from aggregate.folding.stragglers import ViewsExpired, rebuild_views
@@ -53,11 +54,14 @@ class BatchOutcome(Enum):
     GIVEN_BACK = "given_back"
 
 
-def fold_pending_batch() -> BatchOutcome:
-    """Claims and folds one batch. An error, of the database or of ours, is raised after the claim was released."""
-    claim = claim_batch()
+def fold_pending_batch(rests: Rests | None = None) -> BatchOutcome:
+    """Claims and folds one batch. An error, of the database or of ours, is raised after the claim was released.
+
+    With `rests`, projects that rest have nothing pending.
+    """
+    claim = claim_batch(rests)
     if claim is None and drop_dead_claimants():
-        claim = claim_batch()
+        claim = claim_batch(rests)
     if claim is None:
         return BatchOutcome.NOTHING_PENDING
     try:

@@ -10,6 +10,7 @@ def forget_everything() -> None:
     from aggregate.claimants import forget_token
     from aggregate.folding.claims import forget_turns
     from aggregate.folding.interning import forget_interned
+    from aggregate.folding.rests import RESTS
     from aggregate.selectors.code.project_code import forget_labels
     from aggregate.selectors.code.sites import forget_sites
     from aggregate.selectors.views.decoded import forget_decoded
@@ -24,6 +25,7 @@ def forget_everything() -> None:
 
     assert settle_wakes(WAKE_LIMIT_S), "a wake-up of the test before is still under way"
     forgetting = (
+        RESTS.forget,
         forget_absences,
         forget_admission,
         forget_quotas,

@@ -1,0 +1,56 @@
+"""Rests between small batches of one project, so that under steady traffic a batch has many traces.
+
+Most of what a batch costs, its claim, its statements and a piece per cell, hardly depends on the number of its traces.
+A lone trace is folded at once. If the next one arrives soon after, it waits until the rest is over, and others with it.
+"""
+
+import time
+from typing import Final
+
+from django.conf import settings
+from django.db import connection
+
+from ingest.models import PENDING
+
+
+class Rests:
+    """The projects that rest in this process, and until when."""
+
+    def __init__(self) -> None:
+        self._until_s: dict[int, float] = {}
+
+    def forget(self) -> None:
+        """Ends all rests."""
+        self._until_s.clear()
+
+    def begin(self, project_id: int) -> None:
+        """Begins the rest of a project of which a small batch was claimed."""
+        self._until_s[project_id] = time.monotonic() + settings.FOLD_GATHER_MS / 1000
+
+    def projects(self) -> list[int]:
+        """Returns the projects that rest now."""
+        now_s = time.monotonic()
+        self._until_s = {project_id: until_s for project_id, until_s in self._until_s.items() if until_s > now_s}
+        return sorted(self._until_s)
+
+    def wait(self) -> bool:
+        """Waits until the first rest is over; returns False at once if no trace of a resting project is pending."""
+        resting = self.projects()
+        if not resting or not _has_pending(resting):
+            return False
+        time.sleep(max(min(self._until_s.values()) - time.monotonic(), 0))
+        return True
+
+
+def _has_pending(project_ids: list[int]) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT EXISTS (SELECT FROM ingest_receipt WHERE state = {PENDING} AND project_id = ANY(%b::bigint[]))",
+            [project_ids],
+        )
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+# Of this process. Others have rests of their own, and may fold a project meanwhile.
+RESTS: Final = Rests()
