@@ -4,7 +4,7 @@ Most of what a batch costs, its claim, its statements and a piece per cell, hard
 A lone trace is folded at once. If the next one arrives soon after, it waits until the rest is over, and others with it.
 """
 
-import time
+from time import monotonic, sleep
 from typing import Final
 
 from django.conf import settings
@@ -25,11 +25,11 @@ class Rests:
 
     def begin(self, project_id: int) -> None:
         """Begins the rest of a project of which a small batch was claimed."""
-        self._until_s[project_id] = time.monotonic() + settings.FOLD_GATHER_MS / 1000
+        self._until_s[project_id] = monotonic() + settings.FOLD_GATHER_MS / 1000
 
     def projects(self) -> list[int]:
         """Returns the projects that rest now."""
-        now_s = time.monotonic()
+        now_s = monotonic()
         self._until_s = {project_id: until_s for project_id, until_s in self._until_s.items() if until_s > now_s}
         return sorted(self._until_s)
 
@@ -38,7 +38,7 @@ class Rests:
         resting = self.projects()
         if not resting or not _has_pending(resting):
             return False
-        time.sleep(max(min(self._until_s.values()) - time.monotonic(), 0))
+        sleep(max(min(self._until_s.values()) - monotonic(), 0))
         return True
 
 

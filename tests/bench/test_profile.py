@@ -2,6 +2,7 @@
 
 import json
 import stat
+import sys
 import threading
 from pathlib import Path
 from typing import Any, Final
@@ -22,11 +23,20 @@ from tests.corpus import DATA
 from tests.profcore.formats.importers.reading import sample_json
 
 # Stands for py-spy, which the tests do not install: says that it samples, and writes a file when interrupted.
-FAKE: Final = """#!/bin/sh
-echo "py-spy> Sampling process 200 times a second. Press Control-C to exit."
-while [ $# -gt 1 ]; do [ "$1" = --output ] && file=$2; shift; done
-trap 'sed "s/main/$(basename "$file")/" {sample} > "$file"; exit 0' INT
-while true; do sleep 0.1; done
+# A shell would not do: one that was started with interrupts ignored cannot catch them.
+FAKE: Final = """\
+import os, signal, sys
+
+def write(*_):
+    file = sys.argv[sys.argv.index("--output") + 1]
+    text = open("{sample}").read().replace("main", os.path.basename(file))
+    open(file, "w").write(text)
+    sys.exit()
+
+signal.signal(signal.SIGINT, write)
+print("py-spy> Sampling process 200 times a second. Press Control-C to exit.", flush=True)
+while True:
+    signal.pause()
 """
 LOG: Final = """\
 @duration@ LOG:  duration: 0.500 ms  parse <unnamed>: SELECT a
@@ -155,7 +165,7 @@ def test_a_whole_fieldflame_is_profiled(tmp_path: Path, monkeypatch: pytest.Monk
     file: dict[str, Any] = sample_json("speedscope.json")
     file["profiles"] = file["profiles"][:1]  # samples, as py-spy's; the other one has events
     (tmp_path / "sample.json").write_text(json.dumps(file))
-    fake = make_fake(tmp_path, FAKE.replace("{sample}", str(tmp_path / "sample.json")))
+    fake = make_fake(tmp_path, f"#!{sys.executable}\n" + FAKE.replace("{sample}", str(tmp_path / "sample.json")))
     recorded = [envelope for _, envelope in read_corpus(DATA / "corpus.jsonl.gz")][:40]
     with run_stack(run.PATIENT) as stack:
         result = bench_profile(stack, recorded, traces=40, senders=2, py_spy=fake)

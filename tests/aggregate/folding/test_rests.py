@@ -1,7 +1,5 @@
 """Under steady traffic, traces gather between small batches; a lone trace never waits."""
 
-import time
-
 import pytest
 from pytest_django import Settings
 
@@ -70,7 +68,7 @@ def test_a_turn_waits_for_the_end_of_a_rest_and_folds_what_came_meanwhile(
     post("shop-key", make_envelope("a"))
     tasks.fold_pending()
     post("shop-key", make_envelope("b"))
-    monkeypatch.setattr(time, "sleep", arrive)
+    monkeypatch.setattr("aggregate.folding.rests.sleep", arrive)
     tasks.fold_pending()
     assert rows(FOLDED) == [(3,)]
 

@@ -22,6 +22,15 @@ pytestmark = pytest.mark.django_db
 NOW = datetime.now(UTC)
 
 
+@pytest.fixture(autouse=True)
+def drop_old_partitions(db: None) -> None:
+    """Drops what other tests of this process have left: those of a whole Fieldflame's demo, of a month."""
+    with connection.cursor() as cursor:
+        for name, day in list_partitions():
+            if day < NOW.date() - timedelta(days=1):
+                cursor.execute(f"DROP TABLE {name}")
+
+
 @pytest.fixture
 def key() -> str:
     create_project(slug="shop", key="shop-key", origins=["*"])
