@@ -19,7 +19,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from psycopg.conninfo import make_conninfo
 
 from config.celery import app
-from config.metrics import render_metrics
+from config.telemetry.exposition import render_metrics
 
 LIMIT_S = 2
 PROXY_HEADERS = ("Forwarded", "Via", "X-Forwarded-For", "X-Real-IP")  # any of them: somebody asks through a proxy

@@ -14,6 +14,7 @@ def forget_everything() -> None:
     from aggregate.selectors.code.project_code import forget_labels
     from aggregate.selectors.code.sites import forget_sites
     from aggregate.selectors.views.decoded import forget_decoded
+    from config.telemetry.tables import KEPT_GAUGES
     from dashboard.web.remembered import forget_tables
     from ingest.door.absent_counts import forget_absences
     from ingest.door.admission import forget_admission
@@ -25,6 +26,7 @@ def forget_everything() -> None:
 
     assert settle_wakes(WAKE_LIMIT_S), "a wake-up of the test before is still under way"
     forgetting = (
+        KEPT_GAUGES.forget,
         RESTS.forget,
         forget_absences,
         forget_admission,

@@ -1,18 +1,15 @@
 """What monitors ask: alive, ready or what is not, and the metrics."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from uuid import uuid4
 
 import psycopg
 import pytest
 import redis
 from django.test import Client
-from pytest_django import DjangoDbBlocker, Settings
+from pytest_django import Settings
 
 from config import health
 from config.health import KEPT_ANSWER
-from ingest.models import Project, Refusal
 
 ASKED: list[str] = []
 
@@ -68,41 +65,6 @@ def test_an_answer_is_kept_for_a_moment_so_that_asking_costs_little(client: Clie
     for _ in range(20):
         client.get("/readyz")
     assert ASKED == ["postgres", "valkey", "worker"]
-
-
-@pytest.mark.django_db
-def test_the_metrics_tell_what_the_tables_know(client: Client) -> None:
-    project = Project.objects.create(slug="metered", name="Metered")
-    now = datetime.now(UTC)
-    for shard, count in ((0, 3), (1, 4)):
-        Refusal.objects.create(project=project, hour_at=now, reason="bad_json", shard=shard, count=count)
-    lines = client.get("/metrics").content.decode().splitlines()
-    assert "fieldflame_database_up 1.0" in lines
-    assert 'fieldflame_refused_envelopes{reason="bad_json"} 7.0' in lines
-    assert "fieldflame_traces_pending 0.0" in lines
-    assert any(line.startswith("# TYPE fieldflame_ingest_envelopes_total") for line in lines)
-
-
-@pytest.mark.django_db
-def test_the_metrics_say_which_twin_of_the_kernel_is_in_use(client: Client, settings: Settings) -> None:
-    settings.KERNEL = "pure"
-    lines = client.get("/metrics").content.decode().splitlines()
-    assert 'fieldflame_kernel{twin="pure"} 1.0' in lines
-    assert 'fieldflame_kernel{twin="compiled"} 0.0' in lines
-
-
-def test_the_metrics_say_when_the_database_does_not_answer(client: Client, django_db_blocker: DjangoDbBlocker) -> None:
-    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("config.metrics.read_gauge", answer_nothing)
-        lines = client.get("/metrics").content.decode().splitlines()
-    assert "fieldflame_database_up 0.0" in lines
-    assert not any(line.startswith("fieldflame_traces_") for line in lines)
-
-
-def answer_nothing(gauge: object) -> None:
-    from django.db import OperationalError
-
-    raise OperationalError(f"gone {uuid4()}")
 
 
 @pytest.mark.django_db

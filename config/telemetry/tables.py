@@ -1,0 +1,226 @@
+"""What the tables and Valkey know of the whole installation, asked when somebody reads `/metrics` of a web process.
+
+Each statement reads an index, and no more rows than it says, so that it stays quick however many traces are kept or
+pending: a test counts the statements, `./run bench scrape` measures them. Answers are kept for some seconds, so several
+readers cost as much as one. Whatever can be counted where it happens is a counter there.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import redis
+from django.conf import settings
+from django.db import Error, connection
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from aggregate.models import HOUR_GRAIN, Job
+from aggregate.upkeep.retention import list_partitions
+from ingest.models import PENDING
+from ingest.patience import drop_silent_connection, release_connection, with_patience
+from ingest.wake import flag_client
+from profcore.times import DAY, HOUR
+
+KEPT_S: Final = 5.0  # a quarter of the usual time between two readings
+WAIT_S: Final = 2.0  # for the database, in all; a reader that waits longer has no answer at all
+# Five batches. A project with fewer pending traces has them folded in its next turns, however long others' queues are.
+LARGE_BACKLOG: Final = 1_000
+MOST_COUNTED: Final = 200_000  # of pending traces: 30 ms
+QUEUE: Final = "celery"  # the list of tasks that wait for a worker
+
+Rows = Iterable[tuple[Any, ...]]  # (tag, …, value): as the driver types them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreGauge:
+    """A gauge, and the name of its tag, whose values are a closed set."""
+
+    name: str
+    about: str
+    tag: str | None = None
+
+    def make(self, rows: Rows) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(self.name, self.about, labels=[self.tag] if self.tag else [])
+        for *tags, value in rows:
+            family.add_metric([str(tag) for tag in tags], float(value))
+        return family
+
+
+PROJECTS: Final = StoreGauge(name="fieldflame_projects", about="Projects.")
+PENDING_TRACES: Final = StoreGauge(
+    name="fieldflame_traces_pending",
+    about=f"Accepted traces that are not folded yet, up to {MOST_COUNTED}.",
+)
+OLDEST_PENDING: Final = StoreGauge(
+    name="fieldflame_traces_oldest_pending_seconds",
+    about="Time since the oldest pending trace arrived, by the backlog of its project "
+    f"(large: {LARGE_BACKLOG} pending traces or more; small), 0 without any.",
+    tag="backlog",
+)
+JOBS_UNFINISHED: Final = StoreGauge(
+    name="fieldflame_jobs_unfinished", about="Jobs that wait or run, by state.", tag="state"
+)
+OLDEST_JOB: Final = StoreGauge(
+    name="fieldflame_jobs_oldest_seconds", about="Time since the oldest job of a state was asked for.", tag="state"
+)
+SCRIPTS_WAITING: Final = StoreGauge(
+    name="fieldflame_scripts_waiting", about="Scripts whose functions wait for labels from a source map."
+)
+PARTITIONS_AHEAD: Final = StoreGauge(
+    name="fieldflame_partitions_ahead", about="Days after today (UTC) for which raw traces have a partition."
+)
+OVERDUE: Final = StoreGauge(
+    name="fieldflame_upkeep_overdue_seconds",
+    about="How long the oldest due work of upkeep has waited, by work (raw, cells: deleting by retention; roll_up; "
+    "merge), 0 without any.",
+    tag="work",
+)
+DATABASE_BYTES: Final = StoreGauge(name="fieldflame_database_bytes", about="Size of the database on its disk.")
+DATABASE_UP: Final = StoreGauge(
+    name="fieldflame_database_up", about="1 if the database answered all questions of this page in time, else 0."
+)
+TASKS_WAITING: Final = StoreGauge(name="fieldflame_tasks_waiting", about="Tasks that wait in Valkey for a worker.")
+VALKEY_UP: Final = StoreGauge(name="fieldflame_valkey_up", about="1 if Valkey answered, else 0.")
+STORE_GAUGES: Final = (
+    *(PROJECTS, PENDING_TRACES, OLDEST_PENDING, JOBS_UNFINISHED, OLDEST_JOB, SCRIPTS_WAITING, PARTITIONS_AHEAD),
+    *(OVERDUE, DATABASE_BYTES, DATABASE_UP, TASKS_WAITING, VALKEY_UP),
+)
+STATES: Final = {Job.State.QUEUED.value: "queued", Job.State.RUNNING.value: "running"}
+
+COUNT_PENDING: Final = f"""
+SELECT count(*) FROM (SELECT FROM ingest_receipt WHERE state = {PENDING} LIMIT {MOST_COUNTED}) AS p"""
+# Of projects with few pending traces all of them are read. Of the others, the queue's index has the oldest in front.
+PENDING_AGES: Final = f"""
+WITH few AS (
+    SELECT p.id, count(w.received_at) AS pending, min(w.received_at) AS oldest_at
+    FROM ingest_project p LEFT JOIN LATERAL (
+        SELECT r.received_at FROM ingest_receipt r WHERE r.project_id = p.id AND r.state = {PENDING}
+        LIMIT {LARGE_BACKLOG}) AS w ON true
+    GROUP BY p.id), ages AS (
+    SELECT (SELECT min(oldest_at) FROM few WHERE pending < {LARGE_BACKLOG}) AS small,
+           (SELECT r.received_at FROM ingest_receipt r WHERE r.state = {PENDING}
+              AND r.project_id = ANY(ARRAY(SELECT id FROM few WHERE pending = {LARGE_BACKLOG}))
+            ORDER BY r.received_at LIMIT 1) AS large)
+SELECT (SELECT count(*) FROM few), coalesce(extract(epoch FROM clock_timestamp() - small), 0),
+       coalesce(extract(epoch FROM clock_timestamp() - large), 0) FROM ages"""
+UNFINISHED_JOBS: Final = f"""
+SELECT state, count(*), extract(epoch FROM clock_timestamp() - min(created_at))
+FROM aggregate_job WHERE state <= {Job.State.RUNNING.value} GROUP BY state"""
+COUNT_SCRIPTS: Final = "SELECT count(*) FROM aggregate_releasescript WHERE pending_at IS NOT NULL"
+# The oldest cell of each project, with the days that it is kept; and the oldest that wait to be merged or rolled up.
+OLDEST_CELLS: Final = f"""
+SELECT (SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.bucket_at, 'UTC'))
+                   - 86400 * (coalesce(p.keep_cells_days, %(cells_days)s) + 1))
+        FROM ingest_project p CROSS JOIN LATERAL (
+            SELECT bucket_at FROM aggregate_cell WHERE project_id = p.id ORDER BY bucket_at LIMIT 1) AS c),
+       (SELECT max(coalesce(p.keep_raw_days, %(raw_days)s)) FROM ingest_project p),
+       (SELECT min(bucket_at) FROM aggregate_cell WHERE grain = {HOUR_GRAIN} AND merged_into IS NULL),
+       (SELECT min(bucket_at) FROM aggregate_cell WHERE NOT is_rolled AND merged_into IS NULL),
+       pg_database_size(current_database())"""
+
+
+def read_tables(now: datetime) -> list[GaugeMetricFamily]:
+    """Returns the gauges of the tables. Raises `django.db.Error`."""
+    return [*_read_queue(), *_read_jobs(), *_read_upkeep(now)]
+
+
+def _ask(statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:  # Any: as in `Rows`
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return list(cursor.fetchall())
+
+
+def _read_queue() -> Iterator[GaugeMetricFamily]:
+    ((projects, small_s, large_s),) = _ask(PENDING_AGES)
+    yield PROJECTS.make([(projects,)])
+    yield PENDING_TRACES.make(_ask(COUNT_PENDING))
+    # The web servers' clocks stamp receipts, the database's reads them.
+    yield OLDEST_PENDING.make([("small", max(small_s, 0)), ("large", max(large_s, 0))])
+    yield SCRIPTS_WAITING.make(_ask(COUNT_SCRIPTS))
+
+
+def _read_jobs() -> Iterator[GaugeMetricFamily]:
+    found = {state: (count, max(age_s, 0)) for state, count, age_s in _ask(UNFINISHED_JOBS)}
+    rows = [(name, *found.get(state, (0, 0))) for state, name in STATES.items()]
+    yield JOBS_UNFINISHED.make([(name, count) for name, count, _ in rows])
+    yield OLDEST_JOB.make([(name, age_s) for name, _, age_s in rows])
+
+
+def _read_upkeep(now: datetime) -> Iterator[GaugeMetricFamily]:
+    today = now.date()
+    ends: dict[str, Any] = {"now": now, "cells_days": settings.KEEP_CELLS_DAYS, "raw_days": settings.KEEP_RAW_DAYS}
+    ((cells_s, raw_days, unmerged_at, unrolled_at, size),) = _ask(OLDEST_CELLS, ends)
+    days = [day for _, day in list_partitions()]
+    yield PARTITIONS_AHEAD.make([(count_ahead(days, today),)])
+    kept_days = settings.KEEP_RAW_DAYS if raw_days is None else raw_days
+    due = {
+        "raw": _midnight(days[0]) + (kept_days + 1) * DAY if days else now,
+        "roll_up": unrolled_at + settings.ROLL_UP_AFTER_HOURS * HOUR if unrolled_at else now,
+        "merge": _midnight(unmerged_at.date()) + DAY + settings.MERGE_AFTER_HOURS * HOUR if unmerged_at else now,
+    }
+    overdue_s = {work: (now - at).total_seconds() for work, at in due.items()} | {"cells": float(cells_s or 0)}
+    yield OVERDUE.make([(work, max(seconds, 0)) for work, seconds in sorted(overdue_s.items())])
+    yield DATABASE_BYTES.make([(size,)])
+
+
+def count_ahead(days: list[date], today: date) -> int:
+    """Returns how many days in a row after today have a partition."""
+    known, ahead = set(days), 0
+    while today + (ahead + 1) * DAY in known:
+        ahead += 1
+    return ahead
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def ask_database() -> list[GaugeMetricFamily]:
+    """Returns the gauges of the tables, or only that the database does not answer."""
+    try:
+        with with_patience(WAIT_S, cancels=True):
+            families = read_tables(datetime.now(UTC))
+    except Error as error:
+        drop_silent_connection(error)
+        return [DATABASE_UP.make([(0,)])]
+    finally:
+        release_connection()
+    return [DATABASE_UP.make([(1,)]), *families]
+
+
+def ask_valkey() -> list[GaugeMetricFamily]:
+    """Returns the gauges of Valkey, or only that it does not answer."""
+    try:
+        waiting = flag_client().llen(QUEUE)
+    except (redis.RedisError, OSError):
+        return [VALKEY_UP.make([(0,)])]
+    return [VALKEY_UP.make([(1,)]), TASKS_WAITING.make([(waiting,)])]
+
+
+class KeptGauges(Collector):
+    """The gauges of both stores, kept for `KEPT_S`. While one thread asks, others wait for its answer."""
+
+    def __init__(self, *questions: Callable[[], list[GaugeMetricFamily]]) -> None:
+        self._questions = questions
+        self._lock = threading.Lock()
+        self._families: list[GaugeMetricFamily] = []
+        self._valid_until_s = 0.0
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        with self._lock:
+            if time.monotonic() >= self._valid_until_s:
+                self._families = [family for ask in self._questions for family in ask()]
+                self._valid_until_s = time.monotonic() + KEPT_S
+            families = self._families
+        yield from families
+
+    def forget(self) -> None:
+        """Asks again at the next reading, for tests."""
+        self._valid_until_s = 0.0
+
+
+KEPT_GAUGES: Final = KeptGauges(ask_database, ask_valkey)

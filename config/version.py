@@ -1,0 +1,5 @@
+"""The version of Fieldflame, as in pyproject.toml, which an image does not have."""
+
+from typing import Final
+
+VERSION: Final = "0.1.0"
