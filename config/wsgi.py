@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
+from config.telemetry.requests import begin_series, mark_request
 from config.trimming import keep_trimming
 from config.warming import warm_up
 from ingest.slow_bodies import BodyLimits, SlowPlaces, TimedBody, end_slow
@@ -21,6 +22,7 @@ if not settings.IS_SECRET_KEPT:
         "or FIELDFLAME_DATA to a data folder with a secret_key file, as `./run` makes one."
     )
 warm_up()  # before the server listens: a request that comes meanwhile would wait for the same
+begin_series()
 keep_trimming()  # its thread starts here, and not in `warm_up`: that is also called before a fork
 
 # They need Django's settings.
@@ -35,6 +37,15 @@ _slow_places = SlowPlaces(
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # Any: the server's own types
+    """Serves a request, and notes how long that took."""
+    mark = mark_request(environ)
+    try:
+        return serve(environ, mark.begin(start_response))
+    finally:
+        mark.end()
+
+
+def serve(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # Any: as above
     """Serves a request. Its body is read within limits of time, whoever reads it. The door is asked before Django."""
     door = DOORS.get(environ["PATH_INFO"])
     if door is None:

@@ -12,12 +12,29 @@ from typing import Any, Final, TypeVar
 
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connection, connections
+from prometheus_client import Counter, Histogram
 from psycopg import OperationalError
 from psycopg.abc import PQGen
 
 RV = TypeVar("RV")
 CANCEL_LIMIT_S: Final = 1.0
 LEAST_WAIT_S: Final = 0.01  # a pool takes no less
+# `requests`: of Django's connections, in every process. `store`: of those on which web processes store posts.
+POOLS: Final = ("requests", "store")
+POOL_WAIT_SECONDS: Final = Histogram(
+    "fieldflame_pool_wait_seconds",
+    "Time that a thread waited for a database connection of its process, by pool (requests, store)",
+    ["pool"],
+    buckets=(0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0),
+)
+POOL_TIMEOUTS: Final = Counter(
+    "fieldflame_pool_timeouts_total",
+    "Waits for a database connection that were given up, by pool",
+    ["pool"],
+)
+for _pool in POOLS:  # so that the first one of each is seen as a rise
+    POOL_WAIT_SECONDS.labels(_pool)
+    POOL_TIMEOUTS.labels(_pool)
 
 
 class OutOfPatience(OperationalError):
@@ -61,21 +78,25 @@ def spend(seconds: float) -> None:
         patience.left_s -= seconds
 
 
-def wait_patiently(get: Callable[..., RV]) -> RV:
+def wait_patiently(get: Callable[..., RV], pool: str) -> RV:
     """Returns what `get(timeout=…)` returns within the patience, or `get()` where there is none.
 
-    Raises `OutOfPatience`.
+    The wait is counted for the pool. Raises `OutOfPatience`, or what `get` raises.
     """
     patience = _patience.get()
-    if patience is None:
-        return get()
     started = time.monotonic()
     try:
-        return get(timeout=max(patience.left_s, LEAST_WAIT_S))
+        return get() if patience is None else get(timeout=max(patience.left_s, LEAST_WAIT_S))
     except OperationalError:
+        POOL_TIMEOUTS.labels(pool).inc()
+        if patience is None:
+            raise
         raise OutOfPatience("no connection in time") from None
     finally:
-        patience.left_s -= time.monotonic() - started
+        waited_s = time.monotonic() - started
+        POOL_WAIT_SECONDS.labels(pool).observe(waited_s)
+        if patience is not None:
+            patience.left_s -= waited_s
 
 
 def release_connection() -> None:

@@ -20,7 +20,7 @@ class PatientPool:
 
     def getconn(self) -> Any:  # Any: a connection of the pool's class
         """Returns a connection. Raises `OutOfPatience` or `psycopg_pool.PoolTimeout`."""
-        return wait_patiently(self.pool.getconn)
+        return wait_patiently(self.pool.getconn, "requests")
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

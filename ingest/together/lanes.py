@@ -65,7 +65,7 @@ def run_again(statement: LaneStatement, params: Sequence[bytes]) -> None:
 def _run(statement: LaneStatement, params: Sequence[bytes], *, is_last: bool = False) -> bool:
     """Runs a statement; returns False if its connection was lost, unless it is the last try. Raises `psycopg.Error`."""
     pool = _open_pool()
-    lane = wait_patiently(pool.getconn)
+    lane = wait_patiently(pool.getconn, "store")
     try:
         _execute(lane, statement, params)
     except OutOfPatience:
