@@ -259,3 +259,8 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {"VerdictState": "profcore.stats.verdict.STATES"},
 }
+
+# --- Schema changes -----------------------------------------------------------------------------------------------------
+# A migration that waits for a lock holds up all who come after it. Posts wait INGEST_DATABASE_WAIT_MS, three times as long.
+MIGRATE_LOCK_MS = read_int("FIELDFLAME_MIGRATE_LOCK_MS", 500)
+MIGRATE_PATIENCE_S = read_int("FIELDFLAME_MIGRATE_PATIENCE_S", 600)  # of `migrate`, as long as the longest exports take

@@ -5,6 +5,7 @@ from typing import Any
 from django.db.backends.postgresql import base
 from psycopg_pool import ConnectionPool
 
+from config.database.schema import DatabaseSchemaEditor
 from ingest.patience import wait_patiently
 from ingest.together.lanes import close_lanes
 
@@ -24,7 +25,9 @@ class PatientPool:
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's own, with a patient pool."""
+    """Django's own, with a patient pool, and migrations that do not wait long for locks."""
+
+    SchemaEditorClass = DatabaseSchemaEditor
 
     def close_pool(self) -> None:
         """Closes also the connections on which posts are stored."""
