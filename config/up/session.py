@@ -33,9 +33,12 @@ COMMANDS_WITHOUT_STORES = frozenset(
         "startapp",
         "startproject",
         "up",
+        "upgrade_postgres",
         "version",
     }
 )
+# These look at the database as it is: one of an older version is not changed by them.
+COMMANDS_WITHOUT_MIGRATION = frozenset({"backup", "migrate", "restore", "showmigrations"})
 PUBLISH_LIMIT_S = 120.0  # how long a command waits for an `up` that is still starting its stores
 
 
@@ -89,7 +92,8 @@ def run_with_own_stores(supervisor: Supervisor, arguments: Sequence[str]) -> int
     supervisor.clear_folder()
     environment = make_environment(supervisor.folder, host="127.0.0.1", port=0, extra={})
     environment |= supervisor.start_stores(environment)
-    if arguments[1] != "migrate":
+    is_looking = arguments[1] == "doctor" and "--server" in arguments
+    if arguments[1] not in COMMANDS_WITHOUT_MIGRATION and not is_looking:
         migrate = make_manage_command("migrate", "--verbosity", "0")
         code = subprocess.run(migrate, env=environment, check=False).returncode
         if code != 0:

@@ -70,8 +70,7 @@ class Running(RunningStack):
 
     def find_all(self) -> list[Process]:
         """Returns every process of this data folder, by its command line or its working folder."""
-        text = str(self.folder.path)
-        return [one for one in list_processes() if text in read_command(one.pid) or text in read_cwd(one.pid)]
+        return find_in(self.folder.path)
 
     def post_trace(self, key: str) -> UUID:
         """Posts one small trace, again as long as the door asks for it, and returns its view's id."""
@@ -83,6 +82,12 @@ class Running(RunningStack):
         """Returns each receipt's state by its view's id."""
         with psycopg.connect(read_environment(self.folder)["DATABASE_URL"]) as connection:
             return dict(connection.execute("SELECT view_id, state FROM ingest_receipt").fetchall())
+
+
+def find_in(folder: Path) -> list[Process]:
+    """Returns every process of a data folder, by its command line or its working folder."""
+    text = str(folder)
+    return [one for one in list_processes() if text in read_command(one.pid) or text in read_cwd(one.pid)]
 
 
 def make_envelope(view_id: UUID) -> dict[str, Any]:
