@@ -8,8 +8,16 @@ import sys
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     # Before Django reads its settings: where DATABASE_URL is not set, the data folder's servers are found, or started.
+    from django.core.exceptions import ImproperlyConfigured
+
+    from config.env import take_in_secret
     from config.up.session import run_with_stores
 
+    try:
+        for name in ("DATABASE_URL", "REDIS_URL"):
+            take_in_secret(name)
+    except ImproperlyConfigured as error:
+        sys.exit(f"Fieldflame: {error}")
     if sys.argv[1:2] == ["up"]:
         from config.up.start import main as start_all
 

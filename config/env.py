@@ -4,7 +4,7 @@ A value that cannot be read stops the start with one sentence that names the var
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -17,6 +17,33 @@ FALSE_WORDS = frozenset({"0", "false", "no", "off", ""})
 
 def read_str(name: str, default: str, environ: Mapping[str, str] = os.environ) -> str:
     return environ.get(name, default)
+
+
+def read_secret(name: str, default: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Returns a secret: the variable, or the text of the file that `<name>_FILE` names, without its last line break.
+
+    Orchestrators mount secrets as files, so that no list of a process's environment shows them.
+    """
+    path = environ.get(f"{name}_FILE")
+    if not path:
+        return environ.get(name, default)
+    if environ.get(name):
+        raise ImproperlyConfigured(f"Set {name} or {name}_FILE, not both.")
+    try:
+        text = Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ImproperlyConfigured(f"{name}_FILE names {path}, which cannot be read: {why}.") from None
+    if not text:
+        raise ImproperlyConfigured(f"{name}_FILE names {path}, which is empty.")
+    return text
+
+
+def take_in_secret(name: str, environ: MutableMapping[str, str] = os.environ) -> None:
+    """Puts the text of a secret's file into its variable, for the supervisor, which passes it on to its children."""
+    if environ.get(f"{name}_FILE"):
+        environ[name] = read_secret(name, "", environ)
+        del environ[f"{name}_FILE"]
 
 
 def read_int(
@@ -85,7 +112,7 @@ def read_path(name: str, default: Path, environ: Mapping[str, str] = os.environ)
 
 def read_database(name: str, default: str, environ: Mapping[str, str] = os.environ) -> dict[str, object]:
     """Returns Django's connection fields for a `postgresql://user:password@host:port/name?host=/socket/folder` URL."""
-    url = urlsplit(environ.get(name) or default)
+    url = urlsplit(read_secret(name, "", environ) or default)
     if url.scheme not in ("postgres", "postgresql"):
         raise ImproperlyConfigured(f"{name} must start with postgresql://, not {url.scheme or 'nothing'}://.")
     options = dict(parse_qsl(url.query))

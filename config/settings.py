@@ -11,7 +11,17 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 from whitenoise.compress import Compressor
 
-from config.env import make_broker_url, read_bool, read_choice, read_database, read_int, read_list, read_path, read_str
+from config.env import (
+    make_broker_url,
+    read_bool,
+    read_choice,
+    read_database,
+    read_int,
+    read_list,
+    read_path,
+    read_secret,
+    read_str,
+)
 from config.limits import *  # noqa: F403  # settings like those below, in a file of their own
 from config.limits import DELETE_SWEEP_S, FOLD_SWEEP_S, JOB_SWEEP_S, SYMBOLICATE_SWEEP_S
 from ingest.patience import PatientConnection
@@ -22,7 +32,7 @@ DATA_DIR = read_path("FIELDFLAME_DATA", BASE_DIR / "var")
 
 # --- Django ---------------------------------------------------------------------------------------------------------
 DEBUG = read_bool("FIELDFLAME_DEBUG", False)
-SECRET_KEY = read_str("FIELDFLAME_SECRET_KEY", "")
+SECRET_KEY = read_secret("FIELDFLAME_SECRET_KEY", "")
 IS_SECRET_KEPT = True
 if not SECRET_KEY:
     secret_file = DATA_DIR / "secret_key"
@@ -136,7 +146,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-METRICS_TOKEN = read_str("FIELDFLAME_METRICS_TOKEN", "")  # lets another machine read /metrics; empty lets none
+METRICS_TOKEN = read_secret("FIELDFLAME_METRICS_TOKEN", "")  # lets another machine read /metrics; empty lets none
 
 # --- Bodies of requests: how slowly they may come (a proxy in front receives them first) -------------------------------
 BODY_WAIT_S = read_int("FIELDFLAME_BODY_WAIT_S", 10, low=1)  # for its first bytes, and for a pause of a phone's network
@@ -176,7 +186,7 @@ DATABASES["default"]["OPTIONS"] = {
 # transaction. Django's connections prepare no statements anyway.
 TRANSACTION_POOLING = read_bool("FIELDFLAME_TRANSACTION_POOLING", False)
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = TRANSACTION_POOLING
-REDIS_URL = read_str("REDIS_URL", "redis://127.0.0.1:6379/0")
+REDIS_URL = read_secret("REDIS_URL", "redis://127.0.0.1:6379/0")
 
 # --- Logins: wrong passwords are counted in Valkey, by name and network together ----------------------------------------
 # With both, a stranger cannot lock anybody out from elsewhere. Counts and locks end by themselves.
@@ -242,6 +252,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": DELETE_SWEEP_S},
     },
     "expire": {"task": "aggregate.expire", "schedule": 3600.0, "options": {"expires": 3600}},
+    "sessions": {"task": "dashboard.clear_sessions", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 
 # --- Logs -------------------------------------------------------------------------------------------------------------

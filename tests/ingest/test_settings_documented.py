@@ -36,4 +36,4 @@ def test_documented_numbers_are_the_defaults() -> None:
 def test_no_documented_setting_is_gone() -> None:
     documented = set(re.findall(r"`(FIELDFLAME_\w+)`", (ROOT / "docs" / "settings.md").read_text()))
     code = "".join(path.read_text() for path in (ROOT / "config").rglob("*.py"))
-    assert {name for name in documented if name not in code} == set()
+    assert {name for name in documented if name.removesuffix("_FILE") not in code} == set()
