@@ -28,6 +28,9 @@ def main() -> None:
 
     from django.core.management import execute_from_command_line
 
+    from ingest.audit.actors import act_as_command
+
+    act_as_command(" ".join(sys.argv[1:2]))
     execute_from_command_line(sys.argv)
 
 

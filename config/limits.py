@@ -107,6 +107,8 @@ KEEP_RAW_DAYS = read_int("FIELDFLAME_KEEP_RAW_DAYS", 30, low=1)  # the bulk of t
 KEEP_VIEWS_DAYS = read_int("FIELDFLAME_KEEP_VIEWS_DAYS", 90, low=1)  # statistics need them: about 500 bytes per view
 KEEP_CELLS_DAYS = read_int("FIELDFLAME_KEEP_CELLS_DAYS", 400, low=1)  # a year and a month, to compare with last year
 KEEP_RECEIPTS_DAYS = read_int("FIELDFLAME_KEEP_RECEIPTS_DAYS", 400, low=1)  # a re-post after it counts again
+# The log of administration: two yearly reviews. An entry keeps the days of when it was written.
+KEEP_AUDIT_DAYS = read_int("FIELDFLAME_KEEP_AUDIT_DAYS", 730, low=1)
 # Before the last step of deleting a project: web processes remember its keys for 10 s, and a slow post may be under way.
 DELETE_GRACE_S = read_int("FIELDFLAME_DELETE_GRACE_S", 60, low=0)
 DELETE_SWEEP_S = 30  # deletions are rare; a lost wake-up or a killed worker delays one by so long

@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "dashboard.web.acting.ActingMiddleware",
     "dashboard.web.heavy_reads.HeavyReadsMiddleware",
     "dashboard.web.waiting.ReadingTimeMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -14,6 +14,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.door.admission import has_room, has_store_room
 from ingest.door.groups import intern_groups
 from ingest.door.keys import KeyFacts, facts_of
@@ -180,6 +182,7 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
         # Last, because the day's row stays locked until the commit, and every post of the project waits for it.
         if take_quota(key, len(arrivals), now) < len(arrivals):
             raise _beyond_quota(name, key, len(arrivals))
+        record(Act.TRACES_IMPORTED, project=project, file=name, traces=len(arrivals))
     wake_worker()
 
 

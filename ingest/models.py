@@ -161,6 +161,33 @@ class SharedLink(models.Model):
         return f"{self.prefix}…"
 
 
+class AuditEntry(models.Model):
+    """One act of administration: who, what, when, from where. A trigger refuses to change it, or to delete it early.
+
+    It outlives the project and the account that it names, so it has no foreign keys, and no column `project_id`.
+    """
+
+    at = models.DateTimeField()
+    kept_until = models.DateTimeField()  # set when it is written: a shorter retention later deletes nothing sooner
+    act = models.CharField(max_length=40)  # of ingest.audit.acts
+    actor_kind = models.CharField(max_length=10)
+    actor_id = models.BigIntegerField(null=True)
+    actor_name = models.CharField(max_length=150)
+    network = models.CharField(max_length=16)  # a keyed hash of the address
+    project_number = models.BigIntegerField(null=True)
+    project_slug = models.CharField(max_length=60)
+    about = models.JSONField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["project_number", "-id"], name="audit_by_project"),
+            models.Index(fields=["kept_until"], name="audit_to_expire"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.act} {self.at:%Y-%m-%d}"
+
+
 class Counter(models.Model):
     """The next free dense id of one kind ("func", "group", "cell") in one project."""
 

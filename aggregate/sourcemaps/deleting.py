@@ -8,6 +8,8 @@ from django.db import connection, transaction
 
 from aggregate.label_models import ReleaseScript
 from aggregate.sourcemaps.script_locks import lock_scripts
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 
 UPLOAD_DAYS: Final = 1  # an upload stores its files before the scripts that name them
 
@@ -15,7 +17,11 @@ UPLOAD_DAYS: Final = 1  # an upload stores its files before the scripts that nam
 def delete_release(project_id: int, release: str) -> int:
     """Deletes the scripts of a release with their labels; returns the number of scripts."""
     ids = ReleaseScript.objects.filter(project_id=project_id, release=release).values_list("id", flat=True)
-    return delete_scripts(project_id, list(ids))
+    with transaction.atomic():
+        deleted = delete_scripts(project_id, list(ids))
+        if deleted:
+            record(Act.SOURCE_MAPS_DELETED, project=project_id, release=release, scripts=deleted)
+    return deleted
 
 
 def delete_scripts(project_id: int, script_ids: Sequence[int]) -> int:

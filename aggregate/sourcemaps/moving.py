@@ -8,6 +8,8 @@ from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.script_locks import lock_scripts
 from aggregate.sourcemaps.scripts import ScriptRow, write_scripts
 from aggregate.sourcemaps.uploading import MAX_URI_CHARS, UploadError
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.wake import wake_worker
 from profcore.symbolicate.paths import has_content_hash, is_url_prefix, script_uri
 
@@ -43,6 +45,8 @@ def move_scripts(project_id: int, release: str, prefix: str) -> int:
         if rows:
             write_scripts(project_id, release, list(rows.values()))
         delete_scripts(project_id, _list_unseen(project_id, release, list(rows)))
+        if rows:
+            record(Act.SOURCE_MAPS_MOVED, project=project_id, release=release, scripts=len(rows))
     wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
     return len(rows)
 

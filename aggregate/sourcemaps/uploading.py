@@ -19,6 +19,8 @@ from aggregate.sourcemaps.labelling import ISOLATED_MODULE
 from aggregate.sourcemaps.map_reader import GZIP_LEVEL, MapTask, result_decoder
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.scripts import ScriptRow, StoredMeanwhileDeleted, write_scripts
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.door.groups import allocate_ids
 from ingest.projects.releases import ReleaseError, announce_release, check_release
 from ingest.wake import wake_worker
@@ -274,6 +276,7 @@ def _store_scripts(target: _Target, pairs: Sequence[Pair], stored: _StoredFiles,
         report.scripts.append(StoredScript(pair.path, urls, pair.map, pair.match))
     with transaction.atomic():
         by_debug_id = write_scripts(target.project_id, target.release, rows)
+        record(Act.SOURCE_MAPS_UPLOADED, project=target.project_id, release=target.release, scripts=len(report.scripts))
     report.scripts = [
         StoredScript(script.file, script.urls, script.map, Match.DEBUG_ID)
         if script.match is Match.NO_MAP and by_debug_id.intersection(script.urls)

@@ -19,6 +19,8 @@ from django.db import IntegrityError, connection, models, transaction
 from aggregate.folding.locks import lock_raw_traces
 from aggregate.turns import TurnOver, end_step
 from aggregate.upkeep.retention import list_partitions
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.models import Membership, Project, RawTrace, Receipt
 from ingest.projects.lifecycle import mark_for_deletion
 from ingest.wake import wake_worker
@@ -147,4 +149,5 @@ def _delete_last(project_id: int) -> None:
         cursor.execute("SELECT FROM ingest_project WHERE id = %s FOR UPDATE", [project_id])
         for model in list_project_models():
             cursor.execute(f"DELETE FROM {model._meta.db_table} WHERE project_id = %s", [project_id])
+        record(Act.PROJECT_DELETED, project=project_id)
         cursor.execute("DELETE FROM ingest_project WHERE id = %s", [project_id])

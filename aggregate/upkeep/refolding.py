@@ -16,6 +16,8 @@ from aggregate.folding.settled import count_settled
 from aggregate.folding.writes import add_to_cells, load_cells, negate
 from aggregate.models import RefoldRun
 from aggregate.raw_bodies import JOIN_BODY
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.door.groups import allocate_ids
 from ingest.models import FOLDED, PENDING
 from profcore.sums.fold import FOLD_VERSION
@@ -60,6 +62,7 @@ def start_run(scope: Scope) -> RefoldRun:
                 **limits,
             )
             run.save(force_insert=True)
+            record(Act.REFOLD_STARTED, project=scope.project_id, refold=run.id, release=scope.release)
     return run
 
 

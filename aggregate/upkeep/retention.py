@@ -23,6 +23,7 @@ from aggregate.turns import end_step
 from aggregate.upkeep.old_funcs import expire_funcs, has_unused
 from aggregate.upkeep.old_groups import expire_groups
 from aggregate.upkeep.old_looks import delete_old_looks
+from ingest.audit.entries import expire_entries
 from ingest.models import PENDING, Project
 from ingest.projects.limits import limit_of
 from ingest.projects.releases import expire_announced
@@ -50,6 +51,7 @@ class Expired:
     groups: int = 0
     releases: int = 0
     funcs: int = 0
+    audit_entries: int = 0
 
 
 def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -> Expired:
@@ -89,6 +91,8 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         delete_old_looks(project.pk, midnight_days_before(now, cells_days))
     on_step("shared links")
     expired.shared_links = expire_shared_links(now)
+    on_step("audit log")
+    expired.audit_entries = _in_batches(partial(expire_entries, now))
     on_step("claimants")
     _delete_claimants(now)
     on_step("refolds")

@@ -6,10 +6,14 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+from django.db import transaction
+
 from aggregate.jobs.requests import start_job
 from aggregate.jobs.runs import JobResult, JobRun
 from aggregate.models import Job
 from aggregate.upkeep.erasing import Erasure, erase_view
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.models import Receipt
 
 ERASE_KIND: Final = "erase_view"
@@ -17,7 +21,10 @@ ERASE_KIND: Final = "erase_view"
 
 def start_erasure(project_id: int, view_id: UUID) -> Job:
     """Queues a job that erases a view, and returns it, or one that is queued already. Exports do not hold it up."""
-    return start_job(project_id, kind=ERASE_KIND, params=[("view_id", str(view_id))], link="", needs_room=False)
+    with transaction.atomic():
+        job = start_job(project_id, kind=ERASE_KIND, params=[("view_id", str(view_id))], link="", needs_room=False)
+        record(Act.ERASURE_STARTED, project=project_id, job=str(job.id))  # not the view: the log outlives it
+    return job
 
 
 def run_erasure(run: JobRun) -> JobResult:
@@ -27,9 +34,16 @@ def run_erasure(run: JobRun) -> JobResult:
         traces = Receipt.objects.filter(project_id=job.project_id, view_id=view_id)
         run.expect(traces.count())
         erase_view(job.project_id, UUID(view_id), on_group=partial(_count, job), on_traces=run.advance)
-    jobs = Job.objects.filter(project_id=job.project_id, id=job.id)
-    jobs.update(params=[])
-    told = asdict(Erasure()) | (jobs.values_list("counts", flat=True).get() or {})
+    return finish_erasure(job)
+
+
+def finish_erasure(job: Job) -> JobResult:
+    """Forgets what an erasure was about, and returns its outcome in JSON."""
+    with transaction.atomic():
+        jobs = Job.objects.filter(project_id=job.project_id, id=job.id)
+        told = asdict(Erasure()) | (jobs.select_for_update().values_list("counts", flat=True).get() or {})
+        if jobs.exclude(params=[]).update(params=[]):
+            record(Act.ERASURE_FINISHED, project=job.project_id, job=str(job.id), **told)
     return JobResult("application/json", "erasure.json", [json.dumps(told).encode()])
 
 

@@ -11,6 +11,7 @@ from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.auth.views import PasswordResetConfirmView
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse, reverse_lazy
@@ -20,6 +21,8 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
 from dashboard.pages.frame.forms import SettingsForm
+from ingest.audit.acts import Act
+from ingest.audit.entries import describe_user, record
 
 LINK_DAYS: Final = settings.PASSWORD_RESET_TIMEOUT // 86_400
 
@@ -51,7 +54,10 @@ class SetPassword(PasswordResetConfirmView):
 
     def form_valid(self, form: Any) -> HttpResponse:  # Any: the form's user is not typed
         messages.success(self.request, "Your password is set. Log in with it.")
-        return super().form_valid(form)
+        with transaction.atomic():
+            answer = super().form_valid(form)
+            record(Act.USER_PASSWORD_SET, user=describe_user(form.user))
+        return answer
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -65,12 +71,16 @@ def show_account(request: HttpRequest) -> HttpResponse:
     password = PasswordChangeForm(user, request.POST if is_post and not wants_out else None)
     out = LogOutForm(user, request.POST if is_post and wants_out else None)
     if password.is_bound and password.is_valid():
-        password.save()
+        with transaction.atomic():
+            password.save()
+            record(Act.USER_PASSWORD_SET, user=describe_user(user))
         return stay(request, user, "Your password is changed. All your other sessions have ended.")
     if out.is_bound and out.is_valid():
         # The same password with a new salt: sessions are signed with its hash.
         user.set_password(out.cleaned_data["password"])
-        user.save(update_fields=["password"])
+        with transaction.atomic():
+            user.save(update_fields=["password"])
+            record(Act.USER_SESSIONS_ENDED, user=describe_user(user))
         return stay(request, user, "All your other sessions have ended.")
     out.make_ready(may_change=True)
     status = 400 if is_post else 200
@@ -87,5 +97,6 @@ def stay(request: HttpRequest, user: User, words: str) -> HttpResponse:
 def write_password_link(request: HttpRequest, user: User) -> str:
     """Returns an address by which somebody sets the password of an account, once, within `LINK_DAYS`."""
     uid = urlsafe_base64_encode(force_bytes(user.pk))
+    record(Act.USER_PASSWORD_LINK_CREATED, user=describe_user(user))
     token = default_token_generator.make_token(user)
     return request.build_absolute_uri(reverse("set-password", args=[uid, token]))

@@ -18,6 +18,7 @@ from dashboard.pages import (
     shared,
     style,
 )
+from dashboard.pages.administration import urls as administration
 from dashboard.pages.compare import view as compare
 from dashboard.pages.function import view as function
 from dashboard.pages.overview import changes, first_visit
@@ -74,5 +75,6 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "doctor/", doctor.show_doctor, name="doctor"),
     path(PROJECT + "import/", imports.show_import, name="import"),
     *settings.urlpatterns,
+    *administration.urlpatterns,
     path("api/v1/docs", api_docs.show_api_docs, name="api-docs"),
 ]

@@ -5,7 +5,10 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.door.keys import forget_keys
 from ingest.models import Project
 from profcore.trace.collection import FIELDS, LEFT_TO_PAGES, Collection, CollectionError, read_collection
@@ -27,8 +30,11 @@ def plan_collection(project: Project, changes: Mapping[str, Any]) -> Collection:
 
 def change_collection(project: Project, collection: Collection) -> None:
     """Replaces what a project's pages record. Browsers keep the snippet for five minutes (`ingest.snippet.views`)."""
+    before = asdict(project.collection)
     for name, column in COLUMNS.items():
         setattr(project, column, getattr(collection, name))
     project.collection_pages = [list(pair) for pair in collection.pages]
-    project.save(update_fields=list(COLUMNS.values()))
+    with transaction.atomic():
+        project.save(update_fields=list(COLUMNS.values()))
+        record(Act.COLLECTION_CHANGED, project=project, collection=asdict(collection), before=before)
     forget_keys()

@@ -7,6 +7,8 @@ from typing import Final
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.door.keys import forget_keys, is_origin_entry
 from ingest.models import IngestKey, Project
 
@@ -33,5 +35,6 @@ def create_project(
         ingest_key = IngestKey(project=project, public_key=key or secrets.token_urlsafe(18), origins=list(origins))
         ingest_key.full_clean(exclude=["origins"])
         ingest_key.save()
+        record(Act.PROJECT_CREATED, project=project, name=project.name, origins=list(origins))
     forget_keys()
     return project, ingest_key

@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from django.db import transaction
+
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.door.keys import forget_keys
 from ingest.models import Project
 from profcore.code.code_rules import read_code_rules
+from profcore.code.display_rules import DisplayRules, encode_display_rules
 from profcore.code.source_links import check_template
 from profcore.trace.routes import RouteRuleError, check_rule
 
@@ -14,24 +19,40 @@ MAX_ROUTE_RULES: Final = 200  # each page of a post is matched against each of t
 
 def rename_project(project: Project, name: str) -> None:
     """Gives a project another name to show; its slug stays. Raises Django's `ValidationError` for `name`."""
-    project.name = name
+    before, project.name = project.name, name
     project.clean_fields(exclude=[field.name for field in Project._meta.fields if field.name != "name"])
-    project.save(update_fields=["name"])
+    if name != before:
+        with transaction.atomic():
+            project.save(update_fields=["name"])
+            record(Act.PROJECT_RENAMED, project=project, name=name, before=before)
 
 
 def change_source_link(project: Project, template: str) -> None:
     """Sets the link to the project's sources; an empty text means none. Raises `TemplateError`."""
     if template:
         check_template(template)
-    project.source_link_template = template
-    project.save(update_fields=["source_link_template"])
+    if template != project.source_link_template:
+        project.source_link_template = template
+        with transaction.atomic():
+            project.save(update_fields=["source_link_template"])
+            record(Act.SOURCE_LINK_CHANGED, project=project, template=template)
 
 
 def change_code_rules(project: Project, rules: Any) -> None:  # Any: JSON, checked by its reader
     """Replaces the rules on a project's code. Raises `CodeRuleError`, which names the rule."""
     read_code_rules(rules)
     project.code_rules = rules
-    project.save(update_fields=["code_rules"])
+    with transaction.atomic():
+        project.save(update_fields=["code_rules"])
+        record(Act.CODE_RULES_CHANGED, project=project, rules=rules)
+
+
+def change_display_rules(project: Project, rules: DisplayRules) -> None:
+    """Replaces the rules by which a project's functions are shown."""
+    project.display_rules = encode_display_rules(rules)
+    with transaction.atomic():
+        project.save(update_fields=["display_rules"])
+        record(Act.DISPLAY_RULES_CHANGED, project=project, rules=project.display_rules)
 
 
 def change_route_rules(project: Project, rules: Sequence[str]) -> None:
@@ -47,5 +68,7 @@ def change_route_rules(project: Project, rules: Sequence[str]) -> None:
         except RouteRuleError as error:
             raise RouteRuleError(f"rule {number}: {error}") from None
     project.route_rules = list(rules)
-    project.save(update_fields=["route_rules"])
+    with transaction.atomic():
+        project.save(update_fields=["route_rules"])
+        record(Act.ROUTES_CHANGED, project=project, rules=project.route_rules)
     forget_keys()

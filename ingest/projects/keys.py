@@ -7,7 +7,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.door.keys import forget_keys, is_origin_entry
 from ingest.models import IngestKey, Project
 
@@ -20,21 +23,28 @@ DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 def create_key(*, project: Project, origins: Sequence[str]) -> IngestKey:
     """Creates a public key of a project. Raises Django's `ValidationError` for `origins`, as `clean_origins` does."""
     allowed = clean_origins(origins)
-    key = IngestKey.objects.create(project=project, public_key=secrets.token_urlsafe(KEY_BYTES), origins=allowed)
+    with transaction.atomic():
+        key = IngestKey.objects.create(project=project, public_key=secrets.token_urlsafe(KEY_BYTES), origins=allowed)
+        record(Act.KEY_CREATED, project=project, key=key.pk, origins=allowed)
     forget_keys()
     return key
 
 
 def change_origins(key: IngestKey, origins: Sequence[str]) -> None:
     """Replaces the origins from which a key may be used, within seconds. Raises what `clean_origins` raises."""
-    key.origins = clean_origins(origins)
-    key.save(update_fields=["origins"])
+    before, key.origins = key.origins, clean_origins(origins)
+    with transaction.atomic():
+        key.save(update_fields=["origins"])
+        record(Act.KEY_ORIGINS_CHANGED, project=key.project, key=key.pk, origins=key.origins, before=before)
     forget_keys()
 
 
 def revoke_key(key: IngestKey) -> bool:
     """Revokes a key: within seconds posts with it are refused. Returns False if it was revoked already."""
-    ended = IngestKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=datetime.now(UTC))
+    with transaction.atomic():
+        ended = IngestKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=datetime.now(UTC))
+        if ended:
+            record(Act.KEY_REVOKED, project=key.project, key=key.pk)
     forget_keys()
     return bool(ended)
 

@@ -2,8 +2,10 @@
 
 from datetime import UTC, datetime
 
-from django.db import connection
+from django.db import connection, transaction
 
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.door.keys import forget_keys
 from ingest.models import IngestKey, Project
 
@@ -20,7 +22,9 @@ def restore_project(project: Project) -> None:
 
 def _set_archived(project: Project, at: datetime | None) -> None:
     project.archived_at = at
-    project.save(update_fields=["archived_at"])
+    with transaction.atomic():
+        project.save(update_fields=["archived_at"])
+        record(Act.PROJECT_RESTORED if at is None else Act.PROJECT_ARCHIVED, project=project)
     forget_keys()
 
 
@@ -42,10 +46,13 @@ def mark_for_deletion(project: Project) -> bool:
     From now on nobody sees it any more. A worker deletes its rows.
     """
     now = datetime.now(UTC)
-    marked = Project.objects.filter(pk=project.pk, deletion_started_at=None).update(
-        deletion_started_at=now, deleted_rows=0
-    )
-    IngestKey.objects.filter(project=project, revoked_at=None).update(revoked_at=now)
-    project.tokens.filter(revoked_at=None).update(revoked_at=now)
+    with transaction.atomic():
+        marked = Project.objects.filter(pk=project.pk, deletion_started_at=None).update(
+            deletion_started_at=now, deleted_rows=0
+        )
+        IngestKey.objects.filter(project=project, revoked_at=None).update(revoked_at=now)
+        project.tokens.filter(revoked_at=None).update(revoked_at=now)
+        if marked:
+            record(Act.PROJECT_DELETION_STARTED, project=project)
     forget_keys()
     return bool(marked)

@@ -6,7 +6,10 @@ from typing import Final
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.db import transaction
 
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.door.keys import forget_keys
 from ingest.models import Project
 
@@ -46,6 +49,7 @@ def change_limits(project: Project, changes: Mapping[str, object]) -> None:
     processes look the key up again. Raises Django's `ValidationError`, which names each wrong field.
     """
     wrong = {}
+    before = {name: getattr(project, name) for name in LIMITS if name in changes}
     for name, value in changes.items():
         if name not in LIMITS:
             wrong[name] = f"It is not a limit of a project; {', '.join(LIMITS)} are."
@@ -62,5 +66,7 @@ def change_limits(project: Project, changes: Mapping[str, object]) -> None:
         project.refresh_from_db(fields=list(LIMITS))
         raise
     if changes:
-        project.save(update_fields=list(changes))
+        with transaction.atomic():
+            project.save(update_fields=list(changes))
+            record(Act.LIMITS_CHANGED, project=project, limits=dict(changes), before=before)
         forget_keys()

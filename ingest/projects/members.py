@@ -11,6 +11,8 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
+from ingest.audit.acts import Act
+from ingest.audit.entries import describe_user, record
 from ingest.models import Membership, Project, SavedView, SharedLink
 from ingest.projects.shared_links import revoke_links
 
@@ -34,8 +36,13 @@ def add_member(*, project: Project, user: User, role: Membership.Role, by: User)
         if members.filter(user=user).exists():
             raise ValidationError({"username": f"{user.get_username()} is a member already."})
         if is_first and user != by:
-            Membership.objects.create(project=project, user=by, role=Membership.Role.ADMIN)
-        return Membership.objects.create(project=project, user=user, role=role)
+            _add(project, by, Membership.Role.ADMIN)
+        return _add(project, user, role)
+
+
+def _add(project: Project, user: User, role: Membership.Role) -> Membership:
+    record(Act.MEMBER_ADDED, project=project, user=describe_user(user), role=role)
+    return Membership.objects.create(project=project, user=user, role=role)
 
 
 def add_new_member(*, project: Project, username: str, role: Membership.Role, by: User) -> Membership:
@@ -52,6 +59,8 @@ def change_role(membership: Membership, role: Membership.Role) -> None:
             _check_other_admin(membership)
         if not Membership.objects.filter(pk=membership.pk).update(role=role):
             raise Membership.DoesNotExist
+        about = {"user": describe_user(membership.user), "role": role, "before": membership.role}
+        record(Act.MEMBER_ROLE_CHANGED, project=membership.project, **about)
     membership.role = role
 
 
@@ -62,6 +71,7 @@ def remove_member(membership: Membership) -> None:
         _check_other_admin(membership)
         SavedView.objects.filter(project=membership.project, user=membership.user, is_shared=False).delete()
         membership.delete()
+        record(Act.MEMBER_REMOVED, project=membership.project, user=describe_user(membership.user))
         shared = SharedLink.objects.filter(project=membership.project, creator=membership.user)
         revoke_links(shared, datetime.now(UTC))
 
@@ -81,6 +91,7 @@ def create_account(username: str) -> User:
     try:
         with transaction.atomic():
             user.save()
+            record(Act.USER_CREATED, user=describe_user(user))
     except IntegrityError:  # created meanwhile
         raise ValidationError({"username": f"There is somebody called {username} already."}) from None
     return user

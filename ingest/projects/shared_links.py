@@ -12,6 +12,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.models import Membership, Project, SharedLink
 from ingest.projects.tokens import digest_token
 
@@ -56,6 +58,7 @@ def create_shared_link(
             created_at=now,
             expires_at=expires_at,
         )
+        record(Act.LINK_CREATED, project=project, link=prefix, page=page.partition("?")[0], until=f"{expires_at:%F}")
     return link, clear
 
 
@@ -80,8 +83,10 @@ def read_expiry(days: int | None, now: datetime) -> datetime:
 def change_expiry(link: SharedLink, days: int, now: datetime) -> bool:
     """Makes a live link end so many days from now. Returns False if it has ended. Raises `ValidationError`."""
     expires_at = read_expiry(days, now)
-    if not live_links(now).filter(pk=link.pk).update(expires_at=expires_at):
-        return False
+    with transaction.atomic():
+        if not live_links(now).filter(pk=link.pk).update(expires_at=expires_at):
+            return False
+        record(Act.LINK_EXTENDED, project=link.project, link=link.prefix, until=f"{expires_at:%F}")
     link.expires_at = expires_at
     return True
 
@@ -93,7 +98,13 @@ def live_links(now: datetime) -> QuerySet[SharedLink]:
 
 def revoke_links(links: QuerySet[SharedLink], now: datetime) -> int:
     """Revokes the live ones of some links, at once, and returns how many."""
-    return links.filter(revoked_at=None, expires_at__gt=now).update(revoked_at=now)
+    with transaction.atomic():
+        found = links.filter(revoked_at=None, expires_at__gt=now).select_related("project")
+        live = list(found.select_for_update(of=("self",)))
+        SharedLink.objects.filter(pk__in=[link.pk for link in live]).update(revoked_at=now)
+        for link in live:
+            record(Act.LINK_REVOKED, project=link.project, link=link.prefix)
+    return len(live)
 
 
 def find_shared_link(clear: str) -> SharedLink | None:

@@ -1,14 +1,23 @@
 """Erases page views by their ids."""
 
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from aggregate.upkeep.erasing import erase_view
+from aggregate.upkeep.erasing import Erasure, erase_view
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
 from ingest.models import Project
 
 EXIT_KEPT = 3
+
+
+def _note(project: Project, group: Erasure) -> None:
+    """Writes an erased group to the log of administration, in its transaction."""
+    record(Act.ERASURE_FINISHED, project=project, **asdict(group))
 
 
 class Command(BaseCommand):
@@ -29,7 +38,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no project {options['project']!r}.")
         is_kept = False
         for view_id in options["view_id"]:
-            erasure = erase_view(project.pk, view_id)
+            erasure = erase_view(project.pk, view_id, on_group=partial(_note, project))
             if not erasure.traces and not erasure.views:
                 raise CommandError(f"There is no view {view_id}.")
             is_kept = is_kept or bool(erasure.kept_sums or erasure.kept_trees)

@@ -25,6 +25,7 @@ class TokenAuthentication(BaseAuthentication):
         token = find_token(clear.strip())
         if token is None:
             raise AuthenticationFailed("This token is unknown or revoked.")
+        request._request.api_token = token  # type: ignore[attr-defined]  # for the log of administration
         return AnonymousUser(), token
 
     def authenticate_header(self, request: Request) -> str:

@@ -15,13 +15,13 @@ from dashboard.api.core.views import ProjectView
 from dashboard.web.access import may_administer, reader_of
 from dashboard.web.params import ParamError, read_changes
 from dashboard.web.shapes import Json, Shape, define_shape
+from ingest.projects.descriptions import change_display_rules
 from profcore.code.display_rules import (
     ACTIONS,
     COLOURS,
     FIELDS,
     DisplayRuleError,
     DisplayRules,
-    encode_display_rules,
     read_display_rules,
 )
 
@@ -119,8 +119,7 @@ class DisplayView(ProjectView):
                 "Only administrators of the project can change its display rules; a token can only read."
             )
         rules = read_rules(read_changes(request.data, ("rules",)))
-        self.project.display_rules = encode_display_rules(rules)
-        self.project.save(update_fields=["display_rules"])
+        change_display_rules(self.project, rules)
         return Response(self.encode())
 
     def may_change(self) -> bool:

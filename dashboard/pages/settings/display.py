@@ -14,6 +14,7 @@ from django.http import HttpResponse
 from aggregate.selectors.previews.display_preview import RuleEffect, preview_display
 from dashboard.pages.frame.forms import SettingsForm, SettingsRows
 from dashboard.pages.settings.frame import SettingsRequest, settings_page
+from ingest.projects.descriptions import change_display_rules
 from profcore.code.display_rules import (
     COLOURS,
     MAX_PATTERN_CHARS,
@@ -173,8 +174,7 @@ def answer_form(page: SettingsRequest, rows: DisplayRuleRows, button: str) -> Ht
         return render_display(page, rows, status=400, is_changed=True, has_problems=True)
     rules = read_display_rules([form.rule for form in rows.rule_forms])
     if button == "save":
-        page.project.display_rules = encode_display_rules(rules)
-        page.project.save(update_fields=["display_rules"])
+        change_display_rules(page.project, rules)
         page.log_change("display rules changed:", len(rules))
         return page.redirect("The rules are saved. They apply immediately, to all recorded data.")
     preview = preview_display(page.project.pk, rules)

@@ -34,7 +34,9 @@ SECTIONS: Final = (
     ("settings-members", "Members"),
     ("settings-tokens", "API tokens"),
     ("settings-shared", "Shared links"),
+    ("settings-audit", "Audit log"),
 )
+FOR_ADMINS: Final = ("settings-audit",)  # sections that members may not even read
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,11 @@ class SettingsRequest:
         for form in context.values():
             if isinstance(form, (SettingsForm, SettingsRows)):
                 form.make_ready(may_change=self.may_change)
-        links = [(word, reverse(name, args=[self.project.slug]), name == self.section) for name, word in SECTIONS]
+        links = [
+            (word, reverse(name, args=[self.project.slug]), name == self.section)
+            for name, word in SECTIONS
+            if self.may_change or name not in FOR_ADMINS
+        ]
         shared = {
             "project": self.project,
             "shell": Shell(build_tabs(self.project, here="settings"), None),

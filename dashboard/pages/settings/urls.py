@@ -5,6 +5,7 @@ from typing import Final
 from django.urls import URLPattern, path
 
 from dashboard.pages.settings import (
+    audit,
     code,
     collection,
     display,
@@ -46,6 +47,8 @@ urlpatterns: list[URLPattern] = [
     path(SETTINGS + "shared/revoke/", shared_links.end_links, name="settings-shared-end"),
     path(SETTINGS + "shared/<slug:prefix>/", shared_links.change_link, name="settings-shared-link"),
     path("projects/<slug:slug>/share/", shared_links.share_page, name="share"),
+    path(SETTINGS + "audit/", audit.show_audit, name="settings-audit"),
+    path(SETTINGS + "audit/export/", audit.export_audit, name="settings-audit-export"),
     path(SETTINGS + "tokens/", tokens.show_tokens, name="settings-tokens"),
     path(SETTINGS + "tokens/<slug:prefix>/revoke/", tokens.end_token, name="settings-token-end"),
 ]

@@ -10,7 +10,7 @@ from aggregate.models import RefoldRun
 from aggregate.upkeep.merging import merge_old_hours
 from aggregate.upkeep.refolding import Scope, finish_run, start_run
 from aggregate.upkeep.retention import Expired, expire_all, list_partitions
-from ingest.models import Project, SharedLink
+from ingest.models import AuditEntry, Project, SharedLink
 from ingest.partitions import create_partitions
 from ingest.projects.creation import create_project
 from profcore.times import start_of_hour
@@ -179,6 +179,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     assert "expire_jobs" in source
     assert "expire_source_maps" in source
     assert "expire_shared_links" in source
+    assert "expire_entries" in source
     source += (
         inspect.getsource(deleting)
         + inspect.getsource(old_groups)
@@ -186,6 +187,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
         + inspect.getsource(old_looks)
         + inspect.getsource(releases)
         + SharedLink._meta.db_table
+        + AuditEntry._meta.db_table
     )
     # A mark a project, and a bounded number of origins, which go with it.
     lasting |= {"aggregate_funcscan", "aggregate_inlineorigin"}

@@ -1,0 +1,1 @@
+"""Pages for superusers, about the server as a whole."""

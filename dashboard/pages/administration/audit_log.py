@@ -1,0 +1,28 @@
+"""The log of administration of the whole server, for superusers."""
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from dashboard.pages.administration.frame import administration_page, render_page
+from dashboard.pages.frame.audit_table import read_table, stream_lines
+from dashboard.web.access import own_projects
+from ingest.audit.entries import entries_of
+from ingest.models import AuditEntry
+
+
+@administration_page
+def show_audit_log(request: HttpRequest) -> HttpResponse:
+    table = read_table(select_entries(request), request.GET, export=reverse("audit-export"))
+    return render_page(request, "audit", "audit", table=table)
+
+
+@administration_page
+def export_audit_log(request: HttpRequest) -> HttpResponse:
+    """Streams the same entries as lines of JSON."""
+    return stream_lines(select_entries(request), request.GET, file_name="fieldflame-audit.jsonl")
+
+
+def select_entries(request: HttpRequest) -> QuerySet[AuditEntry]:
+    """Returns the entries about the server, and about the projects that this superuser can see."""
+    return entries_of(own_projects(request.user), with_server=True)

@@ -1,0 +1,43 @@
+"""What the pages of administration share: they are for superusers, and each names its neighbours."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_http_methods
+
+View = Callable[..., HttpResponse]
+# (name of its address, word), in the order of the list beside the pages
+SECTIONS: Final = (("audit", "Audit log"),)
+
+
+def administration_page(view: View) -> View:
+    """Makes a view a page for superusers; others get status 403."""
+
+    @require_http_methods(["GET", "HEAD", "POST"])
+    @cache_control(private=True, no_cache=True)
+    @login_required
+    @wraps(view)
+    def answer(request: HttpRequest, **ids: Any) -> HttpResponse:  # Any: the address's parts
+        if not getattr(request.user, "is_superuser", False):
+            raise PermissionDenied
+        return view(request, **ids)
+
+    return answer
+
+
+def render_page(
+    request: HttpRequest, template: str, here: str, *, status: int = 200, **context: object
+) -> HttpResponse:
+    """Returns a page of administration; `here` is the name of its section's address."""
+    shared = {
+        "sections": [(word, reverse(name), name == here) for name, word in SECTIONS],
+        "section_word": dict(SECTIONS)[here],
+    }
+    return render(request, f"dashboard/administration/{template}.html", shared | context, status=status)

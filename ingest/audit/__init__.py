@@ -1,0 +1,1 @@
+"""The log of administration: who did what, when, and from where."""
