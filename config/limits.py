@@ -109,6 +109,8 @@ KEEP_CELLS_DAYS = read_int("FIELDFLAME_KEEP_CELLS_DAYS", 400, low=1)  # a year a
 KEEP_RECEIPTS_DAYS = read_int("FIELDFLAME_KEEP_RECEIPTS_DAYS", 400, low=1)  # a re-post after it counts again
 # The log of administration: two yearly reviews. An entry keeps the days of when it was written.
 KEEP_AUDIT_DAYS = read_int("FIELDFLAME_KEEP_AUDIT_DAYS", 730, low=1)
+# Of a new API token; 0: it may live until it is revoked. Old tokens keep their end.
+TOKEN_MAX_DAYS = read_int("FIELDFLAME_TOKEN_MAX_DAYS", 0, high=36_500)
 # Before the last step of deleting a project: web processes remember its keys for 10 s, and a slow post may be under way.
 DELETE_GRACE_S = read_int("FIELDFLAME_DELETE_GRACE_S", 60, low=0)
 DELETE_SWEEP_S = 30  # deletions are rare; a lost wake-up or a killed worker delays one by so long

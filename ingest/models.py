@@ -118,14 +118,18 @@ class SavedView(models.Model):
 
 
 class ApiToken(models.Model):
-    """A token of the API: kept as a SHA-256, found by its prefix, shown once.
+    """A token of the API: kept as a SHA-256, found by its prefix, shown once. `granted` says what it may do.
 
-    A token of scope `sourcemaps` may upload source maps and nothing else; other tokens may not upload any.
+    Tokens made before `scopes` have none of them, and are read by `scope` and `may_read_raw`. New tokens fill these
+    columns too, so that a release from before understands them as far as it can.
     """
 
     class Scope(models.TextChoices):
-        READ = "read"
-        SOURCEMAPS = "sourcemaps"
+        READ = "read"  # numbers, profiles, exports, jobs
+        RAW = "raw"  # raw bodies, with full URLs and texts; goes with `read`
+        SOURCEMAPS = "sourcemaps"  # announce releases, upload source maps
+        ERASE = "erase"  # erase views, by their id or by a tag
+        AUDIT = "audit"  # read the project's log of administration
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tokens")
     prefix = models.CharField(max_length=12, unique=True)
@@ -133,11 +137,24 @@ class ApiToken(models.Model):
     name = models.CharField(max_length=80, default="")
     scope = models.CharField(max_length=12, choices=Scope.choices, default=Scope.READ, db_default=Scope.READ)
     may_read_raw = models.BooleanField(default=False, db_default=False)  # raw bodies have full URLs and texts
+    scopes = ArrayField(
+        models.CharField(max_length=12, choices=Scope.choices), default=list, db_default=models.Value("{}")
+    )
     created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)  # null: until it is revoked
+    last_used_at = models.DateTimeField(null=True, blank=True)  # within `NOTE_EVERY` (ingest.projects.tokens)
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"{self.prefix}…"
+
+    @property
+    def granted(self) -> frozenset[str]:
+        """The scopes of the token."""
+        if self.scopes:
+            return frozenset(self.scopes)
+        own = {self.scope}
+        return frozenset(own | {self.Scope.RAW} if self.may_read_raw else own)
 
 
 class SharedLink(models.Model):

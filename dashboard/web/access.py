@@ -101,5 +101,5 @@ def may_read_raw(reader: Reader, project: Project) -> bool:
     A raw body has full URLs and texts, which are stored nowhere else.
     """
     if isinstance(reader, ApiToken):
-        return reader.may_read_raw
+        return ApiToken.Scope.RAW in reader.granted
     return may_administer(reader, project)

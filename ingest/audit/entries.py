@@ -70,11 +70,16 @@ def iter_lines(entries: QuerySet[AuditEntry]) -> Iterator[str]:
 
 
 def write_line(entry: AuditEntry) -> str:
-    """Returns an entry as a line of JSON. Its fields are a contract (docs/security.md)."""
-    project = None
+    """Returns an entry as a line of JSON."""
+    return json.dumps(encode_entry(entry), ensure_ascii=False) + "\n"
+
+
+def encode_entry(entry: AuditEntry) -> dict[str, object]:
+    """Returns an entry for JSON. Its fields are a contract (docs/security.md)."""
+    project: dict[str, object] | None = None
     if entry.project_number is not None:
         project = {"id": entry.project_number, "slug": entry.project_slug}
-    values = {
+    return {
         "id": entry.pk,
         "at": entry.at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "act": entry.act,
@@ -83,7 +88,6 @@ def write_line(entry: AuditEntry) -> str:
         "project": project,
         "about": entry.about,
     }
-    return json.dumps(values, ensure_ascii=False) + "\n"
 
 
 def expire_entries(now: datetime) -> int:

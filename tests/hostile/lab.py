@@ -113,7 +113,7 @@ def make_lab() -> Lab:
         client = Client()
         client.force_login(user)
         cookies[name] = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
-    _, bearer = create_token(project=shop, may_read_raw=True)
+    _, bearer = create_token(project=shop, scopes=["raw"])
     return Lab(shop=shop, cookies=cookies, bearer=bearer)
 
 

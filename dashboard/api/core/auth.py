@@ -2,6 +2,7 @@
 
 import hmac
 import re
+from datetime import UTC, datetime
 from typing import Final
 
 from django.contrib.auth.models import AnonymousUser
@@ -10,7 +11,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from ingest.models import ApiToken
-from ingest.projects.tokens import digest_token
+from ingest.projects.tokens import digest_token, live_tokens, note_use
 
 TOKEN: Final = re.compile(r"ff_([0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
 
@@ -24,7 +25,7 @@ class TokenAuthentication(BaseAuthentication):
             return None
         token = find_token(clear.strip())
         if token is None:
-            raise AuthenticationFailed("This token is unknown or revoked.")
+            raise AuthenticationFailed("This token is unknown, revoked or expired.")
         request._request.api_token = token  # type: ignore[attr-defined]  # for the log of administration
         return AnonymousUser(), token
 
@@ -36,12 +37,13 @@ class TokenAuthentication(BaseAuthentication):
 def find_token(clear: str) -> ApiToken | None:
     """Returns the live token with this clear text: found by its prefix, compared in constant time.
 
-    It comes with its project, which every endpoint reads next. One statement.
+    It comes with its project, which every endpoint reads next. One statement; and now and then one that notes its use.
     """
     match = TOKEN.fullmatch(clear)
     if match is None:
         return None
-    token = ApiToken.objects.select_related("project").filter(prefix=match.group(1), revoked_at=None).first()
+    token = live_tokens(datetime.now(UTC)).select_related("project").filter(prefix=match.group(1)).first()
     if token is None or not hmac.compare_digest(token.digest, digest_token(clear)):
         return None
+    note_use(token, datetime.now(UTC))
     return token

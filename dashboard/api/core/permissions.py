@@ -9,11 +9,14 @@ from ingest.models import ApiToken
 
 
 class HasCredentials(BasePermission):
-    """Admits live tokens, logged-in users and guests; others get 401. A token outside its scope gets 403."""
+    """Admits live tokens, logged-in users and guests; others get 401. A token without a fitting scope gets 403."""
 
-    message = "This token can only upload source maps."
+    message = "This token has no scope for this."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         if isinstance(request.auth, ApiToken):
-            return request.auth.scope in getattr(view, "token_scopes", ())
+            wanted = getattr(view, "token_scopes", ())
+            granted = request.auth.granted
+            self.message = f"This token has the scope {', '.join(sorted(granted))}. It needs {' or '.join(wanted)}."
+            return not granted.isdisjoint(wanted)
         return may_read(request.user)

@@ -105,7 +105,7 @@ class BuildView(ProjectView):
     def may_change(self) -> bool:
         """Tells whether the reader is an administrator, or a build with its token."""
         if isinstance(self.request.auth, ApiToken):
-            return self.request.auth.scope == ApiToken.Scope.SOURCEMAPS
+            return ApiToken.Scope.SOURCEMAPS in self.request.auth.granted
         return may_administer(self.request.user, self.project)
 
 

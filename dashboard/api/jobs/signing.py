@@ -19,6 +19,7 @@ from django.urls import reverse
 from dashboard.api.jobs.preparation import make_params
 from dashboard.web.access import Reader, visible_projects
 from ingest.models import ApiToken, Project
+from ingest.projects.tokens import live_tokens
 
 SALT: Final = "fieldflame.export-link"
 VIEWED_FORMAT: Final = "firefox"
@@ -72,9 +73,9 @@ def read_link(token: str, now: datetime) -> ReadLink:
 
 
 def _find_maker(maker_id: int, *, is_token: bool) -> Reader | None:
-    """Returns a token that is not revoked, or a user who may log in."""
+    """Returns a token that is neither revoked nor expired, or a user who may log in."""
     if is_token:
-        return ApiToken.objects.filter(pk=maker_id, revoked_at=None).first()
+        return live_tokens(datetime.now(UTC)).filter(pk=maker_id).first()
     return User.objects.filter(pk=maker_id, is_active=True).first()
 
 

@@ -1,9 +1,11 @@
 """The settings page "API tokens". A token is shown once and stored as a digest."""
 
 import shlex
-from typing import Final
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 from django import forms
+from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
@@ -11,14 +13,17 @@ from django.utils.cache import add_never_cache_headers
 from dashboard.pages.frame.forms import SettingsForm
 from dashboard.pages.settings.frame import SettingsRequest, settings_page
 from ingest.models import ApiToken
-from ingest.projects.tokens import create_token, revoke_token
+from ingest.projects.tokens import NOTE_EVERY, create_token, revoke_token
 
 NAME_CHARS: Final = 80  # as the table has it
-KINDS: Final = (
-    ("read", "Read numbers, profiles and exports"),
-    ("raw", "Read everything, including raw traces with full URLs"),
-    ("sourcemaps", "Only upload source maps"),
+SCOPES: Final = (
+    (ApiToken.Scope.READ, "Read numbers, profiles and exports"),
+    (ApiToken.Scope.RAW, "Read raw traces with full URLs, too"),
+    (ApiToken.Scope.SOURCEMAPS, "Announce releases and upload source maps"),
+    (ApiToken.Scope.ERASE, "Erase page views"),
+    (ApiToken.Scope.AUDIT, "Read the audit log"),
 )
+DAYS: Final = (30, 90, 365)  # what people can choose
 
 
 class TokenForm(SettingsForm):
@@ -27,7 +32,21 @@ class TokenForm(SettingsForm):
         max_length=NAME_CHARS,
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "CI of the shop"}),
     )
-    kind = forms.ChoiceField(label="Permissions", choices=KINDS, initial="read")
+    scopes = forms.MultipleChoiceField(
+        label="Scopes",
+        choices=SCOPES,
+        initial=[ApiToken.Scope.READ],
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one."},
+    )
+    days = forms.TypedChoiceField(label="Expires", coerce=int, empty_value=None, required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: as in Django's stubs
+        super().__init__(*args, **kwargs)
+        most = settings.TOKEN_MAX_DAYS
+        choices = [(str(days), f"After {days} days") for days in sorted({min(days, most or days) for days in DAYS})]
+        self.fields["days"].choices = choices if most else [*choices, ("", "Only when it is revoked")]  # type: ignore[attr-defined]  # a choice field
+        self.initial.setdefault("days", min(90, most or 90))
 
 
 @settings_page("settings-tokens")
@@ -37,6 +56,7 @@ def show_tokens(page: SettingsRequest) -> HttpResponse:
     if form.is_bound and form.is_valid():
         made, clear = make_token(page, form)
         form = TokenForm()
+    now = datetime.now(UTC)
     tokens = list(ApiToken.objects.filter(project=page.project).order_by("-pk"))
     response = page.render(
         "tokens",
@@ -45,8 +65,9 @@ def show_tokens(page: SettingsRequest) -> HttpResponse:
         made=made,
         clear=clear,
         command=write_command(page, made, clear) if made else "",
-        live=[token for token in tokens if token.revoked_at is None],
-        revoked=[token for token in tokens if token.revoked_at is not None],
+        live=[list_token(token) for token in tokens if has_not_ended(token, now)],
+        ended=[token for token in tokens if not has_not_ended(token, now)],
+        note_minutes=NOTE_EVERY // timedelta(minutes=1),
     )
     if made:
         add_never_cache_headers(response)
@@ -55,20 +76,24 @@ def show_tokens(page: SettingsRequest) -> HttpResponse:
 
 def make_token(page: SettingsRequest, form: TokenForm) -> tuple[ApiToken, str]:
     """Creates a token, and returns it with its clear text. A redirect would have to store the clear text."""
-    kind = form.cleaned_data["kind"]
-    token, clear = create_token(
-        project=page.project,
-        name=form.cleaned_data["name"],
-        may_read_raw=kind == "raw",
-        scope=ApiToken.Scope.SOURCEMAPS if kind == "sourcemaps" else ApiToken.Scope.READ,
-    )
-    page.log_change("token created:", token.prefix, kind)
+    fields = form.cleaned_data
+    token, clear = create_token(project=page.project, name=fields["name"], scopes=fields["scopes"], days=fields["days"])
+    page.log_change("token created:", token.prefix, *token.scopes)
     return token, clear
+
+
+def has_not_ended(token: ApiToken, now: datetime) -> bool:
+    return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
+
+
+def list_token(token: ApiToken) -> dict[str, object]:
+    """Returns a token with the words for its scopes."""
+    return {"token": token, "scopes": [word for scope, word in SCOPES if scope in token.granted]}
 
 
 def write_command(page: SettingsRequest, token: ApiToken, clear: str) -> str:
     """Returns a shell command that tests the token."""
-    name = "api-sourcemaps" if token.scope == ApiToken.Scope.SOURCEMAPS else "api-status"
+    name = "api-status" if ApiToken.Scope.READ in token.granted else "api-sourcemaps"
     address = page.request.build_absolute_uri(reverse(name, args=[page.project.slug]))
     return f"curl -H 'Authorization: Bearer {clear}' {shlex.quote(address)}"
 

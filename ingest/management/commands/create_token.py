@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ingest.models import ApiToken, Project
@@ -16,14 +17,31 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--name", default="", help="what the token is for")
-        kind = parser.add_mutually_exclusive_group()
-        kind.add_argument("--raw", action="store_true", help="the token may also read raw bodies, with their full URLs")
-        kind.add_argument("--sourcemaps", action="store_true", help="the token may only upload source maps")
+        parser.add_argument(
+            "--scope",
+            action="append",
+            choices=ApiToken.Scope.values,
+            help="what it may do; repeatable (default: read). raw brings read",
+        )
+        parser.add_argument("--raw", action="append_const", const="raw", dest="scope", help="the same as --scope raw")
+        also = "the same as --scope sourcemaps"
+        parser.add_argument("--sourcemaps", action="append_const", const="sourcemaps", dest="scope", help=also)
+        parser.add_argument("--days", type=int, help="it ends after so many days (default: only when it is revoked)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
             raise CommandError(f"There is no project with the slug {options['project']!r}.")
-        scope = ApiToken.Scope.SOURCEMAPS if options["sourcemaps"] else ApiToken.Scope.READ
-        _, clear = create_token(project=project, name=options["name"], may_read_raw=options["raw"], scope=scope)
-        self.stdout.write(json.dumps({"slug": project.slug, "token": clear}))
+        try:
+            token, clear = create_token(
+                project=project,
+                name=options["name"],
+                scopes=options["scope"] or [ApiToken.Scope.READ],
+                days=options["days"],
+            )
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from None
+        told: dict[str, object] = {"slug": project.slug, "token": clear}
+        if token.expires_at is not None:
+            told["expires_at"] = token.expires_at.isoformat(timespec="seconds")
+        self.stdout.write(json.dumps(told))

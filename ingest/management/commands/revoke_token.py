@@ -1,12 +1,13 @@
 """`revoke_token --project SLUG [PREFIX]`: prints a JSON object for the revoked token, or for each live token."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ingest.models import ApiToken, Project
-from ingest.projects.tokens import revoke_token
+from ingest.projects.tokens import live_tokens, revoke_token
 
 
 class Command(BaseCommand):
@@ -23,7 +24,7 @@ class Command(BaseCommand):
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
             raise CommandError(f"There is no project with the slug {options['project']!r}.")
-        live = ApiToken.objects.filter(project=project, revoked_at=None).order_by("pk")
+        live = live_tokens(datetime.now(UTC)).filter(project=project).order_by("pk")
         if options["token"] is None:
             for token in live:
                 self.stdout.write(json.dumps(_describe(token)))
@@ -39,6 +40,9 @@ def _describe(token: ApiToken) -> dict[str, object]:
     return {
         "token": f"ff_{token.prefix}_…",
         "name": token.name,
-        "raw": token.may_read_raw,
+        "raw": ApiToken.Scope.RAW in token.granted,
+        "scopes": sorted(token.granted),
         "created_at": token.created_at.isoformat(timespec="seconds"),
+        "expires_at": token.expires_at and token.expires_at.isoformat(timespec="seconds"),
+        "last_used_at": token.last_used_at and token.last_used_at.isoformat(timespec="seconds"),
     }

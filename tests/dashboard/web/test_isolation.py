@@ -89,7 +89,12 @@ POST_ADDRESSES = [
     *OTHER_QUESTION_ADDRESSES,
 ]
 TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: test_api_timeline
-ADMIN_ADDRESSES = ["/projects/shop/import/", f"/projects/shop/views/{VIEW_ID}/erase/"]
+ADMIN_ADDRESSES = [
+    "/projects/shop/import/",
+    f"/projects/shop/views/{VIEW_ID}/erase/",
+    SETTINGS + "audit/",
+    SETTINGS + "audit/export/",
+]
 OPEN_ADDRESSES = {
     *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
     *("new-project", "deleting-projects"),  # of no project: test_new_project, test_lifecycle
@@ -97,6 +102,8 @@ OPEN_ADDRESSES = {
     *("account", "set-password"),  # one's own, whatever the project: test_account
     "saved-view",  # takes posts of its owner: test_saved_views
     *("search", "search-results"),  # of all projects that somebody sees: test_search_page
+    *("audit", "audit-export"),  # of the server, for superusers: test_audit_pages
+    "api-audit",  # for admins, and tokens with its scope: test_audit_api
     "style",  # of no project, and with DEBUG only: test_style
 }
 
@@ -241,7 +248,7 @@ def test_raw_bodies_are_for_admins_and_tokens_made_for_it(
     client.force_login(people.owner)
     assert client.get(RAW_ADDRESS).status_code == 200
     assert client.get(RAW_ADDRESS, headers=bearer).status_code == 403
-    _, clear = create_token(project=shop, may_read_raw=True)
+    _, clear = create_token(project=shop, scopes=["raw"])
     raw_bearer = {"Authorization": f"Bearer {clear}"}
     assert client.get(RAW_ADDRESS, headers=raw_bearer).status_code == 200
     assert client.get(RAW_ADDRESS.replace("shop", "elsewhere"), headers=raw_bearer).status_code == 404

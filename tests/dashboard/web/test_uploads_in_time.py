@@ -12,7 +12,7 @@ from django.test import Client
 from aggregate.label_models import ReleaseScript
 from aggregate.sourcemaps import coverage
 from ingest.door.groups import allocate_ids
-from ingest.models import ApiToken, Membership, Project
+from ingest.models import Membership, Project
 from ingest.projects.tokens import create_token
 from tests.aggregate.posting import database_url
 from tests.aggregate.sourcemaps.shop import PREFIX
@@ -40,7 +40,7 @@ def slow_shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
 
 
 def test_the_answer_to_ci_has_no_coverage_then(slow_shop: Project) -> None:
-    _, clear = create_token(project=slow_shop, scope=ApiToken.Scope.SOURCEMAPS)
+    _, clear = create_token(project=slow_shop, scopes=["sourcemaps"])
     address = f"/api/v1/projects/shop/sourcemaps?release=1.0.0&url_prefix={PREFIX}"
     headers = {"Authorization": f"Bearer {clear}"}
     answer = Client().post(address, WHOLE, content_type="application/gzip", headers=headers)

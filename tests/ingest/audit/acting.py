@@ -11,9 +11,10 @@ from django.contrib.auth.models import User
 from django.test import RequestFactory
 
 from aggregate.jobs.runs import claim_job
+from aggregate.sourcemaps.archives import BuildFile
 from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.moving import move_scripts
-from aggregate.sourcemaps.uploading import BuildFile, store_build
+from aggregate.sourcemaps.uploading import store_build
 from aggregate.upkeep.project_deletion import _delete_last
 from aggregate.upkeep.refolding import Scope, start_run
 from aggregate.upkeep.view_erasures import run_erasure, start_erasure

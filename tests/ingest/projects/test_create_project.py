@@ -92,8 +92,10 @@ def test_a_token_for_source_maps_has_a_scope_of_its_own() -> None:
     run("create_token", "--project", "shop")
     run("create_token", "--project", "shop", "--sourcemaps")
     assert list(ApiToken.objects.order_by("id").values_list("scope", flat=True)) == ["read", "sourcemaps"]
-    with pytest.raises(CommandError, match="not allowed with"):
-        run("create_token", "--project", "shop", "--sourcemaps", "--raw")
+    run("create_token", "--project", "shop", "--scope", "audit", "--scope", "sourcemaps", "--days", "7")
+    last = ApiToken.objects.latest("id")
+    assert last.scopes == ["sourcemaps", "audit"]
+    assert last.expires_at is not None
 
 
 def test_tokens_differ_and_many_fit_a_project() -> None:

@@ -49,7 +49,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "views/{view_id}/timeline",
         "verdict",
     }
-    names |= {"code", "code/preview", "matches", "display", "display/preview"}
+    names |= {"audit", "code", "code/preview", "matches", "display", "display/preview"}
     names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees", "source")}
     own = {prefix + name for name in names} | {"/api/v1/shared/{token}/{file_name}"}
     assert set(schema["paths"]) == own

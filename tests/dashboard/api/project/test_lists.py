@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from ingest.models import AnnouncedRelease, ApiToken, Project, Receipt
+from ingest.models import AnnouncedRelease, Project, Receipt
 from ingest.projects.tokens import create_token
 from tests.builders import make_cell, make_group, make_receipt
 
@@ -82,7 +82,7 @@ def announce(client: Client, body: object, **headers: str) -> Any:  # Any: Djang
 
 
 def test_a_build_announces_its_release(client: Client, shop: Project) -> None:
-    _, clear = create_token(project=shop, scope=ApiToken.Scope.SOURCEMAPS)
+    _, clear = create_token(project=shop, scopes=["sourcemaps"])
     answer = announce(client, {"release": "2.0.0"}, Authorization=f"Bearer {clear}")
     assert (answer.status_code, answer.json()) == (200, {"release": "2.0.0"})
     assert [row.release for row in AnnouncedRelease.objects.filter(project=shop)] == ["2.0.0"]
@@ -100,6 +100,6 @@ def test_readers_cannot_announce(client: Client, member: Client, shop: Project) 
     [({}, "release"), ({"release": 7}, "release"), ({"release": ""}, "release"), ({"x": 1}, "x"), ([], "$")],
 )
 def test_a_bad_announcement_names_its_field(client: Client, shop: Project, body: object, field: str) -> None:
-    _, clear = create_token(project=shop, scope=ApiToken.Scope.SOURCEMAPS)
+    _, clear = create_token(project=shop, scopes=["sourcemaps"])
     answer = announce(client, body, Authorization=f"Bearer {clear}")
     assert (answer.status_code, answer.json()["field"]) == (400, field)

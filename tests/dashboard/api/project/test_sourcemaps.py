@@ -7,7 +7,7 @@ from pytest_django import Settings
 from aggregate.label_models import Label, ReleaseScript
 from aggregate.sourcemaps.labelling import label_all
 from ingest.door.groups import allocate_ids
-from ingest.models import ApiToken, Project
+from ingest.models import Project
 from ingest.projects.tokens import create_token
 from tests.aggregate.sourcemaps.shop import BUNDLE, PREFIX, URI, intern, upload
 from tests.dashboard.api.project.builds import WHOLE, tar_of
@@ -22,7 +22,7 @@ WHERE = f"?release=1.0.0&url_prefix={PREFIX}"
 def ci(shop: Project) -> dict[str, str]:
     """The headers of a token for uploads."""
     allocate_ids(shop.pk, "func", 100)  # the shop's builders gave ids without it
-    _, clear = create_token(project=shop, scope=ApiToken.Scope.SOURCEMAPS)
+    _, clear = create_token(project=shop, scopes=["sourcemaps"])
     return {"Authorization": f"Bearer {clear}"}
 
 

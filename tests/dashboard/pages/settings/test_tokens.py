@@ -1,4 +1,6 @@
-"""Tokens: made of three kinds, shown once, revoked after a question."""
+"""Tokens: made with scopes and an end, shown once, revoked after a question."""
+
+from datetime import UTC, datetime
 
 import pytest
 from django.test import Client
@@ -11,19 +13,23 @@ from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send
 
 
 @pytest.mark.parametrize(
-    ("kind", "scope", "may_read_raw", "address"),
+    ("scopes", "granted", "address"),
     [
-        ("read", "read", False, "/api/v1/projects/shop/status"),
-        ("raw", "read", True, "/api/v1/projects/shop/status"),
-        ("sourcemaps", "sourcemaps", False, "/api/v1/projects/shop/sourcemaps"),
+        (["read"], ["read"], "/api/v1/projects/shop/status"),
+        (["raw"], ["read", "raw"], "/api/v1/projects/shop/status"),
+        (["sourcemaps"], ["sourcemaps"], "/api/v1/projects/shop/sourcemaps"),
+        (["sourcemaps", "read"], ["read", "sourcemaps"], "/api/v1/projects/shop/status"),
     ],
+    ids=str,
 )
 def test_a_token_is_shown_once_with_a_command_that_works(
-    owner: Client, shop: Project, kind: str, scope: str, may_read_raw: bool, address: str
+    owner: Client, shop: Project, scopes: list[str], granted: list[str], address: str
 ) -> None:
-    response = send(owner, "tokens/", name="CI", kind=kind)
+    response = owner.post(SETTINGS + "tokens/", {"name": "CI", "scopes": scopes, "days": "90"})
     made = ApiToken.objects.get(project=shop)
-    assert (made.name, made.scope, made.may_read_raw) == ("CI", scope, may_read_raw)
+    assert (made.name, made.scopes) == ("CI", granted)
+    assert made.expires_at is not None
+    assert 89 <= (made.expires_at - datetime.now(UTC)).days <= 90
     text = words(response)
     clear = text.partition("Authorization: Bearer ")[2].partition("'")[0]
     assert find_token(clear) == made
@@ -35,8 +41,8 @@ def test_a_token_is_shown_once_with_a_command_that_works(
     assert f"ff_{made.prefix}_" in read(owner, "tokens/")
 
 
-def test_a_token_needs_a_name_and_a_kind_there_is(owner: Client, shop: Project) -> None:
-    response = send(owner, "tokens/", name="", kind="root")
+def test_a_token_needs_a_name_and_a_scope_there_is(owner: Client, shop: Project) -> None:
+    response = send(owner, "tokens/", name="", scopes="root")
     assert response.status_code == 400
     assert "This field is required." in words(response)
     assert "root is not one of the available choices" in words(response)
@@ -49,7 +55,7 @@ def test_a_token_is_revoked_after_a_question(owner: Client, shop: Project) -> No
     assert find_token(clear) is not None
     text = follow(owner, f"tokens/{token.prefix}/revoke/")
     assert "The token is revoked" in text
-    assert "1 revoked token" in text
+    assert "1 ended token" in text
     assert find_token(clear) is None
     assert owner.post(f"{SETTINGS}tokens/{token.prefix}/revoke/").status_code == 404
 

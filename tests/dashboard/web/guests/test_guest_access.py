@@ -201,7 +201,7 @@ def test_other_credentials_count_for_nothing_below_a_link(
     guest: Client, link: SharedLink, opened: tuple[SharedLink, str]
 ) -> None:
     project = Project.objects.get(slug="shop")
-    _, clear = create_token(project=project, may_read_raw=True)
+    _, clear = create_token(project=project, scopes=["raw"])
     bearer = {"Authorization": f"Bearer {clear}"}
     assert guest.get(below(link, RAW_ADDRESS), headers=bearer).status_code == 404
     assert Client().get(below(link, API + "trend"), headers=bearer).status_code == 404
