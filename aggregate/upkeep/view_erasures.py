@@ -33,7 +33,7 @@ def run_erasure(run: JobRun) -> JobResult:
     for _, view_id in job.params:
         traces = Receipt.objects.filter(project_id=job.project_id, view_id=view_id)
         run.expect(traces.count())
-        erase_view(job.project_id, UUID(view_id), on_group=partial(_count, job), on_traces=run.advance)
+        erase_view(job.project_id, UUID(view_id), on_group=partial(count_group, job), on_traces=run.advance)
     return finish_erasure(job)
 
 
@@ -47,7 +47,7 @@ def finish_erasure(job: Job) -> JobResult:
     return JobResult("application/json", "erasure.json", [json.dumps(told).encode()])
 
 
-def _count(job: Job, group: Erasure) -> None:
+def count_group(job: Job, group: Erasure) -> None:
     """Adds the outcome of a group to the job's counts. The next attempt cannot count what this one has erased."""
     jobs = Job.objects.filter(project_id=job.project_id, id=job.id)
     counted = Erasure(**(jobs.select_for_update(no_key=True).values_list("counts", flat=True).get() or {}))

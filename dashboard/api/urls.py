@@ -5,7 +5,7 @@ from django.urls import URLPattern, path, re_path
 from dashboard.api.core.views import SchemaView, no_such_address
 from dashboard.api.jobs import endpoints as jobs
 from dashboard.api.jobs import links
-from dashboard.api.project import audit, code, display, lists, quality, settings, sourcemaps
+from dashboard.api.project import audit, code, display, erasures, lists, quality, settings, sourcemaps
 from dashboard.api.slices import (
     compare,
     drilldown,
@@ -29,6 +29,8 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "trend", trend.TrendView.as_view(), name="api-trend"),
     path(PROJECT + "settings", settings.SettingsView.as_view(), name="api-settings"),
     path(PROJECT + "audit", audit.AuditView.as_view(), name="api-audit"),
+    path(PROJECT + "erasures", erasures.ErasuresView.as_view(), name="api-erasures"),
+    path(PROJECT + "erasures/<uuid:job_id>", erasures.ErasureView.as_view(), name="api-erasure"),
     path(PROJECT + "functions", functions.FunctionsView.as_view(), name="api-functions"),
     path(PROJECT + "code", code.CodeView.as_view(), name="api-code"),
     path(PROJECT + "code/preview", code.CodePreviewView.as_view(), name="api-code-preview"),

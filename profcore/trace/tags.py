@@ -28,3 +28,17 @@ def has_tags(body: bytes, wanted: Sequence[tuple[str, str]]) -> bool:
         return False
     values = tags if isinstance(tags, dict) else dict.fromkeys(tags or (), "")
     return all(values.get(key) == value for key, value in wanted)
+
+
+def carries_tag(body: bytes, name: str, value: str) -> bool:
+    """Tells whether an envelope, as expanded JSON, has a tag of this name with this value.
+
+    `{"visitor": "a"}`, `["visitor:a"]` and `["visitor=a"]` mean the same. A body that cannot be read has no tags.
+    """
+    try:
+        tags = _decoder.decode(body).tags
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    if isinstance(tags, dict):
+        return tags.get(name) == value
+    return not {f"{name}:{value}", f"{name}={value}"}.isdisjoint(tags or ())

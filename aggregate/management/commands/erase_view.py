@@ -1,4 +1,4 @@
-"""Erases page views by their ids."""
+"""Erases page views by their ids, or by a tag."""
 
 from dataclasses import asdict
 from functools import partial
@@ -8,6 +8,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from aggregate.upkeep.erasing import Erasure, erase_view
+from aggregate.upkeep.tag_erasures import erase_tagged
 from ingest.audit.acts import Act
 from ingest.audit.entries import record
 from ingest.models import Project
@@ -30,12 +31,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG", help="the project")
-        parser.add_argument("view_id", nargs="+", type=UUID, help="the id of a view")
+        parser.add_argument("view_id", nargs="*", type=UUID, help="the id of a view")
+        also = "erase all views of which a kept raw trace has this tag, such as visitor=3f9a"
+        parser.add_argument("--tag", metavar="NAME=VALUE", help=also)
 
     def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
             raise CommandError(f"There is no project {options['project']!r}.")
+        if bool(options["tag"]) == bool(options["view_id"]):
+            raise CommandError("Name views by their ids, or a --tag.")
+        if options["tag"]:
+            self.erase_tag(project, options["tag"])
+            return
         is_kept = False
         for view_id in options["view_id"]:
             erasure = erase_view(project.pk, view_id, on_group=partial(_note, project))
@@ -47,4 +55,16 @@ class Command(BaseCommand):
                 "trees kept."
             )
         if is_kept:
+            raise CommandError("What was kept holds no view id; it goes when its cells expire.", returncode=EXIT_KEPT)
+
+    def erase_tag(self, project: Project, tag: str) -> None:
+        name, separator, value = tag.partition("=")
+        if not (name and separator and value):
+            raise CommandError("--tag is a name and a value, such as visitor=3f9a.")
+        erasure = erase_tagged(project.pk, name, value, on_group=partial(_note, project))
+        self.stdout.write(
+            f"{erasure.views} views and {erasure.traces} traces erased, {erasure.kept_sums} sums and "
+            f"{erasure.kept_trees} call trees kept."
+        )
+        if erasure.kept_sums or erasure.kept_trees:
             raise CommandError("What was kept holds no view id; it goes when its cells expire.", returncode=EXIT_KEPT)

@@ -5,6 +5,7 @@ from django.http import QueryDict
 from aggregate.jobs.runs import JobResult, JobRun, run_job_in_turn
 from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
 from aggregate.selectors.views.fine_sums import count_read_traces
+from aggregate.upkeep.tag_erasures import ERASE_TAG_KIND, run_tag_erasure
 from aggregate.upkeep.view_erasures import ERASE_KIND, run_erasure
 from dashboard.api.slices.questions import KINDS, Question
 from dashboard.web.params import ParamError, check_known, read_slice_query
@@ -34,6 +35,8 @@ def answer_job(run: JobRun) -> JobResult:
     job = run.job
     if job.kind == ERASE_KIND:
         return run_erasure(run)
+    if job.kind == ERASE_TAG_KIND:
+        return run_tag_erasure(run)
     try:
         slice_, question = read_job(job.project_id, job.kind, make_params([(n, v) for n, v in job.params]))
     except ParamError as error:  # accepted by an older version

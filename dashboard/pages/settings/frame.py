@@ -34,9 +34,10 @@ SECTIONS: Final = (
     ("settings-members", "Members"),
     ("settings-tokens", "API tokens"),
     ("settings-shared", "Shared links"),
+    ("settings-erase", "Erase data"),
     ("settings-audit", "Audit log"),
 )
-FOR_ADMINS: Final = ("settings-audit",)  # sections that members may not even read
+FOR_ADMINS: Final = ("settings-erase", "settings-audit")  # sections that members may not even read
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from aggregate.upkeep.view_erasures import ERASE_KIND, start_erasure
 from dashboard.pages.frame.forms import SettingsForm
 from dashboard.pages.frame.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.identifiers import read_uuid
 from ingest.models import Project, Receipt
 
 logger = logging.getLogger(__name__)
@@ -80,11 +81,3 @@ def show_progress(request: HttpRequest, project: Project, view: UUID, job_id: UU
 def show(request: HttpRequest, project: Project, view: UUID, *, status: int = 200, **context: object) -> HttpResponse:
     shared = {"project": project, "view_id": view, "shell": Shell(build_tabs(project, here="views"), None)}
     return render(request, "dashboard/views/erase.html", shared | context, status=status)
-
-
-def read_uuid(text: str) -> UUID:
-    """Returns an id. Raises `Http404` for a text that is none."""
-    try:
-        return UUID(text)
-    except ValueError:
-        raise Http404("This is no id.") from None

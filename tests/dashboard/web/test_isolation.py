@@ -92,6 +92,7 @@ TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: tes
 ADMIN_ADDRESSES = [
     "/projects/shop/import/",
     f"/projects/shop/views/{VIEW_ID}/erase/",
+    SETTINGS + "erase/",
     SETTINGS + "audit/",
     SETTINGS + "audit/export/",
 ]
@@ -103,6 +104,7 @@ OPEN_ADDRESSES = {
     "saved-view",  # takes posts of its owner: test_saved_views
     *("search", "search-results"),  # of all projects that somebody sees: test_search_page
     *("audit", "audit-export"),  # of the server, for superusers: test_audit_pages
+    *("api-erasures", "api-erasure"),  # for admins, and tokens with their scope: test_erasures
     "api-audit",  # for admins, and tokens with its scope: test_audit_api
     "style",  # of no project, and with DEBUG only: test_style
 }
