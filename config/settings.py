@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
+from kombu import Queue
 from whitenoise.compress import Compressor
 
 from config.env import (
@@ -225,6 +226,21 @@ if KERNEL == KernelChoice.COMPILED:
 
 # --- Celery ---------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = make_broker_url(REDIS_URL)
+# A worker works on both queues. `deploy/start fold` and `deploy/start upkeep` start workers of one: they scale apart, and
+# need different memory. The first queue has Celery's own name: workers of an older version find wake-ups of a newer one.
+FOLD_QUEUE, UPKEEP_QUEUE = "celery", "upkeep"
+CELERY_TASK_QUEUES = [Queue(FOLD_QUEUE), Queue(UPKEEP_QUEUE)]
+CELERY_TASK_DEFAULT_QUEUE = FOLD_QUEUE
+UPKEEP_TASKS = [
+    "aggregate.delete_projects",
+    "aggregate.expire",
+    "aggregate.merge_hours",
+    "aggregate.roll_up_hours",
+    "aggregate.symbolicate",
+    "dashboard.run_jobs",
+    "ingest.make_partitions",
+]
+CELERY_TASK_ROUTES = {name: {"queue": UPKEEP_QUEUE} for name in UPKEEP_TASKS}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False  # wake-ups have no data: the sweep replaces lost ones, and redelivery would only add load
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

@@ -79,6 +79,15 @@ def test_every_part_is_started_as_run_starts_it(
         assert seen.get(name) == child.environment.get(name)
 
 
+@pytest.mark.parametrize(("part", "queue"), [("fold", "celery"), ("upkeep", "upkeep")])
+def test_a_worker_of_one_kind_of_work_is_a_worker_with_one_queue(
+    installation: Path, folder: DataFolder, part: str, queue: str
+) -> None:
+    asked, _ = run_start(installation, part, "--concurrency", "1")
+    whole = list(make_worker_child(folder, {}).command[1:])
+    assert asked == [*whole, "--queues", queue, "--concurrency", "1"]
+
+
 def test_the_web_server_does_not_count_on_from_a_former_run(installation: Path, folder: DataFolder) -> None:
     counts = folder.path / "metrics"
     counts.mkdir()
@@ -114,7 +123,7 @@ def test_migrate_asks_nobody_and_manage_takes_any_command(installation: Path) ->
 def test_an_unknown_part_is_told_the_known_ones(installation: Path, words: tuple[str, ...]) -> None:
     done = subprocess.run([installation / "deploy" / "start", *words], capture_output=True, text=True, check=False)
     assert done.returncode == 64
-    assert "web|worker|beat|migrate|manage" in done.stderr
+    assert "web|worker|fold|upkeep|beat|migrate|manage" in done.stderr
 
 
 def test_every_part_gets_the_time_to_stop_that_run_gives_it(folder: DataFolder) -> None:
