@@ -15,4 +15,6 @@ class Migration(migrations.Migration):
             name='sample_rate',
             field=models.FloatField(null=True),
         ),
+        # Only on the way back: before, a trace that named no rate had the rate 1.
+        migrations.RunSQL(migrations.RunSQL.noop, "UPDATE ingest_receipt SET sample_rate = 1 WHERE sample_rate IS NULL"),
     ]
