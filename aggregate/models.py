@@ -359,6 +359,13 @@ class Job(models.Model):
         return self.state not in (self.State.QUEUED, self.State.RUNNING)
 
 
+class StoreSize(models.Model):
+    """The size of the database at an hour, for its growth (`aggregate.upkeep.store_sizes`)."""
+
+    measured_at = models.DateTimeField(primary_key=True)
+    database_bytes = models.BigIntegerField()
+
+
 class JobPiece(models.Model):
     """A piece of a job's result, of at most `JOB_PIECE_BYTES`; the result is the pieces in their order."""
 

@@ -23,6 +23,7 @@ from aggregate.turns import TurnOver, in_turn
 from aggregate.upkeep.merging import merge_old_hours
 from aggregate.upkeep.project_deletion import DELETE_TASK, delete_marked_projects
 from aggregate.upkeep.retention import expire_all
+from aggregate.upkeep.store_sizes import measure_store
 from ingest.wake import clear_flag, keep_flag, wake_worker
 
 logger = logging.getLogger(__name__)
@@ -104,6 +105,12 @@ def roll_up_hours_that_ended() -> None:
 def expire() -> None:
     """Deletes data older than its retention."""
     _keep_up(expire.name, expire_all)
+
+
+@shared_task(name="aggregate.measure_store", ignore_result=True)
+def measure_store_now() -> None:
+    """Stores the size of the database."""
+    measure_store(datetime.now(UTC))
 
 
 @shared_task(name=DELETE_TASK, ignore_result=True)

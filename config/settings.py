@@ -148,6 +148,10 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# --- What the doctor cannot see by itself -----------------------------------------------------------------------------
+ADDRESS = read_str("FIELDFLAME_ADDRESS", "")  # as browsers name this server: its certificate is looked at
+DATABASE_DISK_GB = read_int("FIELDFLAME_DATABASE_DISK_GB", 0)  # of PostgreSQL on another machine; 0: not known
+
 METRICS_TOKEN = read_secret("FIELDFLAME_METRICS_TOKEN", "")  # lets another machine read /metrics; empty lets none
 
 # --- Bodies of requests: how slowly they may come (a proxy in front receives them first) -------------------------------
@@ -234,6 +238,7 @@ CELERY_TASK_DEFAULT_QUEUE = FOLD_QUEUE
 UPKEEP_TASKS = [
     "aggregate.delete_projects",
     "aggregate.expire",
+    "aggregate.measure_store",
     "aggregate.merge_hours",
     "aggregate.roll_up_hours",
     "aggregate.symbolicate",
@@ -268,6 +273,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": DELETE_SWEEP_S,
         "options": {"expires": DELETE_SWEEP_S},
     },
+    "measure": {"task": "aggregate.measure_store", "schedule": 1800.0, "options": {"expires": 1800}},
     "expire": {"task": "aggregate.expire", "schedule": 3600.0, "options": {"expires": 3600}},
     "sessions": {"task": "dashboard.clear_sessions", "schedule": 3600.0, "options": {"expires": 3600}},
 }

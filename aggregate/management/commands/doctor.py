@@ -8,13 +8,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from aggregate.doctor.examining import examine
 from aggregate.doctor.findings import DoctorReport
-from aggregate.doctor.server_checks import examine_server
+from aggregate.doctor.server.examining import examine_server
 
 
 class Command(BaseCommand):
     help = (
         "Look at a live page as a browser does, and say what keeps it from being recorded: header, policy, tag, key, "
-        "scripts, source maps. Exit status: 0 no problems (there may be warnings), 1 problems."
+        "scripts, source maps. Exit status: 0 no problems (there may be warnings), 1 problems. With --server, look at "
+        "this server: settings, stores, disk, work. Exit status then: 0 all is well, 1 warnings, 2 problems."
     )
     requires_system_checks = []  # they import every page: a second
 
@@ -41,7 +42,10 @@ class Command(BaseCommand):
                 if finding.line:
                     self.stdout.write(f"         → {finding.line}")
         if report.problems:
-            raise CommandError(f"{report.problems} problem{'s' if report.problems > 1 else ''}.")
+            code = 2 if options["server"] else 1
+            raise CommandError(f"{report.problems} problem{'s' if report.problems > 1 else ''}.", returncode=code)
+        if report.warnings and options["server"]:
+            raise CommandError(f"{report.warnings} warning{'s' if report.warnings > 1 else ''}.", returncode=1)
 
 
 def write_report(report: DoctorReport) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from io import StringIO
 from types import ModuleType
 
@@ -9,8 +10,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from aggregate.doctor import server_checks
-from aggregate.doctor.findings import Finding
+from aggregate.doctor.findings import DoctorReport, Finding, ok, problem, warning
+from aggregate.doctor.server import settings_checks
+from aggregate.doctor.server.settings_checks import check_kernel
+from aggregate.management.commands import doctor as doctor_command
 from ingest.models import Project
 from profcore.kernel import FoundKernel
 from tests.aggregate.doctor.site import VisitedSite
@@ -63,24 +66,47 @@ def test_it_looks_at_a_page_or_at_the_server(words: tuple[str, ...]) -> None:
     assert run(*words) == ("", "Give the address of a page, or --server. Status 1.")
 
 
+@pytest.mark.parametrize(
+    ("findings", "status"),
+    [
+        ([ok("a", "A.")], ""),
+        ([ok("a", "A."), warning("b", "B.")], "1 warning. Status 1."),
+        ([problem("a", "A."), warning("b", "B."), problem("c", "C.")], "2 problems. Status 2."),
+    ],
+)
+def test_the_server_has_a_status_for_warnings_too(
+    monkeypatch: pytest.MonkeyPatch, findings: list[Finding], status: str
+) -> None:
+    report = DoctorReport(url="this server", final_url="this server", findings=findings)
+    monkeypatch.setattr(doctor_command, "examine_server", lambda: report)
+    assert run("--server")[1] == status
+    text, error = run("--server", "--json")
+    assert ([one["check"] for one in json.loads(text)["findings"]], error) == ([one.check for one in findings], status)
+
+
+def read_kernel() -> tuple[str, str, str]:
+    (finding,) = check_kernel(datetime.now(UTC))
+    return finding.state.value, finding.sentence, finding.line
+
+
 def test_the_server_folds_by_the_twin_that_is_chosen(settings: Settings) -> None:
     settings.KERNEL = "pure"
-    text, error = run("--server")
-    assert error == ""
-    assert "ok       kernel: Traces are folded and checked by pure Python, because FIELDFLAME_KERNEL is pure." in text
+    assert read_kernel() == (
+        "ok",
+        "Traces are folded and checked by pure Python, because FIELDFLAME_KERNEL is pure.",
+        "",
+    )
 
 
 def test_the_server_says_why_there_is_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = FoundKernel(None, "the compiled kernel is not built here: there is no cargo on the PATH")
-    monkeypatch.setattr(server_checks, "find_kernel", lambda _: missing)
-    text, error = run("--server")
-    assert error == ""  # a warning: everything works
-    assert "warning  kernel: Traces are folded and checked by pure Python" in text
-    assert "there is no cargo on the PATH." in text
-    assert "→ ./run kernel" in text
+    monkeypatch.setattr(settings_checks, "find_kernel", lambda _: missing)
+    state, sentence, line = read_kernel()
+    assert (state, line) == ("warning", "./run kernel")
+    assert sentence.startswith("Traces are folded and checked by pure Python")
+    assert sentence.endswith("there is no cargo on the PATH.")
 
 
 def test_the_server_says_that_it_has_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_checks, "find_kernel", lambda _: FoundKernel(ModuleType("kernel"), ""))
-    text, _ = run("--server", "--json")
-    assert json.loads(text)["findings"][0]["sentence"] == "Traces are folded and checked by the compiled kernel."
+    monkeypatch.setattr(settings_checks, "find_kernel", lambda _: FoundKernel(ModuleType("kernel"), ""))
+    assert read_kernel() == ("ok", "Traces are folded and checked by the compiled kernel.", "")

@@ -162,7 +162,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     import inspect
 
     from aggregate.sourcemaps import deleting
-    from aggregate.upkeep import old_funcs, old_groups, old_looks, retention
+    from aggregate.upkeep import old_funcs, old_groups, old_looks, retention, store_sizes
     from ingest.projects import releases
 
     source = inspect.getsource(retention) + RefoldRun._meta.db_table
@@ -185,6 +185,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
         + inspect.getsource(old_groups)
         + inspect.getsource(old_funcs)
         + inspect.getsource(old_looks)
+        + inspect.getsource(store_sizes)
         + inspect.getsource(releases)
         + SharedLink._meta.db_table
         + AuditEntry._meta.db_table
