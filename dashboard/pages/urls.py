@@ -15,6 +15,7 @@ from dashboard.pages import (
     new_project,
     projects,
     saved_views,
+    server,
     shared,
     style,
 )
@@ -40,6 +41,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/", projects.show_projects, name="projects"),
     path("projects/new/", new_project.show_new_project, name="new-project"),
     path("style/", style.show_style, name="style"),
+    path("server/", server.show_server, name="server"),
     path("search/", search.show_search, name="search"),
     path("search/results/", search.show_search_results, name="search-results"),
     path("projects/deleting/", projects.show_deleting, name="deleting-projects"),

@@ -90,9 +90,14 @@ def may_administer(reader: Reader, project: Project) -> bool:
     return reader.pk is not None and roles.get(reader.pk) == Membership.Role.ADMIN
 
 
-def may_create_projects(reader: Reader) -> bool:
-    """Tells whether a reader may create projects: superusers may, who can also create accounts."""
+def is_superuser(reader: Reader) -> bool:
+    """Tells whether a reader is a superuser: they see the server itself, and can create accounts."""
     return not isinstance(reader, ApiToken) and reader.is_authenticated and bool(getattr(reader, "is_superuser", False))
+
+
+def may_create_projects(reader: Reader) -> bool:
+    """Tells whether a reader may create projects: superusers may."""
+    return is_superuser(reader)
 
 
 def may_read_raw(reader: Reader, project: Project) -> bool:

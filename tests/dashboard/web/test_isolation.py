@@ -99,6 +99,7 @@ ADMIN_ADDRESSES = [
 OPEN_ADDRESSES = {
     *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
     *("new-project", "deleting-projects"),  # of no project: test_new_project, test_lifecycle
+    "server",  # of no project: test_server_page
     *("share", "settings-shared-link", "settings-shared-end", "open-shared"),  # by members too: test_shared_links
     *("account", "set-password"),  # one's own, whatever the project: test_account
     "saved-view",  # takes posts of its owner: test_saved_views
