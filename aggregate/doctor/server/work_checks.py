@@ -1,6 +1,6 @@
 """Checks of the work itself: schema, partitions ahead, workers, pending traces, jobs, and what retention left."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date, datetime
 from typing import Final
 
@@ -75,18 +75,26 @@ def judge_partitions(days: Sequence[date], today: date) -> Finding:
 
 
 def check_workers(_: datetime) -> Iterator[Finding]:
-    """Yields how many workers answer."""
+    """Yields how many workers answer, and which queue none of them works on."""
     try:
-        answers = current_app.control.ping(timeout=WORKER_WAIT_S) or []
+        answers = current_app.control.inspect(timeout=WORKER_WAIT_S).active_queues() or {}
     except (CeleryError, KombuError, OSError):
-        answers = []
-    yield judge_workers(sorted(name for answer in answers for name in answer))
+        answers = {}
+    yield from judge_workers(len(answers), {queue["name"] for queues in answers.values() for queue in queues})
 
 
-def judge_workers(names: Sequence[str]) -> Finding:
-    if not names:
-        return problem("workers", f"No worker answers within {WORKER_WAIT_S:.0f} s: traces are stored, not folded.")
-    return ok("workers", f"{len(names)} worker{'' if len(names) == 1 else 's'} answer{'s' if len(names) == 1 else ''}.")
+def judge_workers(count: int, queues: Collection[str]) -> Iterator[Finding]:
+    if not count:
+        yield problem("workers", f"No worker answers within {WORKER_WAIT_S:.0f} s: traces are stored, not folded.")
+        return
+    if settings.FOLD_QUEUE not in queues:
+        yield problem("workers", "No worker folds, they only do the rest.", line="deploy/start fold")
+    if settings.UPKEEP_QUEUE not in queues:
+        yield problem(
+            "workers", "No worker does the upkeep: no retention, no merges, no jobs.", line="deploy/start upkeep"
+        )
+    if {settings.FOLD_QUEUE, settings.UPKEEP_QUEUE} <= set(queues):
+        yield ok("workers", f"{count} worker{'' if count == 1 else 's'} answer{'s' if count == 1 else ''}.")
 
 
 def check_pending(_: datetime) -> Iterator[Finding]:

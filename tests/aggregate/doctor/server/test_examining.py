@@ -17,7 +17,7 @@ from aggregate.doctor.findings import Finding, State
 from aggregate.doctor.server import disk_checks, examining, work_checks
 from aggregate.doctor.server.certificate_checks import check_certificate
 from aggregate.doctor.server.disk_checks import Room, check_disk
-from aggregate.doctor.server.folder_checks import check_folders
+from aggregate.doctor.server.folder_checks import check_folders, find_open_files
 from aggregate.doctor.server.postgres_checks import SLOTS, ReplicationSlot, check_replication, read_rows
 from aggregate.doctor.server.settings_checks import check_settings
 from aggregate.doctor.server.work_checks import check_jobs, check_pending, check_retention
@@ -104,6 +104,15 @@ def test_open_secrets_are_found(settings: Settings, tmp_path: Path, name: str, m
     assert states(check_folders(NOW)) == [("permissions", State.OK)]
     (tmp_path / name).chmod(mode)
     assert states(check_folders(NOW)) == [("permissions", state)]
+
+
+def test_a_secrets_file_that_all_may_read_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.touch(0o600)
+    environ = {"FIELDFLAME_SECRET_KEY_FILE": str(path), "OTHER_FILE": "/etc/passwd", "REDIS_URL_FILE": "/run/secrets/a"}
+    assert states(find_open_files(environ)) == []
+    path.chmod(0o604)
+    assert states(find_open_files(environ)) == [("permissions", State.PROBLEM)]
 
 
 # --- the certificate ---
