@@ -185,15 +185,13 @@ class BothServers:
         """Makes the new data folder and lets pg_upgrade fill it. Raises StartError with pg_upgrade's own words."""
         make_data_folder(self.new, is_throw_away=False, more=self.checksum_words())
         with self.open_logins():
-            for words in (["--check"], ["--copy", "--jobs", str(os.cpu_count() or 1)]):
-                child = self.make_upgrade_child(words)
-                code = self.run_to_end(child)
-                if code != 0:
-                    logs = self.keep_logs()
-                    raise StartError(
-                        f"pg_upgrade failed, so the data stays as it was. All it said is in {child.log} and {logs}; "
-                        f"its end:{read_log_end(child.log, 20)}"
-                    )
+            child = self.make_upgrade_child()
+            if self.run_to_end(child) != 0:
+                logs = self.keep_logs()
+                raise StartError(
+                    f"pg_upgrade failed, so the data stays as it was. All it said is in {child.log} and {logs}; "
+                    f"its end:{read_log_end(child.log, 20)}"
+                )
         self.carry_settings()
 
     def checksum_words(self) -> list[str]:
@@ -229,13 +227,14 @@ class BothServers:
             for name in ("hba", "ident", "delete_old_cluster.sh"):
                 (folder / name).unlink(missing_ok=True)
 
-    def make_upgrade_child(self, words: list[str]) -> Child:
+    def make_upgrade_child(self) -> Child:
         old, new = self.old, self.new
         rules = f"-c hba_file='{old.sockets}/hba' -c ident_file='{old.sockets}/ident'"
         command = [str(new.place.bin_folder / "pg_upgrade"), "--username", USER, "--socketdir", str(old.sockets)]
         command += ["--old-bindir", str(old.place.bin_folder), "--new-bindir", str(new.place.bin_folder)]
         command += ["--old-datadir", str(old.place.data), "--new-datadir", str(new.place.data)]
-        command += ["--old-options", rules, "--new-options", rules, *words]
+        command += ["--old-options", rules, "--new-options", rules]
+        command += ["--copy", "--jobs", str(os.cpu_count() or 1)]
         return Child(
             name="pg_upgrade",
             title="pg_upgrade",

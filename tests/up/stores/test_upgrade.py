@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from config.up.folder import DataFolder
+from config.up.folder import DataFolder, FolderLock
 from config.up.messages import StartError
 from config.up.parts import make_manage_command
 from config.up.running import own_environment
@@ -105,6 +105,16 @@ def test_an_older_version_that_can_be_upgraded_is_named_when_it_starts(
 
 
 # --- what is refused, and in which words ---
+
+
+def test_nothing_is_upgraded_while_fieldflame_runs(passable: Path) -> None:
+    folder = DataFolder(passable / "var")
+    folder.create()
+    lock = FolderLock(folder, "up")
+    assert lock.try_acquire()
+    refused = run_manage("upgrade_postgres", data=folder.path)
+    lock.release()
+    assert (refused.returncode, f"already runs in {folder.path}" in refused.stderr) == (1, True), refused.stderr
 
 
 def test_nothing_is_upgraded_where_there_is_no_data_of_our_own(passable: Path) -> None:
