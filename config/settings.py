@@ -25,7 +25,7 @@ from config.env import (
 )
 from config.limits import *  # noqa: F403  # settings like those below, in a file of their own
 from config.limits import DELETE_SWEEP_S, FOLD_SWEEP_S, JOB_SWEEP_S, SYMBOLICATE_SWEEP_S
-from ingest.patience import PatientConnection
+from ingest.patience import RECONNECTING, PatientConnection
 from profcore.kernel import KernelChoice, KernelError, find_kernel
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -184,6 +184,7 @@ DATABASES["default"]["OPTIONS"] = {
         "timeout": 10,
         "max_idle": DB_POOL_IDLE_S,
         "connection_class": PatientConnection,
+        **RECONNECTING,
     },
     "application_name": "fieldflame",
     "server_side_binding": True,  # arrays and bodies go as binary parameters, not as text inside the statement

@@ -15,6 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 from prometheus_client import Counter, Histogram
 from psycopg import OperationalError
 from psycopg.abc import PQGen
+from psycopg_pool import ConnectionPool
 
 RV = TypeVar("RV")
 CANCEL_LIMIT_S: Final = 1.0
@@ -35,6 +36,9 @@ POOL_TIMEOUTS: Final = Counter(
 for _pool in POOLS:  # so that the first one of each is seen as a rise
     POOL_WAIT_SECONDS.labels(_pool)
     POOL_TIMEOUTS.labels(_pool)
+# By itself a pool waits twice as long after each attempt, for five minutes, and then never tries again until somebody
+# asks: after an outage of two minutes, posts were refused for up to two more. An attempt costs less than a post.
+RECONNECT_S: Final = 1.0
 
 
 class OutOfPatience(OperationalError):
@@ -115,6 +119,16 @@ def drop_silent_connection(error: Exception) -> bool:
     if is_silent and not connection.in_atomic_block:
         connection.close()
     return is_silent
+
+
+def connect_again(pool: "ConnectionPool[Any]") -> None:  # Any: a connection of whichever class
+    """Lets a pool go on to try to connect, as it gave up an attempt."""
+    if not pool.closed:
+        pool.check()  # opens a connection if there is none
+
+
+# Options of every pool of connections.
+RECONNECTING: Final[dict[str, Any]] = {"reconnect_timeout": RECONNECT_S, "reconnect_failed": connect_again}
 
 
 class PatientConnection(psycopg.Connection[Any]):  # Any: rows as the cursors type them

@@ -18,7 +18,7 @@ from psycopg.generators import execute
 from psycopg.pq import ExecStatus, Format
 from psycopg_pool import ConnectionPool
 
-from ingest.patience import OutOfPatience, PatientConnection, wait_patiently
+from ingest.patience import RECONNECTING, OutOfPatience, PatientConnection, wait_patiently
 
 logger = logging.getLogger(__name__)
 
@@ -137,6 +137,7 @@ def _make_pool() -> ConnectionPool[Lane]:
         num_workers=POOL_THREADS,
         open=True,
         name="fieldflame-store",
+        **RECONNECTING,
     )
 
 

@@ -1,10 +1,14 @@
 """A post waits for the database as long as its patience lasts; everybody else as the pool says."""
 
+import os
+from typing import Any
+
 import psycopg
 import pytest
-from psycopg_pool import PoolTimeout
+from django.conf import settings
+from psycopg_pool import ConnectionPool, PoolTimeout
 
-from ingest.patience import OutOfPatience, wait_patiently, with_patience
+from ingest.patience import OutOfPatience, PatientConnection, wait_patiently, with_patience
 
 
 def test_without_patience_the_pool_decides() -> None:
@@ -26,3 +30,26 @@ def test_a_pool_that_has_none_in_time_is_out_of_patience() -> None:
     with with_patience(1.0), pytest.raises(OutOfPatience):
         wait_patiently(fail, "store")
     assert issubclass(OutOfPatience, psycopg.OperationalError)
+
+
+class LongAway(PatientConnection):
+    """A connection to a server that is away for so many attempts that waits which double would take two minutes."""
+
+    failures = 16
+
+    @classmethod
+    def connect(cls, *args: Any, **options: Any) -> "LongAway":  # Any: as psycopg's
+        LongAway.failures -= 1
+        if LongAway.failures > 0:
+            raise psycopg.OperationalError("the server is away")
+        return super().connect(*args, **options)
+
+
+@pytest.mark.slow(10)
+def test_a_pool_has_connections_again_soon_after_the_server_is_back() -> None:
+    """However long it was away. Nobody else asks for a connection, as in a worker."""
+    databases: dict[str, Any] = settings.DATABASES  # Any: Django's options
+    options = databases["default"]["OPTIONS"]["pool"] | {"connection_class": LongAway}
+    with ConnectionPool(os.environ["DATABASE_URL"], **options, open=True) as pool:
+        pool.putconn(pool.getconn(timeout=60))
+    assert LongAway.failures <= 0
