@@ -1,5 +1,6 @@
 """A read that the database takes too long for is given up with an answer that says so, and its statement ends there."""
 
+import threading
 import time
 from collections.abc import Iterator
 
@@ -76,3 +77,27 @@ def test_afterwards_the_same_page_is_answered(reader: Client, settings: Settings
         holder.rollback()
     settings.READ_WAIT_S = 120  # of a busy machine
     assert reader.get("/projects/shop/").status_code == 200
+
+
+def end_waiting_sessions() -> None:
+    """Ends what waits for the tables, as PostgreSQL does with every session when it is restarted."""
+    deadline = time.monotonic() + 120
+    end = WAITING.replace("count(*)", "count(pg_terminate_backend(pid))").replace("%%", "%")
+    with psycopg.connect(database_url(), autocommit=True) as other:
+        while other.execute(end).fetchone() == (0,):
+            assert time.monotonic() < deadline, "nothing waited"
+            time.sleep(0.02)
+
+
+@pytest.mark.parametrize("address", ["/projects/shop/", "/api/v1/projects/shop/functions"])
+def test_a_read_whose_session_is_lost_may_try_again(
+    reader: Client, blocked: None, settings: Settings, address: str
+) -> None:
+    settings.READ_WAIT_S = 120
+    _, token = create_token(project=Project.objects.get())
+    ender = threading.Thread(target=end_waiting_sessions)
+    ender.start()
+    answer = reader.get(address, headers={"Authorization": f"Bearer {token}"} if "api" in address else {})
+    ender.join()
+    assert (answer.status_code, answer["Retry-After"]) == (503, "10")
+    assert "The database does not answer at the moment" in answer.content.decode()
