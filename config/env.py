@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from ingest.accounts.group_roles import GroupRole
+
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"0", "false", "no", "off", ""})
 
@@ -104,6 +106,32 @@ def read_networks(name: str, environ: Mapping[str, str] = os.environ) -> list[st
         except ValueError as error:
             raise ImproperlyConfigured(f"{name} must be addresses or networks such as 10.1.0.0/16: {error}.") from None
     return words
+
+
+def read_group_roles(name: str, environ: Mapping[str, str] = os.environ) -> list[GroupRole]:
+    """Returns entries such as `shop-team=shop:member; ops=superuser`. The group may have `=`, `:` and commas in it."""
+    roles = []
+    for entry in filter(None, (part.strip() for part in environ.get(name, "").split(";"))):
+        group, _, given = entry.rpartition("=")
+        project, _, role = given.strip().rpartition(":")
+        is_right = (role in ("member", "admin") and project) or (role == "superuser" and not project)
+        if not group.strip() or not is_right:
+            raise ImproperlyConfigured(
+                f"{name} must have entries such as team=shop:member, leads=shop:admin or ops=superuser, with ; between "
+                f"them; {entry!r} is none."
+            )
+        roles.append(GroupRole(group.strip(), project.strip(), role))
+    return roles
+
+
+def read_issuer(name: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Returns the address of a login's provider, empty if there is none. Only this machine's may be plain HTTP."""
+    issuer = environ.get(name, "").strip()
+    url = urlsplit(issuer)
+    is_safe = url.scheme == "https" or (url.scheme == "http" and url.hostname in ("127.0.0.1", "localhost", "::1"))
+    if issuer and not (is_safe and url.hostname):
+        raise ImproperlyConfigured(f"{name} must start with https://, not {issuer!r}.")
+    return issuer
 
 
 def read_path(name: str, default: Path, environ: Mapping[str, str] = os.environ) -> Path:

@@ -17,7 +17,9 @@ from config.env import (
     read_bool,
     read_choice,
     read_database,
+    read_group_roles,
     read_int,
+    read_issuer,
     read_list,
     read_path,
     read_secret,
@@ -78,7 +80,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "dashboard.web.acting.ActingMiddleware",
+    "dashboard.web.logins.acting.ActingMiddleware",
     "dashboard.web.heavy_reads.HeavyReadsMiddleware",
     "dashboard.web.waiting.ReadingTimeMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -115,7 +117,6 @@ STORAGES = {
 # Source maps are two thirds of the packages' static files and are hardly ever requested: compressing them took 2 s.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
@@ -194,6 +195,30 @@ DATABASES["default"]["OPTIONS"] = {
 TRANSACTION_POOLING = read_bool("FIELDFLAME_TRANSACTION_POOLING", False)
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = TRANSACTION_POOLING
 REDIS_URL = read_secret("REDIS_URL", "redis://127.0.0.1:6379/0")
+
+# --- Logins by a provider (OpenID Connect), and by passwords ------------------------------------------------------------
+OIDC_ISSUER = read_issuer("FIELDFLAME_OIDC_ISSUER")  # empty: there is no provider
+OIDC_CLIENT_ID = read_str("FIELDFLAME_OIDC_CLIENT_ID", "")
+OIDC_CLIENT_SECRET = read_secret("FIELDFLAME_OIDC_CLIENT_SECRET", "")
+OIDC_NAME = read_str("FIELDFLAME_OIDC_NAME", "single sign-on")  # on the button
+OIDC_SCOPES = read_str("FIELDFLAME_OIDC_SCOPES", "openid profile email")
+OIDC_USERNAME_CLAIM = read_str("FIELDFLAME_OIDC_USERNAME_CLAIM", "preferred_username")
+OIDC_GROUPS_CLAIM = read_str("FIELDFLAME_OIDC_GROUPS_CLAIM", "groups")
+OIDC_ROLES = read_group_roles("FIELDFLAME_OIDC_ROLES")
+OIDC_LINK_BY_NAME = read_bool("FIELDFLAME_OIDC_LINK_BY_NAME", False)
+OIDC_SESSION_HOURS = read_int("FIELDFLAME_OIDC_SESSION_HOURS", 12, low=1)  # a working day; then groups are asked again
+OIDC_WAIT_S = 10  # for each answer of the provider: people wait for it, and a thread
+if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET):
+    raise ImproperlyConfigured(
+        "FIELDFLAME_OIDC_ISSUER needs FIELDFLAME_OIDC_CLIENT_ID and FIELDFLAME_OIDC_CLIENT_SECRET, or its _FILE."
+    )
+PASSWORD_LOGIN = read_bool("FIELDFLAME_PASSWORD_LOGIN", True)
+if not PASSWORD_LOGIN and not OIDC_ISSUER:
+    raise ImproperlyConfigured("FIELDFLAME_PASSWORD_LOGIN=0 needs FIELDFLAME_OIDC_ISSUER: nobody could log in.")
+AUTHENTICATION_BACKENDS = [
+    *(["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"] if PASSWORD_LOGIN else []),
+    *(["dashboard.web.logins.provider.ProviderBackend"] if OIDC_ISSUER else []),
+]
 
 # --- Logins: wrong passwords are counted in Valkey, by name and network together ----------------------------------------
 # With both, a stranger cannot lock anybody out from elsewhere. Counts and locks end by themselves.

@@ -91,12 +91,29 @@ class Membership(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.MEMBER)
+    by_provider = models.BooleanField(default=False, db_default=False)  # kept in step with the provider's groups
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["project", "user"], name="membership_once")]
 
     def __str__(self) -> str:
         return f"{self.project_id}:{self.user_id}:{self.role}"
+
+
+class ProviderIdentity(models.Model):
+    """Whom a login's provider means: its own id of a person, which never changes hands, and the account here."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="provider_identity")
+    issuer = models.CharField(max_length=400)
+    subject = models.CharField(max_length=255)  # OpenID Connect allows no more
+    made_superuser = models.BooleanField(default=False)  # by a group: without it, no longer a superuser
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["issuer", "subject"], name="identity_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}:{self.subject}"
 
 
 class SavedView(models.Model):

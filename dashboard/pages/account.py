@@ -11,8 +11,9 @@ from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.auth.views import PasswordResetConfirmView
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse, reverse_lazy
 from django.utils.encoding import force_bytes
@@ -21,8 +22,10 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
 from dashboard.pages.frame.forms import SettingsForm
+from dashboard.pages.single_sign_on import context
 from ingest.audit.acts import Act
 from ingest.audit.entries import describe_user, record
+from ingest.models import ProviderIdentity
 
 LINK_DAYS: Final = settings.PASSWORD_RESET_TIMEOUT // 86_400
 
@@ -52,6 +55,12 @@ class SetPassword(PasswordResetConfirmView):
     success_url = reverse_lazy("login")
     extra_context = {"days": LINK_DAYS}
 
+    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:  # Any: as in Django's stubs
+        """Answers 403 if nobody logs in with a password."""
+        if not settings.PASSWORD_LOGIN:
+            raise PermissionDenied
+        return super().dispatch(*args, **kwargs)
+
     def form_valid(self, form: Any) -> HttpResponse:  # Any: the form's user is not typed
         messages.success(self.request, "Your password is set. Log in with it.")
         with transaction.atomic():
@@ -68,6 +77,8 @@ def show_account(request: HttpRequest) -> HttpResponse:
     user = cast("User", request.user)  # logged in
     wants_out = "everywhere" in request.POST
     is_post = request.method == "POST"
+    if is_post and not settings.PASSWORD_LOGIN:
+        raise PermissionDenied
     password = PasswordChangeForm(user, request.POST if is_post and not wants_out else None)
     out = LogOutForm(user, request.POST if is_post and wants_out else None)
     if password.is_bound and password.is_valid():
@@ -84,7 +95,9 @@ def show_account(request: HttpRequest) -> HttpResponse:
         return stay(request, user, "All your other sessions have ended.")
     out.make_ready(may_change=True)
     status = 400 if is_post else 200
-    return render(request, "dashboard/account/page.html", {"password": password, "out": out}, status=status)
+    is_linked = ProviderIdentity.objects.filter(user=user).exists()
+    words = {"password": password, "out": out, "is_linked": is_linked} | context()
+    return render(request, "dashboard/account/page.html", words, status=status)
 
 
 def stay(request: HttpRequest, user: User, words: str) -> HttpResponse:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.auth.views import LoginView
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from prometheus_client import Counter
@@ -34,8 +35,14 @@ class LogIn(LoginView):
     template_name = "dashboard/account/login.html"
     redirect_authenticated_user = True
 
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:  # Any: as in Django's stubs
+        provider = settings.OIDC_NAME if settings.OIDC_ISSUER else ""
+        return super().get_context_data(**kwargs) | {"provider": provider, "has_passwords": settings.PASSWORD_LOGIN}
+
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]  # Any: as in Django's stubs
-        """Checks a login, or refuses it unchecked if too many others are being checked."""
+        """Checks a login, or refuses it unchecked if too many others are being checked, or if passwords are off."""
+        if not settings.PASSWORD_LOGIN:
+            raise PermissionDenied
         if not _places.acquire(blocking=False):
             return refuse(request, "busy", status=503, retry_after_s=BUSY_S)
         try:

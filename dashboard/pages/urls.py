@@ -17,6 +17,7 @@ from dashboard.pages import (
     saved_views,
     server,
     shared,
+    single_sign_on,
     style,
 )
 from dashboard.pages.administration import urls as administration
@@ -34,6 +35,9 @@ PROJECT: str = "projects/<slug:slug>/"
 urlpatterns: list[URLPattern] = [
     path("", RedirectView.as_view(pattern_name="projects"), name="home"),
     path("login/", login.LogIn.as_view(), name="login"),
+    path("login/provider/", single_sign_on.start, name="provider-start"),
+    path("login/provider/return/", single_sign_on.come_back, name="provider-return"),
+    path("account/link/", single_sign_on.link, name="provider-link"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("account/", account.show_account, name="account"),
     path("account/password/<str:uidb64>/<str:token>/", account.SetPassword.as_view(), name="set-password"),

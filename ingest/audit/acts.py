@@ -40,3 +40,6 @@ class Act(StrEnum):
     USER_PASSWORD_LINK_CREATED = "user.password_link_created"  # noqa: S105
     USER_PASSWORD_SET = "user.password_set"  # noqa: S105
     USER_SESSIONS_ENDED = "user.sessions_ended"
+    USER_LINKED = "user.linked"
+    USER_PROMOTED = "user.promoted"
+    USER_DEMOTED = "user.demoted"

@@ -6,10 +6,12 @@ one of two admins who step down at the same time gets an error.
 
 from datetime import UTC, datetime
 
+from django.conf import settings
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 
 from ingest.audit.acts import Act
 from ingest.audit.entries import describe_user, record
@@ -102,10 +104,19 @@ def is_last_admin(membership: Membership) -> bool:
 
     An admin who has not opened the account yet does not count: the link expires, so this may never happen.
     """
-    others = Membership.objects.filter(
-        project_id=membership.project_id, role=Membership.Role.ADMIN, user__is_active=True
-    ).exclude(pk=membership.pk)
-    return not others.exclude(user__password__startswith=UNUSABLE_PASSWORD_PREFIX).exists()
+    others = Membership.objects.filter(project_id=membership.project_id, role=Membership.Role.ADMIN)
+    return not others.exclude(pk=membership.pk).filter(can_log_in("user__")).exists()
+
+
+def can_log_in(path: str = "") -> Q:
+    """Returns the condition that a user can log in: by a password that they have set, or by the provider.
+
+    `path` leads from the table that is filtered to its user.
+    """
+    ways = Q(**{f"{path}provider_identity__isnull": False}) if settings.OIDC_ISSUER else Q()
+    if settings.PASSWORD_LOGIN:
+        ways |= ~Q(**{f"{path}password__startswith": UNUSABLE_PASSWORD_PREFIX})
+    return Q(**{f"{path}is_active": True}) & ways
 
 
 def _check_other_admin(membership: Membership) -> None:

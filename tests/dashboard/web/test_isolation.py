@@ -101,6 +101,7 @@ OPEN_ADDRESSES = {
     *("new-project", "deleting-projects"),  # of no project: test_new_project, test_lifecycle
     "server",  # of no project: test_server_page
     *("share", "settings-shared-link", "settings-shared-end", "open-shared"),  # by members too: test_shared_links
+    *("provider-start", "provider-return", "provider-link"),  # who one is: test_provider_login
     *("account", "set-password"),  # one's own, whatever the project: test_account
     "saved-view",  # takes posts of its owner: test_saved_views
     *("search", "search-results"),  # of all projects that somebody sees: test_search_page

@@ -19,9 +19,11 @@ from aggregate.upkeep.project_deletion import _delete_last
 from aggregate.upkeep.refolding import Scope, start_run
 from aggregate.upkeep.view_erasures import run_erasure, start_erasure
 from dashboard.pages.account import write_password_link
+from ingest.accounts.group_roles import GroupRole
+from ingest.accounts.sign_in import Person, sign_in
 from ingest.audit.acts import Act
 from ingest.imports import import_file
-from ingest.models import Membership, Project
+from ingest.models import Membership, Project, ProviderIdentity
 from ingest.projects import (
     collection,
     creation,
@@ -41,7 +43,8 @@ NOW: Final = datetime.now(UTC)
 
 
 def _user(name: str) -> User:
-    return User.objects.filter(username=name).first() or User.objects.create_user(name, password="x")
+    create = User.objects.create_superuser if name == "root" else User.objects.create_user
+    return User.objects.filter(username=name).first() or create(name, password="x")
 
 
 def _member(project: Project, role: Membership.Role) -> Membership:
@@ -70,6 +73,14 @@ def _erase(project: Project) -> None:
 
 
 MAP: Final = json.dumps({"version": 3, "sources": ["a.ts"], "names": [], "mappings": "AAAA"}).encode()
+
+
+def _sign_in_as(name: str, groups: list[str]) -> None:
+    _user("root")
+    _user(name)
+    person = Person(issuer="https://id.example", subject=name, name=name, groups=groups)
+    roles = [GroupRole("ops", "", "superuser"), GroupRole("all", "*", "member")]
+    sign_in(person, roles if groups else roles[:1] if ProviderIdentity.objects.exists() else [], link_by_name=True)
 
 
 def _link(project: Project) -> object:
@@ -140,6 +151,9 @@ ACTS: Final[dict[Act, Steps]] = {
         lambda p, _: shared_links.revoke_links(shared_links.live_links(NOW).filter(project=p), NOW),
     ),
     Act.USER_CREATED: _only(lambda p: members.create_account("newcomer")),
+    Act.USER_LINKED: _only(lambda p: _sign_in_as("anna", [])),
+    Act.USER_PROMOTED: (lambda p: _sign_in_as("anna", []), lambda p, _: _sign_in_as("anna", ["ops"])),
+    Act.USER_DEMOTED: (lambda p: _sign_in_as("anna", ["ops"]), lambda p, _: _sign_in_as("anna", [])),
     Act.USER_PASSWORD_LINK_CREATED: (
         lambda p: _user("anna"),
         lambda p, user: write_password_link(RequestFactory().get("/"), user),  # type: ignore[arg-type]

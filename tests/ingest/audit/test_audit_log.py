@@ -41,7 +41,7 @@ def test_every_act_writes_one_entry_that_names_who_and_what(project: Project, ac
     (entry,) = AuditEntry.objects.filter(pk__gt=last)
     assert entry.act == act
     assert (entry.actor_kind, entry.actor_id, entry.actor_name, entry.network) == ("user", 7, "anna", "0123456789ab")
-    if act not in (Act.USER_CREATED, Act.USER_PASSWORD_LINK_CREATED):
+    if not act.startswith("user."):
         assert entry.project_slug == ("second" if act == Act.PROJECT_CREATED else "shop")
     json.dumps(entry.about)
 
@@ -67,7 +67,7 @@ VERBS = ("add_", "archive_", "change_", "create_", "delete_", "end_", "mark_", "
 def test_no_service_that_changes_something_forgets_the_log() -> None:
     silent = set()
     for module in list_modules():
-        if not module.startswith("ingest.projects."):
+        if not module.startswith(("ingest.projects.", "ingest.accounts")):
             continue
         tree = parse_module(module)
         functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}

@@ -1,6 +1,7 @@
 """Tokens: made with scopes and an end, shown once, revoked after a question."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -25,7 +26,7 @@ from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send
 def test_a_token_is_shown_once_with_a_command_that_works(
     owner: Client, shop: Project, scopes: list[str], granted: list[str], address: str
 ) -> None:
-    response = owner.post(SETTINGS + "tokens/", {"name": "CI", "scopes": scopes, "days": "90"})
+    response: Any = owner.post(SETTINGS + "tokens/", {"name": "CI", "scopes": scopes, "days": "90"})  # Any: a client's
     made = ApiToken.objects.get(project=shop)
     assert (made.name, made.scopes) == ("CI", granted)
     assert made.expires_at is not None

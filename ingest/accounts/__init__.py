@@ -1,0 +1,1 @@
+"""Accounts of people: managing them, and logins by a provider."""
