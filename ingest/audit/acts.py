@@ -43,3 +43,6 @@ class Act(StrEnum):
     USER_LINKED = "user.linked"
     USER_PROMOTED = "user.promoted"
     USER_DEMOTED = "user.demoted"
+    USER_DEACTIVATED = "user.deactivated"
+    USER_ACTIVATED = "user.activated"
+    USER_DELETED = "user.deleted"

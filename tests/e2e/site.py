@@ -120,6 +120,7 @@ def page_addresses(user: User) -> list[tuple[str, str]]:
         "view_id": view.view_id,
         "key_id": IngestKey.objects.get().pk,
         "member_id": Membership.objects.exclude(user=user).get().pk,
+        "user_id": User.objects.get(username="member").pk,
         "prefix": ApiToken.objects.get().prefix,
     }
     client = Client()
@@ -132,7 +133,8 @@ def page_addresses(user: User) -> list[tuple[str, str]]:
         address = reverse(pattern.name, kwargs={name: values[name] for name in names})
         for query in ("", f"?release={RELEASE}"):  # some are of a release, and say so
             answer = client.get(address + query)
-            if answer.status_code == 200 and answer.content.startswith(b"<!doctype html>"):
+            is_page = answer.status_code == 200 and not answer.streaming
+            if is_page and answer.content.startswith(b"<!doctype html>"):
                 found.append((pattern.name, address + query))
                 break
     return found

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 View = Callable[..., HttpResponse]
 # (name of its address, word), in the order of the list beside the pages
-SECTIONS: Final = (("audit", "Audit log"),)
+SECTIONS: Final = (("users", "Users"), ("audit", "Audit log"))
 
 
 def administration_page(view: View) -> View:

@@ -105,7 +105,7 @@ OPEN_ADDRESSES = {
     *("account", "set-password"),  # one's own, whatever the project: test_account
     "saved-view",  # takes posts of its owner: test_saved_views
     *("search", "search-results"),  # of all projects that somebody sees: test_search_page
-    *("audit", "audit-export"),  # of the server, for superusers: test_audit_pages
+    *("users", "user", "user-delete", "audit", "audit-export"),  # of the server, for superusers: test_users_page
     *("api-erasures", "api-erasure"),  # for admins, and tokens with their scope: test_erasures
     "api-audit",  # for admins, and tokens with its scope: test_audit_api
     "style",  # of no project, and with DEBUG only: test_style

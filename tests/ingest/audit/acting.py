@@ -19,6 +19,7 @@ from aggregate.upkeep.project_deletion import _delete_last
 from aggregate.upkeep.refolding import Scope, start_run
 from aggregate.upkeep.view_erasures import run_erasure, start_erasure
 from dashboard.pages.account import write_password_link
+from ingest.accounts import users
 from ingest.accounts.group_roles import GroupRole
 from ingest.accounts.sign_in import Person, sign_in
 from ingest.audit.acts import Act
@@ -151,6 +152,12 @@ ACTS: Final[dict[Act, Steps]] = {
         lambda p, _: shared_links.revoke_links(shared_links.live_links(NOW).filter(project=p), NOW),
     ),
     Act.USER_CREATED: _only(lambda p: members.create_account("newcomer")),
+    Act.USER_DEACTIVATED: _only(lambda p: users.deactivate_user(_user("anna"))),
+    Act.USER_ACTIVATED: (
+        lambda p: users.deactivate_user(_user("anna")),
+        lambda p, _: users.activate_user(_user("anna")),
+    ),
+    Act.USER_DELETED: _only(lambda p: users.delete_user(_user("anna"), successor=None)),
     Act.USER_LINKED: _only(lambda p: _sign_in_as("anna", [])),
     Act.USER_PROMOTED: (lambda p: _sign_in_as("anna", []), lambda p, _: _sign_in_as("anna", ["ops"])),
     Act.USER_DEMOTED: (lambda p: _sign_in_as("anna", ["ops"]), lambda p, _: _sign_in_as("anna", [])),
