@@ -194,24 +194,39 @@ def _fetch_views(
     below: int | None = None,
 ) -> list[SliceView]:
     where, params = where_views(slice_, ref=ref)
-    if below is not None:
-        where += " AND fieldflame_sample_key(v.view_id) <= %(below)s"
-        params["below"] = below
+    params["limit"] = limit
     if after is not None:
         where += " AND (v.view_id, v.group_id) > (%(after_view)s::uuid, %(after_group)s::int)"
         params |= {"after_view": after[0], "after_group": after[1]}
+    if below is not None:
+        params["below"] = below
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT v.contribution, v.view_id, v.group_id, v.cell_id, g.release, g.page, c.browser, c.navigation,
                        c.device_class, c.bucket_at, c.grain, v.traces, v.is_truncated, coalesce(v.sample_rate, 1.0),
                        {PART_COLUMNS}
-                {FROM_VIEWS}
-                WHERE {where} ORDER BY v.view_id, v.group_id LIMIT %(limit)s""",
-            {**params, "limit": limit},
+                {_from_views(where, is_sample=below is not None)}
+                ORDER BY v.view_id, v.group_id LIMIT %(limit)s""",
+            params,
         )
         rows = cursor.fetchall()
     contributions = decode_contribution_list([bytes(row[0]) for row in rows])
     return [_read_view(row, contribution) for row, contribution in zip(rows, contributions, strict=True)]
+
+
+def _from_views(where: str, *, is_sample: bool) -> str:
+    """Returns the FROM and WHERE clauses of views.
+
+    A sample first picks cells, and then reads each one's first views in the uniform order: the condition knows cells
+    only. OFFSET keeps the planner from mixing both. It does not know how few cells a function ran in, and searched the
+    views of each of these once per group (3.6 of 3.7 s at a million views).
+    """
+    if not is_sample:
+        return f"{FROM_VIEWS} WHERE {where}"
+    return f"""FROM (SELECT c.* {FROM_CELLS} WHERE {where} OFFSET 0) AS c
+        JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
+        CROSS JOIN LATERAL (SELECT * FROM aggregate_view v WHERE v.project_id = c.project_id AND v.cell_id = c.id
+                            AND fieldflame_sample_key(v.view_id) <= %(below)s OFFSET 0) AS v"""
 
 
 def _read_view(row: tuple[Any, ...], contribution: Contribution) -> SliceView:  # Any: a row as the driver types it
