@@ -3,6 +3,7 @@
 No words: ruff, mypy and the whole suite. `core`: the pure core except its slow tests, without servers. `quick`: all
 except what needs a browser, starts a whole Fieldflame, kills processes, or is slow by itself. `e2e`: the tests of
 tests/e2e. `formats`: what we write and read, against other projects' readers and the newest release of Mozilla's.
+`image`: builds the image and starts it, which needs root, buildah, debootstrap and cargo.
 `fuzz`: hostile inputs that no test has tried, as `./run fuzz`. Other words go to pytest.
 FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
 """
@@ -33,6 +34,7 @@ EXTERNAL_NAME = "FIELDFLAME_TEST_EXTERNAL"
 NPM_LIMIT_S = 600
 FORMATS = ("tests/profcore/formats", "tests/proof/readers", "tests/proof/test_formats_agree.py")
 NEWEST_NAME = "FIELDFLAME_TEST_NEWEST_READERS"  # asks a registry, so only `./test formats` sets it
+IMAGE_NAME = "FIELDFLAME_TEST_IMAGE"  # builds the image: minutes and some GB, so only `./test image` sets it
 # Much of the suite waits for servers to start and stop, so it runs one more file at a time than there are cores: on two
 # cores, three take half the time of one. More than six would wait for each other's disk. The core waits for nothing.
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
@@ -171,6 +173,9 @@ def run(words: list[str]) -> int:
     if words[:1] == ["formats"]:
         os.environ[NEWEST_NAME] = "1"
         return run_suite([*FORMATS, *AT_A_TIME, *words[1:]])
+    if words[:1] == ["image"]:
+        os.environ[IMAGE_NAME] = "1"
+        return run_suite(["tests/deploy/containers", *words[1:]])
     if words[:1] == ["fuzz"]:
         return run_fuzz(words[1:])
     if words:
