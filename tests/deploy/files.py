@@ -11,6 +11,7 @@ NGINX = DEPLOY / "nginx"
 SYSTEMD = DEPLOY / "systemd"
 COMPOSE = DEPLOY / "compose.yaml"
 COMPOSE_TLS = DEPLOY / "compose.tls.yaml"
+COMPOSE_CERTIFICATES = DEPLOY / "compose.certificates.yaml"
 
 
 def read_services(path: Path = COMPOSE) -> dict[str, dict[str, Any]]:  # Any: a foreign document

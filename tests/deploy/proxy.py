@@ -75,6 +75,9 @@ def lay_out_proxy(folder: Path, conf: str, upstream_port: int) -> Proxy:
     site = site.replace("listen 80", f"listen 127.0.0.1:{proxy.plain_port}")
     site = site.replace("listen 443", f"listen 127.0.0.1:{proxy.tls_port}")
     site = re.sub(r"(web|127\.0\.0\.1):8000", f"127.0.0.1:{upstream_port}", site)
+    # In the container its start writes this file.
+    (folder / "resolver.conf").write_text("resolver 127.0.0.1 ipv6=off;\n", encoding="utf-8")
+    site = site.replace("/tmp/resolver.conf", f"{folder}/resolver.conf")
     if "ssl_certificate" in site:
         make_certificate(folder)
         site = re.sub(r"/(etc/nginx/tls|etc/letsencrypt/live/[^/]+)/", f"{folder}/", site)

@@ -8,7 +8,7 @@ import pytest
 from tests.deploy.files import DEPLOY, ROOT
 
 NAME = re.compile(r"\bFIELDFLAME_[A-Z][A-Z_]*[A-Z]\b")
-OPERATIONS = ROOT / "docs" / "operations.md"
+PAGES = [ROOT / "docs" / "operations.md", *sorted((ROOT / "docs").glob("install-*.md"))]
 FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file() and path.suffix != ".pyc" and path.name != ".env")
 
 
@@ -18,7 +18,7 @@ def read_known_names() -> set[str]:
     return {name for source in sources for name in NAME.findall(source.read_text(encoding="utf-8"))}
 
 
-@pytest.mark.parametrize("path", [*FILES, OPERATIONS], ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", [*FILES, *PAGES], ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_name_used_is_known(path: Path) -> None:
     used = {name.removesuffix("_FILE") for name in NAME.findall(path.read_text(encoding="utf-8"))}
     assert used - read_known_names() == set()
