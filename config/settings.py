@@ -268,6 +268,7 @@ UPKEEP_TASKS = [
     "aggregate.merge_hours",
     "aggregate.roll_up_hours",
     "aggregate.symbolicate",
+    "dashboard.clear_sessions",
     "dashboard.run_jobs",
     "ingest.make_partitions",
 ]
