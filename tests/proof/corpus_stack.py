@@ -5,13 +5,21 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import psycopg
 
 from config.up.running import RunningStack
 from profcore.trace.dimensions import NAVIGATIONS
 from tests.corpus import Json, corpus_envelopes, expected
+
+
+class Stack(Protocol):
+    """What has a database: a running Fieldflame, or parts of several."""
+
+    @property
+    def store_environment(self) -> dict[str, str]: ...
+
 
 APPS = ("crunch", "docsite", "graphlab", "shopboard")
 PARTS = ("js", "hidden", "idle", "unobserved", "profiler", "span")
@@ -77,7 +85,7 @@ def post_until_accepted(port: int, app: str, body: bytes, limit_s: float = 120.0
         time.sleep(0.2)
 
 
-def database(stack: RunningStack) -> "psycopg.Connection[tuple[Any, ...]]":
+def database(stack: Stack) -> "psycopg.Connection[tuple[Any, ...]]":
     """Returns a connection to a stack's database, which may be behind a pooler."""
     return psycopg.connect(stack.store_environment["DATABASE_URL"], autocommit=True, prepare_threshold=None)
 
@@ -108,7 +116,7 @@ JOIN ingest_project p ON p.id = c.project_id WHERE p.slug = %s AND c.traces > 0 
 """
 
 
-def compare_with_oracle(stack: RunningStack, apps: Sequence[str] = APPS) -> list[str]:
+def compare_with_oracle(stack: Stack, apps: Sequence[str] = APPS) -> list[str]:
     """Returns a line for each group of some apps whose funcs or parts of time differ from the oracle's integers."""
     differences = []
     sent = Counter(

@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -48,14 +48,14 @@ def lint(*files: Path) -> set[tuple[str, str]]:
     return {(Path(found["file"]).stem, found["rule_name"]) for found in json.loads(done.stdout)}
 
 
-def list_operations(operations: list[Operation]) -> Iterator[Operation]:
+def list_operations(operations: Sequence[Operation]) -> Iterator[Operation]:
     for operation in operations:
         yield operation
         if isinstance(operation, SeparateDatabaseAndState):
             yield from list_operations(operation.database_operations)
 
 
-def moves_rows(operations: list[Operation]) -> bool:
+def moves_rows(operations: Sequence[Operation]) -> bool:
     """Tells whether a migration changes rows, which is what data steps are for."""
     return any(
         isinstance(operation, RunPython)

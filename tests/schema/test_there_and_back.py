@@ -30,7 +30,7 @@ def list_steps_back() -> list[tuple[str, str]]:
     forwards: dict[tuple[str, str], None] = {}
     for leaf in graph.leaf_nodes():
         forwards |= dict.fromkeys(graph.forwards_plan(leaf))
-    before = {}
+    before: dict[tuple[str, str], tuple[str, str]] = {}
     for app, first in FIRST.items():
         names = [key for key in forwards if key[0] == app and key[1] >= first]
         before |= dict(zip(names[1:], names, strict=False))
