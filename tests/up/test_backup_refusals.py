@@ -1,5 +1,7 @@
 """`./run backup` and `./run restore` where they cannot work: one or two sentences, and nothing is left."""
 
+import os
+import signal
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -94,6 +96,21 @@ def test_a_backup_that_fails_leaves_nothing(
     with pytest.raises(CommandError, match="pg_dump failed: no space left"):
         call_command("backup", str(tmp_path / "backups"))
     assert list((tmp_path / "backups").iterdir()) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_that_is_told_to_end_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.DATA_DIR = tmp_path / "var"
+    monkeypatch.setattr(dumping, "dump", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            call_command("backup", str(tmp_path / "backups"))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (ended.value.code, list((tmp_path / "backups").iterdir())) == (143, [])
 
 
 def test_only_the_newest_backups_are_kept(tmp_path: Path) -> None:
