@@ -146,6 +146,7 @@ def _is_whole(project_id: int, cell_id: int, group_id: int, views: int, traces: 
 
 
 def _set_pending(project_id: int, cell_id: int, group_id: int) -> None:
+    """Makes the receipts of a cell pending. They keep their fold version, which tells that they were folded before."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""WITH mine AS (
@@ -156,7 +157,7 @@ def _set_pending(project_id: int, cell_id: int, group_id: int) -> None:
                    ORDER BY r.view_id, r.seq FOR UPDATE OF r),
                counted AS ({count_settled("mine", sign=-1)})
                UPDATE ingest_receipt r SET state = {PENDING}, attempts = 0, crashes = 0, measured_interval_us = NULL,
-                   used_interval_us = NULL, fold_version = NULL, claim_token = NULL, claimed_until = NULL
+                   used_interval_us = NULL, claim_token = NULL, claimed_until = NULL
                FROM mine WHERE r.project_id = %(project)s AND r.view_id = mine.view_id AND r.seq = mine.seq""",
             {"project": project_id, "cell": cell_id, "group": group_id},
         )

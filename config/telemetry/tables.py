@@ -57,7 +57,7 @@ PENDING_TRACES: Final = StoreGauge(
 )
 OLDEST_PENDING: Final = StoreGauge(
     name="fieldflame_traces_oldest_pending_seconds",
-    about="Time since the oldest pending trace arrived, by the backlog of its project "
+    about="Time since the oldest pending trace arrived that was never folded, by the backlog of its project "
     f"(large: {LARGE_BACKLOG} pending traces or more; small), 0 without any.",
     tag="backlog",
 )
@@ -96,13 +96,15 @@ SELECT count(*) FROM (SELECT FROM ingest_receipt WHERE state = {PENDING} LIMIT {
 # Of projects with few pending traces all of them are read. Of the others, the queue's index has the oldest in front.
 PENDING_AGES: Final = f"""
 WITH few AS (
-    SELECT p.id, count(w.received_at) AS pending, min(w.received_at) AS oldest_at
+    SELECT p.id, count(w.received_at) AS pending,
+           min(w.received_at) FILTER (WHERE w.fold_version IS NULL) AS oldest_at
     FROM ingest_project p LEFT JOIN LATERAL (
-        SELECT r.received_at FROM ingest_receipt r WHERE r.project_id = p.id AND r.state = {PENDING}
+        SELECT r.received_at, r.fold_version FROM ingest_receipt r
+        WHERE r.project_id = p.id AND r.state = {PENDING}
         LIMIT {LARGE_BACKLOG}) AS w ON true
     GROUP BY p.id), ages AS (
     SELECT (SELECT min(oldest_at) FROM few WHERE pending < {LARGE_BACKLOG}) AS small,
-           (SELECT r.received_at FROM ingest_receipt r WHERE r.state = {PENDING}
+           (SELECT r.received_at FROM ingest_receipt r WHERE r.state = {PENDING} AND r.fold_version IS NULL
               AND r.project_id = ANY(ARRAY(SELECT id FROM few WHERE pending = {LARGE_BACKLOG}))
             ORDER BY r.received_at LIMIT 1) AS large)
 SELECT (SELECT count(*) FROM few), coalesce(extract(epoch FROM clock_timestamp() - small), 0),

@@ -72,11 +72,12 @@ def _remember(key: int, look: Callable[[], bool]) -> bool:
 
 
 def _is_below_bounds(project_id: int) -> bool:
+    """Traces that a refold made pending again are weeks old, and say nothing about the workers."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*), coalesce(sum(body_bytes), 0),
-                       coalesce(extract(epoch FROM now() - min(received_at)), 0)
-                FROM (SELECT body_bytes, received_at FROM ingest_receipt
+                       coalesce(extract(epoch FROM now() - min(received_at) FILTER (WHERE fold_version IS NULL)), 0)
+                FROM (SELECT body_bytes, received_at, fold_version FROM ingest_receipt
                       WHERE project_id = %s AND state = {PENDING} LIMIT %s) AS p""",
             [project_id, settings.INGEST_MAX_PENDING],
         )

@@ -56,7 +56,8 @@ def select_status(project_id: int) -> Status:
             f"""SELECT w.pending, k.folded, k.rejected,
                       f.reasons, f.counts,
                       EXTRACT(epoch FROM clock_timestamp() - w.oldest_at)::float8, greatest(w.last_at, k.last_at)
-               FROM (SELECT count(*) AS pending, min(received_at) AS oldest_at, max(received_at) AS last_at
+               FROM (SELECT count(*) AS pending, min(received_at) FILTER (WHERE fold_version IS NULL) AS oldest_at,
+                            max(received_at) AS last_at
                      FROM ingest_receipt WHERE project_id = %(project_id)s AND state = {PENDING}) AS w,
                     (SELECT COALESCE(sum(folded), 0)::bigint AS folded, COALESCE(sum(rejected), 0)::bigint AS rejected,
                             max(last_received_at) AS last_at

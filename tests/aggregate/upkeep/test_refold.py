@@ -7,9 +7,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from aggregate.models import RefoldRun
+from aggregate.selectors.project.summaries import select_status
 from aggregate.upkeep.merging import merge_old_hours
-from aggregate.upkeep.refolding import Scope, finish_run, list_cells, reset_cell, start_run
-from ingest.models import Project
+from aggregate.upkeep.refolding import CellOutcome, Scope, finish_run, list_cells, reset_cell, start_run
+from ingest.door import admission
+from ingest.models import PENDING, Project, Receipt
 from ingest.projects.creation import create_project
 from profcore.sums.fold import FOLD_VERSION
 from tests.aggregate.old_views import NOW, OLD, old_views
@@ -170,3 +172,15 @@ def test_a_cell_with_an_expired_view_is_kept(key: str) -> None:
     with pytest.raises(CommandError):
         refold()
     assert everything() == before
+
+
+def test_posts_go_on_while_traces_of_weeks_are_pending_again(key: str) -> None:
+    post(key, *old_views())
+    fold_all()
+    run = start_run(Scope(Project.objects.get().pk))
+    assert reset_cell(run, *list_cells(run)[0]) is CellOutcome.RESET
+    Receipt.objects.update(received_at=NOW - timedelta(days=9))
+    assert admission._is_below_bounds(run.project_id)
+    assert select_status(run.project_id).oldest_pending_s is None
+    Receipt.objects.filter(state=PENDING).update(fold_version=None)  # as of traces that were never folded
+    assert not admission._is_below_bounds(run.project_id)
