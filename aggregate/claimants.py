@@ -19,6 +19,8 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.db import Error, connection
 
+from profcore.sums.fold import FOLD_VERSION
+
 logger = logging.getLogger(__name__)
 
 BEAT_S: Final = 5.0  # six beats within the default silence: a few may fail or be late
@@ -28,7 +30,8 @@ PROC: Final = Path("/proc")
 LIVE: Final = f"""live AS MATERIALIZED (
     SELECT token FROM aggregate_claimant WHERE beat_at > now() - make_interval(secs => {settings.CLAIM_SILENCE_S}))"""
 REGISTER: Final = """
-INSERT INTO aggregate_claimant (token, host, process, started_at, beat_at) VALUES (%s, %s, %s, now(), now())
+INSERT INTO aggregate_claimant (token, host, process, started_at, beat_at, fold_version)
+VALUES (%s, %s, %s, now(), now(), %s)
 ON CONFLICT (token) DO UPDATE SET beat_at = now()
 """
 # Locked in no order, but nobody waits for another's locks.
@@ -65,7 +68,7 @@ def register() -> UUID:
     """Notes that this process is alive, and returns its token. Call it in the transaction that claims."""
     token = own_token()
     with connection.cursor() as cursor:
-        cursor.execute(REGISTER, [token, name_host(), name_process(os.getpid()) or ""])
+        cursor.execute(REGISTER, [token, name_host(), name_process(os.getpid()) or "", FOLD_VERSION])
     return token
 
 

@@ -256,6 +256,9 @@ class RefoldRun(models.Model):
     last_cell_id = models.IntegerField(default=0)
     cells = models.IntegerField(default=0)
     kept_cells = models.IntegerField(default=0)
+    is_background = models.BooleanField(default=False, db_default=False)  # started by beat, after a change of the rules
+    total_cells = models.IntegerField(null=True)  # of a background run, at its start
+    paused_at = models.DateTimeField(null=True)
 
 
 class VerdictLook(models.Model):
@@ -306,6 +309,18 @@ class Claimant(models.Model):
     process = models.TextField()
     started_at = models.DateTimeField()
     beat_at = models.DateTimeField()
+    fold_version = models.SmallIntegerField(null=True)  # its rules of folding; null: it did not tell, so it is older
+
+
+class DataStep(models.Model):
+    """The progress of a data step, which moves rows for a change of the schema (`aggregate.upkeep.data_steps`)."""
+
+    name = models.TextField(primary_key=True)
+    cursor = models.JSONField(null=True)  # where the next batch begins
+    rows = models.BigIntegerField(default=0)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    paused_at = models.DateTimeField(null=True)
 
 
 class Job(models.Model):

@@ -3,7 +3,7 @@
 `docs/settings.md` lists them for operators.
 """
 
-from config.env import read_int, read_networks, read_ports, read_str
+from config.env import read_bool, read_int, read_networks, read_ports, read_str
 
 # --- The door: limits (each with its reason) --------------------------------------------------------------------------
 INGEST_MAX_BODY_BYTES = read_int("FIELDFLAME_MAX_BODY_BYTES", 5 * 2**20)  # contract; p95 of a recorded trace is 52 kB
@@ -272,3 +272,8 @@ SPECTACULAR_SETTINGS = {
 # A migration that waits for a lock holds up all who come after it. Posts wait INGEST_DATABASE_WAIT_MS, three times as long.
 MIGRATE_LOCK_MS = read_int("FIELDFLAME_MIGRATE_LOCK_MS", 500)
 MIGRATE_PATIENCE_S = read_int("FIELDFLAME_MIGRATE_PATIENCE_S", 600)  # of `migrate`, as long as the longest exports take
+DATA_STEP_ROWS = read_int("FIELDFLAME_DATA_STEP_ROWS", 1_000, low=1)  # of a batch: some ten milliseconds
+# After new rules of folding. Cells whose sums are away at a time: pages lack few, and each is back within seconds.
+REFOLD_IN_BACKGROUND = read_bool("FIELDFLAME_REFOLD_IN_BACKGROUND", True)
+REFOLD_CELLS_AT_ONCE = read_int("FIELDFLAME_REFOLD_CELLS_AT_ONCE", 20, low=1)
+REFOLD_SWEEP_S = read_int("FIELDFLAME_REFOLD_SWEEP_S", 10, low=1)

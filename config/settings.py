@@ -26,7 +26,7 @@ from config.env import (
     read_str,
 )
 from config.limits import *  # noqa: F403  # settings like those below, in a file of their own
-from config.limits import DELETE_SWEEP_S, FOLD_SWEEP_S, JOB_SWEEP_S, SYMBOLICATE_SWEEP_S
+from config.limits import DELETE_SWEEP_S, FOLD_SWEEP_S, JOB_SWEEP_S, REFOLD_SWEEP_S, SYMBOLICATE_SWEEP_S
 from ingest.patience import RECONNECTING, PatientConnection
 from profcore.kernel import KernelChoice, KernelError, find_kernel
 
@@ -262,10 +262,12 @@ FOLD_QUEUE, UPKEEP_QUEUE = "celery", "upkeep"
 CELERY_TASK_QUEUES = [Queue(FOLD_QUEUE), Queue(UPKEEP_QUEUE)]
 CELERY_TASK_DEFAULT_QUEUE = FOLD_QUEUE
 UPKEEP_TASKS = [
+    "aggregate.data_steps",
     "aggregate.delete_projects",
     "aggregate.expire",
     "aggregate.measure_store",
     "aggregate.merge_hours",
+    "aggregate.refold",
     "aggregate.roll_up_hours",
     "aggregate.symbolicate",
     "dashboard.clear_sessions",
@@ -301,6 +303,8 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": DELETE_SWEEP_S},
     },
     "measure": {"task": "aggregate.measure_store", "schedule": 1800.0, "options": {"expires": 1800}},
+    "refold": {"task": "aggregate.refold", "schedule": REFOLD_SWEEP_S, "options": {"expires": REFOLD_SWEEP_S}},
+    "data-steps": {"task": "aggregate.data_steps", "schedule": 60.0, "options": {"expires": 60}},
     "expire": {"task": "aggregate.expire", "schedule": 3600.0, "options": {"expires": 3600}},
     "sessions": {"task": "dashboard.clear_sessions", "schedule": 3600.0, "options": {"expires": 3600}},
 }

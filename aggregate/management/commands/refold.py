@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from aggregate.folding.fold import BatchOutcome, fold_pending_batch
 from aggregate.models import RefoldRun
+from aggregate.upkeep.background_refold import list_background_runs, set_paused
 from aggregate.upkeep.refolding import CellOutcome, Scope, finish_run, list_cells, list_runs, reset_cell, start_run
 from ingest.models import Project
 
@@ -32,6 +33,8 @@ class Command(BaseCommand):
         )
         parser.add_argument("--to", dest="to_at", type=read_instant, metavar="TIME", help="only before this time")
         parser.add_argument("--list", action="store_true", help="only list the refolds so far, the latest first")
+        parser.add_argument("--pause", action="store_true", help="pause the background refold that newer rules started")
+        parser.add_argument("--resume", action="store_true", help="let a paused background refold go on")
         parser.add_argument("--no-fold", action="store_true", help="only take the sums back; the workers fold")
 
     def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
@@ -40,6 +43,9 @@ class Command(BaseCommand):
             raise CommandError(f"There is no project {options['project']!r}.")
         if options["list"]:
             self.list_runs(list_runs(project.pk))
+            return
+        if options["pause"] or options["resume"]:
+            self.set_paused(project, is_paused=options["pause"])
             return
         run = start_run(Scope(project.pk, options["release"], options["from_at"], options["to_at"]))
         self.run(run, list_cells(run), is_folding=not options["no_fold"])
@@ -64,12 +70,20 @@ class Command(BaseCommand):
             fold_pending(shown=True)
         finish_run(run)
 
+    def set_paused(self, project: Project, *, is_paused: bool) -> None:
+        runs = list_background_runs(project.pk)
+        if not runs:
+            raise CommandError("No background refold is under way in this project.")
+        for run in runs:
+            set_paused(run, datetime.now(UTC) if is_paused else None)
+        self.stdout.write("Paused. Hours that wait for it are not merged." if is_paused else "It goes on.")
+
     def list_runs(self, runs: list[RefoldRun]) -> None:
         for run in runs:
             limits = {"release": run.release, "from": run.from_at, "to": run.to_at}
             texts = {k: show_instant(v) if isinstance(v, datetime) else v for k, v in limits.items() if v is not None}
             scope = ", ".join(f"{name} {text}" for name, text in texts.items()) or "everything"
-            end = f"finished {show_instant(run.finished_at)}" if run.finished_at else "not finished"
+            end = f"finished {show_instant(run.finished_at)}" if run.finished_at else describe_unfinished(run)
             self.stdout.write(
                 f"{show_instant(run.started_at)}  {end}  {scope}: {run.cells} cells refolded, {run.kept_cells} kept."
             )
@@ -82,6 +96,14 @@ def fold_pending(*, shown: bool = False) -> None:
     with tqdm(unit="batch", desc="fold", disable=None if shown else True) as bar:
         while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
             bar.update()
+
+
+def describe_unfinished(run: RefoldRun) -> str:
+    """Returns how far a run is: of one in the background the part that is done."""
+    if not run.is_background:
+        return "not finished"
+    state = "paused" if run.paused_at else "in the background"
+    return f"{state}, {run.cells + run.kept_cells} of {run.total_cells} cells done"
 
 
 def show_instant(at: datetime) -> str:

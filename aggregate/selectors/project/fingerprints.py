@@ -25,8 +25,8 @@ SELECT to_jsonb(p)::text,
                          sum(d.hidden_us), sum(d.engine_us), sum(d.idle_us), sum(d.unobserved_us), sum(d.span_us),
                          sum(d.js_samples))
         FROM aggregate_pageday d WHERE d.project_id = p.id),
-       (SELECT concat_ws(',', count(*), sum(f.cells), max(f.finished_at)) FROM aggregate_refoldrun f
-        WHERE f.project_id = p.id),
+       (SELECT concat_ws(',', count(*), sum(f.cells + f.kept_cells), max(f.paused_at), max(f.finished_at))
+        FROM aggregate_refoldrun f WHERE f.project_id = p.id),
        (SELECT min(v.cell_id) FROM aggregate_view v WHERE v.project_id = p.id),
        (SELECT count(*) FROM ingest_group g WHERE g.project_id = p.id),
        (SELECT concat_ws(',', count(*), bit_xor(hashtextextended(concat_ws(' ', s.id, s.map_id, s.bundle_id, s.attempts,

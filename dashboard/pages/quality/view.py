@@ -31,6 +31,7 @@ from aggregate.selectors.project.quality import (
     select_receipts,
     select_rejections,
 )
+from aggregate.selectors.project.refolds import select_refold
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.frame.shell import build_shell
@@ -129,6 +130,7 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
             "row_count": len(rows),
             "navigations": measured.by_navigation,
             "overflow": overflow,
+            "refold": select_refold(project.pk),
             "funcs_beyond": select_funcs_beyond(slice_),
             "max_new_funcs": settings.FOLD_MAX_NEW_FUNCS,
             "max_groups": settings.INGEST_MAX_GROUPS,
