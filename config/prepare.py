@@ -10,8 +10,11 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
+from django.db import transaction
 
 from config.up.folder import DataFolder, write_private
+from ingest.audit.acts import Act
+from ingest.audit.entries import describe_user, record
 from ingest.partitions import DAYS_AHEAD, create_coming_partitions
 
 ADMIN = "admin"
@@ -56,7 +59,8 @@ def ensure_admin(folder: DataFolder) -> dict[str, str]:
         password = secrets.token_urlsafe(12)
         # Kept first: if a start is interrupted in between, the next one creates the user with a new password.
         write_private(folder.admin_password, password + "\n")
-        users.objects.create_superuser(username=ADMIN, password=password)
+        with transaction.atomic():
+            record(Act.USER_CREATED, user=describe_user(users.objects.create_superuser(ADMIN, password=password)))
         return {"user": ADMIN, "password": password}
     if not folder.admin_password.exists():
         return {}

@@ -40,6 +40,8 @@ class LogOutForm(SettingsForm):
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:  # Any: as in Django's stubs
         super().__init__(*args, auto_id="out_%s", **kwargs)
         self.user = user
+        if not user.has_usable_password():  # they log in by the provider
+            del self.fields["password"]
 
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
@@ -77,7 +79,7 @@ def show_account(request: HttpRequest) -> HttpResponse:
     user = cast("User", request.user)  # logged in
     wants_out = "everywhere" in request.POST
     is_post = request.method == "POST"
-    if is_post and not settings.PASSWORD_LOGIN:
+    if is_post and not wants_out and not has_password(user):
         raise PermissionDenied
     password = PasswordChangeForm(user, request.POST if is_post and not wants_out else None)
     out = LogOutForm(user, request.POST if is_post and wants_out else None)
@@ -88,7 +90,7 @@ def show_account(request: HttpRequest) -> HttpResponse:
         return stay(request, user, "Your password is changed. All your other sessions have ended.")
     if out.is_bound and out.is_valid():
         # The same password with a new salt: sessions are signed with its hash.
-        user.set_password(out.cleaned_data["password"])
+        user.set_password(out.cleaned_data.get("password"))  # without a password, another one that nobody has
         with transaction.atomic():
             user.save(update_fields=["password"])
             record(Act.USER_SESSIONS_ENDED, user=describe_user(user))
@@ -98,6 +100,11 @@ def show_account(request: HttpRequest) -> HttpResponse:
     is_linked = ProviderIdentity.objects.filter(user=user).exists()
     words = {"password": password, "out": out, "is_linked": is_linked} | context()
     return render(request, "dashboard/account/page.html", words, status=status)
+
+
+def has_password(user: User) -> bool:
+    """Tells whether somebody logs in with a password."""
+    return settings.PASSWORD_LOGIN and user.has_usable_password()
 
 
 def stay(request: HttpRequest, user: User, words: str) -> HttpResponse:

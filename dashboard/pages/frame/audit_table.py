@@ -90,7 +90,7 @@ def name_act(act: str) -> str:
 
 
 def describe(entry: AuditEntry) -> AuditRow:
-    about = [(name.replace("_", " "), write_value(value)) for name, value in entry.about.items()]
+    about = [(name.replace("_", " "), write_value(value)) for name, value in entry.about.items() if value != ""]
     return AuditRow(
         entry=entry, what=name_act(entry.act), kind=KINDS.get(entry.actor_kind, entry.actor_kind), about=about
     )
@@ -102,6 +102,10 @@ def write_value(value: object) -> str:
         text = str(value["name"])
     elif isinstance(value, str):
         text = value
+    elif value is None:
+        text = "none"
+    elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+        text = ", ".join(value) or "none"
     else:
         text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= ABOUT_CHARS else text[: ABOUT_CHARS - 1] + "…"

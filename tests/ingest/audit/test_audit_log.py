@@ -154,6 +154,15 @@ def test_the_command_prints_entries_as_lines_of_json(project: Project, capsys: p
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
+def test_commands_of_django_that_administer_write_to_the_log_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "correct horse")
+    call_command("createsuperuser", "--no-input", "--username", "root", "--email", "")
+    monkeypatch.setattr("getpass.getpass", lambda prompt: "correct donkey")
+    call_command("changepassword", "root")
+    acts = AuditEntry.objects.order_by("pk").values_list("act", "about__user__name")
+    assert list(acts) == [("user.created", "root"), ("user.promoted", "root"), ("user.password_set", "root")]
+
+
 def test_manage_py_names_the_command_and_the_account_of_the_system() -> None:
     source = (Path(inspect.getfile(Act)).parents[2] / "manage.py").read_text()
     assert "act_as_command(" in source

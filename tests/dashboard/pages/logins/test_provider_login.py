@@ -179,6 +179,16 @@ def test_a_session_ends_so_that_groups_are_asked_again(site: str, shop: Project,
     assert [each["_session_expiry"] for each in held if "_auth_user_id" in each] == [7_200]
 
 
+def test_who_has_no_password_can_end_all_other_sessions(site: str, shop: Project) -> None:
+    here, elsewhere = Visitor(), Visitor()
+    for visitor in (here, elsewhere):
+        visitor.log_in(site, "anna")
+    assert "All your other sessions have ended" in here.post(f"{site}/account/", {"everywhere": "1"})[2]
+    assert "/login/" in elsewhere.get(f"{site}/account/")[1]
+    assert here.get(f"{site}/account/")[0] == 200
+    assert not User.objects.get(username="anna").has_usable_password()
+
+
 def test_passwords_can_be_switched_off(site: str, shop: Project, settings: LazySettings) -> None:
     User.objects.create_user("carl", password="correct horse")
     settings.PASSWORD_LOGIN = False
