@@ -1,5 +1,6 @@
 """A request to the door as a value: what the door reads of it, whoever received it."""
 
+import contextlib
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,11 +8,13 @@ from typing import Any, Final
 from urllib.parse import parse_qs
 
 from ingest.door.bodies import read_bounded
-from ingest.slow_bodies import Readable
+from ingest.slow_bodies import Readable, TimedBody
 from profcore.remembering import remember
 
 MAX_QUERY_FIELDS: Final = 20
 MAX_AGENT_CHARS: Final = 2_000
+# Nearly all traces are shorter. A sender of more may find its connection closed before it reads why.
+SKIPPED_MAX_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,21 @@ def read_post(environ: Mapping[str, Any]) -> Post:  # Any: WSGI's own types
 def read_sent(post: Post, max_bytes: int) -> bytes:
     """Returns the body as sent, within its bound. Raises `TraceError`."""
     return read_bounded(post.stream, declared=post.length, max_bytes=max_bytes)
+
+
+def skip_body(post: Post) -> None:
+    """Reads a short body of which nothing was read, before a refusal is answered.
+
+    If the answer came first, the web server would close the connection. A sender that still writes would find it
+    broken, and never learn when to try again. Slow bodies have the limits of all others.
+    """
+    body = post.stream
+    if isinstance(body, TimedBody) and not body.received and body.error is None:
+        left = post.length or 0
+        if left <= SKIPPED_MAX_BYTES:
+            with contextlib.suppress(OSError):  # too slow, which the answer then says, or gone
+                while left and (piece := body.read(left)):
+                    left -= len(piece)
 
 
 @remember(entries=1_000, chars=200)

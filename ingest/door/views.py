@@ -16,7 +16,7 @@ from ingest.door.keys import KeyFacts, check_not_archived, find_key, is_origin_a
 from ingest.door.limits import envelope_limits
 from ingest.door.metrics import INGEST_ENVELOPES
 from ingest.door.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_at_once, parse_body
-from ingest.door.posts import Post, key_in, read_sent
+from ingest.door.posts import Post, key_in, read_sent, skip_body
 from ingest.door.quotas import find_full_quota, quota_of, seconds_to_next_day, take_quota
 from ingest.door.refusals import count_refusals
 from ingest.door.storing import Arrival, store_arrivals
@@ -48,9 +48,12 @@ def take_traces(post: Post) -> Answer:
             admit(post, key, received_at)
             return take_post(post, key, received_at)
     except TraceError as error:
-        return refuse(key, error, received_at)
+        refusal = refuse(key, error, received_at)
     except Error as error:
-        return refuse(None, explain_outage(error), received_at)
+        refusal = refuse(None, explain_outage(error), received_at)
+    release_connection()
+    skip_body(post)
+    return refusal
 
 
 def explain_outage(error: Error) -> TryLater:

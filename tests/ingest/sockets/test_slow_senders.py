@@ -53,6 +53,19 @@ def test_each_slow_body_is_answered_its_connection_ends_and_it_is_counted(open_d
     assert sum(refused.values()) == 31
 
 
+def test_a_refusal_waits_for_a_short_body_and_keeps_the_connection(open_door: Door, tmp_path: Path) -> None:
+    """Else the sender writes into a closed connection, and may never read why it was refused, or when to try again."""
+    body = json.dumps(make_envelope("a")).encode()
+    with run_web_server(tmp_path, **SMALL) as server, server.connect() as sender:
+        for _ in range(2):
+            sender.sendall(make_head(f"{DOOR}?key=nobody", len(body)))
+            time.sleep(0.3)  # the answer has come by now, if it does not wait
+            sender.sendall(body)
+            answer = sender.recv(65_536)
+            assert answer.startswith(b"HTTP/1.1 401"), answer
+            assert b'"reason":"unknown_key"' in answer
+
+
 def test_a_slow_body_for_a_page_ends_too(open_door: Door, tmp_path: Path) -> None:
     head = make_head("/login/", media="application/x-www-form-urlencoded") + b"csrf"
     with run_web_server(tmp_path, **SMALL) as server, server.hold(10, head) as held:
