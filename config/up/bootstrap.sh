@@ -78,6 +78,15 @@ ensure_environment() {
     cksum <"$root/requirements/run.txt" >"$venv/lock-run"
 }
 
+# Compiles the bytecode of all packages and of our own code. Services may not write into this folder, so without it each
+# of their processes would compile everything that it imports. Packages hold
+# some files for other Pythons, which cannot be compiled.
+compile_all() {
+    "$venv/bin/python" -m compileall -q -j 0 "$venv/lib" >/dev/null 2>&1 || :
+    "$venv/bin/python" -m compileall -q -j 0 "$root/config" "$root/profcore" "$root/ingest" "$root/aggregate" \
+        "$root/bench" "$root/dashboard" || fail "the bytecode could not be compiled; the reason is above."
+}
+
 # The compiled kernel is optional: if it cannot be built, this is said and pure Python does its work.
 kernel_build=$root/packages/fieldflame-kernel/build
 

@@ -1,11 +1,14 @@
-"""The units: accepted by systemd's own verifier, hardened alike, complete."""
+"""The units: accepted by systemd's own verifier, hardened alike, complete. And what is copied beside them."""
 
 import os
+import re
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from config.up.stores.postgres import SERVER_SETTINGS
 from tests.deploy.files import ROOT, SYSTEMD, read_unit
 from tests.deploy.proxy import require_program
 
@@ -70,3 +73,30 @@ def test_both_services_run_with_the_same_environment() -> None:
 def test_a_worker_is_asked_to_stop_before_its_pool_is() -> None:
     # With the default, every process of the pool gets SIGTERM too and leaves its work half done.
     assert read_unit(SYSTEMD / TEMPLATE)["Service.KillMode"] == ["mixed"]
+
+
+def test_postgres_has_the_settings_that_run_gives_it() -> None:
+    text = (SYSTEMD / "fieldflame.postgresql.conf").read_text(encoding="utf-8")
+    given = dict(re.findall(r"^(\w+) = (\S+)", text, re.MULTILINE))
+    of_debian = {"listen_addresses", "log_checkpoints", "log_timezone"}
+    assert given == {name: value for name, value in SERVER_SETTINGS.items() if name not in of_debian}
+
+
+def test_a_command_has_the_environment_of_the_services() -> None:
+    words = shlex.split((SYSTEMD / "manage").read_text(encoding="utf-8").replace("\\\n", " "), comments=True)
+    unit = read_unit(SYSTEMD / TEMPLATE)
+    assert [word.removeprefix("--setenv=") for word in words if word.startswith("--setenv=")] == unit[
+        "Service.Environment"
+    ]
+    for name in ("User", "Group"):
+        assert f"--{'uid' if name == 'User' else 'gid'}={unit[f'Service.{name}'][0]}" in words
+    for name in ("EnvironmentFile", "PrivateTmp", "UMask"):
+        assert f"--property={name}={unit[f'Service.{name}'][0]}" in words
+
+
+def test_the_page_names_every_file_that_is_shipped() -> None:
+    page = (ROOT / "docs" / "install-systemd.md").read_text(encoding="utf-8")
+    for file in SYSTEMD.iterdir():
+        assert file.name in page or file.suffix in (".service", ".target")
+    for name in re.findall(r"deploy/systemd/([\w.]+)", page):
+        assert (SYSTEMD / name).exists() or name == "fieldflame.env.example"
