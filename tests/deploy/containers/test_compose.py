@@ -146,6 +146,16 @@ def test_secrets_are_files_of_the_containers_that_read_them() -> None:
     assert not re.search(r"PASSWORD|SECRET_KEY", (DEPLOY / ".env.example").read_text(encoding="utf-8"))
 
 
+def test_counts_lie_in_the_memory_of_each_container_and_beats_times_in_a_volume() -> None:
+    services = read_services()
+    folders = {name: services[name]["environment"]["FIELDFLAME_DATA"] for name in PARTS}
+    assert folders.pop("beat") == "/var/lib/fieldflame"
+    assert "beat:/var/lib/fieldflame" in services["beat"]["volumes"][-1]
+    assert set(folders.values()) == {"/dev/shm/fieldflame"}  # its own, unlike /dev/shm, which all may change
+    # Each command that ran in a container, health checks too, would leave files of counts there.
+    assert all("PROMETHEUS_MULTIPROC_DIR" not in services[name]["environment"] for name in PARTS)
+
+
 def test_every_volume_is_named_and_kept_by_somebody() -> None:
     document = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
     mounts = [mount for service in document["services"].values() for mount in service.get("volumes", [])]
