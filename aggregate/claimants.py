@@ -19,6 +19,7 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.db import Error, connection
 
+from aggregate.metrics import HEARTBEATS_FAILED
 from profcore.sums.fold import FOLD_VERSION
 
 logger = logging.getLogger(__name__)
@@ -106,6 +107,7 @@ def _beat_until(has_ended: threading.Event, token: UUID) -> None:
             with connection.cursor() as cursor:
                 cursor.execute("UPDATE aggregate_claimant SET beat_at = now() WHERE token = %s", [token])
         except Error:
+            HEARTBEATS_FAILED.inc()
             logger.warning("The database did not take a heartbeat; the next one is due in %s s.", BEAT_S)
         finally:
             connection.close()  # back to the pool

@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from aggregate.claimants import drop_dead_claimants
 from aggregate.folding.fold import BatchOutcome, fold_pending_batch
 from aggregate.folding.rests import RESTS
 from aggregate.folding.rolling import roll_up_hours
+from aggregate.metrics import tallied
 from aggregate.slots import try_slot
 from aggregate.sourcemaps.labelling import label_in_turn
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
@@ -69,6 +71,25 @@ def sweep() -> None:
 
 
 def _fold_for(turn_s: float) -> None:
+    with _saying("Folded"):
+        _fold_until(turn_s)
+
+
+@contextmanager
+def _saying(verb: str) -> Iterator[None]:
+    """Logs what the block did, in one line; nothing if it found nothing to do."""
+    began_s = time.monotonic()
+    with tallied() as tally:
+        try:
+            yield
+        finally:
+            if tally:
+                words = ", ".join(f"{name} {count}" for name, count in tally.items())
+                extra = {"did": dict(tally), "seconds": round(time.monotonic() - began_s, 3)}
+                logger.info("%s: %s.", verb, words, extra=extra)
+
+
+def _fold_until(turn_s: float) -> None:
     drop_dead_claimants()
     ends_at_s = time.monotonic() + turn_s
     while not is_stopping():
@@ -87,7 +108,9 @@ def symbolicate() -> None:
     """Labels funcs by source maps, for new funcs and new maps. Without a slot, the sweep tries again."""
     clear_flag(SYMBOLICATE_FLAG)
     with try_slot() as has_slot:
-        if has_slot and label_in_turn():
+        with _saying("Labelled"):
+            has_more = has_slot and label_in_turn()
+        if has_more:
             wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
 
 
@@ -138,7 +161,7 @@ def _keep_up(task: str, work: Callable[[datetime], object]) -> None:
     flag = f"fieldflame:wake-{task}"
     clear_flag(flag)
     try:
-        with in_turn(settings.FOLD_TURN_S):
+        with _saying("Kept up"), in_turn(settings.FOLD_TURN_S):
             work(datetime.now(UTC))
     except TurnOver:
         if not is_stopping():

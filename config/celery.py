@@ -6,6 +6,8 @@ from pathlib import Path
 from celery import Celery
 from celery.signals import task_postrun, worker_ready
 
+from config.telemetry import serving as _serves_metrics  # noqa: F401
+from config.telemetry import tasks as _measures_tasks  # noqa: F401
 from config.trimming import Trimmer
 from config.up.parts import READY_FILE_NAME
 

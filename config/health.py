@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable
-from ipaddress import ip_address
 
 import psycopg
 import redis
@@ -11,7 +10,6 @@ from celery.exceptions import CeleryError
 from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from kombu.exceptions import KombuError
@@ -20,6 +18,7 @@ from psycopg.conninfo import make_conninfo
 
 from config.celery import app
 from config.telemetry.exposition import render_metrics
+from config.telemetry.serving import FORBIDDEN, may_read
 
 LIMIT_S = 2
 PROXY_HEADERS = ("Forwarded", "Via", "X-Forwarded-For", "X-Real-IP")  # any of them: somebody asks through a proxy
@@ -103,19 +102,12 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 
 def may_read_metrics(request: HttpRequest) -> bool:
-    """Tells whether a request comes from this machine itself, not through a proxy, or has the token for metrics.
-
-    The metrics count projects, traces and errors of everybody, and reading them takes queries.
-    """
-    token: str = settings.METRICS_TOKEN
-    if token and constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
-        return True
-    if any(name in request.headers for name in PROXY_HEADERS):
-        return False
-    try:
-        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
-    except ValueError:
-        return False
+    """Tells whether a request may read the metrics, which count projects, traces and errors of everybody."""
+    return may_read(
+        request.META.get("REMOTE_ADDR", ""),
+        request.headers.get("Authorization", ""),
+        is_proxied=any(name in request.headers for name in PROXY_HEADERS),
+    )
 
 
 @require_safe
@@ -123,6 +115,5 @@ def may_read_metrics(request: HttpRequest) -> bool:
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answers with the metrics, in the Prometheus text format; 403 to others than `may_read_metrics` allows."""
     if not may_read_metrics(request):
-        text = "Metrics are for this machine itself, or for `Authorization: Bearer` with FIELDFLAME_METRICS_TOKEN.\n"
-        return HttpResponse(text, status=403, content_type="text/plain; charset=utf-8")
+        return HttpResponse(FORBIDDEN, status=403, content_type="text/plain; charset=utf-8")
     return HttpResponse(render_metrics(), content_type=CONTENT_TYPE_LATEST)

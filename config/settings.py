@@ -154,6 +154,11 @@ ADDRESS = read_str("FIELDFLAME_ADDRESS", "")  # as browsers name this server: it
 DATABASE_DISK_GB = read_int("FIELDFLAME_DATABASE_DISK_GB", 0)  # of PostgreSQL on another machine; 0: not known
 
 METRICS_TOKEN = read_secret("FIELDFLAME_METRICS_TOKEN", "")  # lets another machine read /metrics; empty lets none
+# Web servers answer /metrics themselves. Workers and beat serve nothing else; 0 is no port. `./run` needs none: its web
+# server has the counts of all its parts.
+METRICS_HOST = read_str("FIELDFLAME_METRICS_HOST", "127.0.0.1")
+WORKER_METRICS_PORT = read_int("FIELDFLAME_WORKER_METRICS_PORT", 0, high=65_535)
+BEAT_METRICS_PORT = read_int("FIELDFLAME_BEAT_METRICS_PORT", 0, high=65_535)
 
 # --- Bodies of requests: how slowly they may come (a proxy in front receives them first) -------------------------------
 BODY_WAIT_S = read_int("FIELDFLAME_BODY_WAIT_S", 10, low=1)  # for its first bytes, and for a pause of a phone's network

@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
 from config.telemetry.requests import begin_series, mark_request
+from config.telemetry.tasks import PROCESSES
 from config.trimming import keep_trimming
 from config.warming import warm_up
 from ingest.slow_bodies import BodyLimits, SlowPlaces, TimedBody, end_slow
@@ -23,6 +24,7 @@ if not settings.IS_SECRET_KEPT:
     )
 warm_up()  # before the server listens: a request that comes meanwhile would wait for the same
 begin_series()
+PROCESSES.labels("web").inc()
 keep_trimming()  # its thread starts here, and not in `warm_up`: that is also called before a fork
 
 # They need Django's settings.

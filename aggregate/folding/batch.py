@@ -98,7 +98,7 @@ def _fold_all(claim: Claim, expired: Collection[ViewKey], cpu_s: float, funcs: F
             continue
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             # A fault of ours that only this trace causes: its neighbours go on, and it is kept with its reason.
-            logger.exception("A trace could not be folded.")
+            logger.exception("A trace could not be folded.", extra={"trace_id": trace.name()})
             detail = f"The fold failed with {type(error).__name__}."
             batch.rejected.append(Rejection(trace, TraceError(Reason.FOLD_ERROR, "$", detail)))
             continue

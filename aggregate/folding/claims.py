@@ -73,6 +73,10 @@ class ClaimedTrace:
     body_bytes: int
     attempts: int
 
+    def name(self) -> str:
+        """Returns the trace's identity within its project, for logs of what went wrong."""
+        return f"{self.view_id}:{self.seq}"
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:

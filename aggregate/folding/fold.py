@@ -1,13 +1,17 @@
 """Folding pending traces: claim, fold outside any lock, then one transaction for all effects."""
 
 import logging
+import secrets
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, Final
 
 from django.conf import settings
 from django.db import connection, transaction
+from structlog.contextvars import bound_contextvars
 
 from aggregate.child_process import CrashedAlone
 from aggregate.claimants import beating, drop_dead_claimants, release_surely
@@ -30,6 +34,15 @@ from aggregate.folding.writes import (
     hotspots_by_func,
     load_views,
     write_views,
+)
+from aggregate.metrics import (
+    CLAIMS_LOST,
+    FOLD_BATCH_SECONDS,
+    FOLD_BATCH_TRACES,
+    FOLD_DELAY_SECONDS,
+    FOLD_TRACES,
+    LONE_CRASHES,
+    note,
 )
 from aggregate.stopping import Stopping
 from ingest.models import FOLDED, PENDING, REJECTED
@@ -64,6 +77,17 @@ def fold_pending_batch(rests: Rests | None = None) -> BatchOutcome:
         claim = claim_batch(rests)
     if claim is None:
         return BatchOutcome.NOTHING_PENDING
+    began_s, outcome = time.perf_counter(), "failed"
+    try:
+        with bound_contextvars(project_id=claim.project_id, claim_id=secrets.token_hex(6)):
+            result = _fold_claim(claim)
+        outcome = result.value
+        return result
+    finally:
+        FOLD_BATCH_SECONDS.labels(outcome).observe(time.perf_counter() - began_s)
+
+
+def _fold_claim(claim: Claim) -> BatchOutcome:
     try:
         with beating():
             _fold_and_write(claim)
@@ -89,6 +113,7 @@ def _fold_and_write(claim: Claim) -> None:
         try:
             batch = fold_claim(claim, expired=expired, cpu_s=settings.FOLD_BATCH_CPU_S)
             write_batch(batch)
+            _count_written(batch)
             if batch.unreached:
                 release_claim(replace(claim, traces=batch.unreached), is_attempt=False)
             return
@@ -96,11 +121,27 @@ def _fold_and_write(claim: Claim) -> None:
             expired |= error.keys
 
 
+def _count_written(batch: FoldedBatch) -> None:
+    """Counts a batch that is committed."""
+    now = datetime.now(UTC)
+    FOLD_BATCH_TRACES.observe(len(batch.claim.traces))
+    FOLD_TRACES.labels("folded", "").inc(len(batch.folded))
+    for trace, *_ in batch.folded:  # a web server's clock may be a little ahead
+        FOLD_DELAY_SECONDS.observe(max((now - trace.received_at).total_seconds(), 0))
+    for rejection in batch.rejected:
+        FOLD_TRACES.labels("rejected", str(rejection.error.reason)).inc()
+    note("batches")
+    note("traces", len(batch.folded))
+    note("rejected", len(batch.rejected))
+
+
 def _release(claim: Claim, *, is_attempt: bool = True) -> None:
     release_surely(lambda: release_claim(claim, is_attempt=is_attempt))
 
 
 def _give_back_lost(claim: Claim) -> BatchOutcome:
+    CLAIMS_LOST.inc()
+    note("claims_lost")
     _release(claim)  # some traces may still be ours: a view was erased, or set back for a refold
     logger.warning("A claim of %s traces was taken over by another worker.", len(claim.traces))
     return BatchOutcome.GIVEN_BACK
@@ -119,13 +160,16 @@ def _settle_crash(claim: Claim, what: str) -> BatchOutcome:
 
 
 def _count_crash(claim: Claim, what: str) -> None:
+    LONE_CRASHES.inc()
     crashes = count_crash(claim)
-    logger.error("A trace folded alone crashed its process (%s); crashes so far: %s.", what, crashes)
+    extra = {"trace_id": claim.traces[0].name()}
+    logger.error("A trace folded alone crashed its process (%s); crashes so far: %s.", what, crashes, extra=extra)
     if crashes >= settings.FOLD_ALONE_CRASHES:
         error = TraceError(Reason.CRASHED, "$", f"Folding this trace alone crashed {crashes} times: {what}.")
         with transaction.atomic():
             lock_claimed(claim)
             mark_receipts(claim.project_id, [], [Rejection(claim.traces[0], error)])
+        FOLD_TRACES.labels("rejected", str(error.reason)).inc()
     else:
         release_claim(claim)
 

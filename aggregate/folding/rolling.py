@@ -18,6 +18,7 @@ from aggregate.folding.calltrees import DAY_TREES, Key, StoredTreeSum, append_pi
 from aggregate.folding.hotspots import compact_hotspots
 from aggregate.folding.locks import lock_groups
 from aggregate.folding.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta
+from aggregate.metrics import count_upkeep
 from aggregate.turns import end_step
 from profcore.sums.blobs import BlobError, PackedTree, merge_packed, pack_call_tree
 from profcore.sums.calltree import CallTree
@@ -64,6 +65,7 @@ def roll_up_hours(now: datetime, *, limit: int | None = None) -> int:
             logger.exception("A call tree of group %s on %s is damaged; its day is not rolled up.", group_id, day_at)
             continue
         done += 1
+        count_upkeep("rolled_days")
         end_step()
     return done
 

@@ -7,6 +7,7 @@ again, and the attempt does not count.
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +15,11 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
+from structlog.contextvars import bound_contextvars
 
 from aggregate.claimants import LIVE, beating, drop_dead_claimants, register, release_surely
 from aggregate.jobs.requests import JOB_FLAG, JOB_LOCK, JOB_TASK
+from aggregate.metrics import JOB_SECONDS, note
 from aggregate.models import Job, JobPiece
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import SliceError
@@ -175,21 +178,30 @@ def run_next_job(answer: Callable[[JobRun], JobResult]) -> bool:
     run = claim_job()
     if run is None:
         return False
-    try:
-        _run(run, answer)
-    except JobLost:
-        logger.info("Job %s was cancelled or taken over.", run.job.id)
+    began_s, outcome = time.perf_counter(), "interrupted"
+    with bound_contextvars(project_id=run.job.project_id, job_id=str(run.job.id)):
+        try:
+            outcome = _run(run, answer)
+        except JobLost:
+            outcome = "lost"
+            logger.info("The job was cancelled or taken over.")
+        finally:
+            JOB_SECONDS.labels(run.job.kind, outcome).observe(time.perf_counter() - began_s)
+            note(f"jobs_{outcome}")
     return True
 
 
-def _run(run: JobRun, answer: Callable[[JobRun], JobResult]) -> None:
+def _run(run: JobRun, answer: Callable[[JobRun], JobResult]) -> str:
+    """Runs a job; returns its outcome. Raises `JobLost`, and what interrupts the work."""
     try:
         with beating():
             run.store(answer(run))
     except SliceError as error:
         run.fail(error.field, error.detail)
+        return "refused"
     except Stopping:
         run.release(is_attempt=False)
+        return "interrupted"
     except (OperationalError, InterfaceError):
         release_surely(run.release)
         raise
@@ -198,9 +210,11 @@ def _run(run: JobRun, answer: Callable[[JobRun], JobResult]) -> None:
     except Exception as error:
         logger.exception("A job failed.")
         run.fail(None, f"The job failed with {type(error).__name__}; the worker's log says more.")
+        return "failed"
     except BaseException:  # this process was told to end
         release_surely(partial(run.release, is_attempt=False))
         raise
+    return "done"
 
 
 def run_job_in_turn(answer: Callable[[JobRun], JobResult]) -> None:

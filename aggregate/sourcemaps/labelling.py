@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from aggregate.child_process import CrashedAlone, run_alone
 from aggregate.claimants import beating, drop_dead_claimants, release_surely
 from aggregate.label_models import Artifact, Label
+from aggregate.metrics import SCRIPTS, note
 from aggregate.sourcemaps.deleting import delete_labels
 from aggregate.sourcemaps.map_reader import MapResult, MapTask, SourceRow, result_decoder
 from aggregate.sourcemaps.queue import (
@@ -84,10 +85,14 @@ def label_script(claim: ScriptClaim) -> int:
             _mark_failed(claim, f"{result.refusal[0]}: {result.refusal[1]}")
             return 0
         _write(claim, funcs, result)
+        SCRIPTS.labels("labelled").inc()
+        note("scripts")
     except ScriptChanged:
+        SCRIPTS.labels("changed").inc()
         logger.info("Script %s of project %s changed while it was labelled.", claim.script_id, claim.project_id)
         return 0
     except CrashedAlone as crash:
+        SCRIPTS.labels("crashed").inc()
         logger.warning("The map of script %s crashed its process (%s).", claim.script_id, crash)
         if claim.attempts >= settings.SYMBOLICATE_ATTEMPTS:
             _mark_failed(claim, f"Reading the map crashed its process {claim.attempts} times: {crash}.")
@@ -226,6 +231,7 @@ def _write_labels(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult,
 
 def _mark_failed(claim: ScriptClaim, why: str) -> None:
     """Marks a script failed: it keeps the reason, and has no labels, until another upload."""
+    SCRIPTS.labels("failed").inc()
     logger.error("The map of script %s of project %s failed: %s", claim.script_id, claim.project_id, why)
     with transaction.atomic():
         lock_scripts(claim.project_id)

@@ -16,6 +16,7 @@ from aggregate.folding.hotspots import move_hotspots
 from aggregate.folding.locks import hold_merges, lock_groups
 from aggregate.folding.rolling import unroll_days
 from aggregate.folding.writes import CellDelta, add_delta, add_to_cells, load_cells, negate
+from aggregate.metrics import count_upkeep
 from aggregate.models import DAY_GRAIN, HOUR_GRAIN, Cell
 from aggregate.turns import end_step
 from ingest.door.groups import allocate_ids
@@ -46,6 +47,7 @@ def merge_old_hours(now: datetime, *, limit: int | None = None) -> int:
     due = find_due(before, MERGE_BATCH_DAYS if limit is None else limit)
     for group_day in due:
         merge_day(group_day)
+        count_upkeep("merged_days")
         end_step()
     return len(due)
 

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection, models, transaction
 
 from aggregate.folding.locks import lock_raw_traces
+from aggregate.metrics import count_upkeep
 from aggregate.turns import TurnOver, end_step
 from aggregate.upkeep.retention import list_partitions
 from ingest.audit.acts import Act
@@ -57,7 +58,9 @@ def delete_marked_projects(now: datetime) -> int:
     gone = 0
     for project in Project.objects.exclude(deletion_started_at=None).order_by("deletion_started_at", "pk"):
         try:
-            gone += delete_project(project, now)
+            is_gone = delete_project(project, now)
+            gone += is_gone
+            count_upkeep("projects", is_gone)
         except TurnOver:
             raise
         except Exception:

@@ -17,6 +17,7 @@ from django.db import OperationalError, connection, transaction
 from aggregate.folding.locks import lock_groups, lock_raw_traces
 from aggregate.folding.settled import count_settled
 from aggregate.jobs.requests import expire_jobs
+from aggregate.metrics import count_upkeep
 from aggregate.models import RefoldRun
 from aggregate.sourcemaps.deleting import expire_source_maps
 from aggregate.turns import end_step
@@ -69,11 +70,11 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         raw_before = midnight_days_before(now, limit_of(project, "keep_raw_days").effective)
         for name, day in list_partitions():
             if day < raw_before.date():
-                expired.raw_traces += _in_batches(partial(_delete_raw, name, project.pk))
+                expired.raw_traces += _in_batches("raw_traces", partial(_delete_raw, name, project.pk))
         views_days = limit_of(project, "keep_views_days").effective
         cells_days = limit_of(project, "keep_cells_days").effective
         _expire_views(project.pk, midnight_days_before(now, views_days), expired)
-        _in_batches(partial(_delete_absences, project.pk, midnight_days_before(now, views_days)))
+        _in_batches("absences", partial(_delete_absences, project.pk, midnight_days_before(now, views_days)))
         cells_before = expired.cells
         _expire_cells(project.pk, midnight_days_before(now, cells_days), expired)
         if expired.cells > cells_before or has_unused(project.pk, now):
@@ -83,7 +84,7 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         )
         # Receipts say that a view was folded; without them, a straggler would count its view twice.
         receipts_before = midnight_days_before(now, max(settings.KEEP_RECEIPTS_DAYS, views_days, cells_days))
-        expired.receipts += _in_batches(partial(_delete_receipts, project.pk, receipts_before))
+        expired.receipts += _in_batches("receipts", partial(_delete_receipts, project.pk, receipts_before))
         expired.refusals += _delete_counts(project.pk, receipts_before)
         _delete_byte_counts(project.pk, raw_before)
         expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
@@ -131,6 +132,7 @@ def _drop_partitions(now: datetime, expired: Expired) -> None:
             expired.partitions += _drop_partition(name, day)
         except OperationalError:  # no lock in time: somebody reads it
             continue
+    count_upkeep("partitions", expired.partitions)
 
 
 def _drop_partition(name: str, day: date) -> bool:
@@ -149,9 +151,10 @@ def _drop_partition(name: str, day: date) -> bool:
     return True
 
 
-def _in_batches(delete: Callable[[], int]) -> int:
+def _in_batches(kind: str, delete: Callable[[], int]) -> int:
     total = 0
     while deleted := delete():
+        count_upkeep(kind, deleted)
         total += deleted
         end_step()
         if deleted < EXPIRE_BATCH_ROWS:
@@ -178,7 +181,7 @@ def _expire_views(project_id: int, before: datetime, expired: Expired) -> None:
         before,
         "EXISTS (SELECT FROM aggregate_view v WHERE v.project_id = c.project_id AND v.cell_id = c.id)",
     ):
-        expired.views += _in_batches(partial(_delete_views, project_id, cell_id, group_id))
+        expired.views += _in_batches("views", partial(_delete_views, project_id, cell_id, group_id))
 
 
 def _delete_views(project_id: int, cell_id: int, group_id: int) -> int:
@@ -216,6 +219,7 @@ def _expire_cells(project_id: int, before: datetime, expired: Expired) -> None:
                     [project_id, group_id, before],
                 )
         if deleted:
+            count_upkeep("cells", deleted)
             end_step()
 
 

@@ -75,8 +75,11 @@ def test_every_part_is_started_as_run_starts_it(
     asked, seen = run_start(installation, part, **environment, **counts)
     child = make_children(folder, counts)[part]
     assert asked == list(child.command[1:])
-    for name in ("PROMETHEUS_MULTIPROC_DIR", "MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_"):
+    for name in ("MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_"):
         assert seen.get(name) == child.environment.get(name)
+    # In `./run` all parts share a folder, and the web server reads it; here each part serves its own.
+    own = {"web": "metrics", "worker": "metrics-worker", "beat": "metrics-beat"}
+    assert seen["PROMETHEUS_MULTIPROC_DIR"] == str(folder.path / own[part])
 
 
 @pytest.mark.parametrize(("part", "queue"), [("fold", "celery"), ("upkeep", "upkeep")])
@@ -88,12 +91,19 @@ def test_a_worker_of_one_kind_of_work_is_a_worker_with_one_queue(
     assert asked == [*whole, "--queues", queue, "--concurrency", "1"]
 
 
-def test_the_web_server_does_not_count_on_from_a_former_run(installation: Path, folder: DataFolder) -> None:
-    counts = folder.path / "metrics"
+@pytest.mark.parametrize(("part", "name"), [("web", "metrics"), ("upkeep", "metrics-upkeep"), ("beat", "metrics-beat")])
+def test_no_part_counts_on_from_a_former_run(installation: Path, folder: DataFolder, part: str, name: str) -> None:
+    counts = folder.path / name
     counts.mkdir()
     (counts / "counter_1.db").write_bytes(b"old")
-    run_start(installation, "web", FIELDFLAME_DATA=str(folder.path))
+    run_start(installation, part, FIELDFLAME_DATA=str(folder.path))
     assert list(counts.iterdir()) == []
+
+
+def test_a_part_whose_data_folder_cannot_be_written_counts_elsewhere(installation: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    _, seen = run_start(installation, "worker", FIELDFLAME_DATA=str(tmp_path / "file"), TMPDIR=str(tmp_path))
+    assert Path(seen["PROMETHEUS_MULTIPROC_DIR"]).parent == tmp_path
 
 
 def test_connections_beyond_the_limit_of_open_files_are_refused_with_what_to_do(
