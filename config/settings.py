@@ -27,6 +27,7 @@ from config.env import (
 )
 from config.limits import *  # noqa: F403  # settings like those below, in a file of their own
 from config.limits import DELETE_SWEEP_S, FOLD_SWEEP_S, JOB_SWEEP_S, REFOLD_SWEEP_S, SYMBOLICATE_SWEEP_S
+from config.telemetry.logs import FORMATS, make_logging
 from ingest.patience import RECONNECTING, PatientConnection
 from profcore.kernel import KernelChoice, KernelError, find_kernel
 
@@ -315,14 +316,6 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 # --- Logs -------------------------------------------------------------------------------------------------------------
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["stderr"], "level": read_str("FIELDFLAME_LOG_LEVEL", "INFO")},
-    "loggers": {
-        "django.security.DisallowedHost": {"level": "CRITICAL"},
-        "axes": {"level": "ERROR"},  # anybody could fill the log; refused logins are counted
-    },
-}
+LOG_FORMAT = read_choice("FIELDFLAME_LOG_FORMAT", "text", FORMATS)
+LOG_LEVEL = read_choice("FIELDFLAME_LOG_LEVEL", "INFO", ["debug", "info", "warning", "error", "critical"]).upper()
+LOGGING = make_logging(LOG_LEVEL)

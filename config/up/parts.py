@@ -55,6 +55,7 @@ def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: 
     command += ["--http", "1", "--backlog", "1024", "--backpressure", str(connections)]
     command += ["--http1-header-read-timeout", str(header_wait_ms)]
     command += ["--workers-max-rss", str(read_count(environment, WEB_MAX_MB_NAME, WEB_MAX_MB))]
+    command += ["--log-config", "config/telemetry/granian.json"]  # below the project's folder, which is theirs
     command += ["--workers-kill-timeout", "5", "config.wsgi:application"]
     counts = clear_counts(folder)
     environment = {"PROMETHEUS_MULTIPROC_DIR": str(counts), **MALLOC, **environment}
