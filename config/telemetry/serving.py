@@ -86,7 +86,7 @@ def open_server(host: str, port: int) -> MetricsServer:
 def serve_beside(port: int) -> None:
     """Serves the metrics of this process and its children in a process of its own, which ends with this one.
 
-    Raises `OSError` if the port is taken: an operator who asks for metrics should see that there are none.
+    Raises `OSError` if the port is taken. Celery logs it, and goes on: folding matters more.
     """
     if port:
         server = open_server(settings.METRICS_HOST, port)

@@ -29,7 +29,7 @@ KEPT_S: Final = 5.0  # a quarter of the usual time between two readings
 WAIT_S: Final = 2.0  # for the database, in all; a reader that waits longer has no answer at all
 # Five batches. A project with fewer pending traces has them folded in its next turns, however long others' queues are.
 LARGE_BACKLOG: Final = 1_000
-MOST_COUNTED: Final = 200_000  # of pending traces: 30 ms
+MOST_COUNTED: Final = 100_000  # of pending traces: more than a page of figures needs to be exact about
 QUEUE: Final = "celery"  # the list of tasks that wait for a worker
 
 Rows = Iterable[tuple[Any, ...]]  # (tag, …, value): as the driver types them

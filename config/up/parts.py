@@ -73,7 +73,7 @@ def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: 
 
 
 def clear_counts(folder: DataFolder) -> Path:
-    """Returns the folder where processes sum up their counts (config.telemetry.counts), without those of a former run."""
+    """Returns the folder where processes sum up their counts (config.telemetry.counts), emptied of a former run's."""
     counts = folder.path / "metrics"
     counts.mkdir(exist_ok=True)
     for file in counts.glob("*.db"):

@@ -43,9 +43,6 @@ def list_declared() -> list[Declared]:
     for collector in set(REGISTRY._collector_to_names):
         if isinstance(collector, MetricWrapperBase) and collector._name.startswith("fieldflame_"):
             ending = "_total" if collector._type == "counter" else ""
-            found.append(
-                Declared(
-                    collector._name + ending, collector._type, tuple(collector._labelnames), collector._documentation
-                )
-            )
+            labels = tuple(collector._labelnames)
+            found.append(Declared(collector._name + ending, str(collector._type), labels, collector._documentation))
     return sorted(found)

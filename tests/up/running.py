@@ -15,7 +15,7 @@ import psycopg
 from config.up.environment import read_environment
 from config.up.parts import make_manage_command
 from config.up.proc import Process, list_processes
-from config.up.running import RunningStack, own_environment
+from config.up.running import RunningStack, find_free_port, own_environment
 from tests.proof.corpus_stack import post_until_accepted
 
 COMMAND_LIMIT_S = 180.0
@@ -39,7 +39,10 @@ class Running(RunningStack):
     """Fieldflame with one process per part, in a data folder that is kept after it."""
 
     def __init__(self, data: Path) -> None:
-        super().__init__(data, SMALL)
+        # Parts of their own hosts have them; here they show that a killed part gives its port back.
+        self.part_ports = {"WORKER": find_free_port(), "BEAT": find_free_port()}
+        ports = {f"FIELDFLAME_{part}_METRICS_PORT": str(port) for part, port in self.part_ports.items()}
+        super().__init__(data, SMALL | ports)
 
     @property
     def pid(self) -> int:

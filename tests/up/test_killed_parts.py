@@ -2,18 +2,24 @@
 
 import signal
 import time
+import urllib.request
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from config.health import ANSWER_KEPT_S
 from config.up.proc import Process, is_running, send_signal
-from tests.up.running import Running
+from tests.up.running import WAIT_LIMIT_S, Running
 
 pytestmark = [pytest.mark.stack, pytest.mark.kills, pytest.mark.slow(70)]
 PARTS = ("granian", "--app config worker", "--app config beat", "valkey-server", "/bin/postgres")
 
 
 def test_every_part_is_started_again_after_it_was_killed(running: Running) -> None:
+    first = running.post_trace("shop")
+    running.wait_until(lambda: running.read_states()[first] == 1, "the first trace is folded")
+    before = read_counts(running)
+    assert before["fieldflame_fold_traces_total", "folded"] >= 1
     for word in PARTS:
         process = running.find_child(word)
         send_signal(process, signal.SIGKILL)
@@ -21,6 +27,24 @@ def test_every_part_is_started_again_after_it_was_killed(running: Running) -> No
         assert running.find_child(word) != process
     view_id = running.post_trace("shop")
     running.wait_until(lambda: running.read_states()[view_id] == 1, "the trace is folded")
+    after = read_counts(running)
+    assert {name for name, count in before.items() if after.get(name, 0) < count} == set()
+    for more in (("fieldflame_fold_traces_total", "folded"), ("fieldflame_processes_started_total", "worker")):
+        assert after[more] > before[more]
+    for port in running.part_ports.values():  # a killed part gave its port back
+        assert read_counts(running, f"http://127.0.0.1:{port}").keys() == after.keys()
+
+
+def read_counts(running: Running, url: str = "") -> dict[tuple[str, str], float]:
+    """Returns the counters that all parts have counted together, by name and first label."""
+    with urllib.request.urlopen(f"{url or running.url}/metrics", timeout=WAIT_LIMIT_S) as answer:
+        families = text_string_to_metric_families(answer.read().decode())
+        counts: dict[tuple[str, str], float] = {}
+        for family in families:
+            for sample in family.samples if family.type == "counter" else ():
+                key = (sample.name, next(iter(sample.labels.values()), ""))
+                counts[key] = counts.get(key, 0) + sample.value
+    return counts
 
 
 def wait_until_back(running: Running, killed: Process, word: str) -> None:

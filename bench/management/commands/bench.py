@@ -37,6 +37,7 @@ from bench.profile.run import PATIENT, bench_profile, flame_graph_address
 from bench.profile.run import describe as describe_profile
 from bench.profile.sampling import find_py_spy
 from bench.queries import bench_queries, fill_project
+from bench.scrape.run import bench_scrape, measure_scrape
 from bench.screens.pages import bench_pages
 from bench.screens.pages import describe as describe_pages
 from bench.screens.paints import SLUG as SCREENS_SLUG
@@ -383,6 +384,8 @@ class Command(BaseCommand):
         "profile": show_profile,
         "queries": show_queries,
         "queries-here": show_queries_here,
+        "scrape": lambda self, options: self.stdout.write(bench_scrape(options["views"])),
+        "scrape-here": lambda self, options: self.stdout.write(measure_scrape(options["views"])),
         "screens": show_screens,
         "sizes": show_sizes,
         "statistics": show_statistics,

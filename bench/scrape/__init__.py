@@ -1,0 +1,1 @@
+"""What reading the metrics costs."""
