@@ -1,0 +1,67 @@
+"""Settings of logins by a provider: what is wrong stops the start, and says how it should be."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import read_group_roles, read_issuer
+from ingest.accounts.group_roles import GroupRole
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PROVIDER = {
+    "FIELDFLAME_OIDC_ISSUER": "https://id.example",
+    "FIELDFLAME_OIDC_CLIENT_ID": "fieldflame",
+    "FIELDFLAME_OIDC_CLIENT_SECRET": "secret",
+}
+
+
+def test_groups_may_be_names_paths_or_distinguished_names() -> None:
+    text = "team=shop:member; /acme/leads = shop:admin ;cn=ops,dc=acme:x=superuser;; all=*:member"
+    assert read_group_roles("R", {"R": text}) == [
+        GroupRole("team", "shop", "member"),
+        GroupRole("/acme/leads", "shop", "admin"),
+        GroupRole("cn=ops,dc=acme:x", "", "superuser"),
+        GroupRole("all", "*", "member"),
+    ]
+    assert read_group_roles("R", {}) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["team", "team=shop", "team=shop:owner", "=shop:admin", "ops=shop:superuser", "a=:admin"]
+)
+def test_an_entry_that_gives_no_role_is_refused(text: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="team=shop:member"):
+        read_group_roles("R", {"R": text})
+
+
+@pytest.mark.parametrize("issuer", ["http://id.example", "id.example", "https://", "ftp://127.0.0.1"])
+def test_a_provider_must_be_reached_safely(issuer: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="https://"):
+        read_issuer("I", {"I": issuer})
+
+
+def test_the_provider_of_this_machine_may_be_plain() -> None:
+    for issuer in ("http://127.0.0.1:9000", "https://id.example/realms/acme", ""):
+        assert read_issuer("I", {"I": issuer}) == issuer
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"FIELDFLAME_PASSWORD_LOGIN": "0"}, "nobody could log in"),
+        ({"FIELDFLAME_OIDC_ISSUER": "https://id.example"}, "FIELDFLAME_OIDC_CLIENT_ID"),
+        (PROVIDER | {"FIELDFLAME_PASSWORD_LOGIN": "0"}, "['dashboard.web.logins.provider.ProviderBackend']"),
+    ],
+    ids=["no way in", "half a provider", "only the provider"],
+)
+def test_somebody_can_always_log_in(settings: dict[str, str], words: str) -> None:
+    code = "from django.conf import settings; print(settings.AUTHENTICATION_BACKENDS)"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **settings}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert words in done.stdout + done.stderr
