@@ -3,6 +3,7 @@
 from typing import Final, cast
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -43,7 +44,9 @@ class RoleForm(SettingsForm):
 
 @settings_page("settings-members")
 def show_members(page: SettingsRequest) -> HttpResponse:
-    members = list(page.project.memberships.select_related("user").order_by("role", "user__username"))
+    members = list(
+        page.project.memberships.select_related("user__provider_identity").order_by("role", "user__username")
+    )
     form = AddForm(
         page.request.POST if page.has_posted else None,
         initial={"role": Membership.Role.MEMBER},
@@ -66,6 +69,7 @@ def show(page: SettingsRequest, form: AddForm, members: list[Membership], *, sta
         form=form,
         members=members,
         is_superuser=is_superuser(page),
+        may_reset=is_superuser(page) and settings.PASSWORD_LOGIN,
         roles=Membership.Role.choices,
     )
 
@@ -84,7 +88,7 @@ def add(page: SettingsRequest, form: AddForm) -> HttpResponse:
     else:
         member = add_member(project=page.project, user=user, role=role, by=by)
     page.log_change("member added: user", member.user_id, role, "with a new account" if is_new else "")
-    if is_new:
+    if is_new and settings.PASSWORD_LOGIN:
         if is_joining:
             messages.success(page.request, JOINED)
         return show_link(page, member.user, is_new=True)
@@ -137,7 +141,7 @@ def end_member(page: SettingsRequest, member_id: int) -> HttpResponse:
 def renew_link(page: SettingsRequest, member_id: int) -> HttpResponse:
     """Creates a link that resets a member's password. Only for superusers, because the link opens the account."""
     member = find_member(page, member_id)
-    if not is_superuser(page):
+    if not (is_superuser(page) and settings.PASSWORD_LOGIN):
         raise PermissionDenied
     if not page.has_posted:
         return page.render("member_link", member=member, days=LINK_DAYS)
