@@ -28,6 +28,7 @@ class EndToEndResult:
     `processor_ms` is user and system time per trace, by part of the stack; the sender is one part.
     """
 
+    senders: int
     sent: int
     folded: int
     rejected: int
@@ -37,6 +38,11 @@ class EndToEndResult:
     accept_p99_ms: float
     worker_peak_mb: float
     processor_ms: dict[str, float]
+
+    @property
+    def lost(self) -> int:
+        """The number of accepted traces that came to no end."""
+        return self.sent - self.folded - self.rejected
 
 
 def bench_end_to_end(recorded: Sequence[dict[str, Any]], traces: int, senders: int) -> EndToEndResult:
@@ -55,6 +61,7 @@ def bench_end_to_end(recorded: Sequence[dict[str, Any]], traces: int, senders: i
         status = stack.read(PROJECT, token, "status")
         peak = worker_peak_mb(stack)
     return EndToEndResult(
+        senders=senders,
         sent=len(bodies),
         folded=status["folded"],
         rejected=status["rejected"],
@@ -123,3 +130,18 @@ def worker_peak_mb(stack: RunningStack) -> float:
             line = next((line for line in status.splitlines() if line.startswith("VmHWM")), "VmHWM: 0 kB")
             peaks.append(int(line.split()[1]) / 1000)
     return max(peaks)
+
+
+def describe(result: EndToEndResult) -> str:
+    """Returns the result as text. All posts are from this machine."""
+    parts = sorted(result.processor_ms.items(), key=lambda row: -row[1])
+    return (
+        f"{result.sent} posts of one trace from {result.senders} connections on this machine\n"
+        f"  folded {result.folded}, rejected {result.rejected}, lost {result.lost}\n"
+        f"  accepted  {result.sent / result.post_s:7.0f} traces/s, answer p50 {result.accept_p50_ms:.1f} ms, "
+        f"p99 {result.accept_p99_ms:.1f} ms\n"
+        f"  folded    {result.sent / result.total_s:7.0f} traces/s, from the first post to the last fold\n"
+        f"  the largest worker process peaked at {result.worker_peak_mb:.0f} MB\n"
+        f"  processor time per trace: {', '.join(f'{part} {ms:.2f}' for part, ms in parts)} ms, "
+        f"in all {sum(result.processor_ms.values()):.2f} ms"
+    )

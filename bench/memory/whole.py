@@ -44,6 +44,7 @@ class Share:
     own_mb: float
     rss_mb: float
     peak_mb: float
+    shared_mb: float  # of the proportional share: memory that is shared on purpose, as PostgreSQL's buffers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +150,7 @@ def read_share(pid: int, part: str) -> Share:
         own_mb=sizes.get("Private_Clean", 0.0) + sizes.get("Private_Dirty", 0.0),
         rss_mb=sizes.get("Rss", 0.0),
         peak_mb=read_memory("VmHWM", pid) / MEGABYTE,
+        shared_mb=sizes.get("Pss_Shmem", 0.0),
     )
 
 

@@ -22,6 +22,7 @@ from bench.curves.run import MOST_ROWS, Point, bench_curves
 from bench.curves.run import as_json as curves_as_json
 from bench.curves.run import describe as describe_curves
 from bench.end_to_end import bench_end_to_end
+from bench.end_to_end import describe as describe_end_to_end
 from bench.exports import as_json, bench_exports, measure_export
 from bench.exports import describe as describe_exports
 from bench.heavy import SIZES, make_heavy_envelope
@@ -44,6 +45,8 @@ from bench.screens.paints import SLUG as SCREENS_SLUG
 from bench.screens.paints import bench_paints
 from bench.screens.paints import describe as describe_screens
 from bench.sizes import bench_sizes
+from bench.soak.command import add_soak_arguments, show_soak
+from bench.soak.history import store_history
 from bench.statistics.coverage import list_coverage
 from bench.statistics.discoveries import list_discoveries
 from bench.statistics.peeking import list_peeking
@@ -105,7 +108,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--py-spy", default="py-spy", help="profile: the sampler (default: %(default)s)")
         parser.add_argument(
-            "--save", type=Path, help="profile: a folder for what the sampler wrote; curves-here: a file"
+            "--save",
+            type=Path,
+            help="profile, soak: a folder for what the sampler wrote, or for logs; curves-here: a file",
         )
         parser.add_argument("--stay", action="store_true", help="profile: run on, to look at the flame graphs")
         parser.add_argument("--batch", type=int, default=41, help="wal: traces folded at once (default: %(default)s)")
@@ -123,6 +128,8 @@ class Command(BaseCommand):
             default=[10_000],
             help="queries, exports, memory, screens: how many (default: %(default)s); curves: several numbers",
         )
+
+        add_soak_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["corpus"].exists():
@@ -214,19 +221,8 @@ class Command(BaseCommand):
 
     def show_end_to_end(self, options: dict[str, Any]) -> None:
         result = bench_end_to_end(self.read_envelopes(options), options["traces"], options["senders"])
-        lost = result.sent - result.folded - result.rejected
-        parts = sorted(result.processor_ms.items(), key=lambda row: -row[1])
-        self.stdout.write(
-            f"{result.sent} posts of one trace from {options['senders']} connections on this machine\n"
-            f"  folded {result.folded}, rejected {result.rejected}, lost {lost}\n"
-            f"  accepted  {result.sent / result.post_s:7.0f} traces/s, answer p50 {result.accept_p50_ms:.1f} ms, "
-            f"p99 {result.accept_p99_ms:.1f} ms\n"
-            f"  folded    {result.sent / result.total_s:7.0f} traces/s, from the first post to the last fold\n"
-            f"  the largest worker process peaked at {result.worker_peak_mb:.0f} MB\n"
-            f"  processor time per trace: {', '.join(f'{part} {ms:.2f}' for part, ms in parts)} ms, "
-            f"in all {sum(result.processor_ms.values()):.2f} ms"
-        )
-        if lost:
+        self.stdout.write(describe_end_to_end(result))
+        if result.lost:
             raise CommandError("Traces were lost.")
 
     def show_profile(self, options: dict[str, Any]) -> None:
@@ -271,6 +267,14 @@ class Command(BaseCommand):
         self.stdout.write(describe(pages, compare_with_facts(pages, facts)))
         self.stdout.write("")
         self.stdout.write(describe_scores([score_recording(each) for each in read_recordings(TRUTH)]))
+
+    def show_soak(self, options: dict[str, Any]) -> None:
+        """Runs in a stack of its own."""
+        show_soak(self.read_envelopes(options), options["corpus"], options, self.stdout.write)
+
+    def show_soak_here(self, options: dict[str, Any]) -> None:
+        """Fills the database this command was given."""
+        self.stdout.write(store_history(options["corpus"], options["traces"]))
 
     def show_queries(self, options: dict[str, Any]) -> None:
         """Runs in a stack of its own."""
@@ -388,6 +392,8 @@ class Command(BaseCommand):
         "scrape-here": lambda self, options: self.stdout.write(measure_scrape(options["views"])),
         "screens": show_screens,
         "sizes": show_sizes,
+        "soak": show_soak,
+        "soak-here": show_soak_here,
         "statistics": show_statistics,
         "symbolicate": show_symbolicate,
         "symbolicate-here": show_symbolicate_here,
