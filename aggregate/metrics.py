@@ -43,8 +43,8 @@ UPKEEP: Final = Counter(
     ["kind"],
 )
 UPKEEP_KINDS: Final = (
-    *("partitions", "raw_traces", "views", "cells", "receipts", "absences", "merged_days", "rolled_days"),
-    "projects",
+    *("partitions", "raw_traces", "views", "cells", "receipt_partitions", "absences", "audit_entries"),
+    *("merged_days", "rolled_days", "projects"),
 )
 JOB_SECONDS: Final = Histogram(
     "fieldflame_job_seconds",

@@ -210,13 +210,13 @@ def fill(
         batch = cells[start : start + CELLS_A_BATCH]
         rows = list(_view_rows(project_id, batch, draw, thin))
         _copy("aggregate_view", (view for view, _ in rows))
-        _copy("ingest_receipt", (receipt for _, receipt in rows))
+        _copy("ingest_tracereceipt", (receipt for _, receipt in rows))
         written += len(rows)
         tell(len(rows))
     with connection.cursor() as cursor:
         cursor.execute(ROLL_UP, [project_id])
         cursor.execute(
-            count_settled("(SELECT * FROM ingest_receipt WHERE project_id = %s) AS filled", sign=1), [project_id]
+            count_settled("(SELECT * FROM ingest_tracereceipt WHERE project_id = %s) AS filled", sign=1), [project_id]
         )
         roll_up_hours(now, limit=len(cells))
         cursor.execute("ANALYZE")

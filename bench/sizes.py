@@ -17,7 +17,7 @@ from config.up.running import run_stack
 from profcore.times import start_of_hour
 
 TABLES = (
-    "ingest_receipt",
+    "ingest_tracereceipt",
     "ingest_receiptcount",
     "ingest_group",
     "aggregate_func",
@@ -75,9 +75,14 @@ def measure_sizes(corpus: Path, views: int) -> SizeResult:
             sizes = {}
             for table in TABLES:
                 connection.execute(f"VACUUM FULL {table}".encode())
-                row = connection.execute("SELECT pg_total_relation_size(%s::regclass)", [table]).fetchone()
+                row = connection.execute(
+                    """SELECT pg_total_relation_size(%(table)s::regclass)
+                              + coalesce(sum(pg_total_relation_size(inhrelid)), 0)
+                       FROM pg_inherits WHERE inhparent = %(table)s::regclass""",
+                    {"table": table},
+                ).fetchone()
                 assert row is not None
-                sizes[table] = row[0] / len(bodies)
+                sizes[table] = float(row[0]) / len(bodies)
     return SizeResult(views, len(bodies), sum(map(len, bodies)) / len(bodies), sizes)
 
 

@@ -116,10 +116,10 @@ def measure_here(recorded: Path, *, traces: int, batch: int) -> str:
         for start in range(WARM_TRACES, len(bodies), batch):
             waiting = bodies[start : start + batch]
             for part, work in (("door", partial(_post, waiting)), ("fold", _fold_all)):
-                before, at = _processor_s(), _lsn()
+                before, at = read_processor_s(), read_lsn()
                 work()
-                phases.append((part, at, _lsn()))
-                processor_s[part] += _processor_s() - before
+                phases.append((part, at, read_lsn()))
+                processor_s[part] += read_processor_s() - before
     with connection.cursor() as cursor:
         cursor.execute(RELATIONS)
         relations = {str(node): name for node, name in cursor}
@@ -154,11 +154,12 @@ def _one(statement: str) -> Any:
         return cursor.fetchone()[0]
 
 
-def _lsn() -> int:
+def read_lsn() -> int:
+    """Returns the place in the log up to which records are made, in bytes."""
     return int(_one("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"))
 
 
-def _processor_s() -> float:
+def read_processor_s() -> float:
     """Returns the seconds of a processor that the server's sessions have used.
 
     The clock ticks of `stat` miss short statements.

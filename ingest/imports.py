@@ -5,6 +5,7 @@ stored already change nothing.
 """
 
 import gzip
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -25,6 +26,7 @@ from ingest.door.storing import IMPORTS_SHARD, Arrival, page_of, store_arrivals
 from ingest.models import Project
 from ingest.partitions import create_partitions
 from ingest.projects.lifecycle import hold_project
+from ingest.receipt_partitions import NEAR_BORDER
 from ingest.wake import wake_worker
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.completing import Defaults
@@ -35,6 +37,7 @@ from profcore.trace.posted import NO_TRACE
 
 STATEMENT_TRACES: Final = 100  # per statement, as in the door's batches
 STATEMENT_BYTES: Final = 8 * 2**20  # packed
+MAX_IMPORT_S: Final = NEAR_BORDER.total_seconds() / 2  # from its time of receipt to its commit
 Identity = tuple[UUID, int]
 # Names for people of the fields that a file may lack.
 WORDS: Final = {
@@ -108,6 +111,7 @@ def import_file(
     """
     name = show_name(name)
     report = FileReport(name=name)
+    began_s = time.monotonic()
     defaults = Defaults(release or None, page or None, now.timestamp() * 1000)
     arrivals: dict[Identity, Arrival] = {}
     oldest_ms = (now - timedelta(days=settings.VIEW_START_MAX_AGE_DAYS)).timestamp() * 1000
@@ -125,7 +129,7 @@ def import_file(
     report.known = report.traces - len(arrivals) + len(known)
     if not dry_run:
         new = [arrivals[identity] for identity in sorted(arrivals.keys() - known)]
-        _store(project, name, new, now)
+        _store(project, name, new, now, began_s)
     return report
 
 
@@ -141,7 +145,7 @@ def _make_arrival(index: int, imported: Imported) -> Arrival:
 def _find_known(project_id: int, identities: Sequence[Identity]) -> set[Identity]:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT r.view_id, r.seq FROM ingest_receipt r
+            """SELECT r.view_id, r.seq FROM ingest_tracereceipt r
                JOIN unnest(%s::uuid[], %s::int[]) AS w (view_id, seq) ON (r.view_id, r.seq) = (w.view_id, w.seq)
                WHERE r.project_id = %s""",
             [[view for view, _ in identities], [seq for _, seq in identities], project_id],
@@ -149,8 +153,11 @@ def _find_known(project_id: int, identities: Sequence[Identity]) -> set[Identity
         return set(cursor.fetchall())
 
 
-def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: datetime) -> None:
-    """Stores arrivals, sorted by identity, in one transaction. Raises `FileError` if the project has no room."""
+def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: datetime, began_s: float) -> None:
+    """Stores arrivals, sorted by identity, in one transaction. Raises `FileError` if the project has no room.
+
+    Also if the import has taken too long since `began_s`: what is posted beside it would not know of it any more.
+    """
     if not arrivals:
         return
     key = facts_of(project)
@@ -183,6 +190,8 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
         if take_quota(key, len(arrivals), now) < len(arrivals):
             raise _beyond_quota(name, key, len(arrivals))
         record(Act.TRACES_IMPORTED, project=project, file=name, traces=len(arrivals))
+        if time.monotonic() - began_s > MAX_IMPORT_S:
+            raise _refused(name, Reason.UNAVAILABLE, "The import took longer than an hour. Import it in parts.")
     wake_worker()
 
 

@@ -9,7 +9,6 @@ from typing import Final
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import BrinIndex
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -262,8 +261,9 @@ class AnnouncedRelease(models.Model):
 class Receipt(models.Model):
     """One accepted trace: its identity (project, view, seq), its place in the queue, and its state.
 
-    The receipt is kept longer than the raw trace. The dimensions of a view are those of its first receipt, so that they
-    do not depend on the order of folding. `claim_token` is that of the claimant that holds it
+    The receipt is kept longer than the raw trace. Receipts are in partitions by the time of receipt, and the key is
+    that of each of them (`ingest.receipt_partitions`). The dimensions of a view are those of its first receipt, so that
+    they do not depend on the order of folding. `claim_token` is that of the claimant that holds it
     (`aggregate.claimants`).
     """
 
@@ -302,14 +302,27 @@ class Receipt(models.Model):
     detail = models.TextField(null=True)
 
     class Meta:
+        db_table = "ingest_tracereceipt"  # `ingest_receipt` is its oldest partition
         indexes = [  # conditions are on numbers of `State`, whose name is out of reach here
-            models.Index(fields=["received_at"], name="receipt_queue", condition=Q(state=0)),
+            models.Index(fields=["received_at"], name="tracereceipt_queue", condition=Q(state=0)),
             models.Index(
-                fields=["project", "group_id", "received_at"], name="receipt_group_queue", condition=Q(state=0)
+                fields=["project", "group_id", "received_at"], name="tracereceipt_group_queue", condition=Q(state=0)
             ),
-            models.Index(fields=["project", "received_at"], name="receipt_rejected", condition=Q(state=2)),
-            BrinIndex(fields=["received_at"], name="receipt_by_age"),  # for retention: a few kB
+            models.Index(fields=["project", "received_at"], name="tracereceipt_rejected", condition=Q(state=2)),
         ]
+
+
+class BorderReceipt(models.Model):
+    """The identity of a trace that was received near the border of two partitions of receipts, for a day or two.
+
+    Its key lets only one of them have a trace that is posted twice at the same moment (`ingest.receipt_partitions`).
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "view_id", "seq")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    view_id = models.UUIDField()
+    seq = models.IntegerField()
+    received_at = models.DateTimeField()
 
 
 # The states of receipts, for statements in SQL.

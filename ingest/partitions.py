@@ -1,9 +1,10 @@
-"""Daily partitions of the raw traces: created ahead, dropped by retention."""
+"""Daily partitions of the raw traces, and those of their receipts: created ahead, dropped by retention."""
 
 from datetime import date
 
 from django.db import connection, transaction
 
+from ingest.receipt_partitions import create_receipt_partitions
 from profcore.times import DAY, bounds_of_day
 
 DAYS_AHEAD = 7  # partitions exist so many days ahead
@@ -13,7 +14,7 @@ TABLE = "ingest_rawtrace"
 
 
 def create_partitions(first_on: date, days: int) -> int:
-    """Creates the partitions of `days` UTC days from `first_on`; returns how many were new.
+    """Creates the partitions of `days` UTC days from `first_on`; returns for how many days there were none.
 
     Each is made apart and then attached, which waits for no reader and no writer, and makes none of them wait:
     `CREATE TABLE … PARTITION OF` takes the whole table, and behind a dump that reads it for minutes the door stood
@@ -34,11 +35,12 @@ def create_partitions(first_on: date, days: int) -> int:
                 cursor.execute(f"CREATE TABLE {name} (LIKE {TABLE} INCLUDING ALL)")
                 cursor.execute(f"ALTER TABLE {TABLE} ATTACH PARTITION {name} FOR VALUES FROM ('{start}') TO ('{end}')")
                 created += 1
+        create_receipt_partitions(first_on, days)
     return created
 
 
 def create_coming_partitions(today: date, days_ahead: int) -> int:
-    """Creates the partitions from yesterday to `days_ahead` days ahead; returns how many were new.
+    """Creates the partitions from yesterday to `days_ahead` days ahead; returns for how many days there were none.
 
     Yesterday's is for hosts whose clock is a little behind.
     """

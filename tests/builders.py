@@ -205,7 +205,7 @@ def count_receipts() -> None:
     """Counts all receipts anew, after some were made or changed directly."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM ingest_receiptcount")
-        cursor.execute(count_settled("ingest_receipt", sign=1))
+        cursor.execute(count_settled("ingest_tracereceipt", sign=1))
 
 
 def make_raw_trace(receipt: Receipt, trace_id: str, body: bytes) -> RawTrace:

@@ -181,7 +181,7 @@ def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, 
             """SELECT DISTINCT ON (r.view_id, r.group_id)
                       r.view_id, r.group_id, r.view_started_at, r.device_class, r.browser, r.navigation,
                       nullif(r.sample_rate, 1)
-               FROM ingest_receipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
+               FROM ingest_tracereceipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
                  ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
                WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[])
                ORDER BY r.view_id, r.group_id, r.received_at, r.seq""",

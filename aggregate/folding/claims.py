@@ -31,13 +31,13 @@ NEXT_PROJECT: Final = f"""
 WITH {LIVE}
 SELECT p.id FROM ingest_project p
 WHERE p.id <> ALL(%(resting)s::bigint[])
-  AND EXISTS (SELECT FROM ingest_receipt r WHERE r.project_id = p.id AND {CLAIMABLE})
+  AND EXISTS (SELECT FROM ingest_tracereceipt r WHERE r.project_id = p.id AND {CLAIMABLE})
 ORDER BY p.id <= %(last)s, p.id LIMIT 1
 """
 CANDIDATES: Final = f"""
 WITH {LIVE}, queue AS (
     SELECT r.group_id, r.received_at, r.attempts >= %(batch_attempts)s AS is_alone
-    FROM ingest_receipt r WHERE r.project_id = %(project_id)s AND {CLAIMABLE}
+    FROM ingest_tracereceipt r WHERE r.project_id = %(project_id)s AND {CLAIMABLE}
     ORDER BY r.received_at LIMIT {CANDIDATE_ROWS})
 SELECT group_id, is_alone FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1, 2
 """
@@ -45,19 +45,22 @@ SELECT group_id, is_alone FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1,
 CLAIMED_COLUMNS: Final = "r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts"
 PICK: Final = f"""
 WITH {LIVE}
-SELECT {CLAIMED_COLUMNS} + 1 FROM ingest_receipt r
+SELECT {CLAIMED_COLUMNS} + 1 FROM ingest_tracereceipt r
 WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s
   AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s AND {CLAIMABLE}
 ORDER BY r.received_at, r.view_id, r.seq LIMIT %(traces)s FOR UPDATE OF r SKIP LOCKED
 """
 # `= ANY` on the key's second column limits the plan to the wanted rows, whatever the planner believes about a table
-# that was empty a minute ago. Joined with the picked rows instead, it has read all receipts of a project for each.
+# that was empty a minute ago. Joined with the picked rows instead, it has read all receipts of a project for each. The
+# bounds of time limit it to the partitions that they are in.
 TAKE: Final = f"""
-UPDATE ingest_receipt r
+UPDATE ingest_tracereceipt r
 SET attempts = least(r.attempts + 1, {MAX_ATTEMPTS_KEPT}), claim_token = %(token)s,
     claimed_until = now() + make_interval(secs => %(lease_s)s)
 WHERE r.project_id = %(project_id)s AND r.view_id = ANY(%(views)b::uuid[])
-  AND (r.view_id, r.seq) IN (SELECT * FROM unnest(%(views)b::uuid[], %(seqs)b::int[]))
+  AND r.received_at BETWEEN %(first)s AND %(last)s
+  AND (r.view_id, r.seq, r.received_at) IN (
+      SELECT * FROM unnest(%(views)b::uuid[], %(seqs)b::int[], %(received)b::timestamptz[]))
 """
 
 
@@ -163,6 +166,9 @@ def claim_batch(rests: Rests | None = None) -> Claim | None:
                 "lease_s": settings.FOLD_LEASE_S,
                 "views": [trace.view_id for trace in claimed],
                 "seqs": [trace.seq for trace in claimed],
+                "received": [trace.received_at for trace in claimed],
+                "first": min(trace.received_at for trace in claimed),
+                "last": max(trace.received_at for trace in claimed),
                 "token": token,
             },
         )
@@ -194,16 +200,17 @@ def release_claim(claim: Claim, *, is_attempt: bool = True) -> None:
     wait_s = min(2 ** min(claim.traces[0].attempts, 16), MAX_WAIT_S) if has_failed_alone else 0
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""UPDATE ingest_receipt r SET claim_token = NULL,
+            f"""UPDATE ingest_tracereceipt r SET claim_token = NULL,
                    claimed_until = now() + make_interval(secs => %s), attempts = greatest(r.attempts - %s, 0)
-               FROM unnest(%b::uuid[], %b::int[]) AS c (view_id, seq)
-               WHERE r.project_id = %s AND r.view_id = c.view_id AND r.seq = c.seq AND r.state = {PENDING}
-                 AND r.claim_token = %s""",
+               FROM unnest(%b::uuid[], %b::int[], %b::timestamptz[]) AS c (view_id, seq, received_at)
+               WHERE r.project_id = %s AND r.view_id = c.view_id AND r.seq = c.seq AND r.received_at = c.received_at
+                 AND r.state = {PENDING} AND r.claim_token = %s""",
             [
                 wait_s,
                 0 if is_attempt else 1,
                 [t.view_id for t in claim.traces],
                 [t.seq for t in claim.traces],
+                [t.received_at for t in claim.traces],
                 claim.project_id,
                 claim.token,
             ],
@@ -215,9 +222,9 @@ def count_crash(claim: Claim) -> int:
     trace = claim.traces[0]
     with connection.cursor() as cursor:
         cursor.execute(
-            """UPDATE ingest_receipt SET crashes = least(crashes + 1, %s)
-               WHERE project_id = %s AND view_id = %s AND seq = %s RETURNING crashes""",
-            [MAX_ATTEMPTS_KEPT, claim.project_id, trace.view_id, trace.seq],
+            """UPDATE ingest_tracereceipt SET crashes = least(crashes + 1, %s)
+               WHERE project_id = %s AND view_id = %s AND seq = %s AND received_at = %s RETURNING crashes""",
+            [MAX_ATTEMPTS_KEPT, claim.project_id, trace.view_id, trace.seq, trace.received_at],
         )
         row = cursor.fetchone()
     return int(row[0]) if row else 0

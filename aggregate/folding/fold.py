@@ -234,15 +234,20 @@ def _write_effects(
 def lock_claimed(claim: Claim) -> None:
     """Locks the claimed receipts. Raises `ClaimLost` unless all of them are still pending and ours."""
     view_ids = [trace.view_id for trace in claim.traces]
+    received = [trace.received_at for trace in claim.traces]
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*) FROM (
-                   SELECT 1 FROM ingest_receipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, seq)
-                     USING (view_id, seq)
-                   WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.state = {PENDING}
-                     AND r.claim_token = %s
+                   SELECT 1 FROM ingest_tracereceipt r
+                   JOIN unnest(%b::uuid[], %b::int[], %b::timestamptz[]) AS c (view_id, seq, received_at)
+                     USING (view_id, seq, received_at)
+                   WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.received_at BETWEEN %s AND %s
+                     AND r.state = {PENDING} AND r.claim_token = %s
                    ORDER BY r.view_id, r.seq FOR UPDATE OF r) AS held""",
-            [view_ids, [trace.seq for trace in claim.traces], claim.project_id, view_ids, claim.token],
+            [
+                *(view_ids, [trace.seq for trace in claim.traces], received),
+                *(claim.project_id, view_ids, min(received), max(received), claim.token),
+            ],
         )
         row = cursor.fetchone()
     if row is None or row[0] != len(claim.traces):
@@ -254,23 +259,34 @@ def mark_receipts(
 ) -> None:
     """Marks receipts as folded or rejected, counts them, and ends their claims. Call it last in a transaction."""
     rows: list[tuple[object, ...]] = [
-        (trace.view_id, trace.seq, FOLDED, None if measured is None else min(measured, MAX_INT4), used, *[None] * 3)
+        (
+            trace.view_id,
+            trace.seq,
+            trace.received_at,
+            FOLDED,
+            None if measured is None else min(measured, MAX_INT4),
+            used,
+            *[None] * 3,
+        )
         for trace, measured, used in folded
     ]
     for rejection in rejected:
         trace, error = rejection.trace, rejection.error
-        rows.append((trace.view_id, trace.seq, REJECTED, None, None, str(error.reason), error.path, error.detail))
+        settled = (REJECTED, None, None, str(error.reason), error.path, error.detail)
+        rows.append((trace.view_id, trace.seq, trace.received_at, *settled))
     rows.sort(key=lambda row: (str(row[0]), row[1]))
     columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""WITH marked AS (UPDATE ingest_receipt r
+            f"""WITH marked AS (UPDATE ingest_tracereceipt r
                SET state = d.state, measured_interval_us = d.measured,
                    used_interval_us = nullif(d.used, r.interval_us), reason = d.reason, path = d.path,
                    detail = d.detail, fold_version = %s, claim_token = NULL, claimed_until = NULL
-               FROM unnest(%b::uuid[], %b::int[], %b::smallint[], %b::int[], %b::int[], %b::text[], %b::text[],
-                    %b::text[]) AS d (view_id, seq, state, measured, used, reason, path, detail)
-               WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.view_id = d.view_id AND r.seq = d.seq
+               FROM unnest(%b::uuid[], %b::int[], %b::timestamptz[], %b::smallint[], %b::int[], %b::int[], %b::text[],
+                    %b::text[], %b::text[])
+                    AS d (view_id, seq, received_at, state, measured, used, reason, path, detail)
+               WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.received_at BETWEEN %s AND %s
+                 AND r.view_id = d.view_id AND r.seq = d.seq AND r.received_at = d.received_at
                RETURNING r.project_id, r.received_at, r.state) {count_settled("marked", sign=1)}""",
-            [FOLD_VERSION, *columns, project_id, columns[0]],
+            [FOLD_VERSION, *columns, project_id, columns[0], min(columns[2]), max(columns[2])],
         )

@@ -45,7 +45,8 @@ class Rests:
 def _has_pending(project_ids: list[int]) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT EXISTS (SELECT FROM ingest_receipt WHERE state = {PENDING} AND project_id = ANY(%b::bigint[]))",
+            f"""SELECT EXISTS (SELECT FROM ingest_tracereceipt
+                               WHERE state = {PENDING} AND project_id = ANY(%b::bigint[]))""",
             [project_ids],
         )
         row = cursor.fetchone()

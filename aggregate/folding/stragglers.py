@@ -88,7 +88,7 @@ def load_folded(project_id: int, keys: Mapping[ViewKey, int] | list[ViewKey]) ->
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT {CLAIMED_COLUMNS}
-               FROM ingest_receipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
+               FROM ingest_tracereceipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
                  ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
                WHERE r.project_id = %s AND r.state = {FOLDED} ORDER BY r.view_id, r.seq""",
             [view_ids, [group_id for _, group_id in keys], project_id],

@@ -80,7 +80,7 @@ def erase_view(
 def _find_groups(project_id: int, view_id: UUID) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT group_id FROM ingest_receipt WHERE project_id = %(project)s AND view_id = %(view)s
+            """SELECT group_id FROM ingest_tracereceipt WHERE project_id = %(project)s AND view_id = %(view)s
                UNION SELECT group_id FROM aggregate_view WHERE project_id = %(project)s AND view_id = %(view)s
                ORDER BY 1""",
             {"project": project_id, "view": view_id},
@@ -158,7 +158,7 @@ def _take_tree(project_id: int, view: StoredView, batch: FoldedBatch) -> bool:
 def _lock_receipts(project_id: int, key: ViewKey) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT seq FROM ingest_receipt WHERE project_id = %s AND view_id = %s AND group_id = %s
+            """SELECT seq FROM ingest_tracereceipt WHERE project_id = %s AND view_id = %s AND group_id = %s
                ORDER BY seq FOR UPDATE""",
             [project_id, *key],
         )
@@ -167,9 +167,11 @@ def _lock_receipts(project_id: int, key: ViewKey) -> None:
 def _delete_rows(project_id: int, key: ViewKey) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""WITH gone AS (DELETE FROM ingest_receipt WHERE project_id = %(project)s AND view_id = %(view)s
+            f"""WITH gone AS (DELETE FROM ingest_tracereceipt WHERE project_id = %(project)s AND view_id = %(view)s
                    AND group_id = %(group)s RETURNING project_id, seq, received_at, state),
                counted AS ({count_settled("gone", sign=-1)}),
+               border AS (DELETE FROM ingest_borderreceipt b USING gone WHERE b.project_id = %(project)s
+                   AND b.view_id = %(view)s AND b.seq = gone.seq),
                raw AS (DELETE FROM ingest_rawtrace t USING gone WHERE t.project_id = %(project)s
                    AND t.view_id = %(view)s AND t.seq = gone.seq AND t.received_at = gone.received_at),
                view AS (DELETE FROM aggregate_view WHERE project_id = %(project)s AND view_id = %(view)s

@@ -42,7 +42,7 @@ def _close_empty(project_id: int, now: datetime, raw_before: datetime) -> None:
             return
         # One pass over the receipts: they have no index by group, which each post would have to write.
         cursor.execute(
-            f"""SELECT DISTINCT group_id FROM ingest_receipt
+            f"""SELECT DISTINCT group_id FROM ingest_tracereceipt
                 WHERE project_id = %s AND group_id = ANY(%s::int[]) AND (received_at >= %s OR state = {PENDING})""",
             [project_id, list(empty), raw_before],
         )
@@ -66,7 +66,7 @@ def _delete_closed(project_id: int, closed_before: datetime) -> int:
         lock_groups(project_id, group_ids)
         # A trace that arrived just after the closing keeps its group, and opens it again.
         cursor.execute(
-            """UPDATE ingest_group g SET closed_at = NULL FROM ingest_receipt r
+            """UPDATE ingest_group g SET closed_at = NULL FROM ingest_tracereceipt r
                WHERE g.project_id = %s AND g.id = ANY(%s::int[])
                  AND r.project_id = g.project_id AND r.group_id = g.id AND r.received_at >= g.closed_at""",
             [project_id, group_ids],

@@ -24,6 +24,7 @@ from ingest.audit.acts import Act
 from ingest.audit.entries import record
 from ingest.models import Membership, Project, RawTrace, Receipt
 from ingest.projects.lifecycle import mark_for_deletion
+from ingest.receipt_partitions import list_receipt_partitions
 from ingest.wake import wake_worker
 
 logger = logging.getLogger(__name__)
@@ -107,8 +108,11 @@ def _list_tables() -> Iterator[ProjectTable]:
     for model in list_project_models():
         has_bodies = any(isinstance(field, models.BinaryField) for field in model._meta.concrete_fields)
         batch = BATCH_BODIES if has_bodies else BATCH_ROWS
+        # A row's place is unique in its partition only.
         if model is RawTrace:
             yield from (ProjectTable(name, batch) for name, _ in list_partitions())
+        elif model is Receipt:
+            yield from (ProjectTable(partition.name, batch) for partition in list_receipt_partitions())
         elif model is not Membership:
             yield ProjectTable(model._meta.db_table, batch)
 

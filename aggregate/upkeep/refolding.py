@@ -135,7 +135,7 @@ def _is_whole(project_id: int, cell_id: int, group_id: int, views: int, traces: 
         cursor.execute(
             f"""SELECT count(*), COALESCE(sum(v.traces), 0), COALESCE(bool_and(v.traces = k.bodies), true)
                FROM aggregate_view v CROSS JOIN LATERAL (
-                   SELECT count(t.seq) AS bodies FROM ingest_receipt r {JOIN_BODY}
+                   SELECT count(t.seq) AS bodies FROM ingest_tracereceipt r {JOIN_BODY}
                    WHERE r.project_id = v.project_id AND r.view_id = v.view_id AND r.group_id = %(group)s
                      AND r.state = {FOLDED}) AS k
                WHERE v.project_id = %(project)s AND v.cell_id = %(cell)s""",
@@ -151,14 +151,15 @@ def _set_pending(project_id: int, cell_id: int, group_id: int) -> None:
         cursor.execute(
             f"""WITH mine AS (
                    SELECT r.project_id, r.view_id, r.seq, r.received_at, r.state
-                   FROM ingest_receipt r JOIN aggregate_view v USING (project_id, view_id, group_id)
+                   FROM ingest_tracereceipt r JOIN aggregate_view v USING (project_id, view_id, group_id)
                    WHERE r.project_id = %(project)s AND v.cell_id = %(cell)s AND r.group_id = %(group)s
                      AND r.state = {FOLDED}
                    ORDER BY r.view_id, r.seq FOR UPDATE OF r),
                counted AS ({count_settled("mine", sign=-1)})
-               UPDATE ingest_receipt r SET state = {PENDING}, attempts = 0, crashes = 0, measured_interval_us = NULL,
-                   used_interval_us = NULL, claim_token = NULL, claimed_until = NULL
-               FROM mine WHERE r.project_id = %(project)s AND r.view_id = mine.view_id AND r.seq = mine.seq""",
+               UPDATE ingest_tracereceipt r SET state = {PENDING}, attempts = 0, crashes = 0,
+                   measured_interval_us = NULL, used_interval_us = NULL, claim_token = NULL, claimed_until = NULL
+               FROM mine WHERE r.project_id = %(project)s AND r.view_id = mine.view_id AND r.seq = mine.seq
+                 AND r.received_at = mine.received_at""",
             {"project": project_id, "cell": cell_id, "group": group_id},
         )
 

@@ -2,7 +2,7 @@
 
 A view's expiry leaves its cell's sums in place. A daily partition of raw traces is dropped as a whole once no project
 keeps it longer. Before that, the rows of projects with a shorter retention are deleted. Raw traces of pending receipts
-are never deleted.
+are never deleted. Receipts go by whole partitions only (`aggregate.upkeep.old_receipts`).
 """
 
 from collections.abc import Callable
@@ -15,7 +15,6 @@ from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
 from aggregate.folding.locks import lock_groups, lock_raw_traces
-from aggregate.folding.settled import count_settled
 from aggregate.jobs.requests import expire_jobs
 from aggregate.metrics import count_upkeep
 from aggregate.models import RefoldRun
@@ -24,6 +23,7 @@ from aggregate.turns import end_step
 from aggregate.upkeep.old_funcs import expire_funcs, has_unused
 from aggregate.upkeep.old_groups import expire_groups
 from aggregate.upkeep.old_looks import delete_old_looks
+from aggregate.upkeep.old_receipts import counts_end, drop_receipt_partitions
 from ingest.audit.entries import expire_entries
 from ingest.models import PENDING, Project
 from ingest.projects.limits import limit_of
@@ -43,7 +43,7 @@ class Expired:
     raw_traces: int = 0
     views: int = 0
     cells: int = 0
-    receipts: int = 0
+    receipt_partitions: int = 0
     refusals: int = 0
     jobs: int = 0
     refold_runs: int = 0
@@ -82,18 +82,19 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         expired.source_maps += expire_source_maps(
             project.pk, now, keep_days=settings.KEEP_SOURCE_MAPS_DAYS, shared_days=cells_days
         )
-        # Receipts say that a view was folded; without them, a straggler would count its view twice.
-        receipts_before = midnight_days_before(now, max(settings.KEEP_RECEIPTS_DAYS, views_days, cells_days))
-        expired.receipts += _in_batches("receipts", partial(_delete_receipts, project.pk, receipts_before))
-        expired.refusals += _delete_counts(project.pk, receipts_before)
+        counts_before = midnight_days_before(now, max(settings.KEEP_RECEIPTS_DAYS, views_days, cells_days))
+        expired.refusals += _delete_counts(project.pk, counts_before)
         _delete_byte_counts(project.pk, raw_before)
         expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
         expired.releases += expire_announced(project.pk, midnight_days_before(now, cells_days))
         delete_old_looks(project.pk, midnight_days_before(now, cells_days))
+    on_step("receipts")
+    expired.receipt_partitions = drop_receipt_partitions(now)
+    count_upkeep("receipt_partitions", expired.receipt_partitions)
     on_step("shared links")
     expired.shared_links = expire_shared_links(now)
     on_step("audit log")
-    expired.audit_entries = _in_batches(partial(expire_entries, now))
+    expired.audit_entries = _in_batches("audit_entries", partial(expire_entries, now))
     on_step("claimants")
     _delete_claimants(now)
     on_step("refolds")
@@ -140,7 +141,7 @@ def _drop_partition(name: str, day: date) -> bool:
         cursor.execute(f"SET LOCAL lock_timeout = {LOCK_WAIT_MS}")
         lock_raw_traces()
         cursor.execute(
-            f"""SELECT EXISTS (SELECT FROM ingest_receipt
+            f"""SELECT EXISTS (SELECT FROM ingest_tracereceipt
                                    WHERE state = {PENDING} AND received_at >= %s AND received_at < %s)""",
             bounds_of_day(day),
         )
@@ -168,7 +169,7 @@ def _delete_raw(partition: str, project_id: int) -> int:
         cursor.execute(
             f"""DELETE FROM {partition} WHERE ctid = ANY(ARRAY(
                     SELECT t.ctid FROM {partition} t WHERE t.project_id = %s AND NOT EXISTS (
-                        SELECT FROM ingest_receipt r WHERE r.project_id = t.project_id AND r.view_id = t.view_id
+                        SELECT FROM ingest_tracereceipt r WHERE r.project_id = t.project_id AND r.view_id = t.view_id
                         AND r.seq = t.seq AND r.received_at = t.received_at AND r.state = {PENDING}) LIMIT %s))""",
             [project_id, EXPIRE_BATCH_ROWS],
         )
@@ -233,20 +234,6 @@ def _old_cells(project_id: int, before: datetime, condition: str) -> list[tuple[
         return list(cursor.fetchall())
 
 
-def _delete_receipts(project_id: int, before: datetime) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""WITH gone AS (DELETE FROM ingest_receipt WHERE ctid = ANY(ARRAY(
-                    SELECT ctid FROM ingest_receipt WHERE project_id = %s AND received_at < %s AND state <> {PENDING}
-                    LIMIT %s)) RETURNING project_id, received_at, state),
-                counted AS ({count_settled("gone", sign=-1)})
-                SELECT count(*) FROM gone""",
-            [project_id, before, EXPIRE_BATCH_ROWS],
-        )
-        row = cursor.fetchone()
-        return int(row[0]) if row else 0
-
-
 def _delete_byte_counts(project_id: int, raw_before: datetime) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
@@ -269,8 +256,7 @@ def _delete_counts(project_id: int, before: datetime) -> int:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM ingest_daycount WHERE project_id = %s AND day_on < %s", [project_id, before.date()])
         cursor.execute(
-            "DELETE FROM ingest_receiptcount WHERE project_id = %s AND hour_at < %s AND folded = 0 AND rejected = 0",
-            [project_id, before],
+            "DELETE FROM ingest_receiptcount WHERE project_id = %s AND hour_at < %s", [project_id, counts_end(before)]
         )
         cursor.execute(
             "DELETE FROM aggregate_funcday WHERE project_id = %s AND day_on < %s", [project_id, before.date()]

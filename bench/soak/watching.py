@@ -14,7 +14,7 @@ from config.up.running import RunningStack
 
 PENDING: Final = """
 SELECT count(*), coalesce(extract(epoch FROM now() - min(received_at)), 0)::float8
-FROM ingest_receipt r JOIN ingest_project p ON p.id = r.project_id WHERE p.slug = %s AND r.state = 0
+FROM ingest_tracereceipt r JOIN ingest_project p ON p.id = r.project_id WHERE p.slug = %s AND r.state = 0
 """
 LOG: Final = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint"
 # Raw traces have a table for each day.

@@ -92,19 +92,19 @@ STORE_GAUGES: Final = (
 STATES: Final = {Job.State.QUEUED.value: "queued", Job.State.RUNNING.value: "running"}
 
 COUNT_PENDING: Final = f"""
-SELECT count(*) FROM (SELECT FROM ingest_receipt WHERE state = {PENDING} LIMIT {MOST_COUNTED}) AS p"""
+SELECT count(*) FROM (SELECT FROM ingest_tracereceipt WHERE state = {PENDING} LIMIT {MOST_COUNTED}) AS p"""
 # Of projects with few pending traces all of them are read. Of the others, the queue's index has the oldest in front.
 PENDING_AGES: Final = f"""
 WITH few AS (
     SELECT p.id, count(w.received_at) AS pending,
            min(w.received_at) FILTER (WHERE w.fold_version IS NULL) AS oldest_at
     FROM ingest_project p LEFT JOIN LATERAL (
-        SELECT r.received_at, r.fold_version FROM ingest_receipt r
+        SELECT r.received_at, r.fold_version FROM ingest_tracereceipt r
         WHERE r.project_id = p.id AND r.state = {PENDING}
         LIMIT {LARGE_BACKLOG}) AS w ON true
     GROUP BY p.id), ages AS (
     SELECT (SELECT min(oldest_at) FROM few WHERE pending < {LARGE_BACKLOG}) AS small,
-           (SELECT r.received_at FROM ingest_receipt r WHERE r.state = {PENDING} AND r.fold_version IS NULL
+           (SELECT r.received_at FROM ingest_tracereceipt r WHERE r.state = {PENDING} AND r.fold_version IS NULL
               AND r.project_id = ANY(ARRAY(SELECT id FROM few WHERE pending = {LARGE_BACKLOG}))
             ORDER BY r.received_at LIMIT 1) AS large)
 SELECT (SELECT count(*) FROM few), coalesce(extract(epoch FROM clock_timestamp() - small), 0),

@@ -77,7 +77,7 @@ def _is_below_bounds(project_id: int) -> bool:
         cursor.execute(
             f"""SELECT count(*), coalesce(sum(body_bytes), 0),
                        coalesce(extract(epoch FROM now() - min(received_at) FILTER (WHERE fold_version IS NULL)), 0)
-                FROM (SELECT body_bytes, received_at, fold_version FROM ingest_receipt
+                FROM (SELECT body_bytes, received_at, fold_version FROM ingest_tracereceipt
                       WHERE project_id = %s AND state = {PENDING} LIMIT %s) AS p""",
             [project_id, settings.INGEST_MAX_PENDING],
         )
@@ -93,7 +93,7 @@ def _is_below_bounds(project_id: int) -> bool:
 def _is_below_total() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT coalesce(sum(body_bytes), 0) FROM (SELECT body_bytes FROM ingest_receipt
+            f"""SELECT coalesce(sum(body_bytes), 0) FROM (SELECT body_bytes FROM ingest_tracereceipt
                                                           WHERE state = {PENDING} LIMIT %s) AS p""",
             [2 * settings.INGEST_MAX_PENDING],
         )

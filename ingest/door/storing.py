@@ -6,6 +6,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from typing import Any, Final
 from uuid import UUID, uuid5
 
@@ -20,6 +21,7 @@ from ingest.door.keys import KeyFacts
 from ingest.models import PENDING
 from ingest.partitions import create_partitions
 from ingest.patience import release_connection
+from ingest.receipt_partitions import is_near_border, partition_bounds
 from ingest.together.lanes import LaneStatement, run_again
 from ingest.together.shared_writes import SharedWrites
 from profcore.remembering import remember
@@ -61,10 +63,13 @@ def page_of(envelope: Envelope, route_rules: Sequence[str]) -> str:
 
 def view_start_of(envelope: Envelope, received_at: datetime) -> datetime:
     """Returns the start of the view, clamped to the seven days before its receipt."""
-    started_ms = envelope.viewStart if envelope.viewStart is not None else envelope.timeOrigin
     oldest = received_at - timedelta(days=settings.VIEW_START_MAX_AGE_DAYS)
-    started_at = datetime.fromtimestamp(started_ms / 1000, UTC)
+    started_at = datetime.fromtimestamp(_started_ms(envelope) / 1000, UTC)
     return max(oldest, min(started_at, received_at))
+
+
+def _started_ms(envelope: Envelope) -> float:
+    return envelope.viewStart if envelope.viewStart is not None else envelope.timeOrigin
 
 
 def trace_id_of(envelope: Envelope) -> UUID:
@@ -73,7 +78,7 @@ def trace_id_of(envelope: Envelope) -> UUID:
 
 
 # Each column is an array as text, which takes no time to write and little to read; only the bodies are binary.
-STORE = f"""
+BEGIN = """
 WITH arrived AS (
     SELECT * FROM unnest(
         %(received_at)s::timestamptz[], %(view_id)s::uuid[], %(seq)s::int[], %(group_id)s::int[],
@@ -86,15 +91,35 @@ WITH arrived AS (
         sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, body, position)
 ), once AS (
     SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
-), receipt AS (
-    INSERT INTO ingest_receipt (
+), fresh AS (
+    SELECT * FROM once WHERE NOT EXISTS (
+        SELECT FROM ingest_borderreceipt b
+        WHERE b.project_id = %(project_id)s::bigint AND b.view_id = once.view_id AND b.seq = once.seq OFFSET 0)
+"""
+# `OFFSET 0` keeps the planner from reading the whole table at once: its one plan is made before it knows the rows.
+LOOK_BACK = """
+      AND NOT EXISTS (
+        SELECT FROM ingest_tracereceipt r
+        WHERE r.project_id = %(project_id)s::bigint AND r.view_id = once.view_id AND r.seq = once.seq OFFSET 0)
+"""
+TAKE_BORDER = """
+), taken AS (
+    INSERT INTO ingest_borderreceipt (project_id, view_id, seq, received_at)
+    SELECT %(project_id)s::bigint, view_id, seq, received_at FROM fresh ORDER BY view_id, seq
+    ON CONFLICT (project_id, view_id, seq) DO NOTHING
+    RETURNING view_id, seq
+), mine AS (
+    SELECT fresh.* FROM fresh JOIN taken USING (view_id, seq)
+"""
+WRITE = f"""), receipt AS (
+    INSERT INTO ingest_tracereceipt (
         project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation, end_reason,
         isolated, sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
     SELECT %(project_id)s::bigint, view_id, seq, group_id, received_at, view_started_at, device_class, browser,
            navigation, end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us,
            body_bytes, {PENDING}, 0, 0
-    FROM once
-    ON CONFLICT (project_id, view_id, seq) DO NOTHING
+    FROM {{source}} ORDER BY view_id, seq
+    ON CONFLICT DO NOTHING
     RETURNING view_id, seq
 )
 , counted AS (
@@ -116,12 +141,33 @@ COLUMNS: Final = (
     *("trace_id", "is_gzip", "body"),
 )
 PARAMS: Final = ("project_id", "shard", *COLUMNS)
-# The same statement as libpq takes it. Only the bodies are binary.
-LANE_STORE: Final = LaneStatement(
-    b"store",
-    (STORE.replace(")b::bytea", ")s::bytea") % {name: f"${number}" for number, name in enumerate(PARAMS, 1)}).encode(),
-    [*([Format.TEXT] * len(COLUMNS)), Format.TEXT, Format.BINARY],
-)
+
+
+class Care(Enum):
+    """What a statement does besides, so that no trace has receipts in two partitions: see `care_of`."""
+
+    NONE = ""
+    LOOK_BACK = "-look-back"
+    TAKE_BORDER = "-take-border"
+
+
+def _make_store(care: Care) -> str:
+    if care is Care.TAKE_BORDER:
+        return BEGIN + LOOK_BACK + TAKE_BORDER + WRITE.format(source="mine")
+    return BEGIN + (LOOK_BACK if care is Care.LOOK_BACK else "") + WRITE.format(source="fresh")
+
+
+STORES: Final = {care: _make_store(care) for care in Care}
+_NUMBERED: Final = {name: f"${number}" for number, name in enumerate(PARAMS, 1)}
+# The same statements as libpq takes them. Only the bodies are binary.
+LANE_STORES: Final = {
+    care: LaneStatement(
+        f"store{care.value}".encode(),
+        (store.replace(")b::bytea", ")s::bytea") % _NUMBERED).encode(),
+        [*([Format.TEXT] * len(COLUMNS)), Format.TEXT, Format.BINARY],
+    )
+    for care, store in STORES.items()
+}
 ARRAY_HEAD: Final = struct.Struct("!iiIii")
 LENGTH: Final = struct.Struct("!i")
 BYTEA: Final = 17  # its number among PostgreSQL's types
@@ -144,7 +190,11 @@ def store_arrivals(
         _make_row(arrival, groups[pair], header_agent, received_at)
         for arrival, pair in zip(arrivals, pairs, strict=True)
     ]
-    post = StoredPost(key.project_id, received_at, rows)
+    starts_ms = [_started_ms(arrival.envelope) for arrival in arrivals]
+    care = Care.LOOK_BACK if shard is not None else Care.NONE  # a file that is imported again may say another start
+    post = StoredPost(
+        key.project_id, received_at, rows, max(care, care_of(starts_ms, received_at), key=list(Care).index)
+    )
     if shard is not None or connection.in_atomic_block:
         _store([post], shard)
         return
@@ -159,30 +209,48 @@ class StoredPost:
     project_id: int
     received_at: datetime
     rows: list[tuple[Any, ...]]  # Any: as above
+    care: Care
+
+
+def care_of(starts_ms: Sequence[float], received_at: datetime) -> Care:
+    """Returns the care that traces need, by the starts of their views as their sender says them.
+
+    A trace that is sent again says the same start. If its view began in the present partition's time, the first post
+    came in that time too, and the key of the partition finds it. If the view began before, it may be in an older one.
+    What cannot be found later in either way leaves its identity in a table of its own: a trace whose view will begin
+    after this partition's time, by a wrong clock, and one near a border, whose other post may not be committed yet.
+    """
+    first_ms, end_ms = (moment.timestamp() * 1000 for moment in partition_bounds(received_at))
+    if is_near_border(received_at) or max(starts_ms) >= end_ms:
+        return Care.TAKE_BORDER
+    return Care.LOOK_BACK if min(starts_ms) < first_ms else Care.NONE
 
 
 def _store(posts: Sequence[StoredPost], shard: int | None = None) -> None:
-    """Stores posts of one project. If the partition of a day is missing, it is created.
+    """Stores posts of one project. If a partition is missing, it is created.
 
     That happens if beat did not run for a week, or if the clock is wrong.
     """
+    care = max((post.care for post in posts), key=list(Care).index)
     columns = _make_columns(posts, random.randrange(BYTE_SHARDS) if shard is None else shard)  # noqa: S311  # no secret
     try:
-        _run_store(columns)
+        _run_store(columns, care)
     except IntegrityError as error:
         if not isinstance(error.__cause__, CheckViolation):
             raise
         for day_on in sorted({post.received_at.date() for post in posts}):
             create_partitions(day_on, 1)
-        _run_store(columns)
+        _run_store(columns, care)
 
 
-def _run_store(columns: dict[str, Any]) -> None:  # Any: the parameters of one statement
+def _run_store(columns: dict[str, Any], care: Care) -> None:  # Any: the parameters of one statement
     if connection.in_atomic_block:
         with connection.cursor() as cursor:
-            cursor.execute(STORE, columns)
+            cursor.execute(STORES[care], columns)
     else:
-        run_again(LANE_STORE, [*(str(columns[name]).encode() for name in PARAMS[:-1]), _pack_array(columns["body"])])
+        run_again(
+            LANE_STORES[care], [*(str(columns[name]).encode() for name in PARAMS[:-1]), _pack_array(columns["body"])]
+        )
 
 
 def _pack_array(bodies: Sequence[bytes]) -> bytes:

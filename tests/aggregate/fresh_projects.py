@@ -27,7 +27,7 @@ def fresh_project(slug: str = "shop") -> Iterator[Project]:
 def void_claims() -> None:
     """Ends all claims, as when their leases have run out. Within one transaction time stands still."""
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE ingest_receipt SET claimed_until = NULL, claim_token = NULL WHERE state = 0")
+        cursor.execute("UPDATE ingest_tracereceipt SET claimed_until = NULL, claim_token = NULL WHERE state = 0")
 
 
 def _forget() -> None:

@@ -119,7 +119,7 @@ def assert_counts_are_exact() -> None:
     counted = rows(
         """SELECT project_id, date_trunc('hour', received_at, 'UTC'), count(*) FILTER (WHERE state = 1),
                   count(*) FILTER (WHERE state = 2)
-           FROM ingest_receipt WHERE state <> 0 GROUP BY 1, 2 ORDER BY 1, 2"""
+           FROM ingest_tracereceipt WHERE state <> 0 GROUP BY 1, 2 ORDER BY 1, 2"""
     )
     kept = "SELECT project_id, hour_at, folded, rejected FROM ingest_receiptcount WHERE (folded, rejected) <> (0, 0)"
     assert rows(f"{kept} ORDER BY 1, 2") == counted

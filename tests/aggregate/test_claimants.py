@@ -28,7 +28,7 @@ from tests.aggregate.posting import be_killed, everything, fold_all, post, rows
 from tests.envelopes import make_envelope
 
 LIMIT_S = 120.0
-RECEIPTS = "SELECT state, attempts, claim_token FROM ingest_receipt ORDER BY view_id"
+RECEIPTS = "SELECT state, attempts, claim_token FROM ingest_tracereceipt ORDER BY view_id"
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

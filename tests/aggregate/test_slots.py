@@ -32,7 +32,7 @@ from tests.envelopes import make_envelope
 LIMIT_S = 240.0
 GATE = 0x6A6F_6267  # of tests.poisoned.slow_jobs
 TRACES = 20
-FOLDED = "SELECT count(*) FROM ingest_receipt WHERE state = 1"
+FOLDED = "SELECT count(*) FROM ingest_tracereceipt WHERE state = 1"
 
 # Newer versions of Python warn of a fork beside threads; the forked process only takes a slot and waits.
 pytestmark = [pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"), pytest.mark.slow(8)]

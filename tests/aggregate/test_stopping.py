@@ -30,8 +30,8 @@ from tests.envelopes import make_envelope
 
 LIMIT_S = 240.0
 TRACES = 40
-FOLDED = "SELECT count(*) FROM ingest_receipt WHERE state = 1"
-LEFT = "SELECT DISTINCT attempts, claim_token FROM ingest_receipt WHERE state = 0"
+FOLDED = "SELECT count(*) FROM ingest_tracereceipt WHERE state = 1"
+LEFT = "SELECT DISTINCT attempts, claim_token FROM ingest_tracereceipt WHERE state = 0"
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(7)]
 
@@ -74,7 +74,7 @@ def test_a_trace_that_is_folded_alone_is_given_up_and_not_blamed(
 ) -> None:
     post("shop-key", make_envelope("a", release="hang"))
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE ingest_receipt SET attempts = 2")
+        cursor.execute("UPDATE ingest_tracereceipt SET attempts = 2")
     processes: list[subprocess.Popen[bytes]] = []
     run = subprocess.Popen
 
@@ -86,7 +86,7 @@ def test_a_trace_that_is_folded_alone_is_given_up_and_not_blamed(
     monkeypatch.setattr(batch, "ISOLATED_MODULE", "tests.poisoned.isolated")
     monkeypatch.setattr(subprocess, "Popen", note)
     assert fold_pending_batch() is BatchOutcome.GIVEN_BACK
-    query = "SELECT attempts, crashes, claim_token, claimed_until <= now() FROM ingest_receipt"
+    query = "SELECT attempts, crashes, claim_token, claimed_until <= now() FROM ingest_tracereceipt"
     assert rows(query) == [(2, 0, None, True)]
     assert [process.returncode for process in processes] == [-signal.SIGKILL]
 

@@ -20,7 +20,7 @@ from tests.envelopes import make_envelope
 
 LIMIT_S = 240.0
 FOLDING = {"aggregate.fold_pending", "aggregate.sweep"}
-FOLDED = "SELECT count(*) FROM ingest_receipt WHERE state = 1"
+FOLDED = "SELECT count(*) FROM ingest_tracereceipt WHERE state = 1"
 
 
 def list_routes() -> dict[str, str]:

@@ -281,9 +281,9 @@ def check_post(lab: Lab, case: BodyCase) -> None:
         assert_is_harmless(answer, "the door")
         cost = measure(fold_all, with_memory=False)
         cost.check(len(case.body), steps_per_byte=60, bytes_per_byte=0, steps=60_000, peak_bytes=0)
-        pending = rows("SELECT count(*) FROM ingest_receipt WHERE state <> 1")
+        pending = rows("SELECT count(*) FROM ingest_tracereceipt WHERE state <> 1")
         assert pending == [(0,)] or pending == [("0",)], f"{pending} traces are not folded"
-        func, view = newest("aggregate_func", "id", lab.shop), newest("ingest_receipt", "view_id", lab.shop)
+        func, view = newest("aggregate_func", "id", lab.shop), newest("ingest_tracereceipt", "view_id", lab.shop)
         for step in range(3):
             address = READ_BACK[(case.read + step * 13) % len(READ_BACK)].format(func=func, view=view)
             path, _, query = address.partition("?")

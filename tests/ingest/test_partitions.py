@@ -9,6 +9,7 @@ from django.db import connection
 from ingest.partitions import create_coming_partitions, create_partitions
 from ingest.tasks import make_partitions
 from tests.aggregate.posting import database_url
+from tests.partitions import drop_made_partitions
 
 pytestmark = pytest.mark.django_db
 
@@ -74,5 +75,4 @@ def test_a_dump_that_reads_the_traces_keeps_no_partition_from_being_made() -> No
             assert create_partitions(day, 1) == 1
         finally:
             reader.rollback()
-            with connection.cursor() as cursor:
-                cursor.execute(f"DROP TABLE IF EXISTS ingest_rawtrace_{day:%Y%m%d}")
+            drop_made_partitions(day)

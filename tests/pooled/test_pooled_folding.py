@@ -40,5 +40,5 @@ def test_every_trace_is_folded_once_and_at_its_first_attempt(pooled_url: str) ->
     post("shop-key", *(make_envelope(f"v{n % 30}", "A\nA B", seq=n // 30, page=f"/p{n % 3}") for n in range(TRACES)))
     workers = [start_worker(pooled_url) for _ in range(WORKERS)]
     assert [worker.wait(LIMIT_S) for worker in workers] == [0] * WORKERS
-    assert rows("SELECT state, attempts, count(*) FROM ingest_receipt GROUP BY 1, 2") == [(1, 1, TRACES)]
+    assert rows("SELECT state, attempts, count(*) FROM ingest_tracereceipt GROUP BY 1, 2") == [(1, 1, TRACES)]
     assert rows("SELECT sum(traces), sum(views), sum(js_us) FROM aggregate_cell") == [(TRACES, 30, 20_000 * TRACES)]

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.stack, pytest.mark.kills, pytest.mark.slow(90)]
 
 WORKER_KILLS = 6
 ATTEMPTS = """
-SELECT r.state, r.attempts, count(*) FROM ingest_receipt r JOIN ingest_project p ON p.id = r.project_id
+SELECT r.state, r.attempts, count(*) FROM ingest_tracereceipt r JOIN ingest_project p ON p.id = r.project_id
 WHERE p.slug = %s GROUP BY 1, 2
 """
 FOLDED = 1

@@ -15,6 +15,10 @@ KEPT: Final[dict[tuple[str, str], str]] = {
     ("ingest.0005_receipt_counts", "moves-rows"): OWN_COPY,
     ("ingest.0007_sample_rate_of_one", "ban-drop-not-null"): f"older parts write the column; {STOPPED}",
     ("ingest.0011_claim_tokens", "ban-drop-column"): STOPPED,
+    (
+        "ingest.0027_receipt_partitions",
+        "moves-rows",
+    ): "only on the way back",
     ("aggregate.0003_after_the_fold", "require-concurrent-index-creation"): SMALL_THEN,
     ("aggregate.0003_after_the_fold", "moves-rows"): OWN_COPY,
     ("aggregate.0004_samples_of_views", "changing-column-type"): SMALL_THEN,

@@ -20,7 +20,7 @@ SUMS: Final = """SELECT sum(views), sum(traces), sum(js_us), sum(hidden_us), sum
     FROM aggregate_cell"""
 HOTSPOTS: Final = """SELECT cell_id, func_id, sum(self_samples), sum(total_samples), sum(self_us), sum(total_us),
     sum(hidden_us), sum(views) FROM aggregate_hotspot GROUP BY 1, 2 ORDER BY 1, 2"""
-RECEIPTS: Final = "SELECT view_id, seq, state FROM ingest_receipt ORDER BY 1, 2"
+RECEIPTS: Final = "SELECT view_id, seq, state FROM ingest_tracereceipt ORDER BY 1, 2"
 RAW: Final = "SELECT view_id, seq, body FROM ingest_rawtrace ORDER BY 1, 2"
 
 

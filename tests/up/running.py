@@ -84,7 +84,7 @@ class Running(RunningStack):
     def read_states(self) -> dict[UUID, int]:
         """Returns each receipt's state by its view's id."""
         with psycopg.connect(read_environment(self.folder)["DATABASE_URL"]) as connection:
-            return dict(connection.execute("SELECT view_id, state FROM ingest_receipt").fetchall())
+            return dict(connection.execute("SELECT view_id, state FROM ingest_tracereceipt").fetchall())
 
 
 def find_in(folder: Path) -> list[Process]:

@@ -102,7 +102,8 @@ def check_pending(_: datetime) -> Iterator[Finding]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*), coalesce(extract(epoch FROM now() - min(received_at)
-                       FILTER (WHERE fold_version IS NULL)), 0)::float8 FROM ingest_receipt WHERE state = {PENDING}"""
+                       FILTER (WHERE fold_version IS NULL)), 0)::float8
+                FROM ingest_tracereceipt WHERE state = {PENDING}"""
         )
         row = cursor.fetchone()
     assert row is not None

@@ -181,7 +181,7 @@ def _select_interval_us(project_id: int, cell_ids: Sequence[int]) -> int:
             f"""SELECT mode() WITHIN GROUP (ORDER BY COALESCE(r.used_interval_us, r.interval_us))
                 FROM (SELECT view_id, group_id FROM aggregate_view WHERE project_id = %(project_id)s
                       AND cell_id = ANY(%(cells)s::int[]) LIMIT {INTERVAL_VIEWS}) v
-                JOIN ingest_receipt r ON r.project_id = %(project_id)s AND r.view_id = v.view_id
+                JOIN ingest_tracereceipt r ON r.project_id = %(project_id)s AND r.view_id = v.view_id
                      AND r.group_id = v.group_id""",
             {"project_id": project_id, "cells": list(cell_ids[:: len(cell_ids) // INTERVAL_VIEWS + 1])},
         )

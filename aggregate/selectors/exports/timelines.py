@@ -137,7 +137,7 @@ def _select_stored(slice_: Slice) -> Sequence[_FoldedTrace]:
         _FoldedTrace,
         f"""SELECT r.view_id, r.group_id, r.seq, r.received_at, g.page, r.browser, r.device_class AS device,
                    r.navigation, r.body_bytes
-            FROM ingest_receipt r JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
+            FROM ingest_tracereceipt r JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
             WHERE {where} AND r.state = %(folded)s ORDER BY r.view_id, r.group_id, r.seq LIMIT %(limit)s""",
         params | known,
     )

@@ -62,7 +62,7 @@ def select_arrivals(slice_: Slice) -> Arrivals:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT (SELECT COALESCE(sum(k.folded + k.rejected), 0)::bigint FROM ingest_receiptcount k WHERE {hours})
-                       + (SELECT count(*) FROM ingest_receipt r WHERE {receipts} AND r.state = {PENDING}),
+                       + (SELECT count(*) FROM ingest_tracereceipt r WHERE {receipts} AND r.state = {PENDING}),
                        array_agg(f.reason ORDER BY f.reason), array_agg(f.n ORDER BY f.reason)
                 FROM (SELECT k.reason, sum(k.count)::bigint AS n
                       FROM ingest_refusal k WHERE {hours} GROUP BY 1) AS f""",

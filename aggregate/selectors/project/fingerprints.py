@@ -13,7 +13,7 @@ from ingest.models import PENDING
 # their own day only, and expire by days.
 STATE: Final = f"""
 SELECT to_jsonb(p)::text,
-       (SELECT concat_ws(',', count(*), min(r.received_at), max(r.received_at)) FROM ingest_receipt r
+       (SELECT concat_ws(',', count(*), min(r.received_at), max(r.received_at)) FROM ingest_tracereceipt r
         WHERE r.project_id = p.id AND r.state = {PENDING}),
        (SELECT concat_ws(',', sum(k.folded), sum(k.rejected), count(*), max(k.last_received_at))
         FROM ingest_receiptcount k WHERE k.project_id = p.id),

@@ -171,7 +171,7 @@ def select_intake_days(slice_: Slice, *, limit: int) -> list[IntakeDay]:
                       UNION ALL SELECT date_trunc('day', k.hour_at, 'UTC'), 0, 0, 0, k.count
                       FROM ingest_refusal k WHERE {hours}
                       UNION ALL SELECT date_trunc('day', r.received_at, 'UTC'), 0, count(*), 0, 0
-                      FROM ingest_receipt r WHERE {receipts} AND r.state = {PENDING} GROUP BY 1) AS arrived
+                      FROM ingest_tracereceipt r WHERE {receipts} AND r.state = {PENDING} GROUP BY 1) AS arrived
                 GROUP BY 1 ORDER BY 1 DESC LIMIT %(limit)s""",
         {**params, "limit": limit},
     )
@@ -183,7 +183,7 @@ def select_rejections(slice_: Slice) -> Rejections:
     where, params = where_arrived(slice_, "r", "received_at")
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT reason, count(*) FROM (SELECT COALESCE(r.reason, '') AS reason FROM ingest_receipt r
+            f"""SELECT reason, count(*) FROM (SELECT COALESCE(r.reason, '') AS reason FROM ingest_tracereceipt r
                     WHERE {where} AND r.state = {REJECTED} ORDER BY r.received_at DESC LIMIT {REJECTED_READ}) AS last
                 GROUP BY 1 ORDER BY 2 DESC, 1""",
             params,
@@ -280,7 +280,7 @@ def _read_receipts(project_id: int, sampled: Sequence[tuple[UUID, int]]) -> list
                       r.isolated, COALESCE(r.sample_rate, 1.0), r.end_reason, r.body_bytes,
                       r.used_interval_us, r.snippet_us, r.view_id, r.group_id
                FROM unnest(%s::uuid[], %s::int[]) AS v (view_id, group_id)
-               JOIN ingest_receipt r ON r.project_id = %s AND r.view_id = v.view_id AND r.group_id = v.group_id""",
+               JOIN ingest_tracereceipt r ON r.project_id = %s AND r.view_id = v.view_id AND r.group_id = v.group_id""",
             [[view for view, _ in sampled], [group for _, group in sampled], project_id],
         )
         return list(cursor)

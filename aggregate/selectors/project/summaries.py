@@ -58,7 +58,7 @@ def select_status(project_id: int) -> Status:
                       EXTRACT(epoch FROM clock_timestamp() - w.oldest_at)::float8, greatest(w.last_at, k.last_at)
                FROM (SELECT count(*) AS pending, min(received_at) FILTER (WHERE fold_version IS NULL) AS oldest_at,
                             max(received_at) AS last_at
-                     FROM ingest_receipt WHERE project_id = %(project_id)s AND state = {PENDING}) AS w,
+                     FROM ingest_tracereceipt WHERE project_id = %(project_id)s AND state = {PENDING}) AS w,
                     (SELECT COALESCE(sum(folded), 0)::bigint AS folded, COALESCE(sum(rejected), 0)::bigint AS rejected,
                             max(last_received_at) AS last_at
                      FROM ingest_receiptcount WHERE project_id = %(project_id)s) AS k,
@@ -115,7 +115,7 @@ def select_newest_trace(project_id: int) -> NewestTrace | None:
     found = select_records(
         NewestTrace,
         """SELECT g.release, g.page, r.received_at, r.state, r.reason, r.path, r.detail
-           FROM ingest_receipt r JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
+           FROM ingest_tracereceipt r JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
            WHERE r.project_id = %s ORDER BY r.received_at DESC LIMIT 1""",
         [project_id],
     )
@@ -138,7 +138,7 @@ def select_project_summaries(project_ids: Sequence[int]) -> Mapping[int, Project
                    WHERE d.project_id = p.id AND d.traces > 0) c ON true
                CROSS JOIN LATERAL (
                    SELECT count(*) AS pending, max(r.received_at) AS last_at
-                   FROM ingest_receipt r WHERE r.project_id = p.id AND r.state = {PENDING}) r
+                   FROM ingest_tracereceipt r WHERE r.project_id = p.id AND r.state = {PENDING}) r
                CROSS JOIN LATERAL (
                    SELECT max(k.last_received_at) AS last_at FROM ingest_receiptcount k WHERE k.project_id = p.id) k""",
             [list(project_ids)],

@@ -28,7 +28,7 @@ from profcore.trace.wire import decode_envelope
 
 NO_FUNC: Final = 0  # the id of a func without any time: the fold does not intern it, and no sum has it
 # A folded trace of a view `w` (view_id, group_id), and its raw body `t` if that is kept.
-FROM_STORED: Final = f"""JOIN ingest_receipt r ON r.view_id = w.view_id AND r.group_id = w.group_id
+FROM_STORED: Final = f"""JOIN ingest_tracereceipt r ON r.view_id = w.view_id AND r.group_id = w.group_id
 {JOIN_BODY}
 WHERE r.project_id = %(project_id)s AND r.state = {FOLDED}"""
 

@@ -30,7 +30,7 @@ COLUMNS: Final = """t.trace_id, r.view_id, r.seq, g.release, g.page, r.received_
 r.device_class AS device, r.browser, r.navigation, r.requested_interval_us, r.interval_us, r.measured_interval_us,
 r.used_interval_us, coalesce(r.sample_rate, 1) AS sample_rate, r.isolated, r.end_reason, r.body_bytes, r.state,
 r.reason, r.path, r.detail, r.fold_version"""
-FROM_RECEIPTS: Final = f"""FROM ingest_receipt r
+FROM_RECEIPTS: Final = f"""FROM ingest_tracereceipt r
 JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
 {JOIN_BODY}"""
 

@@ -259,7 +259,8 @@ def sort_newest(project_id: int, keys: Sequence[ViewKey]) -> list[ViewKey]:
     """Returns views by their starts, the newest first. One statement."""
     rows = _select(
         """SELECT r.view_id, r.group_id FROM unnest(%(views)s::uuid[], %(groups)s::int[]) AS w (view_id, group_id)
-           JOIN ingest_receipt r ON r.project_id = %(project_id)s AND r.view_id = w.view_id AND r.group_id = w.group_id
+           JOIN ingest_tracereceipt r
+             ON r.project_id = %(project_id)s AND r.view_id = w.view_id AND r.group_id = w.group_id
            GROUP BY 1, 2 ORDER BY min(r.view_started_at) DESC, 1, 2""",
         {"project_id": project_id, "views": [key[0] for key in keys], "groups": [key[1] for key in keys]},
     )

@@ -38,6 +38,7 @@ from bench.profile.run import PATIENT, bench_profile, flame_graph_address
 from bench.profile.run import describe as describe_profile
 from bench.profile.sampling import find_py_spy
 from bench.queries import bench_queries, fill_project
+from bench.receipts.storing import bench_receipts, measure_receipts
 from bench.scrape.run import bench_scrape, measure_scrape
 from bench.screens.pages import bench_pages
 from bench.screens.pages import describe as describe_pages
@@ -126,7 +127,7 @@ class Command(BaseCommand):
             type=int,
             nargs="+",
             default=[10_000],
-            help="queries, exports, memory, screens: how many (default: %(default)s); curves: several numbers",
+            help="queries, exports, memory, receipts, screens: number (default: %(default)s); curves: several numbers",
         )
 
         add_soak_arguments(parser)
@@ -388,6 +389,8 @@ class Command(BaseCommand):
         "profile": show_profile,
         "queries": show_queries,
         "queries-here": show_queries_here,
+        "receipts": lambda command, options: command.stdout.write(bench_receipts(options["views"])),
+        "receipts-here": lambda command, options: measure_receipts(options["views"], command.stdout.write),
         "scrape": lambda self, options: self.stdout.write(bench_scrape(options["views"])),
         "scrape-here": lambda self, options: self.stdout.write(measure_scrape(options["views"])),
         "screens": show_screens,

@@ -52,7 +52,7 @@ def test_a_claim_is_void_when_its_lease_runs_out(key: str) -> None:
     post(key, make_envelope("a"))
     assert claim_batch() is not None
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE ingest_receipt SET claimed_until = now() - interval '1 second'")
+        cursor.execute("UPDATE ingest_tracereceipt SET claimed_until = now() - interval '1 second'")
     assert claim_batch() is not None
 
 
@@ -60,7 +60,7 @@ def test_attempts_are_counted_before_the_work(key: str) -> None:
     post(key, make_envelope("a"))
     claim = claim_batch()
     assert claim is not None
-    assert rows("SELECT attempts, state FROM ingest_receipt") == [(1, 0)]
+    assert rows("SELECT attempts, state FROM ingest_tracereceipt") == [(1, 0)]
 
 
 def test_a_trace_whose_batches_failed_twice_is_claimed_alone(key: str) -> None:
@@ -105,15 +105,15 @@ def test_a_batch_that_takes_long_falls_apart_and_the_rest_counts_no_attempt(key:
     post(key, *(make_envelope(f"v{n}", "A\nA B") for n in range(3)))
     for folded in range(1, 4):
         assert fold_pending_batch() is BatchOutcome.FOLDED
-        assert rows("SELECT count(*) FROM ingest_receipt WHERE state = 1") == [(folded,)]
-        assert rows("SELECT coalesce(max(attempts), 0) FROM ingest_receipt WHERE state = 0") == [(0,)]
+        assert rows("SELECT count(*) FROM ingest_tracereceipt WHERE state = 1") == [(folded,)]
+        assert rows("SELECT coalesce(max(attempts), 0) FROM ingest_tracereceipt WHERE state = 0") == [(0,)]
     assert fold_pending_batch() is BatchOutcome.NOTHING_PENDING
     assert rows("SELECT sum(traces), sum(js_us) FROM aggregate_cell") == [(3, 60_000)]
 
 
 def test_a_batch_is_bounded_by_bytes(key: str, settings: pytest.FixtureRequest) -> None:
     post(key, *(make_envelope(f"v{n}") for n in range(5)))
-    (size,) = rows("SELECT max(body_bytes) FROM ingest_receipt")[0]
+    (size,) = rows("SELECT max(body_bytes) FROM ingest_tracereceipt")[0]
     settings.FOLD_BATCH_BYTES = size + 1  # type: ignore[attr-defined]  # pytest-django's settings
     claim = claim_batch()
     assert claim is not None
@@ -126,7 +126,7 @@ def test_a_worker_whose_claim_was_taken_over_writes_nothing(key: str) -> None:
     assert claim is not None
     batch = fold_claim(claim)
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE ingest_receipt SET claim_token = %s", [uuid4()])
+        cursor.execute("UPDATE ingest_tracereceipt SET claim_token = %s", [uuid4()])
     with pytest.raises(ClaimLost):
         write_batch(batch)
     assert rows("SELECT count(*) FROM aggregate_view") == [(0,)]
@@ -165,7 +165,7 @@ def test_four_workers_on_the_same_cells_count_everything_once(key: str, settings
     fold_all()  # what was locked by another when the last of the four looked
     assert sum(1 for count in counts if count) > 1  # the work was shared
     assert rows("SELECT sum(traces), sum(views), sum(js_us) FROM aggregate_cell") == [(90, 30, 2_700_000)]
-    assert rows("SELECT DISTINCT state FROM ingest_receipt") == [(1,)]
+    assert rows("SELECT DISTINCT state FROM ingest_tracereceipt") == [(1,)]
 
 
 def test_a_database_fault_gives_the_claim_back(key: str, monkeypatch: pytest.MonkeyPatch) -> None:

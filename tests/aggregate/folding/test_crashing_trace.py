@@ -46,7 +46,7 @@ def run_worker(**environment: str) -> int:
 def end_waits() -> None:
     """Ends the waits between tries of a trace that failed alone."""
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE ingest_receipt SET claimed_until = NULL WHERE state = 0")
+        cursor.execute("UPDATE ingest_tracereceipt SET claimed_until = NULL WHERE state = 0")
 
 
 def test_a_trace_that_crashes_the_worker_is_set_aside_alone(key: str) -> None:
@@ -56,10 +56,10 @@ def test_a_trace_that_crashes_the_worker_is_set_aside_alone(key: str) -> None:
     for _ in range(8):
         statuses.append(run_worker())
         end_waits()
-        if not rows("SELECT 1 FROM ingest_receipt WHERE state = 0"):
+        if not rows("SELECT 1 FROM ingest_tracereceipt WHERE state = 0"):
             break
     assert statuses[:2] == [-11, -11]  # two batches died of it
-    assert rows("SELECT state, reason, crashes FROM ingest_receipt WHERE state <> 1") == [(2, "crashed", 3)]
+    assert rows("SELECT state, reason, crashes FROM ingest_tracereceipt WHERE state <> 1") == [(2, "crashed", 3)]
     assert rows("SELECT sum(traces), sum(js_us) FROM aggregate_cell") == [(10, 200_000)]
 
 
@@ -68,9 +68,9 @@ def test_a_trace_that_hangs_alone_is_set_aside(key: str) -> None:
     for _ in range(8):
         run_worker(FIELDFLAME_FOLD_ALONE_TIMEOUT_S="15")  # waited for once; the good trace's process needs some of it
         end_waits()
-        if not rows("SELECT 1 FROM ingest_receipt WHERE state = 0"):
+        if not rows("SELECT 1 FROM ingest_tracereceipt WHERE state = 0"):
             break
-    assert rows("SELECT state, reason FROM ingest_receipt WHERE state <> 1") == [(2, "crashed")]
+    assert rows("SELECT state, reason FROM ingest_tracereceipt WHERE state <> 1") == [(2, "crashed")]
     assert rows("SELECT sum(traces) FROM aggregate_cell") == [(1,)]
 
 
@@ -78,7 +78,7 @@ def test_a_trace_that_failed_alone_waits_and_lets_others_pass(key: str) -> None:
     post(key, make_envelope("bad", "A", release="poison"))
     for _ in range(3):
         run_worker()
-    assert rows("SELECT crashes >= 1, claimed_until > now() FROM ingest_receipt") == [(True, True)]
+    assert rows("SELECT crashes >= 1, claimed_until > now() FROM ingest_tracereceipt") == [(True, True)]
     post(key, make_envelope("good", "A"))
     assert run_worker() == 0
     assert rows("SELECT sum(traces) FROM aggregate_cell") == [(1,)]
@@ -91,13 +91,13 @@ def test_a_crash_of_what_another_worker_took_over_meanwhile_is_not_settled(
 
     def crash_late(claim: Claim, **words: object) -> FoldedBatch:
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE ingest_receipt SET claim_token = %s", [OTHER])
+            cursor.execute("UPDATE ingest_tracereceipt SET claim_token = %s", [OTHER])
         raise CrashedAlone("exit status -11")
 
     monkeypatch.setattr(fold, "fold_claim", crash_late)
     monkeypatch.setattr(django_settings, "FOLD_ALONE_CRASHES", 1)
     assert fold.fold_pending_batch() is fold.BatchOutcome.GIVEN_BACK
-    assert rows("SELECT state, reason, claim_token FROM ingest_receipt") == [(0, None, OTHER)]
+    assert rows("SELECT state, reason, claim_token FROM ingest_tracereceipt") == [(0, None, OTHER)]
 
 
 def test_twenty_innocent_kills_set_nothing_aside(key: str) -> None:
@@ -108,5 +108,5 @@ def test_twenty_innocent_kills_set_nothing_aside(key: str) -> None:
         be_killed()
         assert drop_dead_claimants() == 1
     fold_all()
-    assert rows("SELECT DISTINCT state, crashes FROM ingest_receipt") == [(1, 0)]
+    assert rows("SELECT DISTINCT state, crashes FROM ingest_tracereceipt") == [(1, 0)]
     assert rows("SELECT sum(traces), sum(js_us) FROM aggregate_cell") == [(5, 100_000)]

@@ -33,8 +33,8 @@ def clear_folds() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(
-            """TRUNCATE ingest_receipt, ingest_rawtrace, ingest_group, ingest_counter, aggregate_func, aggregate_cell,
-                        aggregate_hotspotpiece, aggregate_view, aggregate_calltreepiece"""
+            """TRUNCATE ingest_tracereceipt, ingest_rawtrace, ingest_group, ingest_counter, aggregate_func,
+                        aggregate_cell, aggregate_hotspotpiece, aggregate_view, aggregate_calltreepiece"""
         )
 
 
@@ -84,10 +84,11 @@ def fold_only(seq: int, others: list[int]) -> None:
     """Folds one sequence number, the others' claims being held by a lease."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE ingest_receipt SET claimed_until = now() + interval '1 hour' WHERE state = 0 AND seq = ANY(%s)",
+            """UPDATE ingest_tracereceipt SET claimed_until = now() + interval '1 hour'
+               WHERE state = 0 AND seq = ANY(%s)""",
             [others],
         )
-        cursor.execute("UPDATE ingest_receipt SET claimed_until = NULL WHERE state = 0 AND seq = %s", [seq])
+        cursor.execute("UPDATE ingest_tracereceipt SET claimed_until = NULL WHERE state = 0 AND seq = %s", [seq])
     fold_all()
 
 
@@ -128,7 +129,7 @@ def test_a_damaged_raw_body_is_set_aside_and_its_neighbours_are_folded(key: str)
             [make_envelope("bad")["viewId"]],
         )
     fold_all()
-    receipts = rows("SELECT state, reason, path FROM ingest_receipt ORDER BY state")
+    receipts = rows("SELECT state, reason, path FROM ingest_tracereceipt ORDER BY state")
     assert receipts == [(1, None, None), (2, "invalid_json", "$")]
     assert rows("SELECT sum(traces) FROM aggregate_cell") == [(1,)]
 
@@ -138,7 +139,7 @@ def test_a_raw_body_that_is_gone_is_set_aside_with_that_reason(key: str) -> None
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM ingest_rawtrace")
     fold_all()
-    assert rows("SELECT state, reason FROM ingest_receipt") == [(2, "body_missing")]
+    assert rows("SELECT state, reason FROM ingest_tracereceipt") == [(2, "body_missing")]
 
 
 def test_names_postgres_cannot_store_are_folded_all_the_same(key: str) -> None:

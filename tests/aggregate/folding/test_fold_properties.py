@@ -80,7 +80,7 @@ def test_order_batches_and_reposts_change_nothing(envelopes: list[Json], plan: d
         assert_stored(project.pk, [enter(envelope) for envelope in envelopes])
         assert_rollup_is_exact()
         assert_parts_sum()
-        states = rows("SELECT state, count(*) FROM ingest_receipt GROUP BY 1")
+        states = rows("SELECT state, count(*) FROM ingest_tracereceipt GROUP BY 1")
         assert states == [(1, len(envelopes))]
 
 
@@ -211,6 +211,6 @@ def test_an_erasure_takes_exactly_one_views_sums(data: st.DataObject, envelopes:
         assert (erasure.kept_sums, erasure.kept_trees) == (0, 0)
         assert_stored(project.pk, [enter(envelope) for envelope in envelopes if envelope["viewId"] != view])
         assert_rollup_is_exact()
-        assert rows("SELECT count(*) FROM ingest_receipt WHERE view_id = %s::uuid", view) == [(0,)]
+        assert rows("SELECT count(*) FROM ingest_tracereceipt WHERE view_id = %s::uuid", view) == [(0,)]
         empty = "HAVING sum(total_samples) = 0 AND sum(hidden_total_us) = 0"
         assert rows(f"SELECT func_id FROM aggregate_hotspot GROUP BY cell_id, func_id {empty}") == []

@@ -11,7 +11,7 @@ from tests.aggregate.posting import post, rows
 from tests.envelopes import make_envelope
 
 pytestmark = pytest.mark.django_db
-FOLDED = "SELECT count(*) FROM ingest_receipt WHERE state = 1"
+FOLDED = "SELECT count(*) FROM ingest_tracereceipt WHERE state = 1"
 
 
 @pytest.fixture(autouse=True)

@@ -68,7 +68,7 @@ def test_views_that_expire_while_a_batch_is_tried_again_are_set_aside_too(
 
     monkeypatch.setattr(fold, "fold_claim", drop_one_more)
     assert fold.fold_pending_batch() is fold.BatchOutcome.FOLDED
-    assert rows("SELECT state, count(*) FROM ingest_receipt GROUP BY 1 ORDER BY 1") == [(1, 2), (2, 2)]
+    assert rows("SELECT state, count(*) FROM ingest_tracereceipt GROUP BY 1 ORDER BY 1") == [(1, 2), (2, 2)]
 
 
 def test_a_straggler_without_raw_traces_is_set_aside_and_counted(key: str) -> None:
@@ -80,7 +80,7 @@ def test_a_straggler_without_raw_traces_is_set_aside_and_counted(key: str) -> No
     before = everything()
     post(key, PARTS[1], make_envelope("w", "B", page="/other"))
     fold_all()
-    assert rows("SELECT seq, state, reason FROM ingest_receipt WHERE state = 2") == [(1, 2, "view_expired")]
+    assert rows("SELECT seq, state, reason FROM ingest_tracereceipt WHERE state = 2") == [(1, 2, "view_expired")]
     assert rows("SELECT sum(views), sum(traces) FROM aggregate_cell") == [(2, 2)]
     hotspots, _, trees, _ = everything()
     assert [row for row in hotspots if row[1] == "/cart"] == before[0]

@@ -104,7 +104,7 @@ def test_a_panic_of_the_kernel_rejects_one_trace(project: Project, monkeypatch: 
 
     monkeypatch.setattr(batch, "_open_sums", open_armed)
     assert fold_pending_batch() is BatchOutcome.FOLDED
-    found = rows("SELECT view_id::text, reason, detail FROM ingest_receipt WHERE state <> 1")
+    found = rows("SELECT view_id::text, reason, detail FROM ingest_tracereceipt WHERE state <> 1")
     assert [row[1:] for row in found] == [("fold_error", "The fold failed with KernelPanic.")]
     assert_stored(project.pk, [enter(each) for each in envelopes if each["viewId"] != found[0][0]])
 
@@ -122,7 +122,7 @@ def test_a_broken_batch_is_given_back_and_written_by_nobody(project: Project, mo
         broken.setattr(CompiledSums, "grow", break_it)
         with pytest.raises(RuntimeError, match="could not add up"):
             fold_pending_batch()
-    assert rows("SELECT state, claim_token FROM ingest_receipt") == [(0, None)]
+    assert rows("SELECT state, claim_token FROM ingest_tracereceipt") == [(0, None)]
     assert rows("SELECT count(*) FROM aggregate_view") == [(0,)]
     void_claims()
     assert fold_all() == [BatchOutcome.FOLDED]

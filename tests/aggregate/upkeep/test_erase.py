@@ -42,7 +42,7 @@ def test_folding_then_erasing_equals_never_having_received_it(key: str) -> None:
     erase("x")
     assert everything() == before
     assert_rollup_is_exact()
-    assert rows("SELECT count(*) FROM ingest_receipt WHERE view_id::text = %s", view_id_of("x")) == [(0,)]
+    assert rows("SELECT count(*) FROM ingest_tracereceipt WHERE view_id::text = %s", view_id_of("x")) == [(0,)]
     assert rows("SELECT count(*) FROM ingest_rawtrace WHERE view_id::text = %s", view_id_of("x")) == [(0,)]
     assert rows("SELECT func_id FROM aggregate_hotspot GROUP BY cell_id, func_id HAVING sum(views) = 0") == []
 

@@ -53,7 +53,7 @@ def test_a_late_trace_of_it_is_set_aside(project_id: int, neighbours: int) -> No
     assert everything() == before
     post("shop-key", make_envelope("x", "B", seq=2, viewStart=OLD_MS), make_envelope("new", "B", viewStart=OLD_MS))
     fold_all()
-    assert rows("SELECT seq, reason FROM ingest_receipt WHERE state = 2 ORDER BY seq") == [
+    assert rows("SELECT seq, reason FROM ingest_tracereceipt WHERE state = 2 ORDER BY seq") == [
         (1, "view_expired"),
         (2, "view_expired"),
     ]

@@ -96,7 +96,7 @@ class History(RuleBasedStateMachine):
         stored = {
             (view, seq): state
             for view, seq, state in rows(
-                "SELECT view_id::text, seq, state FROM ingest_receipt WHERE project_id = %s", self.project.pk
+                "SELECT view_id::text, seq, state FROM ingest_tracereceipt WHERE project_id = %s", self.project.pk
             )
         }
         assert stored.keys() == self.states.keys()

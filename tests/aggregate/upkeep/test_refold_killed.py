@@ -117,12 +117,12 @@ def test_a_refold_killed_in_its_transactions_ends_with_the_rows_of_one_never_kil
     run = RefoldRun.objects.get(finished_at=None)
     assert (run.cells, len(list_cells(run))) == (3, 9)  # the one it died in is as if untouched
     kill_at_gate(GATE_AT_VIEWS, 2)
-    assert rows("SELECT count(*) FROM ingest_receipt WHERE state = 0")[0][0] > 0
+    assert rows("SELECT count(*) FROM ingest_tracereceipt WHERE state = 0")[0][0] > 0
     assert_rollup_is_exact()
     out, _ = start_refold().communicate(timeout=LIMIT_S)
     assert "Going on with the refold that was started at" in out
     assert "12 cells are done, 0 are left." in out
     assert dump_rows() == before
-    assert rows("SELECT count(*) FROM ingest_receipt WHERE state = 0") == [(0,)]
+    assert rows("SELECT count(*) FROM ingest_tracereceipt WHERE state = 0") == [(0,)]
     assert list_cells(RefoldRun.objects.get(project=Project.objects.get(), id=run.id)) == []
     assert RefoldRun.objects.filter(finished_at=None).count() == 0

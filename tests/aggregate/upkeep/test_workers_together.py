@@ -155,7 +155,7 @@ def test_folds_merges_refolds_expiries_and_erasures_at_once_give_exact_sums(sett
     crowd.run()
     assert crowd.faults == []
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("UPDATE ingest_receipt SET claimed_until = NULL")  # of claims an erasure made void
+        cursor.execute("UPDATE ingest_tracereceipt SET claimed_until = NULL")  # of claims an erasure made void
     fold_all()
     merge_old_hours(NOW)
     assert_rollup_is_exact()

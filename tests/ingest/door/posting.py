@@ -69,7 +69,9 @@ class Door:
             return list(cursor.fetchall())
 
     def receipts(self, columns: str = "view_id::text, seq") -> list[tuple[Any, ...]]:
-        return self.rows(f"SELECT {columns} FROM ingest_receipt WHERE project_id = %(project)s ORDER BY view_id, seq")
+        return self.rows(
+            f"SELECT {columns} FROM ingest_tracereceipt WHERE project_id = %(project)s ORDER BY view_id, seq"
+        )
 
     def bodies(self) -> list[bytes]:
         """Returns the stored bodies, expanded, in order of view and sequence number."""

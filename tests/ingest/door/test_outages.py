@@ -22,6 +22,7 @@ from ingest import wake
 from tests.builders import make_project
 from tests.envelopes import make_envelope
 from tests.ingest.door.posting import Door
+from tests.partitions import drop_made_partitions
 
 pytestmark = pytest.mark.slow(10)
 
@@ -227,5 +228,4 @@ def test_a_missing_partition_is_made(open_door: Door) -> None:
         assert len(open_door.bodies()) == 2
         assert open_door.rows(f"SELECT count(*) FROM {name}") == [(2,)]
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute(f"DROP TABLE IF EXISTS {name}")
+        drop_made_partitions(day)

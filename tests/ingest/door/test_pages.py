@@ -85,7 +85,7 @@ def test_release_and_page_of_the_longest_kind_fit_their_index(door: Door) -> Non
 
 def places(door: Door) -> list[tuple[str, str]]:
     """Returns release and page of each stored trace, sorted."""
-    sql = """SELECT g.release, g.page FROM ingest_receipt r JOIN ingest_group g ON (g.project_id, g.id) =
+    sql = """SELECT g.release, g.page FROM ingest_tracereceipt r JOIN ingest_group g ON (g.project_id, g.id) =
              (r.project_id, r.group_id) WHERE r.project_id = %(project)s ORDER BY 1, 2"""
     return door.rows(sql)
 

@@ -99,7 +99,7 @@ def test_a_project_with_too_many_pending_traces_is_asked_to_come_again(
     assert int(answer.headers["Retry-After"]) > 0
     assert len(door.receipts()) == 3
     assert door.refusals() == {"too_many_pending": 1}
-    door.rows("UPDATE ingest_receipt SET state = 1 WHERE seq = 0 RETURNING 1")
+    door.rows("UPDATE ingest_tracereceipt SET state = 1 WHERE seq = 0 RETURNING 1")
     clock.now_s += PENDING_CHECK_S + 0.1
     assert door.post(make_envelope("b")).status == 202
 
@@ -117,7 +117,7 @@ def test_each_bound_of_what_waits_has_its_answer(
     door: Door, clock: Clock, settings: Settings, name: str, value: int, status: int, reason: str
 ) -> None:
     assert door.post(make_envelope("a")).status == 202
-    door.rows("UPDATE ingest_receipt SET received_at = received_at - interval '2 hours' RETURNING 1")
+    door.rows("UPDATE ingest_tracereceipt SET received_at = received_at - interval '2 hours' RETURNING 1")
     setattr(settings, name, value)
     clock.now_s += PENDING_CHECK_S + 0.1
     answer = door.post(make_envelope("b"))

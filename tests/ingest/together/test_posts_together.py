@@ -17,6 +17,7 @@ from ingest.together import shared_writes
 from ingest.together.shared_writes import SharedWrites
 from tests.envelopes import make_envelope, view_id_of
 from tests.ingest.door.posting import Answer, Door
+from tests.partitions import drop_made_partitions
 
 pytestmark = pytest.mark.slow(10)
 
@@ -107,7 +108,7 @@ def test_each_post_of_a_statement_keeps_its_own_time_body_and_agent(
     assert answers(statements, *futures) == [202] * 3
     pages = open_door.rows(
         """SELECT g.page, r.view_id::text, r.sample_rate, r.received_at = w.received_at, r.received_at
-           FROM ingest_receipt r JOIN ingest_group g ON (g.project_id, g.id) = (r.project_id, r.group_id)
+           FROM ingest_tracereceipt r JOIN ingest_group g ON (g.project_id, g.id) = (r.project_id, r.group_id)
            JOIN ingest_rawtrace w ON (w.project_id, w.view_id, w.seq) = (r.project_id, r.view_id, r.seq)
            WHERE g.page IN ('/a', '/b') ORDER BY 1"""
     )
@@ -196,8 +197,7 @@ def test_a_missing_partition_is_made_for_all(open_door: Door, statements: Statem
             assert answers(statements, *futures) == [202] * 4
         assert open_door.rows(f"SELECT count(*) FROM {name}") == [(4,)]
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute(f"DROP TABLE IF EXISTS {name}")
+        drop_made_partitions(day)
 
 
 def test_projects_share_no_statement(open_door: Door, statements: Statements, begin: Begin) -> None:

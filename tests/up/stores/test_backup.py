@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.stack, pytest.mark.slow(60)]
 
 APP = APPS[2]
 FIRST = 40  # accepted, and so in the backup, before it begins
-COUNT = "SELECT count(*) FROM ingest_receipt"
+COUNT = "SELECT count(*) FROM ingest_tracereceipt"
 
 
 class Load(threading.Thread):

@@ -1,0 +1,1 @@
+"""Measurements of receipts: their bytes, and what a trace costs beside millions of them."""

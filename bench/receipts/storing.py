@@ -1,0 +1,156 @@
+"""Receipts in one table and in partitions: bytes, the cost of storing a trace beside many, and of their retention."""
+
+import os
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import connection
+
+from aggregate.upkeep.old_receipts import drop_receipt_partitions
+from bench.wal import read_lsn, read_processor_s
+from config.up.folder import DataFolder
+from config.up.parts import BASE_DIR, make_environment, make_manage_command
+from config.up.supervisor import Supervisor
+from ingest.door.storing import BYTE_SHARDS, COLUMNS, PARAMS, Care, _run_store
+from ingest.partitions import create_partitions
+from ingest.projects.creation import create_project
+from ingest.receipt_partitions import PARTITION_DAYS, create_receipt_partitions, list_receipt_partitions
+from profcore.times import DAY
+
+BATCH_ROWS: Final = 500_000
+POSTS: Final = 1_000  # of one round
+ROUNDS: Final = 5
+FILL: Final = """
+INSERT INTO ingest_tracereceipt (project_id, view_id, seq, group_id, received_at, view_started_at, device_class,
+    browser, end_reason, isolated, requested_interval_us, interval_us, measured_interval_us, snippet_us, body_bytes,
+    state, attempts, crashes, fold_version)
+SELECT %(project)s, gen_random_uuid(), 0, n %% 200, at, at, 1, 1, 1, false, 10000, 10000, 9999, 300, 16000, 1, 1, 0, 5
+FROM (SELECT n, %(since)s::timestamptz + (%(done)s + n) * make_interval(secs => %(step)s) AS at
+      FROM generate_series(0, %(rows)s - 1) AS n) AS times
+"""
+
+
+def bench_receipts(receipts: int) -> str:
+    """Measures in a server of its own, with so many receipts of the time for which they are kept."""
+    path = Path(tempfile.mkdtemp(prefix="fieldflame-receipts-"))
+    supervisor = Supervisor(DataFolder(path.resolve()), holder="bench")
+    supervisor.is_quiet = True
+    try:
+        supervisor.folder.create()
+        supervisor.take_folder()
+        environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
+        addresses = supervisor.start_stores(environment)
+        environment = make_environment(supervisor.folder, host="127.0.0.1", port=0, extra=addresses)
+        subprocess.run(make_manage_command("migrate", "--verbosity", "0"), env=environment, cwd=BASE_DIR, check=True)
+        command = make_manage_command("bench", "receipts-here", "--views", str(receipts))
+        return subprocess.run(
+            command, env=environment, cwd=BASE_DIR, check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
+    finally:
+        supervisor.stop()
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def measure_receipts(receipts: int, tell: Callable[[str], object]) -> None:
+    """Measures in the database this command was given, which it fills and empties."""
+    project, _ = create_project(slug="receipts", key="receipts", origins=["*"])
+    now = datetime.now(UTC)
+    since = now - DAY * settings.KEEP_RECEIPTS_DAYS
+    create_partitions(now.date(), 2)
+    (first,) = list_receipt_partitions()
+    _fill(project.pk, receipts, since, now)
+    tell(f"one table: {_describe_size(receipts)}")
+    tell(f"  {_measure_store(project.pk, now, Care.NONE)}")
+    tell(f"  a day deleted: {_timed(lambda: _delete_day(since))}")
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE {first.name}")
+    create_receipt_partitions(since.date(), settings.KEEP_RECEIPTS_DAYS + 2)
+    _fill(project.pk, receipts, since, now)
+    tell(f"{len(list_receipt_partitions())} partitions of {PARTITION_DAYS} days: {_describe_size(receipts)}")
+    for care in (Care.NONE, Care.LOOK_BACK, Care.TAKE_BORDER):
+        tell(f"  {care.name}: {_measure_store(project.pk, now, care)}")
+    oldest = list_receipt_partitions()[1]  # the very first has only some days
+    later = oldest.end_at + DAY * settings.KEEP_RECEIPTS_DAYS
+    tell(f"  two partitions dropped: {_timed(lambda: drop_receipt_partitions(later))}")
+
+
+def _fill(project_id: int, receipts: int, since: datetime, now: datetime) -> None:
+    step = (now - since) / receipts
+    with connection.cursor() as cursor:
+        for done in range(0, receipts, BATCH_ROWS):
+            rows = min(BATCH_ROWS, receipts - done)
+            cursor.execute(
+                FILL, {"project": project_id, "since": since, "done": done, "step": step.total_seconds(), "rows": rows}
+            )
+        cursor.execute("VACUUM ANALYZE ingest_tracereceipt")
+
+
+def _describe_size(receipts: int) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT sum(pg_table_size(relid)), sum(pg_indexes_size(relid))
+               FROM pg_partition_tree('ingest_tracereceipt')"""
+        )
+        ((heap, indexes),) = cursor.fetchall()
+    return f"{float(heap) / receipts:.0f} bytes per receipt and {float(indexes) / receipts:.0f} of indexes"
+
+
+def _measure_store(project_id: int, now: datetime, care: Care) -> str:
+    """Returns the costs of storing one trace with a body of one byte: the server's processor time, and its log."""
+    _one("CHECKPOINT")
+    costs: list[float] = []
+    logged = []
+    for _ in range(ROUNDS):
+        _run_store(_make_columns(project_id, now), care)  # the statement is planned
+        began_s, began = read_processor_s(), read_lsn()
+        for _ in range(POSTS):
+            _run_store(_make_columns(project_id, now), care)
+        costs.append((read_processor_s() - began_s) / POSTS * 1e6)
+        logged.append((read_lsn() - began) / POSTS)
+    return (
+        f"{sorted(costs)[ROUNDS // 2]:.0f} µs of the server's processor per trace (least {min(costs):.0f}); "
+        f"{logged[0]:,.0f} bytes of the log after a checkpoint, {logged[-1]:,.0f} after {ROUNDS * POSTS:,} traces"
+    )
+
+
+def _make_columns(project_id: int, now: datetime) -> dict[str, Any]:  # Any: the parameters of one statement
+    at = (now + timedelta(microseconds=random.randrange(10**6))).isoformat()  # noqa: S311  # no secret
+    values = dict.fromkeys(COLUMNS, "{1}") | {"received_at": f"{{{at}}}", "view_started_at": f"{{{at}}}"}
+    values |= {"view_id": f"{{{uuid4()}}}", "trace_id": f"{{{uuid4()}}}", "is_gzip": "{f}", "isolated": "{f}"}
+    columns = {**values, "body": [b"x"], "project_id": project_id, "shard": random.randrange(BYTE_SHARDS)}  # noqa: S311
+    assert columns.keys() == set(PARAMS)
+    return columns
+
+
+def _delete_day(since: datetime) -> None:
+    """Deletes as retention did before there were partitions."""
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute(
+                """DELETE FROM ingest_tracereceipt WHERE ctid = ANY(ARRAY(
+                       SELECT ctid FROM ingest_tracereceipt WHERE received_at < %s AND state <> 0 LIMIT 5000))""",
+                [since + DAY],
+            )
+            if not cursor.rowcount:
+                break
+        cursor.execute("VACUUM ingest_receipt")
+
+
+def _timed(work: Callable[[], object]) -> str:
+    began_s, began = time.monotonic(), read_lsn()
+    work()
+    return f"{time.monotonic() - began_s:.2f} s, {(read_lsn() - began) / 1e6:.1f} MB of the log"
+
+
+def _one(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
