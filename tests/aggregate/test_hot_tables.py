@@ -1,0 +1,28 @@
+"""Tables of which many rows are dead soon have an autovacuum of their own."""
+
+import pytest
+
+from tests.aggregate.posting import rows
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("table", "share"),
+    [
+        ("ingest_receipt", "0.02"),
+        ("aggregate_hotspotpiece", "0.02"),
+        ("aggregate_calltreepiece", "0.02"),
+        ("aggregate_view", "0.05"),
+    ],
+)
+def test_they_are_vacuumed_early(table: str, share: str) -> None:
+    own, out_of_line = (
+        "SELECT unnest(reloptions) FROM pg_class WHERE oid = %s::regclass",
+        """SELECT unnest(t.reloptions) FROM pg_class c JOIN pg_class t ON t.oid = c.reltoastrelid
+           WHERE c.oid = %s::regclass""",
+    )
+    wanted = (f"autovacuum_vacuum_scale_factor={share}",)
+    assert wanted in rows(own, table)
+    if table.startswith("aggregate"):
+        assert wanted in rows(out_of_line, table)
