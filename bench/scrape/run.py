@@ -19,8 +19,8 @@ from ingest.projects.creation import create_project
 PROJECTS: Final = 20
 ROUNDS: Final = 5
 FILL: Final = """
-INSERT INTO ingest_tracereceipt (project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser,
-    end_reason, interval_us, body_bytes, state, attempts, crashes)
+INSERT INTO ingest_tracereceipt (project_id, view_id, seq, group_id, received_at, view_started_at, device_class,
+    browser, end_reason, interval_us, body_bytes, state, attempts, crashes)
 SELECT (%(projects)s::bigint[])[1 + n %% %(count)s], gen_random_uuid(), 0, 1 + n %% 50, now() - n * interval '1 second',
        now() - n * interval '1 second', 0, 0, 0, 10000, 20000, CASE WHEN n <= %(pending)s THEN 0 ELSE 1 END, 0, 0
 FROM generate_series(1, %(receipts)s) AS n"""
