@@ -30,7 +30,8 @@ WAIT_S: Final = 2.0  # for the database, in all; a reader that waits longer has 
 # Five batches. A project with fewer pending traces has them folded in its next turns, however long others' queues are.
 LARGE_BACKLOG: Final = 1_000
 MOST_COUNTED: Final = 100_000  # of pending traces: more than a page of figures needs to be exact about
-QUEUE: Final = "celery"  # the list of tasks that wait for a worker
+# The lists of tasks that wait for a worker.
+QUEUES: Final = {"fold": settings.FOLD_QUEUE, "upkeep": settings.UPKEEP_QUEUE}
 
 Rows = Iterable[tuple[Any, ...]]  # (tag, …, value): as the driver types them
 
@@ -83,7 +84,11 @@ DATABASE_BYTES: Final = StoreGauge(name="fieldflame_database_bytes", about="Size
 DATABASE_UP: Final = StoreGauge(
     name="fieldflame_database_up", about="1 if the database answered all questions of this page in time, else 0."
 )
-TASKS_WAITING: Final = StoreGauge(name="fieldflame_tasks_waiting", about="Tasks that wait in Valkey for a worker.")
+TASKS_WAITING: Final = StoreGauge(
+    name="fieldflame_tasks_waiting",
+    about="Tasks that wait in Valkey for a worker, by queue (fold, upkeep).",
+    tag="queue",
+)
 VALKEY_UP: Final = StoreGauge(name="fieldflame_valkey_up", about="1 if Valkey answered, else 0.")
 STORE_GAUGES: Final = (
     *(PROJECTS, PENDING_TRACES, OLDEST_PENDING, JOBS_UNFINISHED, OLDEST_JOB, SCRIPTS_WAITING, PARTITIONS_AHEAD),
@@ -93,7 +98,8 @@ STATES: Final = {Job.State.QUEUED.value: "queued", Job.State.RUNNING.value: "run
 
 COUNT_PENDING: Final = f"""
 SELECT count(*) FROM (SELECT FROM ingest_tracereceipt WHERE state = {PENDING} LIMIT {MOST_COUNTED}) AS p"""
-# Of projects with few pending traces all of them are read. Of the others, the queue's index has the oldest in front.
+# Of projects with few pending traces all of them are read. Of the others, the front of the queue: a refold may have
+# put millions of folded traces there.
 PENDING_AGES: Final = f"""
 WITH few AS (
     SELECT p.id, count(w.received_at) AS pending,
@@ -104,9 +110,10 @@ WITH few AS (
         LIMIT {LARGE_BACKLOG}) AS w ON true
     GROUP BY p.id), ages AS (
     SELECT (SELECT min(oldest_at) FROM few WHERE pending < {LARGE_BACKLOG}) AS small,
-           (SELECT r.received_at FROM ingest_tracereceipt r WHERE r.state = {PENDING} AND r.fold_version IS NULL
-              AND r.project_id = ANY(ARRAY(SELECT id FROM few WHERE pending = {LARGE_BACKLOG}))
-            ORDER BY r.received_at LIMIT 1) AS large)
+           (SELECT min(r.received_at) FROM (SELECT project_id, received_at, fold_version FROM ingest_tracereceipt
+                  WHERE state = {PENDING} ORDER BY received_at LIMIT {MOST_COUNTED}) AS r
+            WHERE r.fold_version IS NULL
+              AND r.project_id = ANY(ARRAY(SELECT id FROM few WHERE pending = {LARGE_BACKLOG}))) AS large)
 SELECT (SELECT count(*) FROM few), coalesce(extract(epoch FROM clock_timestamp() - small), 0),
        coalesce(extract(epoch FROM clock_timestamp() - large), 0) FROM ages"""
 UNFINISHED_JOBS: Final = f"""
@@ -197,10 +204,10 @@ def ask_database() -> list[GaugeMetricFamily]:
 def ask_valkey() -> list[GaugeMetricFamily]:
     """Returns the gauges of Valkey, or only that it does not answer."""
     try:
-        waiting = flag_client().llen(QUEUE)
+        waiting = [(name, flag_client().llen(key)) for name, key in QUEUES.items()]
     except (redis.RedisError, OSError):
         return [VALKEY_UP.make([(0,)])]
-    return [VALKEY_UP.make([(1,)]), TASKS_WAITING.make([(waiting,)])]
+    return [VALKEY_UP.make([(1,)]), TASKS_WAITING.make(waiting)]
 
 
 class KeptGauges(Collector):
