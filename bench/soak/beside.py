@@ -37,13 +37,17 @@ WHERE slug = %(slug)s
 """
 
 
-@dataclass(slots=True)
-class Done:
-    """What went on so far: reads by status, the seconds of each, those that failed, and how often the rest was done."""
+@dataclass(slots=True, kw_only=True)
+class BesideCounts:
+    """What went on so far: reads by status, the seconds of each, those that failed, and how often the rest was done.
+
+    `faults` says why a refold failed.
+    """
 
     statuses: Counter[int] = field(default_factory=Counter)
     took_s: "array[float]" = field(default_factory=lambda: array("d"))
     failed: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
     times: Counter[str] = field(default_factory=Counter)
 
 
@@ -53,7 +57,7 @@ class Beside:
     def __init__(
         self, stack: RunningStack, *, cookie: str, addresses: Sequence[str], soak_s: float, every_s: float
     ) -> None:
-        self.done = Done()
+        self.done = BesideCounts()
         self.fault: BaseException | None = None
         self._stack = stack
         self._cookie = cookie
@@ -116,7 +120,11 @@ class Beside:
         done = subprocess.run(
             command, env=self._stack.store_environment, cwd=BASE_DIR, capture_output=True, check=False
         )
-        self.done.times["refolds" if done.returncode in (0, KEPT) else "refolds that failed"] += 1
+        is_done = done.returncode in (0, KEPT)
+        self.done.times["refolds" if is_done else "refolds that failed"] += 1
+        if not is_done:  # as while PostgreSQL is restarted
+            lines = done.stderr.decode(errors="replace").strip().splitlines()
+            self.done.faults[f"refold: {lines[-1] if lines else done.returncode}"] += 1
 
 
 def read(port: int, cookie: str, address: str) -> tuple[int, bool]:

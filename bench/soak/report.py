@@ -175,7 +175,7 @@ def describe_beside(result: SoakResult) -> str:
         f"beside it: {done.statuses.total()} reads ({statuses}), p50 {quantile(done.took_s, 0.5) * 1000:.0f} ms, "
         f"p99 {quantile(done.took_s, 0.99) * 1000:.0f} ms; "
         + ", ".join(f"{number} {what}" for what, number in sorted(done.times.items())),
-        *(f"    failed: {number} × {what}" for what, number in done.failed.most_common(LARGE_TABLES)),
+        *(f"    failed: {number} × {what}" for what, number in (done.failed + done.faults).most_common(LARGE_TABLES)),
         "  " + ", ".join(f"{name} {before[name]} → {after[name]}" for name in before),
     ]
     return "\n".join(lines)

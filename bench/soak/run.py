@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.end_to_end import PROJECT
-from bench.soak.beside import Beside, Done, take_census
+from bench.soak.beside import Beside, BesideCounts, take_census
 from bench.soak.checking import find_differences
 from bench.soak.history import HISTORY, REFOLDED
 from bench.soak.ledger import ACCEPTED, REFUSED, Ledger
@@ -57,7 +57,7 @@ class SoakResult:
     overload: Sent
     drained_s: float
     restarts: Sequence[Restart]
-    done: Done
+    done: BesideCounts
     census: tuple[dict[str, int], dict[str, int]]
     used: tuple[Used, Used]
     looks: Sequence[Look]
