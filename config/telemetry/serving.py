@@ -19,8 +19,6 @@ from django.conf import settings
 from django.utils.crypto import constant_time_compare
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from config.telemetry.exposition import render_metrics
-
 WAIT_S: Final = 5.0  # for a request: there is one server, and no thread for each
 PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
 FORBIDDEN: Final = (
@@ -49,6 +47,9 @@ def answer_metrics(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     if not may_read(environ.get("REMOTE_ADDR", ""), environ.get("HTTP_AUTHORIZATION", ""), is_proxied=False):
         start_response("403 Forbidden", [("Content-Type", "text/plain; charset=utf-8")])
         return [FORBIDDEN]
+    # Celery imports this module before Django knows the models.
+    from config.telemetry.exposition import render_metrics
+
     start_response("200 OK", [("Content-Type", CONTENT_TYPE_LATEST)])
     return [render_metrics(with_stores=False)]
 

@@ -187,6 +187,8 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     )
     # A mark a project, and a bounded number of origins, which go with it.
     lasting |= {"aggregate_funcscan", "aggregate_inlineorigin"}
+    # One an account, which goes with it.
+    lasting |= {"ingest_provideridentity"}
     # A row per data step of a release.
     lasting |= {"aggregate_datastep"}
     # A bounded number a member (SAVED_VIEWS_MAX), kept until they delete it.
