@@ -1,8 +1,5 @@
 """Under steady traffic, traces gather between small batches; a lone trace never waits."""
 
-import threading
-import time
-
 import pytest
 from pytest_django import Settings
 
@@ -63,12 +60,7 @@ def test_a_turn_ends_at_once_if_only_folded_traces_rest() -> None:
 def test_a_turn_waits_for_the_end_of_a_rest_and_folds_what_came_meanwhile(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sleep = time.sleep
-
     def arrive(seconds: float) -> None:
-        if threading.current_thread() is not threading.main_thread():  # the one that sends wake-ups has pauses too
-            sleep(seconds)
-            return
         assert 3_000 < seconds <= 3_600
         post("shop-key", make_envelope("c"))
         RESTS.forget()
@@ -76,7 +68,7 @@ def test_a_turn_waits_for_the_end_of_a_rest_and_folds_what_came_meanwhile(
     post("shop-key", make_envelope("a"))
     tasks.fold_pending()
     post("shop-key", make_envelope("b"))
-    monkeypatch.setattr(time, "sleep", arrive)
+    monkeypatch.setattr("aggregate.folding.rests.sleep", arrive)
     tasks.fold_pending()
     assert rows(FOLDED) == [(3,)]
 
