@@ -186,8 +186,10 @@ def run_next_job(answer: Callable[[JobRun], JobResult]) -> bool:
             outcome = "lost"
             logger.info("The job was cancelled or taken over.")
         finally:
-            JOB_SECONDS.labels(run.job.kind, outcome).observe(time.perf_counter() - began_s)
+            seconds = time.perf_counter() - began_s
+            JOB_SECONDS.labels(run.job.kind, outcome).observe(seconds)
             note(f"jobs_{outcome}")
+            logger.info("A job ended: %s, %s, %.1f s.", run.job.kind, outcome, seconds)
     return True
 
 

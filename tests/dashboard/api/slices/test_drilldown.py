@@ -118,6 +118,7 @@ def test_a_bad_parameter_is_400_and_named(member: Client, address: str, field: s
 def test_answers_take_a_fixed_number_of_statements(
     client: Client, shop: Project, bearer: dict[str, str], django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
+    client.get(API + "traces", headers=bearer)  # notes that the token was used, once in ten minutes
     for address, count in [
         ("functions/2/census", 6),  # token with its project, func, code, sites; code and census
         ("functions/2/callers", 6),  # and the tree and the names in it in its place; the sites are remembered

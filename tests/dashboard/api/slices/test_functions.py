@@ -226,7 +226,7 @@ def test_an_answer_takes_a_fixed_number_of_statements(
     cell = make_cell(shop, release="2.0.0", js_us=50)
     for number in range(50):
         make_hotspot(cell, make_func(shop, f"f{number}"), self_us=1, total_us=1)
-    with django_assert_num_queries(7):  # token, project, functions, code, sites, sample, arrivals
+    with django_assert_num_queries(8):  # token, its use, project, functions, code, sites, sample, arrivals
         response = client.get(ADDRESS, headers=bearer)
     assert len(response.json()["functions"]) == 52
 

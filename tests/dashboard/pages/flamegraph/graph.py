@@ -16,11 +16,12 @@ ROW = 20  # px
 
 
 def wait_for_colour(page: Page, x: int, y: int, colour: str) -> None:
-    for _ in range(50):
+    for _ in range(1_200):  # a minute: the machine may be busy
         if colour_at(page, x, y) == colour:
             return
         page.wait_for_timeout(50)
-    assert colour_at(page, x, y) == colour
+    found = colour_at(page, x, y)
+    assert found == colour, f"{found} at {x}, {y}"
 
 
 def colour_at(page: Page, x: int, y: int) -> str:
