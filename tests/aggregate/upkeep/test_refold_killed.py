@@ -26,26 +26,33 @@ from tests.envelopes import make_envelope
 LIMIT_S = 120.0
 GATE = 4_711
 
-# A fold's views are written when its cells, hotspots and call trees are: an INSERT waits there, on request.
-GATE_AT_VIEWS = f"""
+# Lets the first statements pass, stops the others. The server counts: a passage opened from here could let two pass.
+MAKE_GATE = f"""
+CREATE SEQUENCE passages;
 CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS
-$$ BEGIN PERFORM pg_advisory_xact_lock({GATE}, 1); RETURN NEW; END $$;
-CREATE TRIGGER gate BEFORE INSERT ON aggregate_view FOR EACH ROW EXECUTE FUNCTION wait_at_gate();
+$$ BEGIN
+    IF nextval('passages') > {{passages}} THEN PERFORM pg_advisory_xact_lock({GATE}, 1); END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER gate BEFORE {{event}} FOR EACH STATEMENT EXECUTE FUNCTION wait_at_gate();
 """
-# A reset ends by noting in its run that a cell is done: an UPDATE waits there, everything else being deleted.
-GATE_AT_RUN = GATE_AT_VIEWS.replace("BEFORE INSERT ON aggregate_view", "BEFORE UPDATE ON aggregate_refoldrun")
-NO_GATE = "DROP FUNCTION IF EXISTS wait_at_gate() CASCADE"
+# A fold's views are written when its cells, hotspots and call trees are.
+AT_VIEWS = "INSERT ON aggregate_view"
+# A reset ends by noting in its run that a cell is done, everything else being deleted.
+AT_RUN = "UPDATE ON aggregate_refoldrun"
+NO_GATE = "DROP FUNCTION IF EXISTS wait_at_gate() CASCADE; DROP SEQUENCE IF EXISTS passages"
 
 
 @contextmanager
-def gate(sql: str) -> Iterator[psycopg.Connection]:
-    """Holds a gate shut from a session of its own."""
+def gate(event: str, passages: int) -> Iterator[None]:
+    """Holds a gate shut from a session of its own, once some statements have passed it."""
     with connection.cursor() as cursor:
         cursor.execute(NO_GATE)
-        cursor.execute(sql)
+        cursor.execute(MAKE_GATE.format(event=event, passages=passages))
     with psycopg.connect(database_url(), autocommit=True) as holder:
+        holder.execute(f"SELECT pg_advisory_lock({GATE}, 1)")
         try:
-            yield holder
+            yield
         finally:
             holder.execute("SELECT pg_advisory_unlock_all()")
             with connection.cursor() as cursor:
@@ -81,15 +88,10 @@ def start_refold() -> subprocess.Popen[str]:
     )
 
 
-def kill_at_gate(sql: str, passages: int) -> None:
-    """Starts a refold, lets it through a gate some times, and kills it when it waits there in a transaction."""
-    with gate(sql) as holder:
-        holder.execute(f"SELECT pg_advisory_lock({GATE}, 1)")
+def kill_at_gate(event: str, passages: int) -> None:
+    """Starts a refold and kills it in a transaction, at the statement after so many of that kind."""
+    with gate(event, passages):
         process = start_refold()
-        for _ in range(passages):
-            wait_until(lambda: bool(find_at_gate()))
-            holder.execute(f"SELECT pg_advisory_unlock({GATE}, 1)")
-            holder.execute(f"SELECT pg_advisory_lock({GATE}, 1)")  # queues behind the one that waits
         wait_until(lambda: bool(find_at_gate()))
         (session,) = find_at_gate()
         process.send_signal(signal.SIGKILL)
@@ -113,10 +115,10 @@ def test_a_refold_killed_in_its_transactions_ends_with_the_rows_of_one_never_kil
     before = dump_rows()
     assert whole[0].startswith("12 cells refolded"), whole
 
-    kill_at_gate(GATE_AT_RUN, 3)
+    kill_at_gate(AT_RUN, 3)
     run = RefoldRun.objects.get(finished_at=None)
     assert (run.cells, len(list_cells(run))) == (3, 9)  # the one it died in is as if untouched
-    kill_at_gate(GATE_AT_VIEWS, 2)
+    kill_at_gate(AT_VIEWS, 2)
     assert rows("SELECT count(*) FROM ingest_tracereceipt WHERE state = 0")[0][0] > 0
     assert_rollup_is_exact()
     out, _ = start_refold().communicate(timeout=LIMIT_S)
