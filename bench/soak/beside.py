@@ -15,6 +15,8 @@ from celery import Celery
 from django.conf import settings
 from kombu.exceptions import OperationalError as BrokerError
 
+from bench.hostile.reads import read_memory
+from bench.memory.whole import find_parts, forget_peak
 from bench.soak.history import DAYS, HISTORY, REFOLDED
 from bench.soak.watching import open_database
 from config.env import make_broker_url
@@ -41,7 +43,8 @@ WHERE slug = %(slug)s
 class BesideCounts:
     """What went on so far: reads by status, the seconds of each, those that failed, and how often the rest was done.
 
-    `faults` says why a refold failed.
+    `faults` says why a refold failed. `rises` has for each address by how many bytes a web process rose at most while
+    it was read, posts included.
     """
 
     statuses: Counter[int] = field(default_factory=Counter)
@@ -49,6 +52,7 @@ class BesideCounts:
     failed: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     times: Counter[str] = field(default_factory=Counter)
+    rises: dict[str, int] = field(default_factory=dict)
 
 
 class Beside:
@@ -95,9 +99,12 @@ class Beside:
 
     def _read(self) -> None:
         address = self._addresses[self.done.statuses.total() % len(self._addresses)]
+        before = forget_web_peaks(self._stack)
         began_s = time.monotonic()
         status, may_retry = read(self._stack.port, self._cookie, address)
         self.done.took_s.append(time.monotonic() - began_s)
+        rise = max((read_web_memory(pid, "VmHWM") - size for pid, size in before.items()), default=0)
+        self.done.rises[address] = max(rise, self.done.rises.get(address, 0))
         self.done.statuses[status] += 1
         if status == 0 or (status >= 500 and not may_retry):
             self.done.failed[f"{status} {address.partition('?')[0]}"] += 1
@@ -139,6 +146,27 @@ def read(port: int, cookie: str, address: str) -> tuple[int, bool]:
     finally:
         connection.close()
     return answer.status, answer.getheader("Retry-After") is not None
+
+
+def forget_web_peaks(stack: RunningStack) -> dict[int, int]:
+    """Makes the peak of each web process its memory now, and returns that in bytes."""
+    assert stack.process is not None
+    found = {}
+    for pid in [pid for pid, part in find_parts(stack.process.pid).items() if part == "web"]:
+        try:
+            forget_peak(pid)
+        except OSError:
+            continue  # gone
+        found[pid] = read_web_memory(pid, "VmRSS")
+    return found
+
+
+def read_web_memory(pid: int, name: str) -> int:
+    """Returns a field of a process's memory in bytes; 0 if it is gone."""
+    try:
+        return read_memory(name, pid)
+    except OSError:
+        return 0
 
 
 def take_census(stack: RunningStack) -> dict[str, int]:

@@ -14,7 +14,9 @@ from bench.soak.watching import Look
 P99_LIMIT_S: Final = 0.25
 TENTHS: Final = 10
 MILLION: Final = 1_000_000
+MEGABYTE: Final = 1_000_000
 LARGE_TABLES: Final = 8
+LARGE_READS: Final = 5
 BUSY: Final = frozenset({"429", "503"})
 
 
@@ -177,6 +179,11 @@ def describe_beside(result: SoakResult) -> str:
         + ", ".join(f"{number} {what}" for what, number in sorted(done.times.items())),
         *(f"    failed: {number} × {what}" for what, number in (done.failed + done.faults).most_common(LARGE_TABLES)),
         "  " + ", ".join(f"{name} {before[name]} → {after[name]}" for name in before),
+        "  a web process rose most while these were read:",
+        *(
+            f"    {rise / MEGABYTE:4.0f} MB  {address}"
+            for address, rise in sorted(done.rises.items(), key=lambda item: -item[1])[:LARGE_READS]
+        ),
     ]
     return "\n".join(lines)
 
