@@ -12,7 +12,8 @@ const THEME = ["--flame-text", "--flame-faded", "--flame-faded-text", "--focus",
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
 const isCoarse = matchMedia("(pointer: coarse)");
 const isPrinting = matchMedia("print");
-const isDark = matchMedia("(prefers-color-scheme: dark)");
+// Listened to, and never read: Chromium sends no event to a list that was read between the change and the event.
+const themes = ["print", "(prefers-color-scheme: dark)"].map((query) => matchMedia(query));
 
 // `scroll` contains a box as high as the tree, and the box contains the canvas, as high as the visible part.
 // `isPart`: the tree is of one function, whose bar is the first row; there is no bar for all calls.
@@ -150,7 +151,7 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
     stop() {
       observer.disconnect();
       stopListening();
-      for (const query of [isPrinting, isDark]) query.removeEventListener("change", onTheme);
+      for (const query of themes) query.removeEventListener("change", onTheme);
     },
   };
 
@@ -220,7 +221,7 @@ export function makeGraph({ canvas, isFlame = false, isPart = false, ...callback
   }
 
   const onTheme = () => { restyle(); resize(); };
-  for (const query of [isPrinting, isDark]) query.addEventListener("change", onTheme);
+  for (const query of themes) query.addEventListener("change", onTheme);
   const observer = new ResizeObserver(resize);
   observer.observe(scroll);
   stopListening = listen(canvas, scroll, api);
