@@ -91,7 +91,7 @@ class Tab:
         return value
 
     def close(self) -> None:
-        """Closes the tab. The one behind it is seen again."""
+        """Closes the tab. Another one is seen then."""
         self._browser.send("Target.closeTarget", targetId=self._target)
 
 
