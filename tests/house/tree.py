@@ -61,6 +61,18 @@ def _find_imports(name: str) -> Iterator[str]:
 
 
 @cache
+def find_outside_imports(name: str) -> set[str]:
+    """Returns the packages outside of the project that a module imports, wherever in its text it does."""
+    found = set()
+    for node in ast.walk(parse_module(name)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found - {module.partition(".")[0] for module in list_modules()}
+
+
+@cache
 def names_in(name: str) -> set[str]:
     """Returns the names that a module defines or imports at its top, and those of its classes as `Class.name`."""
     names = set()
