@@ -11,6 +11,7 @@ NGINX = DEPLOY / "nginx"
 SYSTEMD = DEPLOY / "systemd"
 COMPOSE = DEPLOY / "compose.yaml"
 COMPOSE_TLS = DEPLOY / "compose.tls.yaml"
+COMPOSE_OIDC = DEPLOY / "compose.oidc.yaml"
 COMPOSE_CERTIFICATES = DEPLOY / "compose.certificates.yaml"
 
 

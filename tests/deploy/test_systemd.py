@@ -66,8 +66,9 @@ def test_the_target_has_every_part() -> None:
 
 def test_both_services_run_with_the_same_environment() -> None:
     template, migrate = read_unit(SYSTEMD / TEMPLATE), read_unit(SYSTEMD / MIGRATE)
-    for name in ("Service.User", "Service.Environment", "Service.EnvironmentFile", "Service.WorkingDirectory"):
+    for name in ("Service.User", "Service.Environment", "Service.WorkingDirectory"):
         assert template[name] == migrate[name]
+    assert template["Service.EnvironmentFile"][0] == migrate["Service.EnvironmentFile"][0]
 
 
 def test_a_worker_is_asked_to_stop_before_its_pool_is() -> None:

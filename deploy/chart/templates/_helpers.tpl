@@ -38,6 +38,23 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
   "FIELDFLAME_HTTPS" (ternary "1" "0" $values.https)
   "FIELDFLAME_HSTS_SECONDS" (toString (int $values.hstsSeconds))
 }}
+{{- if has .part (list "worker" "upkeep") }}
+{{- $_ := set $settings "FIELDFLAME_METRICS_HOST" "0.0.0.0" }}
+{{- $_ := set $settings "FIELDFLAME_WORKER_METRICS_PORT" "9108" }}
+{{- else if eq .part "beat" }}
+{{- $_ := set $settings "FIELDFLAME_METRICS_HOST" "0.0.0.0" }}
+{{- $_ := set $settings "FIELDFLAME_BEAT_METRICS_PORT" "9109" }}
+{{- end }}
+{{- with $values.oidc }}
+{{- if .issuer }}
+{{- $_ := set $settings "FIELDFLAME_OIDC_ISSUER" .issuer }}
+{{- $_ := set $settings "FIELDFLAME_OIDC_CLIENT_ID" .clientId }}
+{{- $_ := set $settings "FIELDFLAME_OIDC_CLIENT_SECRET_FILE" "/run/secrets/fieldflame/oidc" }}
+{{- $_ := set $settings "FIELDFLAME_PASSWORD_LOGIN" (ternary "1" "0" .passwords) }}
+{{- with .name }}{{ $_ := set $settings "FIELDFLAME_OIDC_NAME" . }}{{ end }}
+{{- with .roles }}{{ $_ := set $settings "FIELDFLAME_OIDC_ROLES" . }}{{ end }}
+{{- end }}
+{{- end }}
 {{- if $values.authorities }}
 {{- $_ := set $settings "SSL_CERT_FILE" "/etc/fieldflame/authorities/ca-certificates.crt" }}
 {{- $_ := set $settings "PGSSLROOTCERT" "/etc/fieldflame/authorities/ca-certificates.crt" }}
@@ -56,6 +73,12 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
   valueFrom: { secretKeyRef: { name: {{ $values.secret.name }}, key: {{ $values.secret.redisUrl }} } }
 - name: FIELDFLAME_METRICS_TOKEN
   valueFrom: { secretKeyRef: { name: {{ $values.secret.name }}, key: {{ $values.secret.metricsToken }}, optional: true } }
+{{- end }}
+
+{{/* The port on which a worker or beat serves /metrics. Web does so on its own. */}}
+{{- define "fieldflame.metricsPort" -}}
+ports:
+  - { name: metrics, containerPort: {{ . }} }
 {{- end }}
 
 {{/* The pod of a part. own: its values; args, settings; grace; ports and probes as YAML; data: a volume source. */}}
@@ -103,6 +126,9 @@ spec:
       volumeMounts:
         - { name: data, mountPath: /var/lib/fieldflame }
         - { name: tmp, mountPath: /tmp }
+        {{- if .root.Values.oidc.issuer }}
+        - { name: oidc, mountPath: /run/secrets/fieldflame, readOnly: true }
+        {{- end }}
         {{- if .root.Values.authorities }}
         - { name: authorities, mountPath: /etc/fieldflame/authorities, readOnly: true }
         {{- end }}
@@ -111,6 +137,13 @@ spec:
       {{- .data | default "emptyDir: {}" | nindent 6 }}
     - name: tmp
       emptyDir: {} # on disk: an upload of source maps may have 256 MiB
+    {{- if .root.Values.oidc.issuer }}
+    - name: oidc
+      secret:
+        secretName: {{ .root.Values.secret.name }}
+        defaultMode: 0440 # for the group of the pods
+        items: [{ key: {{ .root.Values.secret.oidcClientSecret }}, path: oidc }]
+    {{- end }}
     {{- with .root.Values.authorities }}
     - name: authorities
       configMap: { name: {{ . }} }

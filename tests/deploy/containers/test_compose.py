@@ -16,11 +16,11 @@ from django.conf import settings
 from config.up.folder import DataFolder
 from config.up.stores.postgres import SERVER_SETTINGS
 from config.up.stores.valkey import make_valkey_child, set_up_valkey
-from tests.deploy.files import COMPOSE, COMPOSE_CERTIFICATES, COMPOSE_TLS, DEPLOY, ROOT, read_services
+from tests.deploy.files import COMPOSE, COMPOSE_CERTIFICATES, COMPOSE_OIDC, COMPOSE_TLS, DEPLOY, ROOT, read_services
 
 PARTS = {"web": "web", "worker": "fold", "upkeep": "upkeep", "beat": "beat", "migrate": "migrate"}  # service: its word
 PINNED = re.compile(r"^\$\{([A-Z]+_IMAGE):-([a-z/]+:\d+\.\d+(\.\d+)?-[a-z]+)\}$")
-FILES = (COMPOSE, COMPOSE_TLS, COMPOSE_CERTIFICATES)
+FILES = (COMPOSE, COMPOSE_TLS, COMPOSE_CERTIFICATES, COMPOSE_OIDC)
 YAMLLINT = "{extends: default, rules: {line-length: {max: 120}, document-start: disable, comments: {min-spaces-from-content: 1}}}"  # noqa: E501
 
 
@@ -61,13 +61,25 @@ def run_compose_config(folder: Path, *files: str) -> dict[str, dict[str, Any]]:
     return services
 
 
-@pytest.mark.parametrize("added", [(), ("compose.tls.yaml",), ("compose.certificates.yaml",)])
+@pytest.mark.parametrize("added", [(), ("compose.tls.yaml",), ("compose.certificates.yaml",), ("compose.oidc.yaml",)])
 def test_a_compose_client_reads_the_files_with_the_example_filled_in(tmp_path: Path, added: tuple[str, ...]) -> None:
     services = run_compose_config(tmp_path, "compose.yaml", *added)
     assert set(services) == set(read_services())
     assert services["web"]["environment"]["FIELDFLAME_SECRET_KEY_FILE"] == "/run/secrets/secret_key"
     assert services["postgres"]["image"] == "postgres:18.6-bookworm"
     assert services["worker"]["stop_grace_period"] == "30s"
+
+
+def test_every_part_gets_the_secret_of_the_login_provider(tmp_path: Path) -> None:
+    added = read_services(COMPOSE_OIDC)
+    assert set(added) == set(PARTS)
+    assert all(service == added["web"] for service in added.values())
+    assert added["web"] == {
+        "environment": {"FIELDFLAME_OIDC_CLIENT_SECRET_FILE": "/run/secrets/oidc_client_secret"},
+        "secrets": ["oidc_client_secret"],
+    }
+    example = (DEPLOY / ".env.example").read_text(encoding="utf-8")
+    assert "# COMPOSE_FILE=compose.yaml:compose.oidc.yaml\n# FIELDFLAME_OIDC_ISSUER=" in example
 
 
 def test_foreign_images_are_pinned_may_be_pinned_to_a_digest_and_ours_has_the_projects_version() -> None:
@@ -138,12 +150,12 @@ def test_every_service_says_how_its_health_is_seen() -> None:
 def test_secrets_are_files_of_the_containers_that_read_them() -> None:
     document = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
     assert {name: entry["file"] for name, entry in document["secrets"].items()} == {
-        name: f"./secrets/{name}" for name in ("database_url", "postgres_password", "secret_key")
+        name: f"./secrets/{name}" for name in ("database_url", "metrics_token", "postgres_password", "secret_key")
     }
     for name, service in document["services"].items():
         read = set(re.findall(r"/run/secrets/(\w+)", json.dumps(service.get("environment", {}))))
         assert read == set(service.get("secrets", [])), name
-    assert not re.search(r"PASSWORD|SECRET_KEY", (DEPLOY / ".env.example").read_text(encoding="utf-8"))
+    assert not re.search(r"PASSWORD(?!_LOGIN)|SECRET_KEY", (DEPLOY / ".env.example").read_text(encoding="utf-8"))
 
 
 def test_counts_lie_in_the_memory_of_each_container_and_beats_times_in_a_volume() -> None:

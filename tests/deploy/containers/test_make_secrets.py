@@ -9,7 +9,7 @@ import pytest
 
 from tests.deploy.files import DEPLOY
 
-NAMES = ("database_url", "postgres_password", "secret_key")
+NAMES = ("database_url", "metrics_token", "postgres_password", "secret_key")
 
 
 @pytest.fixture
@@ -42,8 +42,11 @@ def test_containers_may_read_them_and_other_users_of_the_host_may_not(deploy: Pa
 
 
 def test_secrets_of_an_older_installation_are_taken_over(deploy: Path) -> None:
-    (deploy / ".env").write_text("FIELDFLAME_SECRET_KEY=old key\nPOSTGRES_PASSWORD=oldpassword\n")
+    (deploy / ".env").write_text(
+        "FIELDFLAME_SECRET_KEY=old key\nPOSTGRES_PASSWORD=oldpassword\nFIELDFLAME_METRICS_TOKEN=old token\n"
+    )
     made, said = make_secrets(deploy)
     assert (made["secret_key"], made["postgres_password"]) == ("old key", "oldpassword")
+    assert made["metrics_token"] == "old token"
     assert ":oldpassword@" in made["database_url"]
     assert "delete the lines" in said
