@@ -70,7 +70,7 @@ def measure_receipts(receipts: int, tell: Callable[[str], object]) -> None:
     _fill(project.pk, receipts, since, now)
     tell(f"one table: {_describe_size(receipts)}")
     tell(f"  {_measure_store(project.pk, now, Care.NONE)}")
-    tell(f"  a day deleted: {_timed(lambda: _delete_day(since))}")
+    tell(f"  a day deleted: {_timed(lambda: _delete_day(since, first.name))}")
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TABLE {first.name}")
     create_receipt_partitions(since.date(), settings.KEEP_RECEIPTS_DAYS + 2)
@@ -131,7 +131,7 @@ def _make_columns(project_id: int, now: datetime) -> dict[str, Any]:  # Any: the
     return columns
 
 
-def _delete_day(since: datetime) -> None:
+def _delete_day(since: datetime, partition: str) -> None:
     """Deletes as retention did before there were partitions."""
     with connection.cursor() as cursor:
         while True:
@@ -142,7 +142,7 @@ def _delete_day(since: datetime) -> None:
             )
             if not cursor.rowcount:
                 break
-        cursor.execute("VACUUM ingest_receipt")
+        cursor.execute(f"VACUUM {partition}")
 
 
 def _timed(work: Callable[[], object]) -> str:

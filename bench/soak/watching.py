@@ -17,10 +17,11 @@ SELECT count(*), coalesce(extract(epoch FROM now() - min(received_at)), 0)::floa
 FROM ingest_tracereceipt r JOIN ingest_project p ON p.id = r.project_id WHERE p.slug = %s AND r.state = 0
 """
 LOG: Final = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint"
-# Raw traces have a table for each day.
+# Raw traces and receipts lie in partitions, which count as the table that they are part of.
 DISK: Final = """
-SELECT CASE WHEN relname ~ '^ingest_rawtrace' THEN 'ingest_rawtrace' ELSE relname END, sum(pg_total_relation_size(oid))
-FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' GROUP BY 1
+SELECT coalesce(parent.relname, c.relname), sum(pg_total_relation_size(c.oid))::bigint
+FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid LEFT JOIN pg_class parent ON parent.oid = i.inhparent
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' GROUP BY 1
 """
 
 

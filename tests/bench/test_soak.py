@@ -3,6 +3,7 @@
 import gzip
 import json
 from dataclasses import replace
+from datetime import date
 from types import SimpleNamespace
 from typing import Any, Final, cast
 from uuid import UUID
@@ -22,12 +23,13 @@ from bench.soak.report import describe_soak, is_pending_flat, list_promises
 from bench.soak.restarting import find_longest_pause
 from bench.soak.run import SoakPlan, bench_soak, make_visits
 from bench.soak.traces import cut_as_snippet, prepare
-from bench.soak.watching import Look
+from bench.soak.watching import DISK, Look
 from config.up.running import RunningStack
+from ingest.partitions import create_partitions
 from ingest.projects.creation import create_project
 from profcore.trace.weights import TIME_PART_NAMES
 from profcore.trace.wire import Limits, decode_envelope
-from tests.aggregate.posting import database_url, fold_all
+from tests.aggregate.posting import database_url, fold_all, rows
 from tests.corpus import DATA
 from tests.envelopes import make_envelope
 
@@ -48,6 +50,15 @@ PLAN: Final = SoakPlan(
 
 def make_recorded(view: str, picture: str) -> dict[str, Any]:
     return {"marks": [], **make_envelope(view, picture, page="/cart")}
+
+
+def test_partitions_count_as_the_table_they_are_part_of(db: None) -> None:
+    create_partitions(date(2031, 3, 1), 40)
+    sizes = dict(rows(DISK))
+    assert min(sizes["ingest_tracereceipt"], sizes["ingest_rawtrace"]) > 0
+    partitions = {name for (name,) in rows("SELECT inhrelid::regclass::text FROM pg_inherits")}
+    assert partitions >= {"ingest_receipt"}
+    assert not partitions & sizes.keys()
 
 
 def test_a_body_is_the_recorded_envelope_as_another_view() -> None:

@@ -84,12 +84,12 @@ def test_no_new_migration_blocks_or_breaks_what_runs(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "rule"),
     [
-        ("ALTER TABLE ingest_receipt DROP COLUMN seq;", "ban-drop-column"),
-        ("ALTER TABLE ingest_receipt RENAME COLUMN seq TO number;", "renaming-column"),
-        ("ALTER TABLE ingest_receipt ADD COLUMN kind int NOT NULL;", "adding-required-field"),
-        ("ALTER TABLE ingest_receipt ALTER COLUMN seq TYPE bigint;", "changing-column-type"),
-        ("CREATE INDEX i ON ingest_receipt (seq);", "require-concurrent-index-creation"),
-        ("ALTER TABLE ingest_receipt ADD CONSTRAINT c CHECK (seq > 0);", "constraint-missing-not-valid"),
+        ("ALTER TABLE ingest_tracereceipt DROP COLUMN seq;", "ban-drop-column"),
+        ("ALTER TABLE ingest_tracereceipt RENAME COLUMN seq TO number;", "renaming-column"),
+        ("ALTER TABLE ingest_tracereceipt ADD COLUMN kind int NOT NULL;", "adding-required-field"),
+        ("ALTER TABLE ingest_tracereceipt ALTER COLUMN seq TYPE bigint;", "changing-column-type"),
+        ("CREATE INDEX i ON ingest_tracereceipt (seq);", "require-concurrent-index-creation"),
+        ("ALTER TABLE ingest_tracereceipt ADD CONSTRAINT c CHECK (seq > 0);", "constraint-missing-not-valid"),
     ],
 )
 def test_the_linter_finds(sql: str, rule: str, folder: Path) -> None:
@@ -99,7 +99,8 @@ def test_the_linter_finds(sql: str, rule: str, folder: Path) -> None:
 
 
 def test_a_step_that_moves_rows_is_found() -> None:
-    assert moves_rows([SeparateDatabaseAndState(database_operations=[RunSQL("UPDATE ingest_receipt SET seq = 0")])])
+    moving = RunSQL("UPDATE ingest_tracereceipt SET seq = 0")
+    assert moves_rows([SeparateDatabaseAndState(database_operations=[moving])])
     assert moves_rows([RunPython(RunPython.noop)])
     assert not moves_rows([RunSQL("CREATE VIEW v AS SELECT 1")])
 
