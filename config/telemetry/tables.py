@@ -22,6 +22,7 @@ from aggregate.models import HOUR_GRAIN, Job
 from aggregate.upkeep.retention import list_partitions
 from ingest.models import PENDING
 from ingest.patience import drop_silent_connection, release_connection, with_patience
+from ingest.receipt_partitions import list_receipt_partitions
 from ingest.wake import flag_client
 from profcore.times import DAY, HOUR
 
@@ -76,8 +77,8 @@ PARTITIONS_AHEAD: Final = StoreGauge(
 )
 OVERDUE: Final = StoreGauge(
     name="fieldflame_upkeep_overdue_seconds",
-    about="How long the oldest due work of upkeep has waited, by work (raw, cells: deleting by retention; roll_up; "
-    "merge), 0 without any.",
+    about="How long the oldest due work of upkeep has waited, by work (raw, views, cells, receipts: deleting by "
+    "retention; roll_up; merge), 0 without any.",
     tag="work",
 )
 DATABASE_BYTES: Final = StoreGauge(name="fieldflame_database_bytes", about="Size of the database on its disk.")
@@ -120,13 +121,33 @@ UNFINISHED_JOBS: Final = f"""
 SELECT state, count(*), extract(epoch FROM clock_timestamp() - min(created_at))
 FROM aggregate_job WHERE state <= {Job.State.RUNNING.value} GROUP BY state"""
 COUNT_SCRIPTS: Final = "SELECT count(*) FROM aggregate_releasescript WHERE pending_at IS NOT NULL"
+# Cells stay when their views are deleted, so the oldest ones say nothing. For each number of days past the retention,
+# the newest day that is so old is looked at: some of its cells, which are one for each group once they are merged.
+VIEWS_PAST_DAYS: Final = (0, 1, 3, 7, 15, 31)
+LOOKED_AT_CELLS: Final = 10
+OVERDUE_VIEWS: Final = f"""
+SELECT max(extract(epoch FROM %(now)s - day.starts_at) - 86400 * (p.days + 1))
+FROM (SELECT id, coalesce(keep_views_days, %(views_days)s) AS days FROM ingest_project) AS p
+CROSS JOIN unnest(ARRAY{list(VIEWS_PAST_DAYS)}) AS past
+CROSS JOIN LATERAL (
+    SELECT date_trunc('day', bucket_at, 'UTC') AS starts_at FROM aggregate_cell
+    WHERE project_id = p.id AND bucket_at < date_trunc('day', %(now)s, 'UTC') - make_interval(days => p.days + past)
+    ORDER BY bucket_at DESC LIMIT 1) AS day
+CROSS JOIN LATERAL (
+    SELECT id FROM aggregate_cell
+    WHERE project_id = p.id AND bucket_at >= day.starts_at AND bucket_at < day.starts_at + interval '1 day'
+          AND merged_into IS NULL
+    ORDER BY bucket_at LIMIT {LOOKED_AT_CELLS}) AS c
+WHERE EXISTS (SELECT FROM aggregate_view WHERE project_id = p.id AND cell_id = c.id)"""
 # The oldest cell of each project, with the days that it is kept; and the oldest that wait to be merged or rolled up.
 OLDEST_CELLS: Final = f"""
 SELECT (SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.bucket_at, 'UTC'))
                    - 86400 * (coalesce(p.keep_cells_days, %(cells_days)s) + 1))
         FROM ingest_project p CROSS JOIN LATERAL (
             SELECT bucket_at FROM aggregate_cell WHERE project_id = p.id ORDER BY bucket_at LIMIT 1) AS c),
+       ({OVERDUE_VIEWS}),
        (SELECT max(coalesce(p.keep_raw_days, %(raw_days)s)) FROM ingest_project p),
+       (SELECT max(coalesce(p.keep_views_days, %(views_days)s)) FROM ingest_project p),
        (SELECT min(bucket_at) FROM aggregate_cell WHERE grain = {HOUR_GRAIN} AND merged_into IS NULL),
        (SELECT min(bucket_at) FROM aggregate_cell WHERE NOT is_rolled AND merged_into IS NULL),
        pg_database_size(current_database())"""
@@ -161,17 +182,26 @@ def _read_jobs() -> Iterator[GaugeMetricFamily]:
 
 def _read_upkeep(now: datetime) -> Iterator[GaugeMetricFamily]:
     today = now.date()
-    ends: dict[str, Any] = {"now": now, "cells_days": settings.KEEP_CELLS_DAYS, "raw_days": settings.KEEP_RAW_DAYS}
-    ((cells_s, raw_days, unmerged_at, unrolled_at, size),) = _ask(OLDEST_CELLS, ends)
+    ends = {
+        "now": now,
+        "cells_days": settings.KEEP_CELLS_DAYS,
+        "views_days": settings.KEEP_VIEWS_DAYS,
+        "raw_days": settings.KEEP_RAW_DAYS,
+    }
+    ((cells_s, views_s, raw_days, views_days, unmerged_at, unrolled_at, size),) = _ask(OLDEST_CELLS, ends)
     days = [day for _, day in list_partitions()]
     yield PARTITIONS_AHEAD.make([(count_ahead(days, today),)])
     kept_days = settings.KEEP_RAW_DAYS if raw_days is None else raw_days
+    receipts = list_receipt_partitions()
+    receipts_days = max(settings.KEEP_RECEIPTS_DAYS, kept_days, views_days or 0)
     due = {
         "raw": _midnight(days[0]) + (kept_days + 1) * DAY if days else now,
+        "receipts": receipts[0].end_at + receipts_days * DAY if receipts else now,
         "roll_up": unrolled_at + settings.ROLL_UP_AFTER_HOURS * HOUR if unrolled_at else now,
         "merge": _midnight(unmerged_at.date()) + DAY + settings.MERGE_AFTER_HOURS * HOUR if unmerged_at else now,
     }
-    overdue_s = {work: (now - at).total_seconds() for work, at in due.items()} | {"cells": float(cells_s or 0)}
+    overdue_s = {work: (now - at).total_seconds() for work, at in due.items()}
+    overdue_s |= {"cells": float(cells_s or 0), "views": float(views_s or 0)}
     yield OVERDUE.make([(work, max(seconds, 0)) for work, seconds in sorted(overdue_s.items())])
     yield DATABASE_BYTES.make([(size,)])
 

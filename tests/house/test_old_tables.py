@@ -15,6 +15,7 @@ THE_PARTITION_ITSELF: Final = {
     "tests/bench/test_soak.py": "knows that it is one",
     "tests/ingest/test_receipt_migration.py": "goes back to before, and forth",
     "tests/ingest/test_receipt_partitions.py": "compares it with the others",
+    "tests/telemetry/test_tables.py": "drops it",
     "tests/schema/test_previous_release.py": "also asks a release that has no other",
 }
 # These run before it is a partition.

@@ -12,15 +12,16 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoDbBlocker, Settings
 
 from aggregate.jobs.requests import start_job
-from aggregate.models import Cell
+from aggregate.models import Cell, View
 from config.telemetry import tables
 from config.telemetry.tables import KEPT_GAUGES, LARGE_BACKLOG, count_ahead
 from ingest.models import Project, Receipt
+from ingest.receipt_partitions import create_receipt_partitions, list_receipt_partitions
 from profcore.times import DAY
-from tests.builders import make_cell
+from tests.builders import make_cell, make_receipt, make_view
 
 Values = dict[tuple[str, str], float]  # by name and the value of its one tag
-MOST_STATEMENTS = 6
+MOST_STATEMENTS = 7
 
 
 def read_values(client: Client) -> Values:
@@ -102,6 +103,45 @@ def test_overdue_upkeep_is_counted_from_when_it_was_due(client: Client, settings
     Cell.objects.all().delete()
     KEPT_GAUGES.forget()
     assert read_values(client)["fieldflame_upkeep_overdue_seconds", "merge"] == 0
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_merged", [False, True], ids=["hours", "days"])
+def test_views_past_their_retention_are_overdue_and_cells_that_stay_are_not(client: Client, *, is_merged: bool) -> None:
+    project = Project.objects.create(slug="old", name="Old", keep_views_days=10)
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    since_midnight = (datetime.now(UTC) - midnight).total_seconds() / 3600
+    grain = Cell.Grain.DAY if is_merged else Cell.Grain.HOUR
+    for days in (9, 10, 13, 14, 15):  # a day's views are due at the midnight that ends ten days after them
+        day = make_cell(project, bucket_at=midnight - days * DAY, grain=grain)
+        if is_merged:  # its hours stay, without views
+            make_cell(project, bucket_at=midnight - days * DAY, merged_into=day.id)
+            make_cell(project, bucket_at=midnight - days * DAY + timedelta(hours=9), merged_into=day.id)
+        if days in (9, 10, 13):
+            make_view(day, make_receipt(project))
+    work = ("fieldflame_upkeep_overdue_seconds", "views")
+    assert read_values(client)[work] / 3600 == pytest.approx(2 * 24 + since_midnight, abs=0.1)
+    View.objects.filter(cell_id__in=Cell.objects.filter(bucket_at__lt=midnight - 10 * DAY).values("id")).delete()
+    KEPT_GAUGES.forget()
+    assert read_values(client)[work] == 0
+
+
+@pytest.mark.django_db
+def test_receipts_past_their_retention_are_overdue(client: Client, settings: Settings) -> None:
+    work = ("fieldflame_upkeep_overdue_seconds", "receipts")
+    assert read_values(client)[work] == 0
+    settings.KEEP_RECEIPTS_DAYS = settings.KEEP_VIEWS_DAYS = settings.KEEP_RAW_DAYS = 10
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    with connection.cursor() as cursor:  # the first partition, made again as one of that ended long ago
+        cursor.execute("DROP TABLE ingest_receipt")
+    create_receipt_partitions((midnight - 30 * DAY).date(), 1)
+    end_at = list_receipt_partitions()[0].end_at
+    KEPT_GAUGES.forget()
+    late = (datetime.now(UTC) - end_at - 10 * DAY).total_seconds()
+    assert read_values(client)[work] == pytest.approx(max(late, 0), abs=600)
+    Project.objects.create(slug="long", name="Long", keep_views_days=400)
+    KEPT_GAUGES.forget()
+    assert read_values(client)[work] == 0
 
 
 @pytest.mark.django_db
