@@ -274,6 +274,9 @@ SPECTACULAR_SETTINGS = {
 # A migration that waits for a lock holds up all who come after it. Posts wait INGEST_DATABASE_WAIT_MS, three times as long.
 MIGRATE_LOCK_MS = read_int("FIELDFLAME_MIGRATE_LOCK_MS", 500)
 MIGRATE_PATIENCE_S = read_int("FIELDFLAME_MIGRATE_PATIENCE_S", 600)  # of `migrate`, as long as the longest exports take
+# Parts into which `distribute` divides the projects of a Citus cluster. Workers get whole parts, so there are more of
+# them than there will ever be workers; each is a table of its own in each partition.
+CITUS_SHARDS = read_int("FIELDFLAME_CITUS_SHARDS", 32, low=1)
 DATA_STEP_ROWS = read_int("FIELDFLAME_DATA_STEP_ROWS", 1_000, low=1)  # of a batch: some ten milliseconds
 # After new rules of folding. Cells whose sums are away at a time: pages lack few, and each is back within seconds.
 REFOLD_IN_BACKGROUND = read_bool("FIELDFLAME_REFOLD_IN_BACKGROUND", True)

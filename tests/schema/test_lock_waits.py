@@ -13,7 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from config.management.commands import migrate as command
+from config.database import waiting
 from ingest.projects.creation import create_project
 from tests.aggregate.posting import database_url, fold_all, post, rows
 from tests.envelopes import make_envelope
@@ -52,7 +52,7 @@ def test_a_migration_gives_up_its_place_in_the_queue_and_comes_back(
         if len(pauses) == 2:
             holder.rollback()
 
-    monkeypatch.setattr(command, "sleep", pause)
+    monkeypatch.setattr(waiting, "sleep", pause)
     out = StringIO()
     call_command("migrate", stdout=out, verbosity=1)
     assert len(pauses) == 2

@@ -1,56 +1,26 @@
 """Django's `migrate`, which lets others go first: it waits shortly for each lock, and tries again until it gets it."""
 
-import random
-from time import monotonic, sleep
-from typing import Any, Final
+from typing import Any
 
-from django.conf import settings
-from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import OperationalError, connections
-from psycopg.errors import LockNotAvailable
+from django.db import DEFAULT_DB_ALIAS
 
-FIRST_PAUSE_S: Final = 0.5  # as long as the wait before: others run half of the time at least
-LONGEST_PAUSE_S: Final = 10.0  # what holds a lock for minutes is not met more often by asking more often
-
-# Transactions that are open for longest. They hold the locks of all they have read, and these are what DDL waits for.
-HOLDERS: Final = """
-SELECT pid, application_name, state, extract(epoch FROM now() - xact_start)::int FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start < now() - make_interval(secs => %s)
-  AND backend_type = 'client backend' ORDER BY xact_start LIMIT 3
-"""
+from config.database.distributing import distribute, is_distributed
+from config.database.waiting import try_for_locks
 
 
 class Command(migrate.Command):
     help = (
         f"{migrate.Command.help} Each statement waits for a lock at most FIELDFLAME_MIGRATE_LOCK_MS, so posts do not "
         "wait long behind it. Then it is tried again for FIELDFLAME_MIGRATE_PATIENCE_S; exit status 1 if that is not "
-        "enough. What was applied stays, and the same command goes on."
+        "enough. What was applied stays, and the same command goes on. If the tables are distributed over a Citus "
+        "cluster, new ones follow them."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:  # Any: as Django has it
-        deadline = monotonic() + settings.MIGRATE_PATIENCE_S
-        pause_s = FIRST_PAUSE_S
-        while True:
-            try:
-                super().handle(*args, **options)
-                return
-            except OperationalError as error:
-                if not isinstance(error.__cause__, LockNotAvailable):
-                    raise
-                holders = self.list_holders(options["database"])
-                if monotonic() + pause_s > deadline:
-                    raise CommandError(
-                        f"A migration got no lock within {settings.MIGRATE_PATIENCE_S} s. {holders} Nothing is half "
-                        "done: end what holds the lock, or wait for it, and give the command again."
-                    ) from error
-                self.stdout.write(f"\n  A lock is taken; trying again in {pause_s:.1f} s. {holders}")
-            sleep(random.uniform(0.5, 1.0) * pause_s)  # noqa: S311  # jitter
-            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+        def apply() -> None:
+            super(Command, self).handle(*args, **options)
+            if options["database"] == DEFAULT_DB_ALIAS and is_distributed():
+                distribute()
 
-    def list_holders(self, database: str) -> str:
-        """Returns a sentence about the transactions that are open for longer than a lock is waited for."""
-        with connections[database].cursor() as cursor:
-            cursor.execute(HOLDERS, [settings.MIGRATE_LOCK_MS / 1000])
-            found = [f"process {pid} ({name or 'unnamed'}, {state}, {age} s)" for pid, name, state, age in cursor]
-        return f"Open transactions: {', '.join(found)}." if found else "No transaction is open for long."
+        try_for_locks(apply, what="A migration", database=options["database"], say=self.stdout.write)
