@@ -4,6 +4,7 @@ No words: ruff, mypy and the whole suite. `core`: the pure core except its slow 
 except what needs a browser, starts a whole Fieldflame, kills processes, or is slow by itself. `e2e`: the tests of
 tests/e2e. `formats`: what we write and read, against other projects' readers and the newest release of Mozilla's.
 `image`: builds the image and starts it, which needs root, buildah, debootstrap and cargo.
+`citus`: what the words behind it name, with its database on the Citus that CITUS_URL names.
 `fuzz`: hostile inputs that no test has tried, as `./run fuzz`. Other words go to pytest.
 FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
 """
@@ -24,6 +25,7 @@ from types import FrameType
 
 from config.up.messages import StartError, complain, say
 from config.up.proc import Process, end_processes, has_mark, list_processes
+from tests.citus.cluster import citus_environment
 from tests.hostile.cases import PART_NAMES
 from tests.runner.servers import STORE_NAMES, Stores, run_stores
 
@@ -118,8 +120,8 @@ def install_node_packages() -> None:
         stamp.write_text(digest, encoding="ascii")
 
 
-def run_suite(words: list[str]) -> int:
-    """Runs pytest with servers; returns its exit code."""
+def run_suite(words: list[str], more: Mapping[str, str] | None = None) -> int:
+    """Runs pytest with servers, and `more` in its environment; returns its exit code."""
     install_node_packages()
     pytest = ["pytest", *words]
     run = secrets.token_hex(8)
@@ -127,7 +129,7 @@ def run_suite(words: list[str]) -> int:
         if os.environ.get(EXTERNAL_NAME):
             return run_python(pytest, {**SECRET, **os.environ, RUN_NAME: run})
         with run_stores() as stores:
-            return run_python(pytest, {**stores.environment, RUN_NAME: run}, stores)
+            return run_python(pytest, {**stores.environment, RUN_NAME: run, **(more or {})}, stores)
     finally:
         end_leftovers(f"{RUN_NAME}={run}")
 
@@ -176,6 +178,8 @@ def run(words: list[str]) -> int:
     if words[:1] == ["image"]:
         os.environ[IMAGE_NAME] = "1"
         return run_suite(["tests/deploy/containers", *words[1:]])
+    if words[:1] == ["citus"]:
+        return run_suite(words[1:], citus_environment())
     if words[:1] == ["fuzz"]:
         return run_fuzz(words[1:])
     if words:

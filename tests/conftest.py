@@ -64,6 +64,17 @@ def _forget_everything() -> None:
 
 
 @pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator[None]:
+    """Has the database on Citus, if `./test citus` asks for it."""
+    from tests.citus.cluster import create_test_databases_there, is_on_citus
+
+    with pytest.MonkeyPatch.context() as patch:
+        if is_on_citus():
+            create_test_databases_there(patch)
+        yield
+
+
+@pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
     """Adds the partitions that a deployment's beat makes, and makes commits, passwords and static files cheap.
 
@@ -72,10 +83,14 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
     """
     from django.db import connections
 
+    from config.database.distributing import distribute
     from ingest.partitions import create_coming_partitions
     from ingest.together.lanes import close_lanes
+    from tests.citus.cluster import is_on_citus
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
+        if is_on_citus():
+            distribute()
         create_coming_partitions(datetime.now(UTC).date(), 2)
     with pytest.MonkeyPatch.context() as patch:
         empty_filled_tables_only(patch)
