@@ -14,8 +14,14 @@ class State(StrEnum):
     """How a check ended."""
 
     OK = "ok"
+    SKIPPED = "skipped"
     WARNING = "warning"
     PROBLEM = "problem"
+
+    @property
+    def word(self) -> str:
+        """The state as pages write it."""
+        return "OK" if self is State.OK else self.value.capitalize()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +61,11 @@ class DoctorReport:
 def ok(check: str, sentence: str, *, line: str = "", about: Sequence[str] = ()) -> Finding:
     """Returns a finding: nothing to do."""
     return Finding(check=check, state=State.OK, sentence=sentence, line=line, about=about)
+
+
+def skipped(check: str, sentence: str, *, line: str = "", about: Sequence[str] = ()) -> Finding:
+    """Returns a finding: this was not looked at, for want of a setting. `line` is that setting."""
+    return Finding(check=check, state=State.SKIPPED, sentence=sentence, line=line, about=about)
 
 
 def warning(check: str, sentence: str, *, line: str = "", about: Sequence[str] = ()) -> Finding:

@@ -16,7 +16,7 @@ from dashboard.web.guards import private_page
 
 # Each look asks all workers and waits a second for them: reloads within this time share one.
 KEPT_S: Final = 10.0
-WORST_FIRST: Final = (State.PROBLEM, State.WARNING, State.OK)
+WORST_FIRST: Final = (State.PROBLEM, State.WARNING, State.SKIPPED, State.OK)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from aggregate.doctor.findings import Finding, ok, problem, warning
+from aggregate.doctor.findings import Finding, ok, problem, skipped, warning
 from profcore.times import DAY
 
 LIMIT_S: Final = 5
@@ -21,7 +21,11 @@ def check_certificate(now: datetime) -> Iterator[Finding]:
     """Yields how long the certificate of FIELDFLAME_ADDRESS is valid."""
     address = urlsplit(settings.ADDRESS)
     if not address.hostname:
-        yield ok("certificate", "Not looked at: FIELDFLAME_ADDRESS names no address.")
+        yield skipped(
+            "certificate",
+            "The certificate is not looked at: FIELDFLAME_ADDRESS does not say at which address browsers reach it.",
+            line="FIELDFLAME_ADDRESS=https://profiles.example.com",
+        )
         return
     if address.scheme != "https":
         yield warning("certificate", f"{settings.ADDRESS} has no certificate: everything is sent in the clear.")

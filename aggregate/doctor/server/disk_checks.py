@@ -11,7 +11,7 @@ from typing import Final
 from django.conf import settings
 from django.db import connection
 
-from aggregate.doctor.findings import Finding, ok, problem, warning
+from aggregate.doctor.findings import Finding, ok, problem, skipped, warning
 from aggregate.models import StoreSize
 from profcore.times import DAY, HOUR
 
@@ -91,9 +91,11 @@ def judge_disk(sizes: Sequence[tuple[datetime, int]], room: Room | None) -> Iter
     growth = measure_growth(sizes)
     grows = describe_growth(growth, sizes[-1][0] - sizes[0][0])
     if room is None:
-        yield ok(
+        yield skipped(
             "disk",
-            f"{size}{grows}. Its disk cannot be seen from here; FIELDFLAME_DATABASE_DISK_GB says how large it is.",
+            f"{size}{grows}. For how long its disk suffices is not known: it cannot be seen from here, and "
+            "FIELDFLAME_DATABASE_DISK_GB does not say how large it is.",
+            line="FIELDFLAME_DATABASE_DISK_GB=500",
         )
         return
     text = f"{size}{grows}, and {show_bytes(room.free_bytes)} are free"

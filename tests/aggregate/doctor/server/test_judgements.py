@@ -28,7 +28,7 @@ from aggregate.doctor.server.work_checks import (
     judge_workers,
 )
 
-OK, WARNING, PROBLEM = State.OK, State.WARNING, State.PROBLEM
+OK, SKIPPED, WARNING, PROBLEM = State.OK, State.SKIPPED, State.WARNING, State.PROBLEM
 NOW: Final = datetime(2026, 11, 23, 12, tzinfo=UTC)
 DAY: Final = timedelta(days=1)
 DURABLE: Final = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on", "autovacuum": "on", "jit": "off"}
@@ -158,7 +158,7 @@ CASES: Final[list[tuple[str, Judge, list[tuple[str, State]]]]] = [
     ("an hour's growth", lambda: judge_disk(grow(7 * GB, DAY / 24), Room(9 * GB, 100 * GB)), [("disk", OK)]),
     ("no growth, no room", lambda: judge_disk(grow(-GB), Room(GB, 100 * GB)), [("disk", PROBLEM)]),
     ("no growth", lambda: judge_disk(grow(-GB), Room(20 * GB, 100 * GB)), [("disk", OK)]),
-    ("another machine's disk", lambda: judge_disk(grow(7 * GB), None), [("disk", OK)]),
+    ("another machine's disk", lambda: judge_disk(grow(7 * GB), None), [("disk", SKIPPED)]),
     ("a week ahead", lambda: [judge_partitions(WEEK_AHEAD, NOW.date())], [("partitions", OK)]),
     ("three days ahead", lambda: [judge_partitions(WEEK_AHEAD[:5], NOW.date())], [("partitions", OK)]),
     ("two days ahead", lambda: [judge_partitions(WEEK_AHEAD[:4], NOW.date())], [("partitions", WARNING)]),

@@ -1,5 +1,6 @@
 """The page "Server": what the doctor finds about this server, for superusers only."""
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -9,7 +10,7 @@ from django.test import Client
 from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
-from aggregate.doctor.findings import DoctorReport, Finding, ok, problem, warning
+from aggregate.doctor.findings import DoctorReport, Finding, ok, problem, skipped, warning
 from dashboard.pages import server
 from dashboard.pages.server import KeptReport
 from tests.dashboard.pages.reading import text_of
@@ -29,6 +30,7 @@ FINDINGS: Sequence[Finding] = (
         "fsync is off in PostgreSQL: accepted traces are lost if the server or the machine dies.",
         line="ALTER SYSTEM SET fsync = on",
     ),
+    skipped("certificate", "The certificate is not looked at.", line="FIELDFLAME_ADDRESS=https://profiles.example.com"),
     ok("versions", "PostgreSQL 18.4, Valkey 9.1.2, Python 3.11.7, Django 5.2.19."),
     ok("replication", "There is no standby, and the log is not archived."),
 )
@@ -58,9 +60,11 @@ def superuser(client: Client) -> Client:
 def test_a_superuser_reads_the_worst_first(superuser: Client, looks: list[int]) -> None:
     text = text_of(superuser, "/server/")
     assert "1 problem, 1 warning" in text
-    places = [text.index(word) for word in ("fsync is off", "enough for 24 days", "The settings are safe")]
+    places = [text.index(word) for word in ("fsync is off", "enough for 24 days", "not looked at", "are safe")]
     assert places == sorted(places)
     assert "ALTER SYSTEM SET fsync = on" in text
+    assert re.search(r"Skipped\s+certificate", text)
+    assert "FIELDFLAME_ADDRESS=https://profiles.example.com" in text
     assert "Server" in text_of(superuser, "/projects/")
     text_of(superuser, "/server/")
     assert looks == [0]  # reloads share a look
