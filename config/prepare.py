@@ -1,8 +1,7 @@
-"""Preparation before anything serves: the schema, coming partitions, the static files, the first user."""
+"""Preparation before anything serves: the schema with coming partitions, the static files, the first user."""
 
 import hashlib
 import secrets
-from datetime import UTC, datetime
 from pathlib import Path
 
 from django.conf import settings
@@ -15,7 +14,6 @@ from django.db import transaction
 from config.up.folder import DataFolder, write_private
 from ingest.audit.acts import Act
 from ingest.audit.entries import describe_user, record
-from ingest.partitions import DAYS_AHEAD, create_coming_partitions
 
 ADMIN = "admin"
 
@@ -23,7 +21,6 @@ ADMIN = "admin"
 def prepare(*, verbosity: int) -> dict[str, str]:
     """Migrates, collects static files and creates the first user; returns the login to show, empty if unknown."""
     call_command("migrate", verbosity=verbosity, interactive=False)
-    create_coming_partitions(datetime.now(UTC).date(), DAYS_AHEAD)
     collect_static_files(Path(settings.STATIC_ROOT))
     return ensure_admin(DataFolder(Path(settings.DATA_DIR)))
 

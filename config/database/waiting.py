@@ -10,14 +10,16 @@ from django.core.management.base import CommandError
 from django.db import OperationalError, connections
 from psycopg.errors import LockNotAvailable
 
+from config.database.one_migration import NAME
+
 FIRST_PAUSE_S: Final = 0.5  # as long as the wait before: others run half of the time at least
 LONGEST_PAUSE_S: Final = 10.0  # what holds a lock for minutes is not met more often by asking more often
 
 # Transactions that are open for longest. They hold the locks of all they have read, and these are what DDL waits for.
 HOLDERS: Final = """
 SELECT pid, application_name, state, extract(epoch FROM now() - xact_start)::int FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start < now() - make_interval(secs => %s)
-  AND backend_type = 'client backend' ORDER BY xact_start LIMIT 3
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> %s
+  AND xact_start < now() - make_interval(secs => %s) AND backend_type = 'client backend' ORDER BY xact_start LIMIT 3
 """
 
 
@@ -46,6 +48,6 @@ def try_for_locks(change: Callable[[], None], *, what: str, database: str, say: 
 def list_holders(database: str) -> str:
     """Returns a sentence about the transactions that are open for longer than a lock is waited for."""
     with connections[database].cursor() as cursor:
-        cursor.execute(HOLDERS, [settings.MIGRATE_LOCK_MS / 1000])
+        cursor.execute(HOLDERS, [NAME, settings.MIGRATE_LOCK_MS / 1000])
         found = [f"process {pid} ({name or 'unnamed'}, {state}, {age} s)" for pid, name, state, age in cursor]
     return f"Open transactions: {', '.join(found)}." if found else "No transaction is open for long."
