@@ -13,6 +13,7 @@ from aggregate.doctor.server.certificate_checks import check_certificate
 from aggregate.doctor.server.disk_checks import check_disk
 from aggregate.doctor.server.folder_checks import check_folders
 from aggregate.doctor.server.postgres_checks import check_durability, check_load, check_replication
+from aggregate.doctor.server.quota_checks import check_quotas
 from aggregate.doctor.server.settings_checks import check_kernel, check_settings, check_versions
 from aggregate.doctor.server.valkey_checks import check_clocks, check_valkey
 from aggregate.doctor.server.work_checks import (
@@ -38,6 +39,7 @@ DATABASE_CHECKS: Final[tuple[Check, ...]] = (
     check_pending,
     check_jobs,
     check_retention,
+    check_quotas,
 )
 VALKEY_CHECKS: Final[tuple[Check, ...]] = (check_valkey, check_clocks, check_workers)
 

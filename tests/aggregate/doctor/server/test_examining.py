@@ -45,7 +45,7 @@ def test_every_check_gets_an_answer(settings: Settings, tmp_path: Path, monkeypa
     assert found["durability"] == State.PROBLEM  # the tests' server is a throw-away one
     assert found["workers"] == State.PROBLEM
     wanted = "settings permissions certificate postgres versions migrations connections replication disk pending jobs"
-    wanted += " retention valkey clocks"
+    wanted += " retention quotas valkey clocks"
     expected = dict.fromkeys(wanted.split(), State.OK) | {"certificate": State.SKIPPED}
     assert {name: found[name] for name in expected} == expected, report.findings
     for finding in report.findings:
@@ -76,8 +76,8 @@ def test_a_look_takes_a_fixed_number_of_statements(
     for number in range(20):
         make_cell(make_project(f"shop-{number}"))
     # versions; migrations (2); durability; load; standbys, slots, role, archive; sizes, size, place; partitions (2);
-    # pending; jobs; projects, first cells; clock
-    with django_assert_num_queries(19):
+    # pending; jobs; projects, first cells; projects, bytes by day; clock
+    with django_assert_num_queries(21):
         examining.examine_server()
 
 
