@@ -53,9 +53,9 @@ def count_without_row(project_id: int, cell_ids: Sequence[int]) -> dict[int, int
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT c.id, c.views - (SELECT count(*) FROM aggregate_view v
-                                       WHERE v.project_id = c.project_id AND v.cell_id = c.id)
-               FROM aggregate_cell c WHERE c.project_id = %s AND c.id = ANY(%s::int[])""",
-            [project_id, list(cell_ids)],
+                                       WHERE v.project_id = %(project_id)s AND v.cell_id = c.id)
+               FROM aggregate_cell c WHERE c.project_id = %(project_id)s AND c.id = ANY(%(cell_ids)s::int[])""",
+            {"project_id": project_id, "cell_ids": list(cell_ids)},
         )
         return dict(cursor.fetchall())
 

@@ -57,9 +57,10 @@ def delete_labels(project_id: int, script_ids: Sequence[int]) -> None:
         )
         source_ids = [source_id for (source_id,) in cursor]
         cursor.execute(
-            """DELETE FROM aggregate_source s WHERE s.project_id = %s AND s.id = ANY(%s::int[]) AND NOT EXISTS (
-                   SELECT FROM aggregate_label l WHERE l.project_id = s.project_id AND l.source_id = s.id)""",
-            [project_id, source_ids],
+            """DELETE FROM aggregate_source s
+               WHERE s.project_id = %(project_id)s AND s.id = ANY(%(source_ids)s::int[]) AND NOT EXISTS (
+                   SELECT FROM aggregate_label l WHERE l.project_id = %(project_id)s AND l.source_id = s.id)""",
+            {"project_id": project_id, "source_ids": source_ids},
         )
 
 
@@ -67,10 +68,11 @@ def delete_unused_artifacts(project_id: int, artifact_ids: Sequence[int]) -> Non
     """Deletes the given bundles and maps that no script has. Under the project's lock."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """DELETE FROM aggregate_artifact a WHERE a.project_id = %s AND a.id = ANY(%s::int[]) AND NOT EXISTS (
+            """DELETE FROM aggregate_artifact a
+               WHERE a.project_id = %(project_id)s AND a.id = ANY(%(artifact_ids)s::int[]) AND NOT EXISTS (
                    SELECT FROM aggregate_releasescript s
-                   WHERE s.project_id = a.project_id AND a.id IN (s.bundle_id, s.map_id))""",
-            [project_id, list(artifact_ids)],
+                   WHERE s.project_id = %(project_id)s AND a.id IN (s.bundle_id, s.map_id))""",
+            {"project_id": project_id, "artifact_ids": list(artifact_ids)},
         )
 
 
@@ -83,24 +85,30 @@ def expire_source_maps(project_id: int, now: datetime, *, keep_days: int, shared
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT s.id FROM aggregate_releasescript s
-               WHERE s.project_id = %s AND s.uploaded_at < CASE WHEN s.is_shared THEN %s ELSE %s END AND NOT EXISTS (
+               WHERE s.project_id = %(project_id)s
+                 AND s.uploaded_at < CASE WHEN s.is_shared THEN %(shared_before)s ELSE %(before)s END AND NOT EXISTS (
                    SELECT FROM ingest_group g JOIN aggregate_cell c ON c.project_id = g.project_id AND c.group_id = g.id
-                   WHERE g.project_id = s.project_id AND g.release = s.release)""",
-            [project_id, now - timedelta(days=max(keep_days, shared_days)), now - timedelta(days=keep_days)],
+                   WHERE g.project_id = %(project_id)s AND g.release = s.release)""",
+            {
+                "project_id": project_id,
+                "before": now - timedelta(days=keep_days),
+                "shared_before": now - timedelta(days=max(keep_days, shared_days)),
+            },
         )
         script_ids = [script_id for (script_id,) in cursor]
     deleted = delete_scripts(project_id, script_ids)
     with transaction.atomic(), connection.cursor() as cursor:
         lock_scripts(project_id)
         cursor.execute(
-            """DELETE FROM aggregate_artifact a WHERE a.project_id = %s AND a.created_at < %s AND NOT EXISTS (
+            """DELETE FROM aggregate_artifact a
+               WHERE a.project_id = %(project_id)s AND a.created_at < %(before)s AND NOT EXISTS (
                    SELECT FROM aggregate_releasescript s
-                   WHERE s.project_id = a.project_id AND a.id IN (s.bundle_id, s.map_id))""",
-            [project_id, now - timedelta(days=UPLOAD_DAYS)],
+                   WHERE s.project_id = %(project_id)s AND a.id IN (s.bundle_id, s.map_id))""",
+            {"project_id": project_id, "before": now - timedelta(days=UPLOAD_DAYS)},
         )
         cursor.execute(
-            """DELETE FROM aggregate_source s WHERE s.project_id = %s AND NOT EXISTS (
-                   SELECT FROM aggregate_label l WHERE l.project_id = s.project_id AND l.source_id = s.id)""",
-            [project_id],
+            """DELETE FROM aggregate_source s WHERE s.project_id = %(project_id)s AND NOT EXISTS (
+                   SELECT FROM aggregate_label l WHERE l.project_id = %(project_id)s AND l.source_id = s.id)""",
+            {"project_id": project_id},
         )
     return deleted

@@ -72,12 +72,13 @@ def select_script_releases(project_id: int, *, limit: int) -> tuple[list[ListedR
                       count(*) FILTER (WHERE s.map_id IS NOT NULL AND s.failure IS NOT NULL),
                       count(*) FILTER (WHERE s.map_id IS NOT NULL AND s.failure IS NULL AND s.pending_at IS NULL
                           AND NOT EXISTS (SELECT FROM aggregate_label l
-                                          WHERE l.project_id = s.project_id AND l.script_id = s.id)),
+                                          WHERE l.project_id = %(project_id)s AND l.script_id = s.id)),
                       COALESCE(sum(a.size_bytes), 0)::bigint, max(s.uploaded_at)
                FROM aggregate_releasescript s
                LEFT JOIN aggregate_artifact a ON a.project_id = s.project_id AND a.id = s.map_id
-               WHERE s.project_id = %s GROUP BY s.release ORDER BY max(s.uploaded_at) DESC, s.release DESC LIMIT %s""",
-            [project_id, limit],
+               WHERE s.project_id = %(project_id)s
+               GROUP BY s.release ORDER BY max(s.uploaded_at) DESC, s.release DESC LIMIT %(limit)s""",
+            {"project_id": project_id, "limit": limit},
         )
         rows = cursor.fetchall()
     releases = [

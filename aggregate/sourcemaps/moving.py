@@ -56,10 +56,10 @@ def _list_unseen(project_id: int, release: str, kept: list[str]) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT s.id FROM aggregate_releasescript s
-               WHERE s.project_id = %s AND s.release = %s AND NOT s.uri = ANY(%b::text[]) AND NOT EXISTS (
-                   SELECT FROM aggregate_func f
-                   WHERE f.project_id = s.project_id AND md5(f.uri) = md5(s.uri) AND f.uri = s.uri)
+               WHERE s.project_id = %(project_id)s AND s.release = %(release)s AND NOT s.uri = ANY(%(kept)b::text[])
+                 AND NOT EXISTS (SELECT FROM aggregate_func f
+                   WHERE f.project_id = %(project_id)s AND md5(f.uri) = md5(s.uri) AND f.uri = s.uri)
                ORDER BY s.id""",
-            [project_id, release, kept],
+            {"project_id": project_id, "release": release, "kept": kept},
         )
         return [script_id for (script_id,) in cursor]

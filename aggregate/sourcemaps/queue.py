@@ -22,23 +22,25 @@ SYMBOLICATE_FLAG: Final = "fieldflame:wake-symbolicate"
 LEASE_MARGIN_S: Final = 60  # beyond the child's timeout: loading the map and writing labels
 MANY: Final = 10_000
 
-CLAIM: Final = f"""
+PICK: Final = f"""
 WITH {LIVE},
 waiting AS (
     SELECT s.project_id, s.id, s.pending_at,
-           s.claimed_until >= clock_timestamp() AND EXISTS (
+           s.claimed_until >= statement_timestamp() AND EXISTS (
                SELECT FROM live WHERE live.token = s.claim_token) AS is_held,
            row_number() OVER (PARTITION BY s.project_id ORDER BY s.pending_at, s.id) AS turn
     FROM aggregate_releasescript s
-    WHERE s.pending_at IS NOT NULL AND (%(project)s::bigint IS NULL OR s.project_id = %(project)s)),
-next AS (
-    SELECT project_id, id FROM waiting WHERE is_held IS NOT TRUE
-      AND (SELECT count(*) FROM waiting WHERE is_held) < %(at_once)s
-    ORDER BY turn, pending_at, id LIMIT 1)
+    WHERE s.pending_at IS NOT NULL {{among}})
+SELECT project_id, id FROM waiting
+WHERE is_held IS NOT TRUE AND (SELECT count(*) FROM waiting WHERE is_held) < %(at_once)s
+ORDER BY turn, pending_at, id LIMIT 1
+"""
+OF_PROJECT: Final = "AND s.project_id = %(project)s"
+TAKE: Final = """
 UPDATE aggregate_releasescript s
-SET attempts = attempts + 1, claimed_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
+SET attempts = attempts + 1, claimed_until = statement_timestamp() + make_interval(secs => %(lease_s)s),
     claim_token = %(token)s
-FROM next WHERE s.project_id = next.project_id AND s.id = next.id
+WHERE s.project_id = %(project)s AND s.id = %(script)s AND s.pending_at IS NOT NULL
 RETURNING s.project_id, s.id AS script_id, s.release, s.uri, s.file, s.is_shared, s.bundle_id, s.map_id,
     s.labelled_func_id, s.pending_at, s.attempts, s.claim_token AS token
 """
@@ -77,7 +79,7 @@ def scan_new_funcs(project_id: int) -> int:
         if last <= done:
             return 0
         cursor.execute(
-            """UPDATE aggregate_releasescript s SET pending_at = clock_timestamp()
+            """UPDATE aggregate_releasescript s SET pending_at = statement_timestamp()
                FROM (SELECT md5(uri) AS hash, max(id) AS last_id FROM aggregate_func
                      WHERE project_id = %s AND id > %s AND id <= %s AND uri IS NOT NULL GROUP BY 1) f
                WHERE s.project_id = %s AND md5(s.uri) = f.hash AND s.map_id IS NOT NULL AND s.failure IS NULL
@@ -94,7 +96,7 @@ def list_projects_with_scripts() -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT p.id FROM ingest_project p
-               WHERE EXISTS (SELECT FROM aggregate_releasescript s WHERE s.project_id = p.id) ORDER BY p.id"""
+               WHERE p.id IN (SELECT s.project_id FROM aggregate_releasescript s) ORDER BY p.id"""
         )
         return [project_id for (project_id,) in cursor]
 
@@ -105,20 +107,22 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
     With `project_id`, it claims one of that project, however many others are in work. The attempt is counted before the
     work. A claim ends with its claimant (`aggregate.claimants`), or when its lease runs out.
     """
-    limits = {
-        "lease_s": settings.SYMBOLICATE_TIMEOUT_S + LEASE_MARGIN_S,
-        "token": own_token(),
-        "project": project_id,
-        "at_once": settings.SYMBOLICATE_AT_ONCE if project_id is None else MANY,
-    }
-    with transaction.atomic():
-        with connection.cursor() as cursor:
+    among = "" if project_id is None else OF_PROJECT
+    at_once = settings.SYMBOLICATE_AT_ONCE if project_id is None else MANY
+    while True:
+        with transaction.atomic(), connection.cursor() as cursor:
             # Without the lock, two would count each other's absence.
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCRIPTS_LOCK])
-        claimed = select_records(ScriptClaim, CLAIM, limits)
-        if claimed:
-            register()
-    return claimed[0] if claimed else None
+            cursor.execute(PICK.format(among=among), {"project": project_id, "at_once": at_once})
+            picked = cursor.fetchone()
+            if picked is None:
+                return None
+            lease_s = settings.SYMBOLICATE_TIMEOUT_S + LEASE_MARGIN_S
+            own = {"project": picked[0], "script": picked[1], "lease_s": lease_s, "token": own_token()}
+            claimed = select_records(ScriptClaim, TAKE, own)
+            if claimed:  # else it was deleted in between
+                register()
+                return claimed[0]
 
 
 def release_claim(claim: ScriptClaim, *, is_counted: bool) -> None:
@@ -151,7 +155,7 @@ def mark_all(project_id: int) -> None:
         lock_scripts(project_id)
         cursor.execute(
             """UPDATE aggregate_releasescript
-               SET pending_at = clock_timestamp(), labelled_func_id = 0, attempts = 0, claimed_until = NULL,
+               SET pending_at = statement_timestamp(), labelled_func_id = 0, attempts = 0, claimed_until = NULL,
                    failure = NULL
                WHERE project_id = %s AND map_id IS NOT NULL""",
             [project_id],

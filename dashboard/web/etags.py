@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.cache import get_conditional_response
 from django.utils.crypto import salted_hmac
 
-from aggregate.selectors.project.fingerprints import fingerprint_project
+from aggregate.selectors.project.fingerprints import fingerprint_project, with_surroundings
 from dashboard.web.access import get_visible_project
 
 Page = Callable[..., HttpResponse]
@@ -63,7 +63,7 @@ def answer_if_changed(request: HttpRequest, etag: str, make: Callable[[], Answer
 
 def make_page_etag(request: HttpRequest, slug: str, secret: str) -> str:
     """Returns the weak ETag of a page for one person. Raises `Http404` if they cannot see the project."""
-    project = get_visible_project(request.user, slug)
+    project = get_visible_project(request.user, slug, read=with_surroundings)
     facts = (
         request.build_absolute_uri(),
         secret,  # the CSRF cookie, which belongs to the token in the body; each login sets a new one
@@ -71,7 +71,7 @@ def make_page_etag(request: HttpRequest, slug: str, secret: str) -> str:
         request.user.get_username(),
         getattr(request.user, "is_superuser", False),
         timezone.now().replace(minute=0, second=0, microsecond=0),
-        fingerprint_project(project.pk),
+        fingerprint_project(project),
         fingerprint_server(),
     )
     return make_etag(*facts)

@@ -36,13 +36,13 @@ BY_SITE: Final = ("category", "party")  # these depend on the project's sites, w
 VERSION: Final = """
 SELECT p.code_rules::text, p.display_rules::text, s.scripts, s.version,
        ARRAY(SELECT DISTINCT unnest(k.origins) FROM ingest_ingestkey k
-             WHERE k.project_id = p.id AND k.revoked_at IS NULL) AS origins
+             WHERE k.project_id = %(project_id)s AND k.revoked_at IS NULL) AS origins
 FROM ingest_project p
-CROSS JOIN LATERAL (
+CROSS JOIN (
     SELECT count(*) AS scripts, bit_xor(hashtextextended(concat_ws(' ', r.id, r.map_id, r.bundle_id, r.attempts,
                r.labelled_func_id, r.pending_at, r.uploaded_at), 0)) AS version
-    FROM aggregate_releasescript r WHERE r.project_id = p.id) s
-WHERE p.id = %s
+    FROM aggregate_releasescript r WHERE r.project_id = %(project_id)s) s
+WHERE p.id = %(project_id)s
 """
 # A release's own label comes first. If the release has no script of that URL, and the URL has a content hash, the label
 # of another release is used.
@@ -297,7 +297,7 @@ def select_code(project_id: int, *, as_stored: bool = False) -> Code:
     With `as_stored` it has no display rules.
     """
     with connection.cursor() as cursor:
-        cursor.execute(VERSION, [project_id])
+        cursor.execute(VERSION, {"project_id": project_id})
         row = cursor.fetchone()
     text, display, scripts, digest, origins = row or ("{}", "[]", 0, None, [])
     rules = _read_rules(text)

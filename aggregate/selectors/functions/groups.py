@@ -317,7 +317,7 @@ def _meeting_in_cells(slice_: Slice, membership: _Membership, shared: Shared) ->
     where, params = where_slice(slice_)
     names = ("rows", "releases_of", "funcs_of")
     params |= {name: list(column) for name, column in zip(names, zip(*copies, strict=True), strict=True)}
-    spots = spots_of_funcs("%(funcs_of)s::int[]", project="c.project_id", cell="c.id")
+    spots = spots_of_funcs("%(funcs_of)s::int[]", project="%(project_id)s", cell="c.id")
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT DISTINCT m.row FROM (

@@ -147,8 +147,8 @@ def _select_cells_and_trees(slice_: Slice, where: str) -> str:
     columns = "blob, node_count, traces, ids, release, page, browsers, devices, navigations, starts, ends, views"
     return f"""WITH picked AS MATERIALIZED (
             SELECT c.*, g.release, g.page, {END_OF_CELL} AS ends {FROM_CELLS} WHERE {where} AND c.traces > 0),
-        found ({columns}, {", ".join(TIME_PART_NAMES)}, kind, key, piece) AS (
-            SELECT NULL::bytea, NULL::int, {GROUP_SUMS}, 0, p.group_id, 0
+        found AS (
+            SELECT NULL::bytea AS blob, NULL::int AS node_count, {GROUP_SUMS}, 0 AS kind, p.group_id AS key, 0 AS piece
             FROM picked p GROUP BY p.group_id, p.release, p.page
             UNION ALL {trees})
         SELECT {columns}, {", ".join(TIME_PART_NAMES)} FROM found ORDER BY kind, key, piece"""

@@ -115,10 +115,10 @@ def _select_newest(project_id: int) -> list[FunctionRow]:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT f.id, f.name, f.uri, f.line, f.col,
-                      (SELECT max(l.release) FROM aggregate_label l WHERE l.project_id = f.project_id
+                      (SELECT max(l.release) FROM aggregate_label l WHERE l.project_id = %(project_id)s
                        AND l.func_id = f.id)
-               FROM aggregate_func f WHERE f.project_id = %s ORDER BY f.id DESC LIMIT %s""",
-            [project_id, PREVIEW_MAX_FUNCS],
+               FROM aggregate_func f WHERE f.project_id = %(project_id)s ORDER BY f.id DESC LIMIT %(limit)s""",
+            {"project_id": project_id, "limit": PREVIEW_MAX_FUNCS},
         )
         return [
             FunctionRow(id=func_id, name=name, uri=uri, line=line, column=column, release=release)

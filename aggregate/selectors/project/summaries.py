@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Final
 
 from django.db import connection
 
@@ -47,6 +48,27 @@ class ProjectDay:
     on: date
     views: int
     busy_us: int
+
+
+# Each part reads all projects at once, so that on Citus each worker sums up those that it has.
+SUMMARIES: Final = f"""
+SELECT p.id, COALESCE(d.views, 0), COALESCE(d.pages, 0), COALESCE(r.pending, 0), d.last_bucket_at,
+       greatest(r.last_at, k.last_at)
+FROM unnest(%(projects)s::bigint[]) AS p (id)
+LEFT JOIN (
+    SELECT d.project_id, d.views, d.pages,
+           (SELECT c.bucket_at FROM aggregate_cell c WHERE c.project_id = d.project_id AND c.merged_into IS NULL
+            AND c.traces > 0 ORDER BY c.bucket_at DESC LIMIT 1) AS last_bucket_at
+    FROM (SELECT d.project_id, sum(d.views)::bigint AS views, count(DISTINCT g.page) AS pages
+          FROM aggregate_pageday d JOIN ingest_group g ON g.project_id = d.project_id AND g.id = d.group_id
+          WHERE d.project_id = ANY(%(projects)s::bigint[]) AND d.traces > 0 GROUP BY 1) d) d ON d.project_id = p.id
+LEFT JOIN (
+    SELECT r.project_id, count(*) AS pending, max(r.received_at) AS last_at FROM ingest_tracereceipt r
+    WHERE r.project_id = ANY(%(projects)s::bigint[]) AND r.state = {PENDING} GROUP BY 1) r ON r.project_id = p.id
+LEFT JOIN (
+    SELECT k.project_id, max(k.last_received_at) AS last_at FROM ingest_receiptcount k
+    WHERE k.project_id = ANY(%(projects)s::bigint[]) GROUP BY 1) k ON k.project_id = p.id
+"""
 
 
 def select_status(project_id: int) -> Status:
@@ -125,24 +147,7 @@ def select_newest_trace(project_id: int) -> NewestTrace | None:
 def select_project_summaries(project_ids: Sequence[int]) -> Mapping[int, ProjectSummary]:
     """Returns a summary of each project, by its id."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"""SELECT p.id, COALESCE(c.views, 0), COALESCE(c.pages, 0), r.pending, c.last_bucket_at,
-                      greatest(r.last_at, k.last_at)
-               FROM unnest(%s::bigint[]) AS p (id)
-               LEFT JOIN LATERAL (
-                   SELECT sum(d.views)::bigint AS views, count(DISTINCT g.page) AS pages,
-                          (SELECT c.bucket_at FROM aggregate_cell c WHERE c.project_id = p.id
-                           AND c.merged_into IS NULL AND c.traces > 0 ORDER BY c.bucket_at DESC LIMIT 1)
-                              AS last_bucket_at
-                   FROM aggregate_pageday d JOIN ingest_group g ON g.project_id = d.project_id AND g.id = d.group_id
-                   WHERE d.project_id = p.id AND d.traces > 0) c ON true
-               CROSS JOIN LATERAL (
-                   SELECT count(*) AS pending, max(r.received_at) AS last_at
-                   FROM ingest_tracereceipt r WHERE r.project_id = p.id AND r.state = {PENDING}) r
-               CROSS JOIN LATERAL (
-                   SELECT max(k.last_received_at) AS last_at FROM ingest_receiptcount k WHERE k.project_id = p.id) k""",
-            [list(project_ids)],
-        )
+        cursor.execute(SUMMARIES, {"projects": list(project_ids)})
         return {
             project_id: ProjectSummary(
                 views=views,

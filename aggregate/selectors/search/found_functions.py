@@ -22,12 +22,14 @@ CANDIDATES: Final = 100
 FUNC_FILE: Final = "split_part(f.uri, '/', -1)"
 SOURCE_FILE: Final = "split_part(s.path, '/', -1)"
 
+# The projects that have traces, from a table whose rows lie with their functions if workers of Citus have both.
+WANTED: Final = "(SELECT DISTINCT g.project_id FROM ingest_group g WHERE g.project_id = ANY(%(projects)s::bigint[]))"
 # Functions as the wire names them, with their labels of the newest release. Of those with one name in one file, the
 # newest. The host is in every URI: only the file name may match, and it is cut out of those URIs that contain the text.
 FUNCS: Final = f"""
 WITH found AS (
     SELECT w.project_id, f.name, {FUNC_FILE} AS file, matched, max(f.id) AS id
-    FROM unnest(%(projects)s::bigint[]) AS w (project_id)
+    FROM {WANTED} AS w
     CROSS JOIN LATERAL (SELECT n.id, n.name, n.uri FROM aggregate_func n WHERE n.project_id = w.project_id
                         ORDER BY n.id DESC LIMIT %(scan)s) AS f
     CROSS JOIN LATERAL (SELECT {{matched}} AS matched) AS m
@@ -45,17 +47,17 @@ LEFT JOIN LATERAL (
 LABELS: Final = f"""
 WITH found AS (
     SELECT w.project_id, matched, l.name, s.path, max(l.func_id) AS func_id
-    FROM unnest(%(projects)s::bigint[]) AS w (project_id)
+    FROM {WANTED} AS w
     CROSS JOIN LATERAL (SELECT n.func_id, n.name, n.source_id FROM aggregate_label n
                         WHERE n.project_id = w.project_id ORDER BY n.func_id DESC, n.release DESC LIMIT %(scan)s) AS l
     JOIN aggregate_source s ON s.project_id = w.project_id AND s.id = l.source_id
     CROSS JOIN LATERAL (SELECT {{matched}} AS matched) AS m
     WHERE {{where}} GROUP BY 1, 2, 3, 4 ORDER BY {ORDER}, max(l.func_id) DESC LIMIT %(limit)s)
-SELECT found.project_id, found.func_id, COALESCE(found.name, '') AS name, found.path AS uri, l.line, l.col
-FROM found CROSS JOIN LATERAL (
-    SELECT l.line, l.col FROM aggregate_label l
-    WHERE l.project_id = found.project_id AND l.func_id = found.func_id AND l.status = {MAPPED}
-      AND l.name IS NOT DISTINCT FROM found.name ORDER BY l.release DESC LIMIT 1) AS l
+SELECT DISTINCT ON (1, 2, 3, 4)
+       found.project_id, found.func_id, COALESCE(found.name, '') AS name, found.path AS uri, l.line, l.col
+FROM found JOIN aggregate_label l ON l.project_id = found.project_id AND l.func_id = found.func_id
+     AND l.status = {MAPPED} AND l.name IS NOT DISTINCT FROM found.name
+ORDER BY 1, 2, 3, 4, l.release DESC
 """
 
 

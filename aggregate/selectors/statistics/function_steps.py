@@ -107,7 +107,7 @@ def _join(ref: FuncRef, others: Sequence[OtherName]) -> FuncRef:
 def select_homes(slice_: Slice, ref: FuncRef) -> dict[str, int]:
     """Returns the newest of a function's funcs that ran in each release of a slice's cells. One statement."""
     where, params = where_slice(slice_)
-    spots = spots_of_funcs("%(funcs)s::int[]", project="c.project_id", cell="c.id")
+    spots = spots_of_funcs("%(funcs)s::int[]", project="%(project_id)s", cell="c.id")
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT g.release, max(h.func_id) {FROM_CELLS}

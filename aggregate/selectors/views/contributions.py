@@ -179,7 +179,7 @@ def where_views(slice_: Slice, *, ref: FuncRef | None = None) -> tuple[str, dict
         params["traces"] = list(slice_.traces)
     refs = [over for over, _ in find_func_over(slice_)] + ([ref] if ref is not None else [])
     for position, each in enumerate(refs):
-        where += f""" AND EXISTS (SELECT FROM aggregate_hotspotpiece h WHERE h.project_id = c.project_id
+        where += f""" AND EXISTS (SELECT FROM aggregate_hotspotpiece h WHERE h.project_id = %(project_id)s
                                  AND h.cell_id = c.id AND h.func_ids && %(func_{position})s::int[])"""
         params[f"func_{position}"] = list(each.funcs)
     return where, params
@@ -225,7 +225,7 @@ def _from_views(where: str, *, is_sample: bool) -> str:
         return f"{FROM_VIEWS} WHERE {where}"
     return f"""FROM (SELECT c.* {FROM_CELLS} WHERE {where} OFFSET 0) AS c
         JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
-        CROSS JOIN LATERAL (SELECT * FROM aggregate_view v WHERE v.project_id = c.project_id AND v.cell_id = c.id
+        CROSS JOIN LATERAL (SELECT * FROM aggregate_view v WHERE v.project_id = %(project_id)s AND v.cell_id = c.id
                             AND fieldflame_sample_key(v.view_id) <= %(below)s OFFSET 0) AS v"""
 
 

@@ -15,7 +15,9 @@ BUNDLE = "https://shop.example/assets/app.{}.js"
 
 @pytest.fixture
 def shop() -> Project:
-    return make_project("shop")
+    project = make_project("shop")
+    make_group(project, "2025.1", "/")  # traces have come, or there would be no functions
+    return project
 
 
 def names(*projects: Project, text: str, limit: int = 8) -> list[str]:
