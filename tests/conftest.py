@@ -63,6 +63,14 @@ def _forget_everything() -> None:
     forget_everything()
 
 
+@pytest.fixture(autouse=True)
+def _statements_fit_citus() -> Iterator[None]:
+    """Fails the test in which the project sent a statement that Citus would not take on one shard."""
+    yield
+    if (guard := sys.modules.get("tests.citus.guard")) and (broken := guard.take_broken()):
+        pytest.fail("\n".join(broken), pytrace=False)
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator[None]:
     """Has the database on Citus, if `./test citus` asks for it."""
@@ -87,12 +95,14 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
     from ingest.partitions import create_coming_partitions
     from ingest.together.lanes import close_lanes
     from tests.citus.cluster import is_on_citus
+    from tests.citus.guard import watch_statements
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
         if is_on_citus():
             distribute()
         create_coming_partitions(datetime.now(UTC).date(), 2)
     with pytest.MonkeyPatch.context() as patch:
+        watch_statements(patch)
         empty_filled_tables_only(patch)
         hash_passwords_quickly(patch)
         name_static_files_plainly(patch)

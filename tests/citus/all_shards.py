@@ -1,0 +1,38 @@
+"""Statements that may ask all shards at once, or something of a session, each with its reason."""
+
+from collections.abc import Mapping
+from typing import Final
+
+RULES: Final = ("all shards", "session")  # of `tests.citus.statements`; from the others nothing is excepted
+
+REASONS: Final[Mapping[str, str]] = {
+    # Reads of several projects at once. Each shard sums up what it has.
+    "aggregate/selectors/project/summaries.py:select_project_summaries": "the list of a person's projects",
+    "aggregate/selectors/project/summaries.py:select_project_days": "the list of a person's projects",
+    "aggregate/selectors/search/found_functions.py:find_functions": "the search over a person's projects",
+    "aggregate/selectors/search/found_places.py:_find": "the search over a person's projects",
+    # Queues that are one for all projects. Each has an index of its few rows that wait.
+    "aggregate/folding/claims.py:claim_batch": "the next project with pending traces",
+    "aggregate/jobs/runs.py:claim_job": "the next job of any project",
+    "aggregate/jobs/requests.py:expire_jobs": "old jobs of all projects, once an hour",
+    "aggregate/sourcemaps/queue.py:claim_script": "the next script of any project",
+    "aggregate/sourcemaps/queue.py:list_projects_with_scripts": "which projects have source maps",
+    "ingest/door/admission.py:_is_below_total": "the pending bytes of all projects, a bound of the server",
+    "ingest/door/keys.py:find_key": "whether a key's project has traces, at most every ten seconds for each key",
+    "ingest/door/groups.py:_count_announced_pages": "the pages of announced releases, when a page is new",
+    "ingest/door/refusals.py:count_refusals": "its setting is for the coordinator's commit",
+    # Upkeep of all projects, every few minutes or once an hour.
+    "aggregate/folding/rolling.py:roll_up_hours": "which hours are over",
+    "aggregate/folding/rolling.py:_roll_up": "the hotspots of a group's day",
+    "aggregate/upkeep/merging.py:find_due": "which days are over",
+    "aggregate/upkeep/merging.py:_load_hours": "the hours of a group's day",
+    "aggregate/upkeep/old_receipts.py:_has_pending": "whether a partition may go",
+    "aggregate/upkeep/old_receipts.py:_delete_border_receipts": "rows of a day or two ago",
+    "aggregate/upkeep/project_deletion.py:_delete_batch": "the rows of a deleted project",
+    "aggregate/upkeep/refolding.py:_is_whole": "whether a cell can be folded again",
+    "aggregate/upkeep/retention.py:expire_all": "old refolds",
+    "aggregate/upkeep/retention.py:_drop_partition": "whether a partition may go",
+    "aggregate/upkeep/retention.py:_delete_raw": "raw traces of projects that keep them for less time",
+    "aggregate/upkeep/retention.py:_delete_absences": "old counts of absences",
+}
+EXCEPTED: Final = frozenset((rule, place) for place in REASONS for rule in RULES)
