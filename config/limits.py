@@ -106,6 +106,8 @@ ROLL_UP_AFTER_HOURS = read_int("FIELDFLAME_ROLL_UP_AFTER_HOURS", 2, low=1)
 KEEP_RAW_DAYS = read_int("FIELDFLAME_KEEP_RAW_DAYS", 30, low=1)  # the bulk of the disk; refold and drill-down need it
 KEEP_VIEWS_DAYS = read_int("FIELDFLAME_KEEP_VIEWS_DAYS", 90, low=1)  # statistics need them: about 500 bytes per view
 KEEP_CELLS_DAYS = read_int("FIELDFLAME_KEEP_CELLS_DAYS", 400, low=1)  # a year and a month, to compare with last year
+# The memory in which `export_cells` sorts a day, beyond which it uses the disk; DuckDB itself takes about 100 MB more.
+HISTORY_MEMORY_BYTES = read_int("FIELDFLAME_HISTORY_MEMORY_BYTES", 256 * 1024 * 1024, low=64 * 1024 * 1024)
 # A trace that is sent again within this time changes nothing. Browsers send again for minutes, people import a file
 # again after weeks; as long as views, whose traces are listed by their receipts. 181 bytes per trace and its day.
 KEEP_RECEIPTS_DAYS = read_int("FIELDFLAME_KEEP_RECEIPTS_DAYS", 90, low=1)

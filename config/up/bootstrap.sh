@@ -70,12 +70,26 @@ ensure_environment() {
         "$uv" venv --quiet --clear --python "$python" "$venv" || fail "uv could not make $venv; its message is above."
     fi
     # The stamps go first: an interrupted installation is taken up again.
-    rm -f "$venv/lock-run"
+    rm -f "$venv/lock-run" "$venv/lock-history"
     [ "$kind" = run ] || : >"$venv/lock-test"
     "$uv" pip sync --require-hashes --python "$venv/bin/python" "$root/requirements/$kind.txt" ||
         fail "the requirements could not be installed; uv's message is above."
     [ "$kind" = run ] || cksum <"$root/requirements/test.txt" >"$venv/lock-test"
     cksum <"$root/requirements/run.txt" >"$venv/lock-run"
+}
+
+# Installs what `export_cells` needs (DuckDB, 66 MB), which is optional. It stays until the packages of a newer version are
+# installed, which takes it away: then it is installed again when it is needed.
+ensure_history() {
+    if has_stamp history; then
+        return 0
+    fi
+    find_python
+    find_uv
+    set_uv_environment
+    "$uv" pip install --quiet --require-hashes --python "$venv/bin/python" -r "$root/requirements/history.txt" ||
+        fail "what export_cells needs could not be installed; uv's message is above."
+    cksum <"$root/requirements/history.txt" >"$venv/lock-history"
 }
 
 # Compiles the bytecode of all packages and of our own code. Services may not write into this folder, so without it each
@@ -124,10 +138,10 @@ write_locks() {
     find_uv
     set_uv_environment
     cd "$root"
-    for name in uv run test; do
+    for name in uv run history test; do
         constraint=
-        [ "$name" = test ] && constraint="--constraint requirements/run.txt"
-        # shellcheck disable=SC2086  # the constraint is two words or none
+        [ "$name" = test ] && constraint="--constraint requirements/run.txt --constraint requirements/history.txt"
+        # shellcheck disable=SC2086  # the constraints are several words or none
         "$uv" pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --universal \
             --python-version 3.11 --custom-compile-command './run lock' $constraint "$@" \
             --output-file "requirements/$name.txt" "requirements/$name.in" || fail "uv could not lock $name.in."

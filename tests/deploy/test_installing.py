@@ -9,6 +9,7 @@ import pytest
 from tests.deploy.files import ROOT
 
 FOLDERS = ("config", "profcore", "ingest", "aggregate", "bench", "dashboard")
+HISTORY = 'root=$1; . "$2/config/up/bootstrap.sh"; ensure_history'
 COMPILE = 'root=$1; . "$2/config/up/bootstrap.sh"; compile_all'
 
 
@@ -47,3 +48,19 @@ def test_code_of_ours_that_cannot_be_compiled_stops_it(installation: Path) -> No
 def test_every_folder_of_code_that_services_load_is_compiled() -> None:
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
     assert folders == set(FOLDERS)
+
+
+def test_what_export_cells_needs_is_installed_once_from_its_lock(installation: Path) -> None:
+    (installation / "requirements").mkdir()
+    (installation / "requirements" / "history.txt").write_text("duckdb==1 --hash=sha256:0\n")
+    uv = installation / ".tools/bin/uv"
+    uv.parent.mkdir(parents=True)
+    uv.write_text(f'#!/bin/sh\necho "$@" >> {installation}/called\n')
+    uv.chmod(0o755)
+    for _ in range(2):
+        command = ["sh", "-euc", HISTORY, "sh", str(installation), str(ROOT)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+    (call,) = [line for line in (installation / "called").read_text().splitlines() if not line.startswith("--version")]
+    assert call.startswith("pip install --quiet --require-hashes ")
+    assert call.endswith(f"-r {installation}/requirements/history.txt")
