@@ -1,6 +1,6 @@
 """The views of a slice, their contributions, and the exact sums of these."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -30,6 +30,11 @@ COLUMNS: Final = (
     "uncertain_us",
 )
 
+
+# What `_read_view` reads, behind a contribution.
+VIEW_COLUMNS: Final = f"""v.view_id, v.group_id, v.cell_id, g.release, g.page, c.browser, c.navigation, c.device_class,
+c.bucket_at, c.grain, v.traces, v.is_truncated, coalesce(v.sample_rate, 1.0), {PART_COLUMNS}"""
+NO_CONTRIBUTION: Final = Contribution()
 
 ViewKey = tuple[UUID, int]  # a view in one group
 
@@ -129,6 +134,26 @@ def sample_slice_views(slice_: Slice, ref: FuncRef, *, most: int) -> tuple[Seque
     return _fetch_views(slice_, ref=ref, limit=None, below=bound_of_sample(most, population)), population
 
 
+def select_view_times(
+    slice_: Slice,
+    *,
+    order: str,
+    params: Mapping[str, Any],  # Any: parameters of a statement
+    limit: int | None,
+) -> Sequence[SliceView]:
+    """Returns the first views of a slice in an order, without their contributions. `order` is over views `v`.
+
+    One statement. The slice must not be fine, but may name views.
+    """
+    where, own = where_views(slice_)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT NULL, {VIEW_COLUMNS} {FROM_VIEWS} WHERE {where} ORDER BY {order} LIMIT %(limit)s",
+            {**own, **params, "limit": limit},
+        )
+        return [_read_view(row, NO_CONTRIBUTION) for row in cursor.fetchall()]
+
+
 def iter_slice_views(slice_: Slice, reading: Reading) -> Iterator[Sequence[SliceView]]:
     """Yields the views of a slice page by page, or all at once if the reading is bounded. One statement per page.
 
@@ -202,9 +227,7 @@ def _fetch_views(
         params["below"] = below
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT v.contribution, v.view_id, v.group_id, v.cell_id, g.release, g.page, c.browser, c.navigation,
-                       c.device_class, c.bucket_at, c.grain, v.traces, v.is_truncated, coalesce(v.sample_rate, 1.0),
-                       {PART_COLUMNS}
+            f"""SELECT v.contribution, {VIEW_COLUMNS}
                 {_from_views(where, is_sample=below is not None)}
                 ORDER BY v.view_id, v.group_id LIMIT %(limit)s""",
             params,

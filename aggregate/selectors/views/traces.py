@@ -1,28 +1,22 @@
-"""The views and traces behind a number, and the bodies of traces as they came."""
+"""The traces behind a number, and their bodies as they came."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
 
 from aggregate.raw_bodies import AMONG_TRACES, JOIN_BODY, StoredBody, load_raw_bodies
 from aggregate.records import select_records
-from aggregate.selectors.code.project_code import RowId
-from aggregate.selectors.code.refs import FuncRef, find_ref
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, where_receipts
-from aggregate.selectors.views.contributions import SliceView, select_slice_views
-from aggregate.selectors.views.fine_sums import SeenViews, select_seen_views
+from aggregate.selectors.views.contributions import select_slice_views
 from aggregate.selectors.views.raw_traces import split_traces
-from profcore.stats.sampling import sample_key
 from profcore.trace.tags import has_tags
 
-ViewOrder = Literal["typical", "worst", "random"]
-VIEW_ORDERS: Final = ("typical", "worst", "random")
 # A trace is named by its own id, or by view and number, which are kept longer than its raw body.
 TRACE_REF: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([0-9]{1,9}))?", re.IGNORECASE)
 # The fields of a `TraceRow`.
@@ -70,28 +64,6 @@ class TraceRow:
     def ref(self) -> str:
         """The trace's name in addresses: `traces/{ref}`."""
         return str(self.trace_id) if self.trace_id else f"{self.view_id}.{self.seq}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewRow:
-    """One view, the µs by which it was chosen, and its traces in their order."""
-
-    view: SliceView
-    self_us: int
-    total_us: int
-    hidden_us: int
-    traces: Sequence[TraceRow]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewTable:
-    """Some views of a slice, chosen from `view_count` views, whose median self time is `median_us`."""
-
-    view_count: int
-    truncated_count: int
-    median_us: float | None
-    views: Sequence[ViewRow]
-    source: str = "contributions"  # or "raw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,74 +158,6 @@ def select_raw_body(project_id: int, ref: str) -> StoredBody | None:
         cursor.execute(f"SELECT t.is_gzip, t.body {FROM_RECEIPTS} WHERE {where} AND t.body IS NOT NULL", params)
         row = cursor.fetchone()
     return StoredBody(row[0], bytes(row[1])) if row else None
-
-
-def select_views(slice_: Slice, *, func_id: RowId | None, order: ViewOrder, limit: int) -> ViewTable:
-    """Returns views of a slice by a function's time, only those that ran it; without a function, by JS time.
-
-    *typical* are those nearest the median, *worst* those with the most time, *random* the first in the uniform order of
-    samples: the same ones every time. Two statements. With `trace` and `tag`, views are summed up from those traces
-    only, which takes four more.
-    """
-    ref = None if func_id is None else find_ref(slice_.project_id, func_id)
-    return pick_views(slice_, select_seen_views(slice_, ref=ref), ref, (order,), limit)[0]
-
-
-def pick_views(
-    slice_: Slice, seen: SeenViews, ref: FuncRef | None, orders: Sequence[ViewOrder], limit: int
-) -> Sequence[ViewTable]:
-    """Returns a table in each of several orders, of views that were read already. One statement."""
-    rows = []
-    for view in seen.views:
-        if ref is None:
-            rows.append(
-                ViewRow(
-                    view=view,
-                    self_us=view.time.js_us,
-                    total_us=view.time.js_us,
-                    hidden_us=view.time.hidden_us,
-                    traces=(),
-                )
-            )
-        elif places := view.positions_of(ref):
-            sums = view.contribution
-            self_us, total_us, hidden_us = (
-                sum(column[at] for at in places) for column in (sums.self_us, sums.total_us, sums.hidden_us)
-            )
-            rows.append(ViewRow(view=view, self_us=self_us, total_us=total_us, hidden_us=hidden_us, traces=()))
-    ordered = sorted(row.self_us for row in rows)
-    middle = len(ordered) // 2
-    median = (ordered[middle] + ordered[-middle - 1]) / 2 if ordered else None
-    picked = [sorted(rows, key=lambda row: _rank(row, order, median or 0.0))[:limit] for order in orders]
-    traces = select_traces_of(slice_.project_id, [row.view.view_id for some in picked for row in some])
-    truncated = sum(row.view.is_truncated for row in rows)
-    return [
-        ViewTable(
-            view_count=len(rows),
-            truncated_count=truncated,
-            median_us=median,
-            views=[_with_traces(row, traces, seen) for row in some],
-            source=seen.source,
-        )
-        for some in picked
-    ]
-
-
-def _with_traces(row: ViewRow, traces: TracesOf, seen: SeenViews) -> ViewRow:
-    """Returns a view with those of its traces that were looked at."""
-    own = [
-        trace
-        for trace in traces.get((row.view.view_id, row.view.release, row.view.page), ())
-        if seen.seqs is None or trace.seq in seen.seqs[row.view.view_id, row.view.group_id]
-    ]
-    return replace(row, traces=own)
-
-
-def _rank(row: ViewRow, order: ViewOrder, median_us: float) -> tuple[float, int]:
-    key = sample_key(row.view.view_id)
-    if order == "random":
-        return 0.0, key
-    return (abs(row.self_us - median_us) if order == "typical" else -row.self_us), key
 
 
 def select_traces_of(project_id: int, view_ids: Sequence[UUID]) -> TracesOf:

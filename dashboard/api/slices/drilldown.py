@@ -17,7 +17,8 @@ from aggregate.selectors.functions.census import DIMENSIONS, select_census
 from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import FINE_FIELDS, SLICE_FIELDS, read_func_id
-from aggregate.selectors.views.traces import VIEW_ORDERS, TraceRow, select_trace, select_trace_page, select_views
+from aggregate.selectors.views.picked_views import VIEW_ORDERS, select_views
+from aggregate.selectors.views.traces import TraceRow, select_trace, select_trace_page
 from dashboard.api.core.parameters import ERRORS, FINE_PARAMS, SIDE_PARAMS, SLICE_PARAMS
 from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.drilldown_shapes import (

@@ -8,7 +8,8 @@ from aggregate.selectors.functions.calls import CallRow, Calls, PrunedTree
 from aggregate.selectors.functions.census import Census
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.views.traces import TracePage, TraceRow, ViewTable
+from aggregate.selectors.views.picked_views import ViewTable
+from aggregate.selectors.views.traces import TracePage, TraceRow
 from dashboard.api.core.encoding import (
     DisplayShape,
     OriginalShape,
@@ -167,7 +168,9 @@ ViewShape = define_shape(
 class ViewsShape(Shape):
     slice = SliceShape()
     source = serializers.CharField(help_text="Where the times come from: contributions, or raw with trace and tag.")  # type: ignore[assignment]  # a word of DRF's own
-    view_count = serializers.IntegerField(help_text="Those they were picked from.")
+    population_views = serializers.IntegerField(help_text="Those of the slice; with func, of cells in which it ran.")
+    looked_at_views = serializers.IntegerField(help_text="All of them, or an even sample.")
+    view_count = serializers.IntegerField(help_text="Those looked at that ran func; without func, all looked at.")
     truncated_view_count = serializers.IntegerField(help_text="The truncated ones among them.")
     median_self_ms = serializers.FloatField(allow_null=True)
     views = ViewShape(many=True)
@@ -320,6 +323,8 @@ def encode_views(slice_: Slice, table: ViewTable) -> Json:
     return {
         "slice": encode_slice(slice_),
         "source": table.source,
+        "population_views": table.population,
+        "looked_at_views": table.looked_at,
         "view_count": table.view_count,
         "truncated_view_count": table.truncated_count,
         "median_self_ms": median,

@@ -13,7 +13,7 @@ from aggregate.selectors.functions.calls import CallRow, select_neighbours
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.views.contributions import sample_slice_views
 from aggregate.selectors.views.fine_sums import SeenViews, select_seen_views
-from aggregate.selectors.views.traces import ViewRow, pick_views
+from aggregate.selectors.views.picked_views import ViewRow, pick_views
 from dashboard.pages.frame.export_menu import make_profile_url, name_view
 from dashboard.pages.function.costs import Context
 from dashboard.pages.function.question import FunctionQuestion

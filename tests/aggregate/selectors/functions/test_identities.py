@@ -20,7 +20,7 @@ from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import compare_slices
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
-from aggregate.selectors.views.traces import select_views
+from aggregate.selectors.views.picked_views import select_views
 from ingest.models import Project
 from profcore.sums.calltree import picture
 from tests.aggregate.bundled_views import HASHED, func, label, view

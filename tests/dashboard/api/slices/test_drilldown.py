@@ -126,7 +126,7 @@ def test_answers_take_a_fixed_number_of_statements(
         ("functions", 4),  # the same table again is remembered: without functions and sample
         ("calltree", 4),
         ("traces", 2),
-        ("views", 2),
+        ("views", 4),
         (f"traces/{TRACE_ID}", 2),
     ]:
         with django_assert_num_queries(count):
