@@ -123,4 +123,4 @@ def propose(needed_bytes: float) -> int:
     """Returns a quota in MB with some room, in two leading digits."""
     megabytes = max(1, math.ceil(needed_bytes * ROOM / MB))
     step = 10 ** max(0, len(str(megabytes)) - 2)
-    return math.ceil(megabytes / step) * step
+    return int(math.ceil(megabytes / step) * step)

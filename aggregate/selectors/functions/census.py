@@ -92,7 +92,7 @@ def count_census(slice_: Slice, ref: FuncRef, by: str | None) -> Census:
     """Returns the census of a function that is found already. Without `by` it has one row, or none without views."""
     if not slice_.is_fine:
         return Census("cells", _from_cells(slice_, ref, by))
-    seen = select_seen_views(slice_)
+    seen = select_seen_views(slice_, keep_funcs=ref.funcs)
     return Census(seen.source, sum_views(seen.views, ref, by))
 
 

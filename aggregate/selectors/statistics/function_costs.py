@@ -100,7 +100,7 @@ def select_costs(
     """
     views: Sequence[SliceView] | None = None
     if slice_.is_fine:
-        seen = select_seen_views(slice_)
+        seen = select_seen_views(slice_, keep_funcs=ref.funcs)
         views, source, rows = seen.views, seen.source, sum_views(seen.views, ref, by)
     else:
         census = count_census(slice_, ref, by)

@@ -152,9 +152,11 @@ class SeenViews:
     seqs: Mapping[ViewKey, Collection[int]] | None = None
 
 
-def select_seen_views(slice_: Slice, *, ref: FuncRef | None = None) -> SeenViews:
-    """Returns the views of a slice, read at once. `ref` is as in `select_slice_views`. Raises `SliceError`."""
-    views = select_slice_views(slice_, ref=ref)
+def select_seen_views(
+    slice_: Slice, *, ref: FuncRef | None = None, keep_funcs: Collection[int] | None = None
+) -> SeenViews:
+    """Returns the views of a slice. `ref` and `keep_funcs` are as in `select_slice_views`. Raises `SliceError`."""
+    views = select_slice_views(slice_, ref=ref, keep_funcs=keep_funcs)
     if not is_raw(slice_):
         return SeenViews("contributions", views)
     raw = fold_raw(slice_, views)

@@ -74,7 +74,8 @@ def select_views(slice_: Slice, *, func_id: RowId | None, order: ViewOrder, limi
     """
     if slice_.is_fine:
         ref = None if func_id is None else find_ref(slice_.project_id, func_id)
-        return pick_views(slice_, select_seen_views(slice_, ref=ref), ref, (order,), limit)[0]
+        seen = select_seen_views(slice_, ref=ref, keep_funcs=ref.funcs if ref else ())
+        return pick_views(slice_, seen, ref, (order,), limit)[0]
     if func_id is None:
         return _pick_by_script_time(slice_, order, limit)
     ref = find_ref(slice_.project_id, func_id)

@@ -85,7 +85,7 @@ def select_traces(slice_: Slice, *, limit: int, after: tuple[UUID, int] | None =
     where, params = where_receipts(slice_)
     views = list(slice_.views)
     if slice_.func_over:
-        views = [view.view_id for view in select_slice_views(slice_)]
+        views = [view.view_id for view in select_slice_views(slice_, keep_funcs=())]
     if slice_.views or slice_.func_over:
         where += " AND r.view_id = ANY(%(views)s::uuid[])"
     if slice_.traces:

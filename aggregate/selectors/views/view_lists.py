@@ -197,7 +197,8 @@ def _page_of_sample(slice_: Slice, query: ListQuery, ref: FuncRef) -> ViewPage:
 
 def _page_of_seen(slice_: Slice, query: ListQuery, ref: FuncRef | None) -> ViewPage:
     """Returns a page of a fine slice, whose views are all read."""
-    views = {(view.view_id, view.group_id): view for view in select_seen_views(slice_, ref=ref).views}
+    seen = select_seen_views(slice_, ref=ref, keep_funcs=ref.funcs if ref else ())
+    views = {(view.view_id, view.group_id): view for view in seen.views}
     ranked = []
     for key, view in views.items():
         us = _took(view, query.by, ref)

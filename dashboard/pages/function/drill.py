@@ -51,7 +51,7 @@ def build_views(question: FunctionQuestion, _params: QueryDict) -> Context:
     """Returns the typical and the worst page views that ran it, from a uniform sample if there are very many."""
     slice_, ref = question.slice_, question.ref
     if slice_.is_fine:
-        seen = select_seen_views(slice_, ref=ref)
+        seen = select_seen_views(slice_, ref=ref, keep_funcs=ref.funcs)
         population = len(seen.views)
     else:
         views, population = sample_slice_views(slice_, ref, most=settings.TABLE_STATISTICS_MAX_VIEWS)
