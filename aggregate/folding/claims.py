@@ -24,15 +24,16 @@ MAX_WAIT_S: Final = 300
 MAX_ATTEMPTS_KEPT: Final = 10_000  # the counter is a smallint; values above two make no difference
 
 CLAIMABLE: Final = f"""r.state = {PENDING} AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
-    r.claim_token IS NOT NULL AND NOT EXISTS (SELECT FROM live WHERE live.token = r.claim_token)))"""
+    r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))"""
 
-# The next project in turn: the ids behind the last one first.
+# The next project in turn: the ids behind the last one first. A project with traces has groups, and so their counter.
+# It lies with the project's receipts, so that each worker of a cluster looks for itself.
 NEXT_PROJECT: Final = f"""
 WITH {LIVE}
-SELECT p.id FROM ingest_project p
-WHERE p.id <> ALL(%(resting)s::bigint[])
-  AND EXISTS (SELECT FROM ingest_tracereceipt r WHERE r.project_id = p.id AND {CLAIMABLE})
-ORDER BY p.id <= %(last)s, p.id LIMIT 1
+SELECT p.project_id FROM ingest_counter p
+WHERE p.kind = 'group' AND p.project_id <> ALL(%(resting)s::bigint[])
+  AND EXISTS (SELECT 1 FROM ingest_tracereceipt r WHERE r.project_id = p.project_id AND {CLAIMABLE})
+ORDER BY p.project_id <= %(last)s, p.project_id LIMIT 1
 """
 CANDIDATES: Final = f"""
 WITH {LIVE}, queue AS (
@@ -57,10 +58,10 @@ TAKE: Final = f"""
 UPDATE ingest_tracereceipt r
 SET attempts = least(r.attempts + 1, {MAX_ATTEMPTS_KEPT}), claim_token = %(token)s,
     claimed_until = now() + make_interval(secs => %(lease_s)s)
+FROM unnest(%(views)b::uuid[], %(seqs)b::int[], %(received)b::timestamptz[]) AS c (view_id, seq, received_at)
 WHERE r.project_id = %(project_id)s AND r.view_id = ANY(%(views)b::uuid[])
   AND r.received_at BETWEEN %(first)s AND %(last)s
-  AND (r.view_id, r.seq, r.received_at) IN (
-      SELECT * FROM unnest(%(views)b::uuid[], %(seqs)b::int[], %(received)b::timestamptz[]))
+  AND r.view_id = c.view_id AND r.seq = c.seq AND r.received_at = c.received_at
 """
 
 

@@ -45,7 +45,7 @@ class Rests:
 def _has_pending(project_ids: list[int]) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT EXISTS (SELECT FROM ingest_tracereceipt
+            f"""SELECT EXISTS (SELECT 1 FROM ingest_tracereceipt
                                WHERE state = {PENDING} AND project_id = ANY(%b::bigint[]))""",
             [project_ids],
         )

@@ -158,7 +158,8 @@ def unroll_days(project_id: int, cell_ids: Collection[int]) -> None:
         days = cursor.fetchall()
         if not days:
             return
-        params: list[Any] = [[group_id for group_id, _ in days], [day_at for _, day_at in days], project_id]
+        starts = [day_at for _, day_at in days]
+        params: list[Any] = [[group_id for group_id, _ in days], starts, project_id]
         for table in DAY_TABLES:
             cursor.execute(
                 f"""DELETE FROM {table} d USING unnest(%s::int[], %s::timestamptz[]) AS t (group_id, day_at)
@@ -167,8 +168,8 @@ def unroll_days(project_id: int, cell_ids: Collection[int]) -> None:
             )
         cursor.execute(
             """UPDATE aggregate_cell c SET is_rolled = false
-               FROM unnest(%s::int[], %s::timestamptz[]) AS t (group_id, day_at)
+               FROM unnest(%s::int[], %s::timestamptz[], %s::timestamptz[]) AS t (group_id, day_at, end_at)
                WHERE c.project_id = %s AND c.group_id = t.group_id AND c.bucket_at >= t.day_at
-                 AND c.bucket_at < t.day_at + interval '24 hours' AND c.merged_into IS NULL""",
-            params,
+                 AND c.bucket_at < t.end_at AND c.merged_into IS NULL""",
+            [params[0], starts, [day_at + DAY for day_at in starts], project_id],
         )

@@ -176,8 +176,9 @@ def _part_columns(parts: Iterable[TimeParts]) -> list[list[int]]:
 
 
 def _marker_texts(markers: Iterable[list[int] | None]) -> list[str | None]:
-    # An array of arrays would have to be rectangular, so each array is sent as text.
-    return [None if marker is None else "{" + ",".join(map(str, marker)) + "}" for marker in markers]
+    # An array of arrays would have to be rectangular, so each array is sent as text: numbers with commas between them.
+    # They are split by a function that has no settings, because a cluster's coordinator refuses others in a CASE.
+    return [None if marker is None else ",".join(map(str, marker)) for marker in markers]
 
 
 ADD_TO_CELLS: Final = f"""
@@ -189,8 +190,8 @@ WITH d AS (
     SET views = c.views + d.views, truncated_views = c.truncated_views + d.truncated_views,
         traces = c.traces + d.traces, fold_version = %s, {ADD_PARTS},
         marker_us = CASE WHEN d.marker_us IS NULL THEN c.marker_us WHEN c.marker_us IS NULL
-            THEN d.marker_us::bigint[] ELSE (SELECT array_agg(a + b ORDER BY n) FROM
-            unnest(c.marker_us, d.marker_us::bigint[]) WITH ORDINALITY AS m (a, b, n)) END
+            THEN string_to_array(d.marker_us, ',')::bigint[] ELSE (SELECT array_agg(a + b ORDER BY n) FROM
+            unnest(c.marker_us, string_to_array(d.marker_us, ',')::bigint[]) WITH ORDINALITY AS m (a, b, n)) END
     FROM d WHERE c.project_id = %s AND c.id = d.id
     RETURNING c.group_id, date_trunc('day', c.bucket_at, 'UTC') AS day_at, d.views, d.truncated_views, d.traces,
               {", ".join(f"d.{name}" for name in TIME_PART_NAMES)}
@@ -274,7 +275,7 @@ def write_views(project_id: int, views: Sequence[GrownView]) -> None:
             f"""INSERT INTO aggregate_view (project_id, fold_version, view_id, group_id, cell_id, traces, is_truncated,
                                             contribution, sample_rate, marker_us, {PARTS})
                 SELECT %s, %s, view_id, group_id, cell_id, traces, is_truncated, contribution, sample_rate,
-                       marker_us::bigint[], {PARTS}
+                       string_to_array(marker_us, ',')::bigint[], {PARTS}
                 FROM unnest(%b::uuid[], %b::int[], %b::int[], %b::int[], %b::boolean[], %b::bytea[], %b::float8[],
                             %b::text[], {PART_ARRAYS})
                      AS d (view_id, group_id, cell_id, traces, is_truncated, contribution, sample_rate, marker_us,

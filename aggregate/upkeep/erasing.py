@@ -196,7 +196,7 @@ def _clear_empty(project_id: int, cell_id: int) -> None:
         cursor.execute(
             """UPDATE aggregate_cell c SET marker_us = NULL
                WHERE c.project_id = %s AND c.id = %s AND 0 = ALL(c.marker_us) AND NOT EXISTS (
-                   SELECT FROM aggregate_view v
+                   SELECT 1 FROM aggregate_view v
                    WHERE v.project_id = c.project_id AND v.cell_id = c.id AND v.marker_us IS NOT NULL)""",
             [project_id, cell_id],
         )

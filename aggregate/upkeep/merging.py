@@ -25,8 +25,10 @@ from profcore.sums.fold import FOLD_VERSION
 from profcore.times import DAY, midnight_hours_before
 
 MERGE_BATCH_DAYS: Final = 500  # group-days of one run of the task: some seconds; the next run goes on
-AWAITS_REFOLD = """EXISTS (SELECT FROM aggregate_refoldrun r WHERE r.project_id = c.project_id
-    AND r.finished_at IS NULL AND c.id > r.last_cell_id AND c.id < r.first_new_cell_id)"""
+# An unfinished refold `r` still has to do a cell `c`.
+AWAITED: Final = """r.project_id = c.project_id AND r.finished_at IS NULL
+    AND c.id > r.last_cell_id AND c.id < r.first_new_cell_id"""
+AWAITS_REFOLD: Final = f"EXISTS (SELECT 1 FROM aggregate_refoldrun r WHERE {AWAITED})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,9 @@ def find_due(before: datetime, limit: int) -> list[GroupDay]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT c.project_id, c.group_id, date_trunc('day', c.bucket_at, 'UTC') AS day_at
-                FROM aggregate_cell c WHERE c.grain = {HOUR_GRAIN} AND c.merged_into IS NULL AND c.bucket_at < %s
-                GROUP BY 1, 2, 3 HAVING NOT bool_or({AWAITS_REFOLD}) ORDER BY 3, 1, 2 LIMIT %s""",
+                FROM aggregate_cell c LEFT JOIN aggregate_refoldrun r ON {AWAITED}
+                WHERE c.grain = {HOUR_GRAIN} AND c.merged_into IS NULL AND c.bucket_at < %s
+                GROUP BY 1, 2, 3 HAVING NOT bool_or(r.id IS NOT NULL) ORDER BY 3, 1, 2 LIMIT %s""",
             [before, limit],
         )
         return [GroupDay(project_id, group_id, day_at) for project_id, group_id, day_at in cursor]

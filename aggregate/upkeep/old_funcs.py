@@ -15,9 +15,9 @@ BATCH_FUNCS: Final = 5_000
 
 # A func of a call tree or of a view's contribution has a hotspot in the same cell.
 WITHOUT_HOTSPOTS = """NOT EXISTS (
-        SELECT FROM (SELECT DISTINCT p.project_id, unnest(p.func_ids) AS func_id FROM aggregate_hotspotpiece p) AS h
+        SELECT 1 FROM (SELECT DISTINCT p.project_id, unnest(p.func_ids) AS func_id FROM aggregate_hotspotpiece p) AS h
         WHERE h.project_id = f.project_id AND h.func_id = f.id)
-    AND NOT EXISTS (SELECT FROM aggregate_dayhotspot h WHERE h.project_id = f.project_id AND h.func_id = f.id)"""
+    AND NOT EXISTS (SELECT 1 FROM aggregate_dayhotspot h WHERE h.project_id = f.project_id AND h.func_id = f.id)"""
 
 
 def expire_funcs(project_id: int, now: datetime) -> int:
@@ -42,7 +42,7 @@ def has_unused(project_id: int, now: datetime) -> bool:
     """Tells whether funcs of a project have been marked as unused for long enough to be deleted."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT EXISTS (SELECT FROM aggregate_func WHERE project_id = %s AND unused_since < %s)",
+            "SELECT EXISTS (SELECT 1 FROM aggregate_func WHERE project_id = %s AND unused_since < %s)",
             [project_id, now - timedelta(hours=UNUSED_HOURS)],
         )
         row = cursor.fetchone()

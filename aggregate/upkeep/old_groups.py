@@ -15,8 +15,8 @@ CLOSED_HOURS: Final = 3  # processes forget groups after one hour (ingest.rememb
 BATCH_GROUPS: Final = 1_000
 
 # Cells become days, days become nothing; a view or piece always has its cell.
-WITHOUT_SUMS = """NOT EXISTS (SELECT FROM aggregate_cell c WHERE c.project_id = g.project_id AND c.group_id = g.id)
-    AND NOT EXISTS (SELECT FROM aggregate_pageday d WHERE d.project_id = g.project_id AND d.group_id = g.id)"""
+WITHOUT_SUMS = """NOT EXISTS (SELECT 1 FROM aggregate_cell c WHERE c.project_id = g.project_id AND c.group_id = g.id)
+    AND NOT EXISTS (SELECT 1 FROM aggregate_pageday d WHERE d.project_id = g.project_id AND d.group_id = g.id)"""
 
 
 def expire_groups(project_id: int, now: datetime, *, raw_before: datetime) -> int:

@@ -32,8 +32,9 @@ def drop_receipt_partitions(now: datetime) -> int:
         except OperationalError:  # no lock in time: somebody reads it
             continue
         end_step()
-    while _delete_border_receipts(before) == BATCH_ROWS:
-        end_step()
+    for project_id in _list_border_projects(before):
+        while _delete_border_receipts(project_id, before) == BATCH_ROWS:
+            end_step()
     return dropped
 
 
@@ -69,16 +70,23 @@ def _drop(partition: ReceiptPartition) -> bool:
 
 def _has_pending(name: str) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT EXISTS (SELECT FROM {name} WHERE state = {PENDING})")
+        cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {name} WHERE state = {PENDING})")
         row = cursor.fetchone()
     return row is None or bool(row[0])
 
 
-def _delete_border_receipts(before: datetime) -> int:
+def _list_border_projects(before: datetime) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT DISTINCT project_id FROM ingest_borderreceipt WHERE received_at < %s", [before])
+        return sorted(project_id for (project_id,) in cursor)
+
+
+def _delete_border_receipts(project_id: int, before: datetime) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
-            """DELETE FROM ingest_borderreceipt WHERE ctid = ANY(ARRAY(
-                   SELECT ctid FROM ingest_borderreceipt WHERE received_at < %s LIMIT %s))""",
-            [before, BATCH_ROWS],
+            """DELETE FROM ingest_borderreceipt WHERE project_id = %(project_id)s AND (view_id, seq) IN (
+                   SELECT view_id, seq FROM ingest_borderreceipt
+                   WHERE project_id = %(project_id)s AND received_at < %(before)s LIMIT %(most)s)""",
+            {"project_id": project_id, "before": before, "most": BATCH_ROWS},
         )
         return int(cursor.rowcount)

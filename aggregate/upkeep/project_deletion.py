@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from django.apps import apps
 from django.conf import settings
@@ -37,9 +37,10 @@ BATCH_BODIES: Final = 200  # of tables with blobs, which are up to some MB each
 
 @dataclass(frozen=True, slots=True)
 class ProjectTable:
-    """A table whose rows name a project, and how many of them one transaction deletes."""
+    """A table whose rows name a project, its key, and how many of them one transaction deletes."""
 
     name: str
+    key: tuple[str, ...]
     batch: int
 
 
@@ -99,8 +100,16 @@ def estimate_rows(project_id: int) -> int:
             table = model._meta.db_table
             cursor.execute(f"EXPLAIN (FORMAT JSON) SELECT FROM {table} WHERE project_id = {int(project_id)}")
             ((plan,),) = cursor.fetchall()
-            total += int((plan if isinstance(plan, list) else json.loads(plan))[0]["Plan"]["Plan Rows"])
+            total += _rows_of((plan if isinstance(plan, list) else json.loads(plan))[0]["Plan"])
     return total
+
+
+def _rows_of(plan: dict[str, Any]) -> int:  # Any: JSON
+    """Returns the rows that a plan expects. That of Citus has the workers' plans inside, and no number of its own."""
+    tasks = plan.get("Distributed Query", {}).get("Job", {}).get("Tasks", ())
+    if tasks:
+        return sum(int(remote["Plan"]["Plan Rows"]) for task in tasks for (remote,) in task["Remote Plan"])
+    return int(plan["Plan Rows"])
 
 
 def _list_tables() -> Iterator[ProjectTable]:
@@ -108,13 +117,14 @@ def _list_tables() -> Iterator[ProjectTable]:
     for model in list_project_models():
         has_bodies = any(isinstance(field, models.BinaryField) for field in model._meta.concrete_fields)
         batch = BATCH_BODIES if has_bodies else BATCH_ROWS
-        # A row's place is unique in its partition only.
+        key = tuple(field.column or field.name for field in model._meta.pk_fields)
+        # A transaction reads and locks one partition only.
         if model is RawTrace:
-            yield from (ProjectTable(name, batch) for name, _ in list_partitions())
+            yield from (ProjectTable(name, key, batch) for name, _ in list_partitions())
         elif model is Receipt:
-            yield from (ProjectTable(partition.name, batch) for partition in list_receipt_partitions())
+            yield from (ProjectTable(partition.name, key, batch) for partition in list_receipt_partitions())
         elif model is not Membership:
-            yield ProjectTable(model._meta.db_table, batch)
+            yield ProjectTable(model._meta.db_table, key, batch)
 
 
 def _empty_table(project_id: int, table: ProjectTable) -> int:
@@ -136,10 +146,11 @@ def _delete_batch(project_id: int, table: ProjectTable) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         if table.name.startswith(RawTrace._meta.db_table):
             lock_raw_traces()
+        key = ", ".join(table.key)
         cursor.execute(
-            f"""DELETE FROM {table.name} WHERE ctid = ANY(ARRAY(
-                    SELECT ctid FROM {table.name} WHERE project_id = %s LIMIT %s))""",
-            [project_id, table.batch],
+            f"""DELETE FROM {table.name} WHERE project_id = %s AND ({key}) IN (
+                    SELECT {key} FROM {table.name} WHERE project_id = %s LIMIT %s)""",
+            [project_id, project_id, table.batch],
         )
         deleted = int(cursor.rowcount)
         if deleted:
@@ -153,7 +164,7 @@ def _delete_batch(project_id: int, table: ProjectTable) -> int:
 def _delete_last(project_id: int) -> None:
     """Deletes the project with its members, and what came since the last pass: its locked row lets nothing more in."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT FROM ingest_project WHERE id = %s FOR UPDATE", [project_id])
+        cursor.execute("SELECT 1 FROM ingest_project WHERE id = %s FOR UPDATE", [project_id])
         for model in list_project_models():
             cursor.execute(f"DELETE FROM {model._meta.db_table} WHERE project_id = %s", [project_id])
         record(Act.PROJECT_DELETED, project=project_id)

@@ -34,6 +34,8 @@ from profcore.times import DAY, bounds_of_day, midnight_days_before
 EXPIRE_BATCH_ROWS: Final = 5_000  # rows of one transaction: about 100 ms
 LOCK_WAIT_MS = 2_000  # the next run drops a partition that is in use: the door must not queue behind us
 
+ABSENCE_KEY: Final = "day_on, page, browser, reason, status, shard"  # within its project
+
 
 @dataclass(slots=True, kw_only=True)
 class Expired:
@@ -141,7 +143,7 @@ def _drop_partition(name: str, day: date) -> bool:
         cursor.execute(f"SET LOCAL lock_timeout = {LOCK_WAIT_MS}")
         lock_raw_traces()
         cursor.execute(
-            f"""SELECT EXISTS (SELECT FROM ingest_tracereceipt
+            f"""SELECT EXISTS (SELECT 1 FROM ingest_tracereceipt
                                    WHERE state = {PENDING} AND received_at >= %s AND received_at < %s)""",
             bounds_of_day(day),
         )
@@ -167,11 +169,11 @@ def _delete_raw(partition: str, project_id: int) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         lock_raw_traces()
         cursor.execute(
-            f"""DELETE FROM {partition} WHERE ctid = ANY(ARRAY(
-                    SELECT t.ctid FROM {partition} t WHERE t.project_id = %s AND NOT EXISTS (
-                        SELECT FROM ingest_tracereceipt r WHERE r.project_id = t.project_id AND r.view_id = t.view_id
-                        AND r.seq = t.seq AND r.received_at = t.received_at AND r.state = {PENDING}) LIMIT %s))""",
-            [project_id, EXPIRE_BATCH_ROWS],
+            f"""DELETE FROM {partition} WHERE project_id = %s AND (view_id, seq, received_at) IN (
+                    SELECT t.view_id, t.seq, t.received_at FROM {partition} t WHERE t.project_id = %s AND NOT EXISTS (
+                        SELECT 1 FROM ingest_tracereceipt r WHERE r.project_id = t.project_id AND r.view_id = t.view_id
+                        AND r.seq = t.seq AND r.received_at = t.received_at AND r.state = {PENDING}) LIMIT %s)""",
+            [project_id, project_id, EXPIRE_BATCH_ROWS],
         )
         return int(cursor.rowcount)
 
@@ -180,7 +182,7 @@ def _expire_views(project_id: int, before: datetime, expired: Expired) -> None:
     for cell_id, group_id in _old_cells(
         project_id,
         before,
-        "EXISTS (SELECT FROM aggregate_view v WHERE v.project_id = c.project_id AND v.cell_id = c.id)",
+        "EXISTS (SELECT 1 FROM aggregate_view v WHERE v.project_id = c.project_id AND v.cell_id = c.id)",
     ):
         expired.views += _in_batches("views", partial(_delete_views, project_id, cell_id, group_id))
 
@@ -245,9 +247,9 @@ def _delete_absences(project_id: int, before: datetime) -> int:
     """Deletes counts of page views that recorded nothing: they are kept as long as views are."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """DELETE FROM ingest_absentcount WHERE ctid = ANY(ARRAY(
-                   SELECT ctid FROM ingest_absentcount WHERE project_id = %s AND day_on < %s LIMIT %s))""",
-            [project_id, before.date(), EXPIRE_BATCH_ROWS],
+            f"""DELETE FROM ingest_absentcount WHERE project_id = %s AND ({ABSENCE_KEY}) IN (
+                   SELECT {ABSENCE_KEY} FROM ingest_absentcount WHERE project_id = %s AND day_on < %s LIMIT %s)""",
+            [project_id, project_id, before.date(), EXPIRE_BATCH_ROWS],
         )
         return int(cursor.rowcount)
 

@@ -139,16 +139,18 @@ def _count_announced_pages(project_id: int, releases: list[str]) -> dict[str, in
 def _make_groups(project_id: int, pairs: list[Pair]) -> dict[Pair, int]:
     """Inserts groups, or opens closed ones again; returns their ids.
 
-    The release "(other)" is as old as the project, so that it is never the newest one.
+    The release "(other)" is as old as the project, so that it is never the newest one. Others begin now: `since` is
+    null, which `least` and `greatest` pass over. Citus refuses `now()` inside a CASE.
     """
     if not pairs:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
             """INSERT INTO ingest_group (project_id, id, release, page, first_seen_at)
-               SELECT p.id, w.id, w.release, w.page, CASE w.release WHEN %s THEN p.created_at ELSE now() END
-               FROM ingest_project p, unnest(%b::int[], %b::text[], %b::text[]) AS w (id, release, page)
-               WHERE p.id = %s
+               SELECT w.project_id, w.id, w.release, w.page, greatest(w.since, least(now(), w.since))
+               FROM (SELECT p.id AS project_id, w.*, CASE w.release WHEN %s THEN p.created_at END AS since
+                     FROM ingest_project p, unnest(%b::int[], %b::text[], %b::text[]) AS w (id, release, page)
+                     WHERE p.id = %s) AS w
                ON CONFLICT (project_id, release, page) DO UPDATE SET closed_at = NULL
                RETURNING release, page, id""",
             [

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from django.db.models import Exists, OuterRef
-
 from ingest.models import IngestKey, Project, Receipt
 from profcore.errors import Reason, TraceError
 from profcore.trace.collection import LEFT_TO_PAGES, Collection
@@ -50,15 +48,16 @@ def find_key(public_key: str) -> KeyFacts | None:
         return cached[1]
     if now - _unknown.get(public_key, now - CACHE_S) < CACHE_S:
         return None
-    keys = IngestKey.objects.select_related("project").filter(public_key=public_key, revoked_at=None)
-    row = keys.annotate(has_traces=Exists(Receipt.objects.filter(project=OuterRef("project")))).first()
+    row = IngestKey.objects.select_related("project").filter(public_key=public_key, revoked_at=None).first()
     if len(_unknown) >= CACHE_KEYS:
         _unknown.clear()
     if row is None:
         _known.pop(public_key, None)
         _unknown[public_key] = now
         return None
-    facts = facts_of(row.project, tuple(row.origins), has_traces=row.has_traces)
+    # Asked apart, since keys are on every server of a cluster, and receipts on one; and no more once there are some.
+    has_traces = (cached is not None and cached[1].has_traces) or Receipt.objects.filter(project=row.project).exists()
+    facts = facts_of(row.project, tuple(row.origins), has_traces=has_traces)
     _known[public_key] = (now, facts)
     return facts
 

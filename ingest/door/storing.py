@@ -93,13 +93,13 @@ WITH arrived AS (
     SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
 ), fresh AS (
     SELECT * FROM once WHERE NOT EXISTS (
-        SELECT FROM ingest_borderreceipt b
+        SELECT 1 FROM ingest_borderreceipt b
         WHERE b.project_id = %(project_id)s::bigint AND b.view_id = once.view_id AND b.seq = once.seq OFFSET 0)
 """
 # `OFFSET 0` keeps the planner from reading the whole table at once: its one plan is made before it knows the rows.
 LOOK_BACK = """
       AND NOT EXISTS (
-        SELECT FROM ingest_tracereceipt r
+        SELECT 1 FROM ingest_tracereceipt r
         WHERE r.project_id = %(project_id)s::bigint AND r.view_id = once.view_id AND r.seq = once.seq OFFSET 0)
 """
 TAKE_BORDER = """

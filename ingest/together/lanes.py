@@ -13,7 +13,7 @@ from typing import Final
 import psycopg
 from django.conf import settings
 from django.db import connection
-from psycopg.errors import DuplicatePreparedStatement, InvalidSqlStatementName, error_from_result
+from psycopg.errors import DuplicatePreparedStatement, FeatureNotSupported, InvalidSqlStatementName, error_from_result
 from psycopg.generators import execute
 from psycopg.pq import ExecStatus, Format
 from psycopg_pool import ConnectionPool
@@ -99,8 +99,13 @@ def _execute_prepared(lane: Lane, statement: LaneStatement, params: Sequence[byt
         lane.pgconn.send_prepare(statement.name, statement.text)
         _wait_for_result(lane)
         lane.prepared.add(statement.name)
-    lane.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
-    _wait_for_result(lane)
+    try:
+        lane.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
+        _wait_for_result(lane)
+    except FeatureNotSupported:  # Citus: on which worker a statement runs depends on its values
+        lane.execute("SET plan_cache_mode = force_custom_plan")
+        lane.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
+        _wait_for_result(lane)
 
 
 def _wait_for_result(lane: Lane) -> None:

@@ -14,6 +14,7 @@ from django.db.backends.postgresql.creation import DatabaseCreation
 
 URL_NAME: Final = "CITUS_URL"  # of a superuser of the coordinator; it knows its own address and that of each worker
 ON_CITUS_NAME: Final = "FIELDFLAME_TEST_ON_CITUS"  # `./test citus`: all tests have their database there
+ADDING: Final = 0x6369_7475  # "citu": a lock
 NEEDS_CITUS: Final = pytest.mark.skipif(
     not os.environ.get(URL_NAME), reason=f"{URL_NAME} names no Citus cluster to test on (docs/scale.md)"
 )
@@ -56,7 +57,10 @@ def prepare_database(name: str) -> None:
     coordinator, *workers = nodes
     adding = [f"SELECT citus_set_coordinator_host('{coordinator.host}', {coordinator.port})"]
     adding += [f"SELECT citus_add_node('{node.host}', {node.port})" for node in workers]
-    _execute(coordinator, name, *adding)
+    # To add a node writes roles, which all databases share: two at a time fail.
+    with psycopg.connect(url_of("postgres"), autocommit=True) as one_at_a_time:
+        one_at_a_time.execute("SELECT pg_advisory_lock(%s)", [ADDING])
+        _execute(coordinator, name, *adding)
 
 
 def drop_database(name: str) -> None:
@@ -96,7 +100,7 @@ def create_test_databases_there(patch: pytest.MonkeyPatch) -> None:
     """Lets Django create its databases for tests on all servers, and drop them."""
 
     def create(creation: DatabaseCreation, verbosity: int, autoclobber: bool, keepdb: bool = False) -> str:
-        name: str = creation._get_test_db_name()
+        name: str = creation._get_test_db_name()  # type: ignore[attr-defined]  # not in the stubs
         drop_database(name)
         create_database(name)
         return name
@@ -116,4 +120,8 @@ def is_on_citus() -> bool:
 
 def citus_environment() -> dict[str, str]:
     """Returns what a run of tests on Citus has in its environment: few shards, since each test empties all of them."""
-    return {"DATABASE_URL": url_of("postgres"), ON_CITUS_NAME: "1", "FIELDFLAME_CITUS_SHARDS": "4"}
+    return {
+        "DATABASE_URL": url_of(f"fieldflame_{secrets.token_hex(6)}"),
+        ON_CITUS_NAME: "1",
+        "FIELDFLAME_CITUS_SHARDS": "4",
+    }

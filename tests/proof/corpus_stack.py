@@ -97,22 +97,20 @@ FROM aggregate_hotspot h
 JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
 JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
 JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
-JOIN ingest_project p ON p.id = h.project_id
-WHERE p.slug = %s AND g.release = %s AND g.page = %s GROUP BY 1, 2, 3, 4
+WHERE h.project_id = %s AND g.release = %s AND g.page = %s GROUP BY 1, 2, 3, 4
 """
 TIME = """
 SELECT sum(js_us), sum(hidden_us), sum(idle_us), sum(unobserved_us), sum(profiler_us), sum(span_us), sum(c.traces),
        sum(js_samples + hidden_samples + idle_samples + profiler_samples)
 FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
-JOIN ingest_project p ON p.id = c.project_id
-WHERE p.slug = %s AND g.release = %s AND g.page = %s
+WHERE c.project_id = %s AND g.release = %s AND g.page = %s
 """
 
 
 NAVIGATED = """
 SELECT g.release, g.page, c.navigation, sum(c.traces)::int
 FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
-JOIN ingest_project p ON p.id = c.project_id WHERE p.slug = %s AND c.traces > 0 GROUP BY 1, 2, 3
+WHERE c.project_id = %s AND c.traces > 0 GROUP BY 1, 2, 3
 """
 
 
@@ -124,13 +122,15 @@ def compare_with_oracle(stack: Stack, apps: Sequence[str] = APPS) -> list[str]:
         for app, envelope in _with_navigations()
     )
     with database(stack) as connection:
+        ids = dict(connection.execute("SELECT slug, id FROM ingest_project").fetchall())
         for app in apps:
-            kept = {(app, *key): traces for *key, traces in connection.execute(NAVIGATED, (app,))}
+            kept = {(app, *key): traces for *key, traces in connection.execute(NAVIGATED, (ids[app],))}
             if kept != {key: traces for key, traces in sent.items() if key[0] == app}:
                 differences.append(f"{app}: traces by navigation are {kept}")
         for group in (group for group in expected() if group["app"] in apps):
             names = (group["app"], group["release"], group["page"])
-            stored = {tuple(row[:4]): [int(n) for n in row[4:]] for row in connection.execute(FUNCS, names)}
+            place = (ids[group["app"]], *names[1:])
+            stored = {tuple(row[:4]): [int(n) for n in row[4:]] for row in connection.execute(FUNCS, place)}
             oracle = {
                 (f["uri"], f["line"], f["column"], f["name"]): [
                     f[column] for column in ("self_samples", "total_samples", "self_us", "total_us", "views")
@@ -140,7 +140,7 @@ def compare_with_oracle(stack: Stack, apps: Sequence[str] = APPS) -> list[str]:
             if stored != oracle:
                 wrong = [key for key in stored.keys() | oracle.keys() if stored.get(key) != oracle.get(key)]
                 differences.append(f"{names}: {len(wrong)} funcs differ, such as {wrong[0]}")
-            row = connection.execute(TIME, names).fetchone()
+            row = connection.execute(TIME, place).fetchone()
             assert row is not None
             wanted = [*(group["time_us"][part] for part in PARTS), group["traces"], group["samples"]]
             if [None if n is None else int(n) for n in row] != wanted:

@@ -18,12 +18,14 @@ DECLARE
     is_filled boolean;
     filled text[] := '{{}}';
 BEGIN
+    -- Only Citus knows this: one connection to each worker sees all that the statement does.
+    PERFORM set_config('citus.multi_shard_modify_mode', 'sequential', true);
     FOR name IN
         SELECT quote_ident(relname) FROM pg_class
         WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
               AND relname NOT IN {KEPT}
     LOOP
-        EXECUTE format('SELECT EXISTS (SELECT FROM %s)', name) INTO is_filled;
+        EXECUTE format('SELECT EXISTS (SELECT 1 FROM %s)', name) INTO is_filled;
         IF is_filled THEN
             filled := filled || name;
         END IF;

@@ -1,0 +1,17 @@
+"""`manage.py distribute` without a cluster: it says what to do, and changes nothing."""
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from config.database.distributing import has_citus, is_distributed
+from tests.citus.cluster import is_on_citus
+
+pytestmark = [pytest.mark.django_db, pytest.mark.skipif(is_on_citus(), reason="this database is distributed")]
+
+
+@pytest.mark.parametrize("words", [[], ["--check"]])
+def test_it_refuses_without_the_extension_and_says_what_to_do(words: list[str]) -> None:
+    assert not has_citus()
+    with pytest.raises(CommandError, match="CREATE EXTENSION citus in this database on all of them"):
+        call_command("distribute", *words)
+    assert not is_distributed()
