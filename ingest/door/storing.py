@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 
 import ua_parser
 from django.conf import settings
-from django.db import IntegrityError, connection
+from django.db import Error, IntegrityError, InternalError, connection
 from psycopg.errors import CheckViolation
 from psycopg.pq import Format
 
@@ -235,12 +235,17 @@ def _store(posts: Sequence[StoredPost], shard: int | None = None) -> None:
     columns = _make_columns(posts, random.randrange(BYTE_SHARDS) if shard is None else shard)  # noqa: S311  # no secret
     try:
         _run_store(columns, care)
-    except IntegrityError as error:
-        if not isinstance(error.__cause__, CheckViolation):
+    except (IntegrityError, InternalError) as error:
+        if not _is_about_partition(error):
             raise
         for day_on in sorted({post.received_at.date() for post in posts}):
             create_partitions(day_on, 1)
         _run_store(columns, care)
+
+
+def _is_about_partition(error: Error) -> bool:
+    """Tells whether a partition is missing. A cluster's coordinator hands on a worker's words, without their code."""
+    return isinstance(error.__cause__, CheckViolation) or "no partition of relation" in str(error)
 
 
 def _run_store(columns: dict[str, Any], care: Care) -> None:  # Any: the parameters of one statement
