@@ -52,7 +52,8 @@ CONFLICT: Final = re.compile(r"INSERT INTO (\w+)(?:(?!INSERT INTO).)*?ON CONFLIC
 def ask(statement: str) -> list[tuple[str, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
-        return cursor.fetchall()
+        found: list[tuple[str, ...]] = cursor.fetchall()
+        return found
 
 
 def find_places() -> dict[str, Place]:
