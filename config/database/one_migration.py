@@ -29,7 +29,8 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = %s A
 @contextmanager
 def one_migration(say: Callable[[str], None]) -> Iterator[None]:
     """Holds the lock until the block ends; before, waits until nobody else has it, and says so."""
-    with psycopg.connect(read_address(), autocommit=True, application_name=NAME) as connection:
+    # Nothing is prepared: see `_take`.
+    with psycopg.connect(read_address(), autocommit=True, prepare_threshold=None, application_name=NAME) as connection:
         asked = 0
         while not _take(connection):
             if asked % SAY_EVERY == 0:
@@ -40,8 +41,11 @@ def one_migration(say: Callable[[str], None]) -> Iterator[None]:
 
 
 def _take(connection: "psycopg.Connection[tuple[object, ...]]") -> bool:
-    """Tries to take the lock, and tells whether it is ours. A statement with parameters would keep its snapshot for as
-    long as the transaction is open, and `CREATE INDEX CONCURRENTLY` waits for snapshots."""
+    """Tries to take the lock, and tells whether it is ours.
+
+    A statement with parameters, or a prepared one, would keep its snapshot for as long as the transaction is open, and
+    `CREATE INDEX CONCURRENTLY` waits for snapshots.
+    """
     if settings.TRANSACTION_POOLING:  # the pooler gives the session of a transaction to nobody else
         connection.execute("BEGIN")
         row = connection.execute(f"SELECT pg_try_advisory_xact_lock({LOCK_KEY})".encode()).fetchone()

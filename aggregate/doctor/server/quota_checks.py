@@ -122,5 +122,5 @@ def judge_use(use: QuotaUse, today: date) -> Finding | None:
 def propose(needed_bytes: float) -> int:
     """Returns a quota in MB with some room, in two leading digits."""
     megabytes = max(1, math.ceil(needed_bytes * ROOM / MB))
-    step = 10 ** max(0, len(str(megabytes)) - 2)
-    return int(math.ceil(megabytes / step) * step)
+    step: int = 10 ** max(0, len(str(megabytes)) - 2)
+    return math.ceil(megabytes / step) * step
