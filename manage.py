@@ -26,12 +26,22 @@ def main() -> None:
     if code is not None:
         sys.exit(code)
 
+    from config.sound import stop_if_unsound
+
+    stop_if_unsound()
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError
+    from psycopg_pool import PoolTimeout
 
     from ingest.audit.actors import act_as_command
 
     act_as_command(" ".join(sys.argv[1:2]))
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except OperationalError as error:
+        if not isinstance(error.__cause__, PoolTimeout):
+            raise
+        sys.exit("Fieldflame: PostgreSQL does not answer. See whether it runs, and what DATABASE_URL says.")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Final
 
 import psycopg
 from django.conf import settings
+from django.core.management.base import CommandError
 
 from config.backup.programs import read_address
 
@@ -28,9 +29,8 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = %s A
 
 @contextmanager
 def one_migration(say: Callable[[str], None]) -> Iterator[None]:
-    """Holds the lock until the block ends; before, waits until nobody else has it, and says so."""
-    # Nothing is prepared: see `_take`.
-    with psycopg.connect(read_address(), autocommit=True, prepare_threshold=None, application_name=NAME) as connection:
+    """Holds the lock until the block ends; before, waits until nobody else has it, and says so. Raises CommandError."""
+    with _connect() as connection:
         asked = 0
         while not _take(connection):
             if asked % SAY_EVERY == 0:
@@ -38,6 +38,14 @@ def one_migration(say: Callable[[str], None]) -> Iterator[None]:
             asked += 1
             sleep(ASK_EVERY_S)
         yield
+
+
+def _connect() -> "psycopg.Connection[tuple[object, ...]]":
+    try:  # nothing is prepared: see `_take`
+        return psycopg.connect(read_address(), autocommit=True, prepare_threshold=None, application_name=NAME)
+    except psycopg.OperationalError as error:
+        why = str(error).strip().splitlines()[0]
+        raise CommandError(f"PostgreSQL does not answer: {why.rstrip('.')}.") from error
 
 
 def _take(connection: "psycopg.Connection[tuple[object, ...]]") -> bool:

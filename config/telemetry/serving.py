@@ -5,6 +5,7 @@ thread: the worker's main process goes on forking, and a fork of a process with 
 """
 
 import ctypes
+import logging
 import multiprocessing
 import os
 import signal
@@ -18,6 +19,8 @@ from celery.signals import beat_init, worker_init
 from django.conf import settings
 from django.utils.crypto import constant_time_compare
 from prometheus_client import CONTENT_TYPE_LATEST
+
+logger = logging.getLogger(__name__)
 
 WAIT_S: Final = 5.0  # for a request: there is one server, and no thread for each
 PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
@@ -87,10 +90,16 @@ def open_server(host: str, port: int) -> MetricsServer:
 def serve_beside(port: int) -> None:
     """Serves the metrics of this process and its children in a process of its own, which ends with this one.
 
-    Raises `OSError` if the port is taken. Celery logs it, and goes on: folding matters more.
+    If the port is taken, this is logged, and the part goes on: folding matters more.
     """
     if port:
-        server = open_server(settings.METRICS_HOST, port)
+        try:
+            server = open_server(settings.METRICS_HOST, port)
+        except OSError as error:
+            why = f"port {port} of {settings.METRICS_HOST} cannot be used ({error.strerror})"
+            # A traceback would say nothing more.
+            logger.error("No metrics of this part: %s. A second part on a host needs a port of its own.", why)  # noqa: TRY400
+            return
         process = multiprocessing.get_context("fork").Process(target=_serve, args=[server, os.getpid()], daemon=True)
         process.start()
         server.socket.close()

@@ -65,3 +65,30 @@ def test_somebody_can_always_log_in(settings: dict[str, str], words: str) -> Non
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert words in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["manage.py", "check"], ["manage.py", "migrate"], ["deploy/start", "web"], ["deploy/start", "worker"]],
+    ids=" ".join,
+)
+def test_a_wrong_setting_ends_parts_and_commands_with_one_sentence(words: list[str]) -> None:
+    environment = {**os.environ, "FIELDFLAME_OIDC_ISSUER": "https://id.example"}
+    command = words if words[0] == "deploy/start" else [sys.executable, *words]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == os.EX_CONFIG
+    assert done.stderr == (
+        "Fieldflame: FIELDFLAME_OIDC_ISSUER needs FIELDFLAME_OIDC_CLIENT_ID and FIELDFLAME_OIDC_CLIENT_SECRET, "
+        "or its _FILE.\n"
+    )
+
+
+@pytest.mark.parametrize("words", [["migrate"], ["create_project", "shop"]], ids=" ".join)
+def test_a_command_without_its_database_says_so_in_one_sentence(words: list[str], tmp_path: Path) -> None:
+    environment = {**os.environ, "DATABASE_URL": f"postgresql:///none?host={tmp_path}"}
+    done = subprocess.run(
+        [sys.executable, "manage.py", *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "PostgreSQL does not answer" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr

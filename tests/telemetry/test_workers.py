@@ -20,7 +20,7 @@ from aggregate.jobs.runs import JobResult, JobRun, run_next_job
 from aggregate.tasks import expire, sweep
 from aggregate.upkeep.retention import expire_all
 from config.celery import app
-from config.telemetry.serving import may_read, open_server
+from config.telemetry.serving import may_read, open_server, serve_beside
 from config.telemetry.tasks import SENT_AT, begin_series, list_tasks
 from ingest.models import Project, Receipt
 from ingest.projects.creation import create_project
@@ -175,3 +175,12 @@ def test_others_than_this_machine_need_the_token(settings: Settings) -> None:
     assert not may_read("192.0.2.7", "Bearer other", is_proxied=False)
     settings.METRICS_TOKEN = ""
     assert not may_read("192.0.2.7", "Bearer ", is_proxied=False)
+
+
+def test_a_taken_port_is_one_line_in_the_log(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    settings.METRICS_HOST = "127.0.0.1"
+    with open_server("127.0.0.1", 0) as server:
+        serve_beside(server.server_port)
+    (line,) = caplog.records
+    assert line.exc_info is None
+    assert f"port {server.server_port} of 127.0.0.1 cannot be used (Address already in use)" in line.getMessage()
