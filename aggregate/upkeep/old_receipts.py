@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
 from aggregate.turns import end_step
+from config.database.batches import delete_some
 from ingest.models import PENDING, Project
 from ingest.projects.limits import limit_of
 from ingest.receipt_partitions import TABLE, ReceiptPartition, list_receipt_partitions
@@ -82,11 +83,10 @@ def _list_border_projects(before: datetime) -> list[int]:
 
 
 def _delete_border_receipts(project_id: int, before: datetime) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """DELETE FROM ingest_borderreceipt WHERE project_id = %(project_id)s AND (view_id, seq) IN (
-                   SELECT view_id, seq FROM ingest_borderreceipt
-                   WHERE project_id = %(project_id)s AND received_at < %(before)s LIMIT %(most)s)""",
-            {"project_id": project_id, "before": before, "most": BATCH_ROWS},
-        )
-        return int(cursor.rowcount)
+    return delete_some(
+        "ingest_borderreceipt",
+        ("view_id", "seq"),
+        "t.project_id = %(project_id)s AND t.received_at < %(before)s",
+        {"project_id": project_id, "before": before},
+        most=BATCH_ROWS,
+    )

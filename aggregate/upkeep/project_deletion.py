@@ -20,6 +20,7 @@ from aggregate.folding.locks import lock_raw_traces
 from aggregate.metrics import count_upkeep
 from aggregate.turns import TurnOver, end_step
 from aggregate.upkeep.retention import list_partitions
+from config.database.batches import delete_some
 from ingest.audit.acts import Act
 from ingest.audit.entries import record
 from ingest.models import Membership, Project, RawTrace, Receipt
@@ -146,13 +147,13 @@ def _delete_batch(project_id: int, table: ProjectTable) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         if table.name.startswith(RawTrace._meta.db_table):
             lock_raw_traces()
-        key = ", ".join(table.key)
-        cursor.execute(
-            f"""DELETE FROM {table.name} WHERE project_id = %s AND ({key}) IN (
-                    SELECT {key} FROM {table.name} WHERE project_id = %s LIMIT %s)""",
-            [project_id, project_id, table.batch],
+        deleted = delete_some(
+            table.name,
+            table.key,
+            "t.project_id = %(project_id)s",
+            {"project_id": project_id},
+            most=table.batch,
         )
-        deleted = int(cursor.rowcount)
         if deleted:
             cursor.execute(
                 "UPDATE ingest_project SET deleted_rows = coalesce(deleted_rows, 0) + %s WHERE id = %s",

@@ -24,6 +24,7 @@ from aggregate.upkeep.old_funcs import expire_funcs, has_unused
 from aggregate.upkeep.old_groups import expire_groups
 from aggregate.upkeep.old_looks import delete_old_looks
 from aggregate.upkeep.old_receipts import counts_end, drop_receipt_partitions
+from config.database.batches import delete_some
 from ingest.audit.entries import expire_entries
 from ingest.models import PENDING, Project
 from ingest.projects.limits import limit_of
@@ -34,7 +35,7 @@ from profcore.times import DAY, bounds_of_day, midnight_days_before
 EXPIRE_BATCH_ROWS: Final = 5_000  # rows of one transaction: about 100 ms
 LOCK_WAIT_MS = 2_000  # the next run drops a partition that is in use: the door must not queue behind us
 
-ABSENCE_KEY: Final = "day_on, page, browser, reason, status, shard"  # within its project
+ABSENCE_KEY: Final = ("day_on", "page", "browser", "reason", "status", "shard")  # within its project
 
 
 @dataclass(slots=True, kw_only=True)
@@ -166,16 +167,17 @@ def _in_batches(kind: str, delete: Callable[[], int]) -> int:
 
 
 def _delete_raw(partition: str, project_id: int) -> int:
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic():
         lock_raw_traces()
-        cursor.execute(
-            f"""DELETE FROM {partition} WHERE project_id = %s AND (view_id, seq, received_at) IN (
-                    SELECT t.view_id, t.seq, t.received_at FROM {partition} t WHERE t.project_id = %s AND NOT EXISTS (
-                        SELECT 1 FROM ingest_tracereceipt r WHERE r.project_id = t.project_id AND r.view_id = t.view_id
-                        AND r.seq = t.seq AND r.received_at = t.received_at AND r.state = {PENDING}) LIMIT %s)""",
-            [project_id, project_id, EXPIRE_BATCH_ROWS],
+        return delete_some(
+            partition,
+            ("view_id", "seq", "received_at"),
+            f"""t.project_id = %(project_id)s AND NOT EXISTS (
+                    SELECT 1 FROM ingest_tracereceipt r WHERE r.project_id = t.project_id AND r.view_id = t.view_id
+                    AND r.seq = t.seq AND r.received_at = t.received_at AND r.state = {PENDING})""",
+            {"project_id": project_id},
+            most=EXPIRE_BATCH_ROWS,
         )
-        return int(cursor.rowcount)
 
 
 def _expire_views(project_id: int, before: datetime, expired: Expired) -> None:
@@ -245,13 +247,13 @@ def _delete_byte_counts(project_id: int, raw_before: datetime) -> None:
 
 def _delete_absences(project_id: int, before: datetime) -> int:
     """Deletes counts of page views that recorded nothing: they are kept as long as views are."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""DELETE FROM ingest_absentcount WHERE project_id = %s AND ({ABSENCE_KEY}) IN (
-                   SELECT {ABSENCE_KEY} FROM ingest_absentcount WHERE project_id = %s AND day_on < %s LIMIT %s)""",
-            [project_id, project_id, before.date(), EXPIRE_BATCH_ROWS],
-        )
-        return int(cursor.rowcount)
+    return delete_some(
+        "ingest_absentcount",
+        ABSENCE_KEY,
+        "t.project_id = %(project_id)s AND t.day_on < %(before)s",
+        {"project_id": project_id, "before": before.date()},
+        most=EXPIRE_BATCH_ROWS,
+    )
 
 
 def _delete_counts(project_id: int, before: datetime) -> int:
