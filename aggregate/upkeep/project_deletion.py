@@ -5,12 +5,11 @@ most its present batch; the next turn goes on with what is left. The last step w
 key of the project, and no post is under way: rows of the door have no foreign key, and would stay for ever.
 """
 
-import json
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from django.apps import apps
 from django.conf import settings
@@ -18,6 +17,7 @@ from django.db import IntegrityError, connection, models, transaction
 
 from aggregate.folding.locks import lock_raw_traces
 from aggregate.metrics import count_upkeep
+from aggregate.planned_rows import estimate_rows_of
 from aggregate.turns import TurnOver, end_step
 from aggregate.upkeep.retention import list_partitions
 from config.database.batches import delete_some
@@ -93,24 +93,8 @@ def list_project_models() -> list[type[models.Model]]:
 
 
 def estimate_rows(project_id: int) -> int:
-    """Returns about how many rows name a project, by the planner's statistics: counting would read all of them."""
-    total = 0
-    with connection.cursor() as cursor:
-        for model in list_project_models():
-            # EXPLAIN takes no parameters.
-            table = model._meta.db_table
-            cursor.execute(f"EXPLAIN (FORMAT JSON) SELECT FROM {table} WHERE project_id = {int(project_id)}")
-            ((plan,),) = cursor.fetchall()
-            total += _rows_of((plan if isinstance(plan, list) else json.loads(plan))[0]["Plan"])
-    return total
-
-
-def _rows_of(plan: dict[str, Any]) -> int:  # Any: JSON
-    """Returns the rows that a plan expects. That of Citus has the workers' plans inside, and no number of its own."""
-    tasks = plan.get("Distributed Query", {}).get("Job", {}).get("Tasks", ())
-    if tasks:
-        return sum(int(remote["Plan"]["Plan Rows"]) for task in tasks for (remote,) in task["Remote Plan"])
-    return int(plan["Plan Rows"])
+    """Returns about how many rows name a project, by the planner's statistics."""
+    return sum(estimate_rows_of(model._meta.db_table, project_id) for model in list_project_models())
 
 
 def _list_tables() -> Iterator[ProjectTable]:

@@ -136,7 +136,7 @@ def _is_whole(project_id: int, cell_id: int, group_id: int, views: int, traces: 
             f"""SELECT count(*), COALESCE(sum(v.traces), 0), COALESCE(bool_and(v.traces = k.bodies), true)
                FROM aggregate_view v CROSS JOIN LATERAL (
                    SELECT count(t.seq) AS bodies FROM ingest_tracereceipt r {JOIN_BODY}
-                   WHERE r.project_id = v.project_id AND r.view_id = v.view_id AND r.group_id = %(group)s
+                   WHERE r.project_id = %(project)s AND r.view_id = v.view_id AND r.group_id = %(group)s
                      AND r.state = {FOLDED}) AS k
                WHERE v.project_id = %(project)s AND v.cell_id = %(cell)s""",
             {"project": project_id, "cell": cell_id, "group": group_id},

@@ -129,9 +129,11 @@ def _count_announced_pages(project_id: int, releases: list[str]) -> dict[str, in
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT a.release, (SELECT count(*) FROM ingest_group g
-                                  WHERE g.project_id = a.project_id AND g.release = a.release AND g.closed_at IS NULL)
-               FROM ingest_announcedrelease a WHERE a.project_id = %s AND a.release = ANY(%b::text[])""",
-            [project_id, releases],
+                                  WHERE g.project_id = %(project_id)s AND g.release = a.release
+                                    AND g.closed_at IS NULL)
+               FROM ingest_announcedrelease a
+               WHERE a.project_id = %(project_id)s AND a.release = ANY(%(releases)b::text[])""",
+            {"project_id": project_id, "releases": releases},
         )
         return dict(cursor.fetchall())
 

@@ -18,21 +18,16 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/sourcemaps/queue.py:claim_script": "the next script of any project",
     "aggregate/sourcemaps/queue.py:list_projects_with_scripts": "which projects have source maps",
     "ingest/door/admission.py:_is_below_total": "the pending bytes of all projects, a bound of the server",
-    "ingest/door/keys.py:find_key": "whether a key's project has traces, at most every ten seconds for each key",
-    "ingest/door/groups.py:_count_announced_pages": "the pages of announced releases, when a page is new",
     "ingest/door/refusals.py:count_refusals": "its setting is for the coordinator's commit",
     # Upkeep of all projects, every few minutes or once an hour.
+    "aggregate/folding/rests.py:_has_pending": "whether a partition has pending traces",
     "aggregate/folding/rolling.py:roll_up_hours": "which hours are over",
     "aggregate/folding/rolling.py:_roll_up": "the hotspots of a group's day",
     "aggregate/upkeep/merging.py:find_due": "which days are over",
     "aggregate/upkeep/merging.py:_load_hours": "the hours of a group's day",
     "aggregate/upkeep/old_receipts.py:_has_pending": "whether a partition may go",
-    "aggregate/upkeep/old_receipts.py:_delete_border_receipts": "rows of a day or two ago",
-    "aggregate/upkeep/project_deletion.py:_delete_batch": "the rows of a deleted project",
-    "aggregate/upkeep/refolding.py:_is_whole": "whether a cell can be folded again",
+    "aggregate/upkeep/old_receipts.py:_list_border_projects": "which projects have rows of a day or two ago",
     "aggregate/upkeep/retention.py:expire_all": "old refolds",
     "aggregate/upkeep/retention.py:_drop_partition": "whether a partition may go",
-    "aggregate/upkeep/retention.py:_delete_raw": "raw traces of projects that keep them for less time",
-    "aggregate/upkeep/retention.py:_delete_absences": "old counts of absences",
 }
 EXCEPTED: Final = frozenset((rule, place) for place in REASONS for rule in RULES)

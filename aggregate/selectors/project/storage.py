@@ -1,12 +1,13 @@
 """What a project keeps, and the disk space of it: precise enough to choose a retention, without counting rows."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
 from django.db import connection
+
+from aggregate.planned_rows import estimate_rows_of
 
 # From the counts of settled receipts by hour. Some of the oldest may be deleted already, so this is an upper bound.
 RAW: Final = """
@@ -43,7 +44,7 @@ CELL_TABLES: Final = (
 class Kept:
     """One kind of kept data: rows, the UTC day of the oldest, and bytes, as its share of its tables' bytes by rows.
 
-    These are estimates. `size_bytes` is None until the database has gathered its statistics.
+    These are estimates. `size_bytes` is None until the database has gathered its statistics, and on Citus.
     """
 
     rows: int
@@ -68,7 +69,7 @@ def select_storage(project_id: int, *, raw_since: datetime, views_since: datetim
     return Storage(
         _kept(raw_rows, raw_oldest, RAW_TABLES),
         _kept(view_rows, view_oldest, VIEW_TABLES),
-        _kept(_estimate_cells(project_id) if cell_oldest else 0, cell_oldest, CELL_TABLES),
+        _kept(estimate_rows_of("aggregate_cell", project_id) if cell_oldest else 0, cell_oldest, CELL_TABLES),
     )
 
 
@@ -76,14 +77,6 @@ def _kept(rows: int, oldest_at: datetime | None, tables: Sequence[str]) -> Kept:
     all_rows, all_bytes = _one(SIZES, [list(tables)])
     size_bytes = int(all_bytes * min(1.0, rows / all_rows)) if all_rows else None
     return Kept(rows, oldest_at.date() if oldest_at else None, size_bytes)
-
-
-def _estimate_cells(project_id: int) -> int:
-    """Returns the planner's estimate: a count would read the index, tens of milliseconds at a million page views."""
-    # EXPLAIN takes no parameters.
-    (plan,) = _one(f"EXPLAIN (FORMAT JSON) SELECT FROM aggregate_cell WHERE project_id = {int(project_id)}", [])
-    parsed = plan if isinstance(plan, list) else json.loads(plan)
-    return int(parsed[0]["Plan"]["Plan Rows"])
 
 
 def _one(statement: str, params: Sequence[Any]) -> Any:  # Any: as the driver types parameters and rows
