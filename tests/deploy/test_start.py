@@ -89,7 +89,8 @@ def test_a_worker_of_one_kind_of_work_is_a_worker_with_one_queue(
 ) -> None:
     asked, _ = run_start(installation, part, "--concurrency", "1")
     whole = list(make_worker_child(folder, {}).command[1:])
-    assert asked == [*whole, "--queues", queue, "--concurrency", "1"]
+    # Each has a name of its own: of two workers of one name on a host, the doctor would see one.
+    assert asked == [*whole, "--queues", queue, "--hostname", f"{part}@%h", "--concurrency", "1"]
 
 
 @pytest.mark.parametrize(("part", "name"), [("web", "metrics"), ("upkeep", "metrics-upkeep"), ("beat", "metrics-beat")])
