@@ -1,7 +1,9 @@
 """What each kind of read costs on Citus beside plain PostgreSQL. Asserts nothing.
 
-`FIELDFLAME_TEST_VIEWS=3000 ./test tests/citus/measure_reads.py -s`.
+    FIELDFLAME_TEST_VIEWS=600 ./test tests/citus/measure_reads.py -s
 
+Both databases hold the same rows, and are asked in turns. Nothing is remembered between two questions. On a busy
+machine the least tells more than the median.
 """
 
 import os
@@ -75,8 +77,10 @@ def test_measure(site: Site) -> None:  # noqa: F811  # the fixture
                         with CaptureQueriesContext(connection) as queries:
                             read()
                         statements[name] = len(queries)
-    print("\n| question | statements | plain, p50 | Citus, p50 | ratio |\n|---|---|---|---|---|")
+    print("\n| question | statements | plain: least, p50 | Citus: least, p50 | ratio |")
+    print("|---|---|---|---|---|")
     for name in questions:
-        plain, spread = (median(taken[name, on_citus]) for on_citus in (False, True))
-        print(f"| {name} | {statements[name]} | {plain:.1f} ms | {spread:.1f} ms | {spread / plain:.1f} |")
+        plain, spread = taken[name, False], taken[name, True]
+        cells = [f"{min(each):.1f}, {median(each):.1f} ms" for each in (plain, spread)]
+        print(f"| {name} | {statements[name]} | {' | '.join(cells)} | {min(spread) / min(plain):.1f} |")
     print(os.uname().machine, datetime.now(UTC).date())
