@@ -44,7 +44,7 @@ UPKEEP: Final = Counter(
 )
 UPKEEP_KINDS: Final = (
     *("partitions", "raw_traces", "views", "cells", "receipt_partitions", "absences", "audit_entries"),
-    *("merged_days", "rolled_days", "projects"),
+    *("merged_days", "rolled_days", "projects", "packs", "tidied_packs", "orphans"),
 )
 JOB_SECONDS: Final = Histogram(
     "fieldflame_job_seconds",

@@ -17,6 +17,7 @@ from aggregate.folding.fold import BatchOutcome, fold_pending_batch
 from aggregate.folding.rests import RESTS
 from aggregate.folding.rolling import roll_up_hours
 from aggregate.metrics import tallied
+from aggregate.packs.tidying import tidy_packs
 from aggregate.slots import try_slot
 from aggregate.sourcemaps.labelling import label_in_turn
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
@@ -148,6 +149,12 @@ def refold() -> None:
 def take_data_steps() -> None:
     """Moves rows for changes of the schema."""
     _keep_up(take_data_steps.name, run_data_steps)
+
+
+@shared_task(name="aggregate.tidy_packs", ignore_result=True)
+def tidy_packs_of_erased() -> None:
+    """Deletes what no row names any more from the object store."""
+    _keep_up(tidy_packs_of_erased.name, tidy_packs)
 
 
 @shared_task(name=DELETE_TASK, ignore_result=True)

@@ -134,6 +134,14 @@ def read_issuer(name: str, environ: Mapping[str, str] = os.environ) -> str:
     return issuer
 
 
+def read_bucket(name: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Returns the address of a folder in a bucket, `s3://bucket/folder`, empty if there is none."""
+    address = environ.get(name, "").strip().rstrip("/")
+    if address and not (address.startswith("s3://") and urlsplit(address).netloc):
+        raise ImproperlyConfigured(f"{name} must be s3://bucket or s3://bucket/folder, not {address!r}.")
+    return address
+
+
 def read_path(name: str, default: Path, environ: Mapping[str, str] = os.environ) -> Path:
     return Path(environ[name]).expanduser().resolve() if environ.get(name) else default
 

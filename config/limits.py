@@ -46,6 +46,14 @@ INGEST_TOGETHER_TRACES = read_int("FIELDFLAME_TOGETHER_TRACES", 200, low=1)
 INGEST_TOGETHER_BYTES = read_int("FIELDFLAME_TOGETHER_BYTES", 4 * 2**20, low=1)
 # Connections of a web process for such statements. A project uses one at a time, and another if the first one waits.
 INGEST_STORE_CONNECTIONS = read_int("FIELDFLAME_STORE_CONNECTIONS", 4, low=1)
+# Bodies in an object store. A request of a post takes 10 to 100 ms; the slowest of a thousand a second or so.
+OBJECTS_WAIT_MS = read_int("FIELDFLAME_OBJECTS_WAIT_MS", 2_000, low=1)
+# Posts of a project that arrive within this time share an object: at 50 a second, five instead of one, and writing them
+# costs a fifth. A page is not kept waiting by its post. 0 where writing costs nothing.
+OBJECTS_GATHER_MS = read_int("FIELDFLAME_OBJECTS_GATHER_MS", 100, high=2_000)
+OBJECTS_AT_ONCE = read_int("FIELDFLAME_OBJECTS_AT_ONCE", 32, low=1)  # being written by a web process: half its threads
+OBJECTS_READS_AT_ONCE = read_int("FIELDFLAME_OBJECTS_READS_AT_ONCE", 8, low=1)  # by a process: a batch is in many
+PACK_SWEEP_S = read_int("FIELDFLAME_PACK_SWEEP_S", 60, low=1)  # until erased bytes leave the object store
 INGEST_RATE_PER_S = read_int(
     "FIELDFLAME_RATE_PER_S", 2_000, low=1
 )  # traces a second for a key, in one web process, before 429

@@ -15,6 +15,7 @@ from whitenoise.compress import Compressor
 from config.env import (
     make_broker_url,
     read_bool,
+    read_bucket,
     read_choice,
     read_database,
     read_group_roles,
@@ -26,7 +27,14 @@ from config.env import (
     read_str,
 )
 from config.limits import *  # noqa: F403  # settings like those below, in a file of their own
-from config.limits import DELETE_SWEEP_S, FOLD_SWEEP_S, JOB_SWEEP_S, REFOLD_SWEEP_S, SYMBOLICATE_SWEEP_S
+from config.limits import (
+    DELETE_SWEEP_S,
+    FOLD_SWEEP_S,
+    JOB_SWEEP_S,
+    PACK_SWEEP_S,
+    REFOLD_SWEEP_S,
+    SYMBOLICATE_SWEEP_S,
+)
 from config.telemetry.logs import FORMATS, make_logging
 from ingest.patience import RECONNECTING, PatientConnection
 from profcore.kernel import KernelChoice, KernelError, find_kernel
@@ -201,6 +209,15 @@ DATABASES["default"]["OPTIONS"] = {
 TRANSACTION_POOLING = read_bool("FIELDFLAME_TRANSACTION_POOLING", False)
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = TRANSACTION_POOLING
 REDIS_URL = read_secret("REDIS_URL", "redis://127.0.0.1:6379/0")
+# Bodies of traces in an object store: `s3://bucket/folder`. Empty: they lie in PostgreSQL.
+OBJECTS = read_bucket("FIELDFLAME_OBJECTS")
+OBJECTS_PUT = read_bool("FIELDFLAME_OBJECTS_PUT", True)  # no: new ones go to PostgreSQL, those in the store are read
+OBJECTS_ENDPOINT = read_str("FIELDFLAME_OBJECTS_ENDPOINT", "").rstrip("/")  # empty: Amazon's
+OBJECTS_REGION = read_str("FIELDFLAME_OBJECTS_REGION", "us-east-1")
+OBJECTS_ACCESS_KEY = read_secret("FIELDFLAME_OBJECTS_ACCESS_KEY", "")  # empty: those of the machine's own role
+OBJECTS_SECRET_KEY = read_secret("FIELDFLAME_OBJECTS_SECRET_KEY", "")
+if bool(OBJECTS_ACCESS_KEY) != bool(OBJECTS_SECRET_KEY):
+    raise ImproperlyConfigured("FIELDFLAME_OBJECTS_ACCESS_KEY and FIELDFLAME_OBJECTS_SECRET_KEY belong together.")
 
 # --- Logins by a provider (OpenID Connect), and by passwords ------------------------------------------------------------
 OIDC_ISSUER = read_issuer("FIELDFLAME_OIDC_ISSUER")  # empty: there is no provider
@@ -277,6 +294,7 @@ UPKEEP_TASKS = [
     "aggregate.refold",
     "aggregate.roll_up_hours",
     "aggregate.symbolicate",
+    "aggregate.tidy_packs",
     "dashboard.clear_sessions",
     "dashboard.run_jobs",
     "ingest.make_partitions",
@@ -313,6 +331,7 @@ CELERY_BEAT_SCHEDULE = {
     "refold": {"task": "aggregate.refold", "schedule": REFOLD_SWEEP_S, "options": {"expires": REFOLD_SWEEP_S}},
     "data-steps": {"task": "aggregate.data_steps", "schedule": 60.0, "options": {"expires": 60}},
     "expire": {"task": "aggregate.expire", "schedule": 3600.0, "options": {"expires": 3600}},
+    "packs": {"task": "aggregate.tidy_packs", "schedule": PACK_SWEEP_S, "options": {"expires": PACK_SWEEP_S}},
     "sessions": {"task": "dashboard.clear_sessions", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 

@@ -13,6 +13,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from ingest.packs import models as _registers_itself  # noqa: F401
 from profcore.trace.collection import Collection
 
 DAYS: Final = [MinValueValidator(1), MaxValueValidator(36_500)]  # a century: more leads beyond year 1
@@ -332,7 +333,10 @@ REJECTED: Final = Receipt.State.REJECTED.value
 
 
 class RawTrace(models.Model):
-    """The body as it came, in daily partitions of `received_at`; created by hand-written SQL in the migration."""
+    """The body as it came, in daily partitions of `received_at`; created by hand-written SQL in the migration.
+
+    If it lies in a pack (`ingest.packs`), `body` is empty.
+    """
 
     pk = models.CompositePrimaryKey("project_id", "view_id", "seq", "received_at")
     project_id = models.BigIntegerField()
@@ -342,6 +346,9 @@ class RawTrace(models.Model):
     trace_id = models.UUIDField()
     is_gzip = models.BooleanField()
     body = models.BinaryField()
+    pack_id = models.UUIDField(null=True)
+    pack_offset = models.IntegerField(null=True)
+    pack_length = models.IntegerField(null=True)
 
     class Meta:
         managed = False

@@ -46,6 +46,7 @@ from aggregate.metrics import (
 )
 from aggregate.stopping import Stopping
 from ingest.models import FOLDED, PENDING, REJECTED
+from ingest.packs.store import BodiesUnavailable
 from profcore.errors import Reason, TraceError
 from profcore.sums.blobs import PackedTree, merge_packed
 from profcore.sums.fold import FOLD_VERSION
@@ -98,6 +99,9 @@ def _fold_claim(claim: Claim) -> BatchOutcome:
     except Stopping:
         _release(claim, is_attempt=False)
         return BatchOutcome.GIVEN_BACK
+    except BodiesUnavailable:  # an outage of the object store: no trace is to blame
+        _release(claim, is_attempt=False)
+        raise
     except Exception:
         _release(claim)
         raise

@@ -25,6 +25,7 @@ from aggregate.folding.writes import (
     load_views,
     negate,
 )
+from aggregate.packs.marking import mark_packs
 from profcore.sums.blobs import pack_call_tree
 from profcore.sums.calltree import CallTree, CallTreeBuilder
 from profcore.sums.subtraction import NotContained, subtract_call_tree
@@ -173,14 +174,17 @@ def _delete_rows(project_id: int, key: ViewKey) -> int:
                border AS (DELETE FROM ingest_borderreceipt b USING gone WHERE b.project_id = %(project)s
                    AND b.view_id = %(view)s AND b.seq = gone.seq),
                raw AS (DELETE FROM ingest_rawtrace t USING gone WHERE t.project_id = %(project)s
-                   AND t.view_id = %(view)s AND t.seq = gone.seq AND t.received_at = gone.received_at),
+                   AND t.view_id = %(view)s AND t.seq = gone.seq AND t.received_at = gone.received_at
+                   RETURNING t.pack_id),
                view AS (DELETE FROM aggregate_view WHERE project_id = %(project)s AND view_id = %(view)s
                    AND group_id = %(group)s)
-               SELECT count(*) FROM gone""",
+               SELECT (SELECT count(*) FROM gone), ARRAY(SELECT DISTINCT pack_id FROM raw WHERE pack_id IS NOT NULL)""",
             {"project": project_id, "view": key[0], "group": key[1]},
         )
         row = cursor.fetchone()
-    return int(row[0]) if row else 0
+    assert row is not None  # one without a table
+    mark_packs(project_id, row[1])
+    return int(row[0])
 
 
 def _clear_empty(project_id: int, cell_id: int) -> None:

@@ -17,6 +17,8 @@ from django.db import IntegrityError, connection, models, transaction
 
 from aggregate.folding.locks import lock_raw_traces
 from aggregate.metrics import count_upkeep
+from aggregate.packs.deleting import delete_doomed_packs
+from aggregate.packs.marking import doom_packs_of_project
 from aggregate.planned_rows import estimate_rows_of
 from aggregate.turns import TurnOver, end_step
 from aggregate.upkeep.retention import list_partitions
@@ -24,6 +26,8 @@ from config.database.batches import delete_some
 from ingest.audit.acts import Act
 from ingest.audit.entries import record
 from ingest.models import Membership, Project, RawTrace, Receipt
+from ingest.packs.mark import may_delete
+from ingest.packs.models import Pack
 from ingest.projects.lifecycle import mark_for_deletion
 from ingest.receipt_partitions import list_receipt_partitions
 from ingest.wake import wake_worker
@@ -34,6 +38,10 @@ DELETE_TASK: Final = "aggregate.delete_projects"
 DELETE_FLAG: Final = f"fieldflame:wake-{DELETE_TASK}"
 BATCH_ROWS: Final = 5_000  # of one transaction, as retention does: about 100 ms
 BATCH_BODIES: Final = 200  # of tables with blobs, which are up to some MB each
+
+
+class NotOurs(Exception):
+    """The objects of a project may not be deleted from here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,7 @@ def delete_project(project: Project, now: datetime) -> bool:
         Project.objects.filter(pk=project.pk).update(rows_to_delete=estimate_rows(project.pk))
     while sum(_empty_table(project.pk, table) for table in _list_tables()):
         pass  # a fold that was under way may have written to a table that was empty already
+    delete_packs_of(project.pk)
     if now < project.deletion_started_at + timedelta(seconds=settings.DELETE_GRACE_S):
         return False
     _delete_last(project.pk)
@@ -97,6 +106,20 @@ def estimate_rows(project_id: int) -> int:
     return sum(estimate_rows_of(model._meta.db_table, project_id) for model in list_project_models())
 
 
+def delete_packs_of(project_id: int) -> None:
+    """Deletes a project's packs: their objects, then their rows. Raises `BodiesUnavailable`, and `TurnOver`.
+
+    Raises `NotOurs` if the bucket is marked as another database's: somebody must say whose it is.
+    """
+    if not Pack.objects.filter(project_id=project_id).exists():
+        return
+    doom_packs_of_project(project_id)
+    if not may_delete():
+        raise NotOurs("the bucket is marked as another database's")
+    delete_doomed_packs(project_id)
+    Pack.objects.filter(project_id=project_id, doomed_at__isnull=False).delete()
+
+
 def _list_tables() -> Iterator[ProjectTable]:
     """Yields the tables, except members: they see how far the deletion is."""
     for model in list_project_models():
@@ -108,7 +131,7 @@ def _list_tables() -> Iterator[ProjectTable]:
             yield from (ProjectTable(name, key, batch) for name, _ in list_partitions())
         elif model is Receipt:
             yield from (ProjectTable(partition.name, key, batch) for partition in list_receipt_partitions())
-        elif model is not Membership:
+        elif model not in (Membership, Pack):
             yield ProjectTable(model._meta.db_table, key, batch)
 
 

@@ -5,6 +5,7 @@ keeps it longer. Before that, the rows of projects with a shorter retention are 
 are never deleted. Receipts go by whole partitions only (`aggregate.upkeep.old_receipts`).
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -18,6 +19,9 @@ from aggregate.folding.locks import lock_groups, lock_raw_traces
 from aggregate.jobs.requests import expire_jobs
 from aggregate.metrics import count_upkeep
 from aggregate.models import RefoldRun
+from aggregate.packs.marking import doom_packs_of_day, doom_unnamed_packs
+from aggregate.packs.orphans import delete_orphans
+from aggregate.packs.tidying import tidy_packs
 from aggregate.sourcemaps.deleting import expire_source_maps
 from aggregate.turns import end_step
 from aggregate.upkeep.old_funcs import expire_funcs, has_unused
@@ -27,10 +31,13 @@ from aggregate.upkeep.old_receipts import counts_end, drop_receipt_partitions
 from config.database.batches import delete_some
 from ingest.audit.entries import expire_entries
 from ingest.models import PENDING, Project
+from ingest.packs.store import BodiesUnavailable
 from ingest.projects.limits import limit_of
 from ingest.projects.releases import expire_announced
 from ingest.projects.shared_links import expire_shared_links
 from profcore.times import DAY, bounds_of_day, midnight_days_before
+
+logger = logging.getLogger(__name__)
 
 EXPIRE_BATCH_ROWS: Final = 5_000  # rows of one transaction: about 100 ms
 LOCK_WAIT_MS = 2_000  # the next run drops a partition that is in use: the door must not queue behind us
@@ -47,6 +54,7 @@ class Expired:
     views: int = 0
     cells: int = 0
     receipt_partitions: int = 0
+    packs: int = 0
     refusals: int = 0
     jobs: int = 0
     refold_runs: int = 0
@@ -74,6 +82,7 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         for name, day in list_partitions():
             if day < raw_before.date():
                 expired.raw_traces += _in_batches("raw_traces", partial(_delete_raw, name, project.pk))
+                doom_unnamed_packs(project.pk, day, name)
         views_days = limit_of(project, "keep_views_days").effective
         cells_days = limit_of(project, "keep_cells_days").effective
         _expire_views(project.pk, midnight_days_before(now, views_days), expired)
@@ -94,6 +103,8 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
     on_step("receipts")
     expired.receipt_partitions = drop_receipt_partitions(now)
     count_upkeep("receipt_partitions", expired.receipt_partitions)
+    on_step("packs")
+    expired.packs = _tidy_packs(now)
     on_step("shared links")
     expired.shared_links = expire_shared_links(now)
     on_step("audit log")
@@ -105,6 +116,15 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
     runs_before = midnight_days_before(now, settings.KEEP_REFOLD_RUNS_DAYS)
     expired.refold_runs, _ = RefoldRun.objects.filter(started_at__lt=runs_before).delete()
     return expired
+
+
+def _tidy_packs(now: datetime) -> int:
+    """Deletes what no row names from the object store; returns how many packs. If it is away, the rest goes on."""
+    try:
+        return tidy_packs(now) + delete_orphans(now)
+    except BodiesUnavailable:
+        logger.exception("The object store could not be tidied.")
+        return 0
 
 
 def _delete_claimants(now: datetime) -> None:
@@ -152,6 +172,7 @@ def _drop_partition(name: str, day: date) -> bool:
         if row is None or row[0]:
             return False
         cursor.execute(f"DROP TABLE {name}")  # it matches the pattern of its search: letters and digits only
+        doom_packs_of_day(day)
     return True
 
 

@@ -123,7 +123,7 @@ def _iter_batches(project_id: int, day: date, since: datetime | None = None) -> 
     while True:
         with connection.cursor() as cursor:
             cursor.execute(
-                """SELECT view_id, seq, received_at, octet_length(body) FROM ingest_rawtrace
+                """SELECT view_id, seq, received_at, coalesce(pack_length, octet_length(body)) FROM ingest_rawtrace
                    WHERE project_id = %s AND received_at >= %s AND received_at < %s AND (view_id, seq) > (%s, %s)
                    ORDER BY view_id, seq LIMIT %s""",
                 [project_id, max(from_at, since) if since else from_at, to_at, *last, KEYS_AT_ONCE],

@@ -20,7 +20,7 @@ from bench.wal import read_lsn, read_processor_s
 from config.up.folder import DataFolder
 from config.up.parts import BASE_DIR, make_environment, make_manage_command
 from config.up.supervisor import Supervisor
-from ingest.door.storing import BYTE_SHARDS, COLUMNS, PARAMS, Care, _run_store
+from ingest.door.storing import BYTE_SHARDS, COLUMNS, Care, _run_store
 from ingest.partitions import create_partitions
 from ingest.projects.creation import create_project
 from ingest.receipt_partitions import PARTITION_DAYS, create_receipt_partitions, list_receipt_partitions
@@ -127,7 +127,7 @@ def _make_columns(project_id: int, now: datetime) -> dict[str, Any]:  # Any: the
     values = dict.fromkeys(COLUMNS, "{1}") | {"received_at": f"{{{at}}}", "view_started_at": f"{{{at}}}"}
     values |= {"view_id": f"{{{uuid4()}}}", "trace_id": f"{{{uuid4()}}}", "is_gzip": "{f}", "isolated": "{f}"}
     columns = {**values, "body": [b"x"], "project_id": project_id, "shard": random.randrange(BYTE_SHARDS)}  # noqa: S311
-    assert columns.keys() == set(PARAMS)
+    assert columns.keys() == {"project_id", "shard", *COLUMNS}
     return columns
 
 

@@ -78,7 +78,7 @@ PARTITIONS_AHEAD: Final = StoreGauge(
 OVERDUE: Final = StoreGauge(
     name="fieldflame_upkeep_overdue_seconds",
     about="How long the oldest due work of upkeep has waited, by work (raw, views, cells, receipts: deleting by "
-    "retention; roll_up; merge), 0 without any.",
+    "retention; roll_up; merge; packs: deleting from the object store), 0 without any.",
     tag="work",
 )
 DATABASE_BYTES: Final = StoreGauge(name="fieldflame_database_bytes", about="Size of the database on its disk.")
@@ -150,7 +150,10 @@ SELECT (SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.bucket_at, '
        (SELECT max(coalesce(p.keep_views_days, %(views_days)s)) FROM ingest_project p),
        (SELECT min(bucket_at) FROM aggregate_cell WHERE grain = {HOUR_GRAIN} AND merged_into IS NULL),
        (SELECT min(bucket_at) FROM aggregate_cell WHERE NOT is_rolled AND merged_into IS NULL),
-       pg_database_size(current_database())"""
+       pg_database_size(current_database()),
+       extract(epoch FROM clock_timestamp() - least(
+           (SELECT min(tidy_at) FROM ingest_pack WHERE tidy_at IS NOT NULL),
+           (SELECT min(doomed_at) FROM ingest_pack WHERE doomed_at IS NOT NULL AND deleted_at IS NULL)))"""
 
 
 def read_tables(now: datetime) -> list[GaugeMetricFamily]:
@@ -188,7 +191,7 @@ def _read_upkeep(now: datetime) -> Iterator[GaugeMetricFamily]:
         "views_days": settings.KEEP_VIEWS_DAYS,
         "raw_days": settings.KEEP_RAW_DAYS,
     }
-    ((cells_s, views_s, raw_days, views_days, unmerged_at, unrolled_at, size),) = _ask(OLDEST_CELLS, ends)
+    ((cells_s, views_s, raw_days, views_days, unmerged_at, unrolled_at, size, packs_s),) = _ask(OLDEST_CELLS, ends)
     days = [day for _, day in list_partitions()]
     yield PARTITIONS_AHEAD.make([(count_ahead(days, today),)])
     kept_days = settings.KEEP_RAW_DAYS if raw_days is None else raw_days
@@ -202,6 +205,7 @@ def _read_upkeep(now: datetime) -> Iterator[GaugeMetricFamily]:
     }
     overdue_s = {work: (now - at).total_seconds() for work, at in due.items()}
     overdue_s |= {"cells": float(cells_s or 0), "views": float(views_s or 0)}
+    overdue_s["packs"] = float(packs_s or 0) - settings.PACK_SWEEP_S
     yield OVERDUE.make([(work, max(seconds, 0)) for work, seconds in sorted(overdue_s.items())])
     yield DATABASE_BYTES.make([(size,)])
 

@@ -8,6 +8,7 @@ from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from dashboard.web.giving_up import answer_later
+from ingest.packs.store import BodiesUnavailable
 from ingest.patience import drop_silent_connection, with_patience
 from ingest.together.shared_writes import is_outage
 
@@ -42,8 +43,9 @@ class ReadingTimeMiddleware:
         if is_outage(error):
             logger.error("A request lost the database: %s.", type(error.__cause__ or error).__name__)
             connection.close()  # the answer, or the next request, takes another one
-            detail = "The database does not answer at the moment. Try again in some seconds."
+            what = "store of raw traces" if isinstance(error, BodiesUnavailable) else "database"
+            detail = f"The {what} does not answer at the moment. Try again in some seconds."
             return answer_later(
-                request, api_detail=detail, page_detail=detail, retry_after_s=OUTAGE_S, title="The database is away"
+                request, api_detail=detail, page_detail=detail, retry_after_s=OUTAGE_S, title=f"The {what} is away"
             )
         return None

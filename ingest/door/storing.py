@@ -3,6 +3,7 @@
 import gzip
 import random
 import struct
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,11 +20,14 @@ from psycopg.pq import Format
 from ingest.door.groups import intern_groups
 from ingest.door.keys import KeyFacts
 from ingest.models import PENDING
+from ingest.packs.format import PackedBody
+from ingest.packs.placing import place_bodies
+from ingest.packs.store import is_on
 from ingest.partitions import create_partitions
-from ingest.patience import release_connection
+from ingest.patience import release_connection, spend
 from ingest.receipt_partitions import is_near_border, partition_bounds
 from ingest.together.lanes import LaneStatement, run_again
-from ingest.together.shared_writes import SharedWrites
+from ingest.together.shared_writes import STALLED_S, Pace, SharedWrites, keep_usual_pace
 from profcore.remembering import remember
 from profcore.trace.dimensions import classify_browser, classify_device, classify_end_reason, classify_navigation
 from profcore.trace.routes import clean_page, route_of_url
@@ -85,10 +89,10 @@ WITH arrived AS (
         %(view_started_at)s::timestamptz[], %(device_class)s::smallint[], %(browser)s::smallint[],
         %(navigation)s::smallint[], %(end_reason)s::smallint[], %(isolated)s::boolean[], %(sample_rate)s::float8[],
         %(requested_interval_us)s::int[], %(interval_us)s::int[], %(snippet_us)s::int[], %(body_bytes)s::int[],
-        %(trace_id)s::uuid[], %(is_gzip)s::boolean[], %(body)b::bytea[]
+        %(trace_id)s::uuid[], %(is_gzip)s::boolean[], {values}
     ) WITH ORDINALITY AS a (
         received_at, view_id, seq, group_id, view_started_at, device_class, browser, navigation, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, body, position)
+        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, {names}, position)
 ), once AS (
     SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
 ), fresh AS (
@@ -125,12 +129,38 @@ WRITE = f"""), receipt AS (
 , counted AS (
     INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
     SELECT %(project_id)s::bigint, (received_at AT TIME ZONE 'UTC')::date AS day_on, %(shard)s::smallint,
-           sum(octet_length(body))
+           sum({{length}})
     FROM once JOIN receipt USING (view_id, seq) GROUP BY 2 ORDER BY 2
     ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
 )
+"""
+WRITE_BODIES = """
 INSERT INTO ingest_rawtrace (project_id, view_id, seq, received_at, trace_id, is_gzip, body)
 SELECT %(project_id)s::bigint, view_id, seq, received_at, trace_id, is_gzip, body
+FROM once JOIN receipt USING (view_id, seq)
+"""
+# Bodies that lie in packs. Where a trace is known already, its pack has bytes that no row names: upkeep removes them. A
+# pack whose id upkeep has taken for an orphan's fails the statement.
+WRITE_PLACES = """
+, pack AS (
+    SELECT a.pack_id, min((a.received_at AT TIME ZONE 'UTC')::date) AS day_on, sum(a.pack_length) AS bytes,
+           count(*) AS brought, count(stored.position) AS traces
+    FROM arrived a
+    LEFT JOIN (SELECT once.position FROM once JOIN receipt USING (view_id, seq)) AS stored USING (position)
+    GROUP BY a.pack_id
+), named AS (
+    INSERT INTO ingest_pack (project_id, id, day_on, traces, bytes, tidy_at)
+    SELECT %(project_id)s::bigint, pack_id, day_on, traces, bytes, CASE WHEN traces < brought THEN now() END
+    FROM pack WHERE traces > 0
+), unnamed AS (
+    INSERT INTO ingest_pack (project_id, id, day_on, traces, bytes, doomed_at)
+    SELECT %(project_id)s::bigint, pack_id, day_on, 0, bytes, now() FROM pack WHERE traces = 0
+    ON CONFLICT DO NOTHING
+)
+INSERT INTO ingest_rawtrace (
+    project_id, view_id, seq, received_at, trace_id, is_gzip, body, pack_id, pack_offset, pack_length)
+SELECT %(project_id)s::bigint, view_id, seq, received_at, trace_id, is_gzip, ''::bytea, pack_id, pack_offset,
+       pack_length
 FROM once JOIN receipt USING (view_id, seq)
 """
 
@@ -140,7 +170,8 @@ COLUMNS: Final = (
     *("end_reason", "isolated", "sample_rate", "requested_interval_us", "interval_us", "snippet_us", "body_bytes"),
     *("trace_id", "is_gzip", "body"),
 )
-PARAMS: Final = ("project_id", "shard", *COLUMNS)
+PLACE_COLUMNS: Final = (*COLUMNS[:-1], "pack_id", "pack_offset", "pack_length")
+PLACE_VALUES: Final = "%(pack_id)s::uuid[], %(pack_offset)s::int[], %(pack_length)s::int[]"
 
 
 class Care(Enum):
@@ -151,23 +182,29 @@ class Care(Enum):
     TAKE_BORDER = "-take-border"
 
 
-def _make_store(care: Care) -> str:
+def _make_store(care: Care, *, is_packed: bool = False) -> str:
+    values, names = (PLACE_VALUES, ", ".join(PLACE_COLUMNS[-3:])) if is_packed else ("%(body)b::bytea[]", "body")
+    end = WRITE.format(length="pack_length" if is_packed else "octet_length(body)", source="{source}")
+    end += WRITE_PLACES if is_packed else WRITE_BODIES
+    begin = BEGIN.format(values=values, names=names)
     if care is Care.TAKE_BORDER:
-        return BEGIN + LOOK_BACK + TAKE_BORDER + WRITE.format(source="mine")
-    return BEGIN + (LOOK_BACK if care is Care.LOOK_BACK else "") + WRITE.format(source="fresh")
+        return begin + LOOK_BACK + TAKE_BORDER + end.replace("{source}", "mine")
+    return begin + (LOOK_BACK if care is Care.LOOK_BACK else "") + end.replace("{source}", "fresh")
 
 
-STORES: Final = {care: _make_store(care) for care in Care}
-_NUMBERED: Final = {name: f"${number}" for number, name in enumerate(PARAMS, 1)}
-# The same statements as libpq takes them. Only the bodies are binary.
-LANE_STORES: Final = {
-    care: LaneStatement(
-        f"store{care.value}".encode(),
-        (store.replace(")b::bytea", ")s::bytea") % _NUMBERED).encode(),
-        [*([Format.TEXT] * len(COLUMNS)), Format.TEXT, Format.BINARY],
-    )
-    for care, store in STORES.items()
-}
+def _make_lane_store(care: Care, *, is_packed: bool = False) -> LaneStatement:
+    """Returns the same statement as libpq takes it. Only bodies are binary."""
+    columns = PLACE_COLUMNS if is_packed else COLUMNS
+    numbered = {name: f"${number}" for number, name in enumerate(("project_id", "shard", *columns), 1)}
+    text = _make_store(care, is_packed=is_packed).replace(")b::bytea", ")s::bytea") % numbered
+    last = Format.TEXT if is_packed else Format.BINARY
+    name = f"store{care.value}{'-places' if is_packed else ''}"
+    return LaneStatement(name.encode(), text.encode(), [*([Format.TEXT] * (len(columns) + 1)), last])
+
+
+# By care, and by whether the bodies lie in packs.
+STORES: Final = {(care, packed): _make_store(care, is_packed=packed) for care in Care for packed in (False, True)}
+LANE_STORES: Final = {key: _make_lane_store(key[0], is_packed=key[1]) for key in STORES}
 ARRAY_HEAD: Final = struct.Struct("!iiIii")
 LENGTH: Final = struct.Struct("!i")
 BYTEA: Final = 17  # its number among PostgreSQL's types
@@ -233,6 +270,8 @@ def _store(posts: Sequence[StoredPost], shard: int | None = None) -> None:
     """
     care = max((post.care for post in posts), key=list(Care).index)
     columns = _make_columns(posts, random.randrange(BYTE_SHARDS) if shard is None else shard)  # noqa: S311  # no secret
+    if is_on():
+        columns |= _place_bodies(posts)
     try:
         _run_store(columns, care)
     except (IntegrityError, InternalError) as error:
@@ -248,14 +287,31 @@ def _is_about_partition(error: Error) -> bool:
     return isinstance(error.__cause__, CheckViolation) or "no partition of relation" in str(error)
 
 
+def _place_bodies(posts: Sequence[StoredPost]) -> dict[str, Any]:  # Any: parameters of one statement
+    """Writes the bodies of posts to the object store, and returns the columns that say where they are."""
+    bodies = [
+        PackedBody(view_id=UUID(row[1]), seq=int(row[2]), received_at=post.received_at, body=row[-1])
+        for post in posts
+        for row in post.rows
+    ]
+    began_s = time.monotonic()
+    try:
+        places = place_bodies(posts[0].project_id, bodies)
+    finally:
+        spend(time.monotonic() - began_s)
+    columns = zip(*((place.pack_id.hex, str(place.offset), str(place.length)) for place in places), strict=True)
+    return {name: "{" + ",".join(column) + "}" for name, column in zip(PLACE_COLUMNS[-3:], columns, strict=True)}
+
+
 def _run_store(columns: dict[str, Any], care: Care) -> None:  # Any: the parameters of one statement
+    is_packed = "pack_id" in columns
     if connection.in_atomic_block:
         with connection.cursor() as cursor:
-            cursor.execute(STORES[care], columns)
-    else:
-        run_again(
-            LANE_STORES[care], [*(str(columns[name]).encode() for name in PARAMS[:-1]), _pack_array(columns["body"])]
-        )
+            cursor.execute(STORES[care, is_packed], columns)
+        return
+    names = ("project_id", "shard", *(PLACE_COLUMNS if is_packed else COLUMNS))
+    params = [_pack_array(columns[name]) if name == "body" else str(columns[name]).encode() for name in names]
+    run_again(LANE_STORES[care, is_packed], params)
 
 
 def _pack_array(bodies: Sequence[bytes]) -> bytes:
@@ -264,7 +320,21 @@ def _pack_array(bodies: Sequence[bytes]) -> bytes:
     return head + b"".join([part for body in bodies for part in (LENGTH.pack(len(body)), body)])
 
 
-_shared_writes: Final = SharedWrites(_store)
+def keep_pace() -> Pace:
+    """Returns how posts share what stores them. An object costs money and some 20 ms, so posts wait for each other."""
+    if not is_on():
+        return keep_usual_pace()
+    gather_s = settings.OBJECTS_GATHER_MS / 1_000
+    return Pace(gather_s, gather_s + STALLED_S, settings.OBJECTS_AT_ONCE)
+
+
+def find_patience_s() -> float:
+    """Returns how long a post may wait in all until it is stored."""
+    objects_ms = settings.OBJECTS_GATHER_MS + 2 * settings.OBJECTS_WAIT_MS if is_on() else 0
+    return float(settings.INGEST_DATABASE_WAIT_MS + objects_ms) / 1_000
+
+
+_shared_writes: Final = SharedWrites(_store, keep_pace)
 
 
 def _make_columns(posts: Sequence[StoredPost], shard: int) -> dict[str, Any]:  # Any: the parameters of one statement

@@ -19,7 +19,8 @@ from ingest.door.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_at_once
 from ingest.door.posts import Post, key_in, read_sent, skip_body
 from ingest.door.quotas import find_full_quota, quota_of, seconds_to_next_day, take_quota
 from ingest.door.refusals import count_refusals
-from ingest.door.storing import Arrival, store_arrivals
+from ingest.door.storing import Arrival, find_patience_s, store_arrivals
+from ingest.packs.store import BodiesUnavailable
 from ingest.patience import drop_silent_connection, release_connection, with_patience
 from ingest.wake import wake_soon
 from profcore.errors import Reason, TraceError
@@ -43,7 +44,7 @@ def take_traces(post: Post) -> Answer:
     received_at = datetime.now(UTC)
     key: KeyFacts | None = None
     try:
-        with with_patience(settings.INGEST_DATABASE_WAIT_MS / 1_000):
+        with with_patience(find_patience_s()):
             key = read_key(post)
             admit(post, key, received_at)
             return take_post(post, key, received_at)
@@ -57,7 +58,11 @@ def take_traces(post: Post) -> Answer:
 
 
 def explain_outage(error: Error) -> TryLater:
-    """Logs an error of the database, and returns what the sender is told."""
+    """Logs an error of the database or the object store, and returns what the sender is told."""
+    if isinstance(error, BodiesUnavailable):
+        logger.error("The door could not store a post: %s.", error)
+        detail = "The store of bodies does not answer; please post again later."
+        return TryLater(Reason.UNAVAILABLE, "$", detail, retry_after_s=10)
     if isinstance(error, OperationalError | InterfaceError):  # an outage: one line per post, not a traceback
         logger.error("The door could not store a post: %s.", type(error).__name__)
         drop_silent_connection(error)

@@ -42,11 +42,28 @@ class Share(Generic[T]):
     error: Exception | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a thread waits for others before it writes, when it is taken to stall, and how many write at once."""
+
+    gather_s: float
+    stalled_s: float
+    at_once: int
+
+
+def keep_usual_pace() -> Pace:
+    """Returns the pace of statements: nobody waits for others, and each has a connection."""
+    return Pace(0.0, STALLED_S, settings.INGEST_STORE_CONNECTIONS)
+
+
 class SharedWrites(Generic[T]):
     """Writes items in statements that threads share. `write_all` writes the items of one project, all or none."""
 
-    def __init__(self, write_all: Callable[[Sequence[T]], None]) -> None:
+    def __init__(
+        self, write_all: Callable[[Sequence[T]], None], keep_pace: Callable[[], Pace] = keep_usual_pace
+    ) -> None:
         self._write_all = write_all
+        self._keep_pace = keep_pace
         self._lock = threading.Lock()
         self._waiting: list[Share[T]] = []  # in the order of their arrival
         self._under_way: Counter[int] = Counter()  # statements, by project
@@ -68,10 +85,11 @@ class SharedWrites(Generic[T]):
 
     def _wait(self, own: Share[T]) -> None:
         """Returns when the item is written, or when this thread must write. Raises Django's `OperationalError`."""
+        stalled_s = self._keep_pace().stalled_s
         while True:
             began = time.monotonic()
             left = left_s()
-            has_changed = own.turn.acquire(timeout=STALLED_S if left is None else max(min(left, STALLED_S), 0))
+            has_changed = own.turn.acquire(timeout=stalled_s if left is None else max(min(left, stalled_s), 0))
             spend(time.monotonic() - began)
             if has_changed:
                 return
@@ -87,9 +105,9 @@ class SharedWrites(Generic[T]):
 
     def _begin(self, own: Share[T]) -> bool:
         """Lets a waiting one write for those of its project, unless others are at it. The lock must be held."""
-        project_id, now = own.project_id, time.monotonic()
-        is_busy = self._under_way[project_id] and now - self._newest[project_id] < STALLED_S
-        if is_busy or self._under_way.total() >= settings.INGEST_STORE_CONNECTIONS:
+        project_id, now, pace = own.project_id, time.monotonic(), self._keep_pace()
+        is_busy = self._under_way[project_id] and now - self._newest[project_id] < pace.stalled_s
+        if is_busy or self._under_way.total() >= pace.at_once:
             return False
         own.led = [own]
         self._waiting.remove(own)
@@ -110,10 +128,11 @@ class SharedWrites(Generic[T]):
     def _lead(self, led: list[Share[T]], own: Share[T]) -> None:
         """Writes for all, tells them, and names who writes next."""
         project_id = own.project_id
-        with self._lock:
-            if self._waiting:
-                self._fill(led)
         try:
+            self._gather()
+            with self._lock:
+                if self._waiting:
+                    self._fill(led)
             self._write_apart_if_needed(led)
         except BaseException:
             fault = OperationalError("the thread that wrote for others was ended")
@@ -131,6 +150,14 @@ class SharedWrites(Generic[T]):
             for share in named + led:
                 if share is not own:
                     share.turn.release()
+
+    def _gather(self) -> None:
+        """Waits for others, where a write costs more than that."""
+        if gather_s := self._keep_pace().gather_s:
+            left = left_s()
+            gather_s = gather_s if left is None else max(min(left, gather_s), 0)
+            time.sleep(gather_s)
+            spend(gather_s)
 
     def _write_apart_if_needed(self, led: list[Share[T]]) -> None:
         """Writes all in one statement. If it fails for what is in it, each alone: only what is wrong fails then."""

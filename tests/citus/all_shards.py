@@ -29,5 +29,13 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/upkeep/old_receipts.py:_list_border_projects": "which projects have rows of a day or two ago",
     "aggregate/upkeep/retention.py:expire_all": "old refolds",
     "aggregate/upkeep/retention.py:_drop_partition": "whether a partition may go",
+    # Packs in the object store. Their partial indexes have only those that wait.
+    "ingest/packs/mark.py:_has_packs": "whether there are packs, once per process",
+    "aggregate/packs/tidying.py:_has_work": "whether any pack waits, once a minute",
+    "aggregate/packs/tidying.py:_select_untidy": "the next pack of any project",
+    "aggregate/packs/deleting.py:_select_doomed": "objects to delete, of all projects",
+    "aggregate/packs/deleting.py:forget_deleted_packs": "rows of packs that were deleted a week ago",
+    "aggregate/packs/marking.py:doom_packs_of_day": "the packs of a day that was dropped",
+    "aggregate/doctor/server/object_checks.py:_look_at_packs": "what the doctor says of all projects",
 }
 EXCEPTED: Final = frozenset((rule, place) for place in REASONS for rule in RULES)

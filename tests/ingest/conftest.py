@@ -7,6 +7,7 @@ import pytest
 from ingest.projects.creation import create_project
 from tests.ingest.door.posting import Door
 from tests.ingest.snippet.site import Site, serve_site
+from tests.object_stores import bucket, moto_server, objects  # noqa: F401
 
 
 @pytest.fixture

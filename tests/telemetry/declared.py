@@ -6,12 +6,14 @@ from prometheus_client import REGISTRY
 from prometheus_client.metrics import MetricWrapperBase
 
 from aggregate import metrics as _of_workers  # noqa: F401
+from aggregate import raw_bodies as _of_bodies  # noqa: F401
 from config import celery as _of_tasks  # noqa: F401
 from config.telemetry import requests as _of_requests  # noqa: F401
 from config.telemetry.exposition import BuildCollector
 from config.telemetry.tables import STORE_GAUGES
 from dashboard.pages import login as _of_logins  # noqa: F401
 from ingest.door import absent as _of_absences  # noqa: F401
+from ingest.packs import placing as _of_packs  # noqa: F401
 
 ENDINGS = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum"), "gauge": ("",)}
 

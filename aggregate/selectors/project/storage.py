@@ -1,10 +1,11 @@
 """What a project keeps, and the disk space of it: precise enough to choose a retention, without counting rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Final
 
+from django.conf import settings
 from django.db import connection
 
 from aggregate.planned_rows import estimate_rows_of
@@ -29,6 +30,8 @@ JOIN pg_class c ON c.relkind = 'r' AND (c.oid = t.name::regclass OR c.oid IN (
     SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = t.name::regclass))
 """
 RAW_TABLES: Final = ("ingest_rawtrace",)
+# Of bodies in an object store the tables have only the places.
+RAW_BYTES: Final = "SELECT COALESCE(sum(bytes), 0)::bigint FROM ingest_daybytes WHERE project_id = %s AND day_on >= %s"
 VIEW_TABLES: Final = ("aggregate_view",)
 CELL_TABLES: Final = (
     "aggregate_cell",
@@ -66,8 +69,12 @@ def select_storage(project_id: int, *, raw_since: datetime, views_since: datetim
     raw_rows, raw_oldest = _one(RAW, [project_id, raw_since])
     view_rows, view_oldest = _one(VIEWS, [project_id, views_since])
     (cell_oldest,) = _one(OLDEST_CELL, [project_id])
+    raw = _kept(raw_rows, raw_oldest, RAW_TABLES)
+    if settings.OBJECTS:
+        (raw_bytes,) = _one(RAW_BYTES, [project_id, raw_since.date()])
+        raw = replace(raw, size_bytes=raw_bytes)
     return Storage(
-        _kept(raw_rows, raw_oldest, RAW_TABLES),
+        raw,
         _kept(view_rows, view_oldest, VIEW_TABLES),
         _kept(estimate_rows_of("aggregate_cell", project_id) if cell_oldest else 0, cell_oldest, CELL_TABLES),
     )

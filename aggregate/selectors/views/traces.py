@@ -155,9 +155,9 @@ def select_raw_body(project_id: int, ref: str) -> StoredBody | None:
         return None
     where, params = found
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT t.is_gzip, t.body {FROM_RECEIPTS} WHERE {where} AND t.body IS NOT NULL", params)
-        row = cursor.fetchone()
-    return StoredBody(row[0], bytes(row[1])) if row else None
+        cursor.execute(f"SELECT r.view_id, r.seq, r.received_at {FROM_RECEIPTS} WHERE {where}", params)
+        traces = cursor.fetchall()
+    return next(iter(load_raw_bodies(project_id, traces).values()), None)
 
 
 def select_traces_of(project_id: int, view_ids: Sequence[UUID]) -> TracesOf:

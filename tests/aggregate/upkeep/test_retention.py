@@ -155,6 +155,7 @@ def test_refolds_expire_and_those_given_up_let_hours_be_merged_again(key: str) -
 def test_every_table_that_grows_is_named_by_retention() -> None:
     import inspect
 
+    from aggregate.packs import deleting as pack_deleting
     from aggregate.sourcemaps import deleting
     from aggregate.upkeep import old_funcs, old_groups, old_looks, old_receipts, retention, store_sizes
     from ingest.projects import releases
@@ -181,6 +182,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
         + inspect.getsource(old_looks)
         + inspect.getsource(store_sizes)
         + inspect.getsource(old_receipts)
+        + inspect.getsource(pack_deleting)
         + inspect.getsource(releases)
         + SharedLink._meta.db_table
         + AuditEntry._meta.db_table

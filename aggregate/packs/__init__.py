@@ -1,0 +1,1 @@
+"""Upkeep of packs: bytes that no row names leave the object store."""
