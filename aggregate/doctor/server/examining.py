@@ -12,6 +12,7 @@ from aggregate.doctor.findings import DoctorReport, Finding, ok, problem, warnin
 from aggregate.doctor.server.certificate_checks import check_certificate
 from aggregate.doctor.server.disk_checks import check_disk
 from aggregate.doctor.server.folder_checks import check_folders
+from aggregate.doctor.server.object_checks import check_objects
 from aggregate.doctor.server.postgres_checks import check_durability, check_load, check_replication
 from aggregate.doctor.server.quota_checks import check_quotas
 from aggregate.doctor.server.settings_checks import check_kernel, check_settings, check_versions
@@ -40,6 +41,7 @@ DATABASE_CHECKS: Final[tuple[Check, ...]] = (
     check_jobs,
     check_retention,
     check_quotas,
+    check_objects,
 )
 VALKEY_CHECKS: Final[tuple[Check, ...]] = (check_valkey, check_clocks, check_workers)
 

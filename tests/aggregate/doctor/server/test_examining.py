@@ -76,8 +76,8 @@ def test_a_look_takes_a_fixed_number_of_statements(
     for number in range(20):
         make_cell(make_project(f"shop-{number}"))
     # versions; migrations (2); durability; load; standbys, slots, role, archive; sizes, size, place; partitions (2);
-    # pending; jobs; projects, first cells; projects, bytes by day; clock
-    with django_assert_num_queries(21):
+    # pending; jobs; projects, first cells; projects, bytes by day; packs; clock
+    with django_assert_num_queries(22):
         examining.examine_server()
 
 
