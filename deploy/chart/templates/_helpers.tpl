@@ -73,6 +73,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
   valueFrom: { secretKeyRef: { name: {{ $values.secret.name }}, key: {{ $values.secret.redisUrl }} } }
 - name: FIELDFLAME_METRICS_TOKEN
   valueFrom: { secretKeyRef: { name: {{ $values.secret.name }}, key: {{ $values.secret.metricsToken }}, optional: true } }
+- name: FIELDFLAME_OBJECTS_ACCESS_KEY
+  valueFrom: { secretKeyRef: { name: {{ $values.secret.name }}, key: {{ $values.secret.objectsAccessKey }}, optional: true } }
+- name: FIELDFLAME_OBJECTS_SECRET_KEY
+  valueFrom: { secretKeyRef: { name: {{ $values.secret.name }}, key: {{ $values.secret.objectsSecretKey }}, optional: true } }
 {{- end }}
 
 {{/* The port on which a worker or beat serves /metrics. Web does so on its own. */}}
