@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
 from aggregate.turns import end_step
-from config.database.batches import delete_some
+from aggregate.upkeep.batches import delete_some
 from ingest.models import PENDING, Project
 from ingest.projects.limits import limit_of
 from ingest.receipt_partitions import TABLE, ReceiptPartition, list_receipt_partitions

@@ -21,8 +21,8 @@ from aggregate.packs.deleting import delete_doomed_packs
 from aggregate.packs.marking import doom_packs_of_project
 from aggregate.planned_rows import estimate_rows_of
 from aggregate.turns import TurnOver, end_step
+from aggregate.upkeep.batches import delete_some
 from aggregate.upkeep.retention import list_partitions
-from config.database.batches import delete_some
 from ingest.audit.acts import Act
 from ingest.audit.entries import record
 from ingest.models import Membership, Project, RawTrace, Receipt

@@ -24,11 +24,11 @@ from aggregate.packs.orphans import delete_orphans
 from aggregate.packs.tidying import tidy_packs
 from aggregate.sourcemaps.deleting import expire_source_maps
 from aggregate.turns import end_step
+from aggregate.upkeep.batches import delete_some
 from aggregate.upkeep.old_funcs import expire_funcs, has_unused
 from aggregate.upkeep.old_groups import expire_groups
 from aggregate.upkeep.old_looks import delete_old_looks
 from aggregate.upkeep.old_receipts import counts_end, drop_receipt_partitions
-from config.database.batches import delete_some
 from ingest.audit.entries import expire_entries
 from ingest.models import PENDING, Project
 from ingest.packs.store import BodiesUnavailable

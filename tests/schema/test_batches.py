@@ -2,8 +2,8 @@
 
 import pytest
 
-from config.database import batches
-from config.database.batches import delete_some
+from aggregate.upkeep import batches
+from aggregate.upkeep.batches import delete_some
 from ingest.models import Receipt
 from ingest.projects.creation import create_project
 from tests.aggregate.posting import post
@@ -20,7 +20,7 @@ def test_a_batch_has_rows_of_one_project_that_meet_the_condition(
     for key in ("shop", "other"):
         post(key, *(make_envelope(f"{key}{n}", "A", seq=n % 2) for n in range(10)))
     if has_citus:
-        monkeypatch.setattr(batches, "has_citus", lambda: True)
+        monkeypatch.setattr(batches, "_has_citus", lambda: True)
     deleted = []
     for _ in range(3):
         deleted.append(
