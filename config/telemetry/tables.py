@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import redis
 from django.conf import settings
-from django.db import Error, connection
+from django.db import Error, NotSupportedError, connection
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -98,7 +98,7 @@ STORE_GAUGES: Final = (
 STATES: Final = {Job.State.QUEUED.value: "queued", Job.State.RUNNING.value: "running"}
 
 COUNT_PENDING: Final = f"""
-SELECT count(*) FROM (SELECT FROM ingest_tracereceipt WHERE state = {PENDING} LIMIT {MOST_COUNTED}) AS p"""
+SELECT count(*) FROM (SELECT 1 AS one FROM ingest_tracereceipt WHERE state = {PENDING} LIMIT {MOST_COUNTED}) AS p"""
 # Of projects with few pending traces all of them are read. Of the others, the front of the queue: a refold may have
 # put millions of folded traces there.
 PENDING_AGES: Final = f"""
@@ -121,6 +121,9 @@ UNFINISHED_JOBS: Final = f"""
 SELECT state, count(*), extract(epoch FROM clock_timestamp() - min(created_at))
 FROM aggregate_job WHERE state <= {Job.State.RUNNING.value} GROUP BY state"""
 COUNT_SCRIPTS: Final = "SELECT count(*) FROM aggregate_releasescript WHERE pending_at IS NOT NULL"
+PACKS: Final = """extract(epoch FROM clock_timestamp() - least(
+           (SELECT min(tidy_at) FROM ingest_pack WHERE tidy_at IS NOT NULL),
+           (SELECT min(doomed_at) FROM ingest_pack WHERE doomed_at IS NOT NULL AND deleted_at IS NULL)))"""
 # Cells stay when their views are deleted, so the oldest ones say nothing. For each number of days past the retention,
 # the newest day that is so old is looked at: some of its cells, which are one for each group once they are merged.
 VIEWS_PAST_DAYS: Final = (0, 1, 3, 7, 15, 31)
@@ -150,15 +153,45 @@ SELECT (SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.bucket_at, '
        (SELECT max(coalesce(p.keep_views_days, %(views_days)s)) FROM ingest_project p),
        (SELECT min(bucket_at) FROM aggregate_cell WHERE grain = {HOUR_GRAIN} AND merged_into IS NULL),
        (SELECT min(bucket_at) FROM aggregate_cell WHERE NOT is_rolled AND merged_into IS NULL),
-       pg_database_size(current_database()),
-       extract(epoch FROM clock_timestamp() - least(
-           (SELECT min(tidy_at) FROM ingest_pack WHERE tidy_at IS NOT NULL),
-           (SELECT min(doomed_at) FROM ingest_pack WHERE doomed_at IS NOT NULL AND deleted_at IS NULL)))"""
+       pg_database_size(current_database()), {PACKS}"""
+
+# The same for tables that are distributed over a Citus cluster, which cannot look at projects one after another. Each
+# shard reads all of its pending traces and cells. Of views, only the last three days past the retention are looked at.
+SPREAD_AGES: Final = f"""
+WITH ages AS (
+    SELECT project_id, count(*) AS pending, min(received_at) FILTER (WHERE fold_version IS NULL) AS oldest_at
+    FROM ingest_tracereceipt WHERE state = {PENDING} GROUP BY project_id)
+SELECT (SELECT count(*) FROM ingest_project),
+       coalesce(extract(epoch FROM clock_timestamp() - min(oldest_at) FILTER (WHERE pending < {LARGE_BACKLOG})), 0),
+       coalesce(extract(epoch FROM clock_timestamp() - min(oldest_at) FILTER (WHERE pending >= {LARGE_BACKLOG})), 0)
+FROM ages"""
+SPREAD_CELLS: Final = f"""
+WITH oldest AS (
+    SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.bucket_at, 'UTC'))
+               - 86400 * (coalesce(p.keep_cells_days, %(cells_days)s) + 1)) AS late_s,
+           min(c.bucket_at) FILTER (WHERE c.grain = {HOUR_GRAIN} AND c.merged_into IS NULL) AS unmerged_at,
+           min(c.bucket_at) FILTER (WHERE NOT c.is_rolled AND c.merged_into IS NULL) AS unrolled_at
+    FROM aggregate_cell c JOIN ingest_project p ON p.id = c.project_id), views AS (
+    SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.bucket_at, 'UTC'))
+               - 86400 * (coalesce(p.keep_views_days, %(views_days)s) + 1)) AS late_s
+    FROM aggregate_cell c JOIN ingest_project p ON p.id = c.project_id
+    WHERE c.merged_into IS NULL AND c.bucket_at < date_trunc('day', %(now)s, 'UTC')
+          - make_interval(days => coalesce(p.keep_views_days, %(views_days)s)) AND c.bucket_at >=
+          date_trunc('day', %(now)s, 'UTC') - make_interval(days => coalesce(p.keep_views_days, %(views_days)s) + 3)
+          AND EXISTS (SELECT FROM aggregate_view v WHERE v.project_id = c.project_id AND v.cell_id = c.id))
+SELECT oldest.late_s, views.late_s,
+       (SELECT max(coalesce(p.keep_raw_days, %(raw_days)s)) FROM ingest_project p),
+       (SELECT max(coalesce(p.keep_views_days, %(views_days)s)) FROM ingest_project p),
+       oldest.unmerged_at, oldest.unrolled_at, pg_database_size(current_database()), {PACKS}
+FROM oldest CROSS JOIN views"""
 
 
 def read_tables(now: datetime) -> list[GaugeMetricFamily]:
     """Returns the gauges of the tables. Raises `django.db.Error`."""
     return [*_read_queue(), *_read_jobs(), *_read_upkeep(now)]
+
+
+_too_hard: Final[set[str]] = set()  # statements that this process no longer asks a cluster
 
 
 def _ask(statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:  # Any: as in `Rows`
@@ -167,8 +200,20 @@ def _ask(statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any
         return list(cursor.fetchall())
 
 
+def _ask_either(
+    statement: str, spread: str, params: dict[str, Any] | None = None
+) -> list[tuple[Any, ...]]:  # Any: as above
+    """Asks the first one, and once Citus has said that it cannot answer it, the second one instead."""
+    if statement not in _too_hard:
+        try:
+            return _ask(statement, params)
+        except NotSupportedError:
+            _too_hard.add(statement)
+    return _ask(spread, params)
+
+
 def _read_queue() -> Iterator[GaugeMetricFamily]:
-    ((projects, small_s, large_s),) = _ask(PENDING_AGES)
+    ((projects, small_s, large_s),) = _ask_either(PENDING_AGES, SPREAD_AGES)
     yield PROJECTS.make([(projects,)])
     yield PENDING_TRACES.make(_ask(COUNT_PENDING))
     # The web servers' clocks stamp receipts, the database's reads them.
@@ -191,7 +236,9 @@ def _read_upkeep(now: datetime) -> Iterator[GaugeMetricFamily]:
         "views_days": settings.KEEP_VIEWS_DAYS,
         "raw_days": settings.KEEP_RAW_DAYS,
     }
-    ((cells_s, views_s, raw_days, views_days, unmerged_at, unrolled_at, size, packs_s),) = _ask(OLDEST_CELLS, ends)
+    ((cells_s, views_s, raw_days, views_days, unmerged_at, unrolled_at, size, packs_s),) = _ask_either(
+        OLDEST_CELLS, SPREAD_CELLS, ends
+    )
     days = [day for _, day in list_partitions()]
     yield PARTITIONS_AHEAD.make([(count_ahead(days, today),)])
     kept_days = settings.KEEP_RAW_DAYS if raw_days is None else raw_days

@@ -19,6 +19,12 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/sourcemaps/queue.py:list_projects_with_scripts": "which projects have source maps",
     "ingest/door/admission.py:_is_below_total": "the pending bytes of all projects, a bound of the server",
     "ingest/door/refusals.py:count_refusals": "its setting is for the coordinator's commit",
+    # What is asked of the whole server: gauges of `/metrics`, and the doctor's checks.
+    "config/telemetry/tables.py:_ask": "the gauges; what Citus cannot answer has a statement of its own",
+    "aggregate/doctor/server/quota_checks.py:select_uses": "the bytes of all projects by day",
+    "aggregate/doctor/server/work_checks.py:check_jobs": "jobs that nobody runs",
+    "aggregate/doctor/server/work_checks.py:check_pending": "the oldest pending trace",
+    "aggregate/doctor/server/work_checks.py:check_retention": "the first cell of each project",
     # Upkeep of all projects, every few minutes or once an hour.
     "aggregate/folding/rests.py:_has_pending": "whether a partition has pending traces",
     "aggregate/folding/rolling.py:roll_up_hours": "which hours are over",

@@ -9,6 +9,7 @@ from tests.house.tree import PACKAGES, ROOT, find_outside_imports, list_modules
 
 # Packages that run.in does not name, and why not.
 UNNAMED: Final = {
+    "duckdb": "is optional, and large: history.in has it",
     "fieldflame_kernel": "is optional, and built where it runs",
     "kombu": "is half of Celery, whose documentation has its queues and errors",
     "playwright": "records the demo and measures screens, which is developers' work: test.in has it",

@@ -127,6 +127,25 @@ def test_views_past_their_retention_are_overdue_and_cells_that_stay_are_not(clie
 
 
 @pytest.mark.django_db
+def test_what_a_cluster_is_asked_instead_has_the_same_answers(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop, busy = (Project.objects.create(slug=slug, name=slug, keep_views_days=10) for slug in ("shop", "busy"))
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    make_view(make_cell(shop, bucket_at=midnight - 12 * DAY), make_receipt(shop))
+    make_cell(shop, bucket_at=midnight - 500 * DAY)
+    store_pending(shop, 2, age=timedelta(minutes=3))
+    store_pending(busy, LARGE_BACKLOG, age=timedelta(hours=2))
+    plain = read_values(client)
+    KEPT_GAUGES.forget()
+    monkeypatch.setattr(tables, "_too_hard", {tables.PENDING_AGES, tables.OLDEST_CELLS})
+    spread = read_values(client)
+    assert plain["fieldflame_upkeep_overdue_seconds", "views"] > 0 < plain["fieldflame_upkeep_overdue_seconds", "cells"]
+    names = ("projects", "traces_pending", "traces_oldest_pending_seconds", "upkeep_overdue_seconds")
+    for key in plain:
+        if key[0].removeprefix("fieldflame_") in names:
+            assert spread[key] == pytest.approx(plain[key], abs=600), key
+
+
+@pytest.mark.django_db
 def test_receipts_past_their_retention_are_overdue(client: Client, settings: Settings) -> None:
     work = ("fieldflame_upkeep_overdue_seconds", "receipts")
     assert read_values(client)[work] == 0
