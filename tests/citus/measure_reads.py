@@ -23,8 +23,8 @@ from aggregate.selectors.project.summaries import select_project_days, select_pr
 from aggregate.selectors.search.found_functions import find_functions
 from aggregate.sourcemaps.queue import claim_script
 from dashboard.web.remembered import forget_tables
+from tests.citus.asked_site import API, BASE, HEAD, PAGES, ask, make_site
 from tests.citus.cluster import open_database
-from tests.citus.test_reads import API, BASE, HEAD, PAGES, Site, ask, site  # noqa: F401  # a fixture
 from tests.citus.twins import asking, copy_database
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
@@ -48,7 +48,8 @@ ADDRESSES: Final = {
 }
 
 
-def test_measure(site: Site) -> None:  # noqa: F811  # the fixture
+def test_measure() -> None:
+    site = make_site()
     number = site.project.pk
     since = datetime.now(UTC) - timedelta(days=28)
     questions: dict[str, Callable[[], object]] = {

@@ -5,123 +5,33 @@ person asks both databases everything, in the same order and at the same moment.
 """
 
 import hashlib
-import os
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import time_machine
-from django.contrib.auth.models import User
-from django.http import StreamingHttpResponse
-from django.test import Client
 from pytest_django import Settings
 
-from aggregate.folding.rolling import roll_up_hours
 from aggregate.jobs.requests import iter_result
-from aggregate.models import Func, Job, View
+from aggregate.models import Job
 from aggregate.sourcemaps.labelling import label_all
-from aggregate.upkeep.merging import merge_old_hours
 from aggregate.upkeep.project_deletion import begin_deletion, delete_project
-from config.demo.loading import ensure_demo_project, store_views, upload_maps
-from config.demo.story import RELEASES, SLUG
-from ingest.models import Membership, Project, RawTrace
+from ingest.models import Project
 from ingest.projects.limits import change_limits
-from profcore.formats.registry import EXPORTERS
 from tests.aggregate.jobs.running_jobs import again, run_jobs, start
-from tests.aggregate.posting import fold_all, rows
+from tests.aggregate.posting import rows
+from tests.citus.asked_site import API, PAGES, SIZES, Site, addresses_of, ask, make_site
 from tests.citus.cluster import NEEDS_CITUS, open_database
 from tests.citus.twins import asking, copy_database
-from tests.dashboard.conftest import VIEW_ID
-from tests.dashboard.web.addresses import API_ADDRESSES, TRACE
-from tests.dashboard.web.test_isolation import ADMIN_ADDRESSES, PAGE_ADDRESSES, PROJECT_QUESTION_ADDRESSES
 
 pytestmark = [NEEDS_CITUS, pytest.mark.django_db(transaction=True), pytest.mark.slow(120)]
-VIEWS = int(os.environ.get("FIELDFLAME_TEST_VIEWS", "150"))  # more, for `measure_reads`
-BASE, HEAD = RELEASES[1:]
-API = f"/api/v1/projects/{SLUG}/"
-PAGES = f"/projects/{SLUG}/"
-SIZES = f"{PAGES}settings/retention/"  # with bytes of disk: the coordinator does not know those of the workers
-# Each form has another token against forged requests.
-TOKEN = re.compile(rb'(csrf[a-z]*"? (?:value|content)="|data-csrf[a-z-]*=")[^"]+')
-
-
-@dataclass(frozen=True)
-class Site:
-    """What addresses name: a person's session, and rows of the demo."""
-
-    client: Client
-    project: Project
-    view: str
-    trace: str
-    func: int
 
 
 @pytest.fixture
 def site(settings: Settings) -> Site:
-    """The demo, folded, with labels, in days and in the roll-up; an owner who is logged in."""
     settings.SYMBOLICATE_TIMEOUT_S = 300
-    now = datetime.now(UTC)
-    project = ensure_demo_project()
-    upload_maps(project)
-    sum(store_views(project, now, VIEWS))
-    fold_all()
-    label_all()
-    roll_up_hours(now)
-    merge_old_hours(now)
-    owner = User.objects.create_user("owner", password="a good password")
-    Membership.objects.create(project=project, user=owner, role=Membership.Role.ADMIN)
-    client = Client()
-    client.force_login(owner)
-    view = View.objects.filter(project=project).order_by("view_id")[0].view_id
-    trace = RawTrace.objects.filter(project_id=project.pk, view_id=view).order_by("seq")[0].trace_id
-    func = Func.objects.filter(project=project, uri__isnull=False).order_by("id")[3].id
-    return Site(client, project, str(view), str(trace), func)
-
-
-def addresses_of(site: Site) -> Iterator[str]:
-    """Yields every address of the API and the pages that reads, and exports in every format."""
-    for address in (*API_ADDRESSES, *PAGE_ADDRESSES, *ADMIN_ADDRESSES, *PROJECT_QUESTION_ADDRESSES):
-        own = address.replace("/projects/shop/", f"/projects/{SLUG}/").replace(
-            "=1.0.0&head_release=1.0.0", f"={BASE}&head_release={HEAD}"
-        )
-        own = own.replace("base_release=1.0.0&head_release=2.0.0", f"base_release={BASE}&head_release={HEAD}")
-        own = (
-            own.replace(VIEW_ID, site.view)
-            .replace(TRACE, site.trace)
-            .replace("functions/1/", f"functions/{site.func}/")
-        )
-        yield own
-    slices = ["", f"release={HEAD}", "device=desktop&browser=chrome", f"view={site.view}", "func_over=1:5"]
-    for which in slices:
-        for kind in (
-            "functions",
-            "pages",
-            "overview",
-            "trend",
-            "calltree",
-            "views",
-            "verdict",
-            "quality",
-            "functions?group_by=package",
-        ):
-            yield f"{API}{kind}{'&' if '?' in kind else '?'}{which}"
-        for format_ in EXPORTERS:
-            yield f"{API}profile?format={format_}&{which}"
-    for format_ in EXPORTERS:
-        yield f"{API}profile?format={format_}&base_release={BASE}&head_release={HEAD}"
-    for measure in ("self", "total", "hidden"):
-        yield f"{API}compare?base_release={BASE}&head_release={HEAD}&measure={measure}"
-    yield from ("/projects/", f"{API}settings", "/search/?find=cart", "/search/results/?find=cart", "/account/")
-
-
-def ask(client: Client, address: str) -> tuple[int, str, bytes]:
-    """Returns the status, the type and the bytes of an answer, without tokens against forged requests."""
-    response: Any = client.get(address)  # Any: the test client's answers have no public type of their own
-    body = response.getvalue() if isinstance(response, StreamingHttpResponse) else response.content
-    return response.status_code, response.get("Content-Type", ""), TOKEN.sub(rb"\1", body)
+    return make_site()
 
 
 def on_both(read: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:

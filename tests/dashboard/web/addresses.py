@@ -1,4 +1,6 @@
-"""The addresses of the read API, for tests that ask all of them."""
+"""The addresses of the read API and of the pages, for tests that ask all of them."""
+
+from tests.dashboard.conftest import VIEW_ID
 
 API = "/api/v1/projects/shop/"
 
@@ -33,3 +35,55 @@ API_ADDRESSES = [
     API + "display",
     API + "matches?base_release=1.0.0&head_release=1.0.0",
 ]
+
+SETTINGS = "/projects/shop/settings/"
+PAGE_ADDRESSES = [
+    "/projects/shop/",
+    "/projects/shop/page/?page=/cart",
+    "/projects/shop/page/table/?group_by=file",
+    "/projects/shop/tree/?plain=1",
+    "/projects/shop/quality/",
+    "/projects/shop/quality/sampled/",
+    "/projects/shop/changes/?base_release=1.0.0&head_release=1.0.0",
+    "/projects/shop/change-parts/?base_release=1.0.0&head_release=1.0.0",
+    "/projects/shop/first-steps/",
+    "/projects/shop/last-change/",
+    "/projects/shop/functions/1/",
+    "/projects/shop/views/",
+    "/projects/shop/views/list/",
+    f"/projects/shop/views/{VIEW_ID}/",
+    f"/projects/shop/views/{VIEW_ID}/functions/",
+    "/projects/shop/compare/",
+    "/projects/shop/compare/table/?base_release=1.0.0&head_release=2.0.0",
+    "/projects/shop/compare/csv/?base_release=1.0.0&head_release=2.0.0",
+    "/projects/shop/functions/1/parts/cost/",
+    "/projects/shop/search/?find=draw",
+    "/projects/shop/search/results/?find=draw",
+    "/projects/shop/saved/",
+    "/projects/shop/saved/list/",
+    "/projects/shop/doctor/",
+    SETTINGS,
+    SETTINGS + "keys/",
+    SETTINGS + "collection/",
+    SETTINGS + "routes/",
+    SETTINGS + "code/",
+    SETTINGS + "display/",
+    SETTINGS + "source-maps/",
+    SETTINGS + "source-maps/state/",
+    SETTINGS + "source-maps/release/?release=1.0.0",
+    SETTINGS + "retention/",
+    SETTINGS + "members/",
+    SETTINGS + "tokens/",
+    SETTINGS + "shared/",
+]
+ADMIN_ADDRESSES = [
+    "/projects/shop/import/",
+    f"/projects/shop/views/{VIEW_ID}/erase/",
+    SETTINGS + "erase/",
+    SETTINGS + "audit/",
+    SETTINGS + "audit/export/",
+]
+PROJECT_QUESTION_ADDRESSES = [
+    SETTINGS + "archive/",
+    SETTINGS + "delete/",
+]  # without other ids

@@ -15,7 +15,15 @@ from ingest.models import ApiToken, Membership, Project
 from ingest.projects.tokens import create_token
 from tests.builders import make_project
 from tests.dashboard.conftest import VIEW_ID, People, make_people, make_shop
-from tests.dashboard.web.addresses import API, API_ADDRESSES, TRACE
+from tests.dashboard.web.addresses import (
+    ADMIN_ADDRESSES,
+    API,
+    API_ADDRESSES,
+    PAGE_ADDRESSES,
+    PROJECT_QUESTION_ADDRESSES,
+    SETTINGS,
+    TRACE,
+)
 from tests.runner.keeping import keep
 
 # Jobs are started and cancelled, and have tests of their own.
@@ -24,46 +32,6 @@ DISPLAY_PREVIEW_ADDRESS = API + "display/preview"  # as well: test_api_display
 JOB_ADDRESSES = [API + f"jobs/{TRACE}", API + f"jobs/{TRACE}/result"]
 READ_ONLY_ADDRESSES = [address for address in API_ADDRESSES if not address.endswith(("jobs", "sourcemaps"))]
 RAW_ADDRESS = API + f"traces/{TRACE}/raw"
-SETTINGS = "/projects/shop/settings/"
-PAGE_ADDRESSES = [
-    "/projects/shop/",
-    "/projects/shop/page/?page=/cart",
-    "/projects/shop/page/table/?group_by=file",
-    "/projects/shop/tree/?plain=1",
-    "/projects/shop/quality/",
-    "/projects/shop/quality/sampled/",
-    "/projects/shop/changes/?base_release=1.0.0&head_release=1.0.0",
-    "/projects/shop/change-parts/?base_release=1.0.0&head_release=1.0.0",
-    "/projects/shop/first-steps/",
-    "/projects/shop/last-change/",
-    "/projects/shop/functions/1/",
-    "/projects/shop/views/",
-    "/projects/shop/views/list/",
-    f"/projects/shop/views/{VIEW_ID}/",
-    f"/projects/shop/views/{VIEW_ID}/functions/",
-    "/projects/shop/compare/",
-    "/projects/shop/compare/table/?base_release=1.0.0&head_release=2.0.0",
-    "/projects/shop/compare/csv/?base_release=1.0.0&head_release=2.0.0",
-    "/projects/shop/functions/1/parts/cost/",
-    "/projects/shop/search/?find=draw",
-    "/projects/shop/search/results/?find=draw",
-    "/projects/shop/saved/",
-    "/projects/shop/saved/list/",
-    "/projects/shop/doctor/",
-    SETTINGS,
-    SETTINGS + "keys/",
-    SETTINGS + "collection/",
-    SETTINGS + "routes/",
-    SETTINGS + "code/",
-    SETTINGS + "display/",
-    SETTINGS + "source-maps/",
-    SETTINGS + "source-maps/state/",
-    SETTINGS + "source-maps/release/?release=1.0.0",
-    SETTINGS + "retention/",
-    SETTINGS + "members/",
-    SETTINGS + "tokens/",
-    SETTINGS + "shared/",
-]
 # Each asks before something ends; their ids are of rows that the fixtures make.
 QUESTION_ADDRESSES = [
     SETTINGS + "keys/{key}/",
@@ -72,10 +40,6 @@ QUESTION_ADDRESSES = [
     SETTINGS + "members/{member}/remove/",
     SETTINGS + "tokens/{token}/revoke/",
 ]
-PROJECT_QUESTION_ADDRESSES = [
-    SETTINGS + "archive/",
-    SETTINGS + "delete/",
-]  # without other ids
 # One makes links that open accounts, for superusers among the admins; the others take posts of other pages.
 OTHER_QUESTION_ADDRESSES = [
     SETTINGS + "members/{member}/link/",
@@ -89,13 +53,6 @@ POST_ADDRESSES = [
     *OTHER_QUESTION_ADDRESSES,
 ]
 TIMELINE_ADDRESS = API + f"views/{VIEW_ID}/timeline"  # takes a whole trace: test_api_timeline
-ADMIN_ADDRESSES = [
-    "/projects/shop/import/",
-    f"/projects/shop/views/{VIEW_ID}/erase/",
-    SETTINGS + "erase/",
-    SETTINGS + "audit/",
-    SETTINGS + "audit/export/",
-]
 OPEN_ADDRESSES = {
     *("api-links", "shared-profile", "home", "login", "logout", "projects", "api-schema", "api-docs", None),
     *("new-project", "deleting-projects"),  # of no project: test_new_project, test_lifecycle
