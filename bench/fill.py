@@ -19,7 +19,7 @@ import numpy.typing as npt
 from django.db import connection, transaction
 
 from aggregate.folding.interning import intern_funcs
-from aggregate.folding.rolling import roll_up_hours
+from aggregate.folding.rolling import ADD_CELLS, roll_up_hours
 from aggregate.folding.settled import count_settled
 from aggregate.folding.writes import HOTSPOT_SUMS
 from aggregate.models import Cell
@@ -45,7 +45,7 @@ FROM aggregate_cell WHERE project_id = %s GROUP BY 1, 2, 3
 Matrix = npt.NDArray[np.int64]
 
 DAYS: Final = 30
-HOURS_KEPT: Final = 48  # younger cells are hours, older ones days
+HOURS_KEPT: Final = 48
 PAGES: Final = 40
 RELEASES: Final = 6
 DEVICES: Final = {"desktop-high": 0.35, "desktop-low": 0.2, "mobile-high": 0.25, "mobile-low": 0.2}
@@ -147,25 +147,40 @@ class PlannedCell:
     counts: npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """The past of a filled project: so many days with so many releases, one after the other.
+
+    The cells of the last `hours` are hours, older ones are days.
+    """
+
+    days: int = DAYS
+    releases: int = RELEASES
+    hours: int = HOURS_KEPT
+
+
+USUAL_SPAN: Final = Span()
+
+
 def plan_cells(
-    templates: Sequence[tuple[Template, Template]], project_id: int, views: int, now: datetime
+    templates: Sequence[tuple[Template, Template]], project_id: int, views: int, now: datetime, span: Span
 ) -> list[PlannedCell]:
     """Returns cells with `views` views spread over pages, releases, buckets, devices and browsers."""
     draw = np.random.default_rng(SEED)
-    releases = [f"2026.{n}" for n in range(1, RELEASES + 1)]
+    releases = [f"2026.{n}" for n in range(1, span.releases + 1)]
     pages = [f"/page-{n}/:id" for n in range(PAGES)]
     groups = intern_groups(project_id, [(release, page) for release in releases for page in pages])
     page_shares = np.array([1 / (n + 1) ** PAGE_SKEW for n in range(PAGES)])
-    buckets = _buckets(now)
+    buckets = _buckets(now, span)
     cells: list[PlannedCell] = []  # without their ids, which are allocated at once
     spread = [(d, b) for d in DEVICES.items() for b in BROWSER_SHARES.items()]
     shares = np.array([d[1] * b[1] for d, b in spread])
     for page, share in enumerate(page_shares / page_shares.sum()):
         for bucket_at, grain, days in buckets:
-            age = (now - bucket_at) / timedelta(days=DAYS)
-            release = releases[min(RELEASES - 1, int((1 - age) * RELEASES))]
+            age = (now - bucket_at) / timedelta(days=span.days)
+            release = releases[min(len(releases) - 1, int((1 - age) * len(releases)))]
             template = templates[page % len(templates)][release == releases[-1]]
-            numbers = draw.multinomial(round(views * share * days / DAYS), shares / shares.sum())
+            numbers = draw.multinomial(round(views * share * days / span.days), shares / shares.sum())
             for number, ((device, _), (browser, _)) in zip(numbers, spread, strict=True):
                 if number:
                     even = np.full(len(template.blobs), 1 / len(template.blobs))
@@ -186,27 +201,35 @@ def plan_cells(
     return [replace(cell, id=cell_id) for cell_id, cell in zip(ids, cells, strict=True)]
 
 
-def _buckets(now: datetime) -> list[tuple[datetime, int, float]]:
+def _buckets(now: datetime, span: Span) -> list[tuple[datetime, int, float]]:
     hour = start_of_hour(now)
-    young = [(hour - timedelta(hours=n), int(Cell.Grain.HOUR), 1 / 24) for n in range(HOURS_KEPT)]
-    day = midnight_hours_before(hour, HOURS_KEPT)
-    return young + [(day - timedelta(days=n), int(Cell.Grain.DAY), 1.0) for n in range(DAYS - HOURS_KEPT // 24)]
+    young = [(hour - timedelta(hours=n), int(Cell.Grain.HOUR), 1 / 24) for n in range(span.hours)]
+    day = midnight_hours_before(hour, span.hours)
+    return young + [(day - timedelta(days=n), int(Cell.Grain.DAY), 1.0) for n in range(span.days - span.hours // 24)]
 
 
 def fill(
-    project_id: int, corpus: Path, views: int, now: datetime, tell: Callable[[int], object], *, thin: int = 1
+    project_id: int,
+    corpus: Path,
+    views: int,
+    now: datetime,
+    tell: Callable[[int], object],
+    *,
+    thin: int = 1,
+    span: Span = USUAL_SPAN,
 ) -> int:
     """Writes about `views` views of a project and returns the number of their rows. `tell` gets the progress.
 
-    Sums are those of all views, but only one of each `thin` equal views has rows of its own.
+    Sums are those of all views, but only one of each `thin` equal views has rows of its own; with 0, none has.
     """
-    cells = plan_cells(read_templates(corpus, project_id), project_id, views, now)
+    cells = plan_cells(read_templates(corpus, project_id), project_id, views, now, span)
     _copy("aggregate_cell", _cell_rows(project_id, cells))
     _copy("aggregate_hotspotpiece", _hotspot_rows(project_id, cells))
     _copy("aggregate_calltreepiece", _tree_rows(project_id, cells))
+    _copy("aggregate_daytreepiece", _day_tree_rows(project_id, cells))
     written = 0
     draw = random.Random(SEED)  # noqa: S311  # not for secrets
-    for start in range(0, len(cells), CELLS_A_BATCH):
+    for start in range(0, len(cells) if thin else 0, CELLS_A_BATCH):
         batch = cells[start : start + CELLS_A_BATCH]
         rows = list(_view_rows(project_id, batch, draw, thin))
         _copy("aggregate_view", (view for view, _ in rows))
@@ -215,6 +238,7 @@ def fill(
         tell(len(rows))
     with connection.cursor() as cursor:
         cursor.execute(ROLL_UP, [project_id])
+        cursor.execute(ADD_CELLS.format(cells="c.project_id = %s AND c.is_rolled"), [project_id])
         cursor.execute(
             count_settled("(SELECT * FROM ingest_tracereceipt WHERE project_id = %s) AS filled", sign=1), [project_id]
         )
@@ -233,6 +257,7 @@ def _cell_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dict[s
             "group_id": cell.group_id,
             "bucket_at": cell.bucket_at,
             "grain": cell.grain,
+            "is_rolled": cell.grain == Cell.Grain.DAY,  # as those of merged hours are
             "device_class": cell.device,
             "browser": cell.browser,
             "fold_version": FOLD_VERSION,
@@ -257,13 +282,29 @@ def _hotspot_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dic
 
 def _tree_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dict[str, Any]]:
     for cell in cells:
-        tree = cell.template.tree
-        self_us = (cell.counts @ cell.template.node_us).tolist()
-        samples = (cell.counts @ cell.template.node_samples).tolist()
-        hidden_us = (cell.counts @ cell.template.node_hidden_us).tolist()
-        kept = _keep_used(CallTree(tree.prefix, tree.func, self_us, samples, hidden_us))
-        blob = encode_call_tree(kept)
-        yield {"project_id": project_id, "cell_id": cell.id, "id": 1, "node_count": len(kept), "blob": blob}
+        yield {"project_id": project_id, "cell_id": cell.id, **_pack_tree(cell.template, cell.counts)}
+
+
+def _day_tree_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dict[str, Any]]:
+    """Yields the roll-up of the trees of day cells. The cells of a group's day have one template."""
+    by_day: dict[tuple[int, datetime], list[PlannedCell]] = {}
+    for cell in cells:
+        if cell.grain == Cell.Grain.DAY:
+            by_day.setdefault((cell.group_id, cell.bucket_at), []).append(cell)
+    for (group_id, day_at), inside in by_day.items():
+        counts = sum((cell.counts for cell in inside), np.zeros_like(inside[0].counts))
+        key = {"project_id": project_id, "group_id": group_id, "day_at": day_at}
+        yield {**key, **_pack_tree(inside[0].template, counts)}
+
+
+def _pack_tree(template: Template, counts: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """Returns the columns of a piece with the call tree of so many views of each recorded view."""
+    tree = template.tree
+    self_us = (counts @ template.node_us).tolist()
+    samples = (counts @ template.node_samples).tolist()
+    hidden_us = (counts @ template.node_hidden_us).tolist()
+    kept = _keep_used(CallTree(tree.prefix, tree.func, self_us, samples, hidden_us))
+    return {"id": 1, "node_count": len(kept), "blob": encode_call_tree(kept)}
 
 
 def _keep_used(tree: CallTree) -> CallTree:

@@ -18,7 +18,7 @@ from aggregate.selectors.statistics.comparisons import compare_slices, select_su
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.verdict.breakdown import select_breakdown
 from aggregate.selectors.verdict.verdict import select_verdict
-from bench.fill import RELEASES, fill
+from bench.fill import RELEASES, USUAL_SPAN, Span, fill
 from ingest.models import Project
 from ingest.projects.creation import create_project
 from profcore.stats.comparison import FALSE_DISCOVERIES
@@ -83,11 +83,11 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
     return written, [_measure(name, ask, rounds) for name, ask in questions.items()]
 
 
-def fill_project(slug: str, corpus: Path, views: int, *, thin: int = 1) -> tuple[Project, int]:
+def fill_project(slug: str, corpus: Path, views: int, *, thin: int = 1, span: Span = USUAL_SPAN) -> tuple[Project, int]:
     """Creates a project with about `views` views; returns it and the number of their rows: of each `thin` views one."""
     project, _ = create_project(slug=slug, origins=["*"])
-    with tqdm(total=views // thin, unit="view", desc="Filling") as bar:
-        return project, fill(project.pk, corpus, views, datetime.now(UTC), bar.update, thin=thin)
+    with tqdm(total=views // thin if thin else None, unit="view", desc="Filling") as bar:
+        return project, fill(project.pk, corpus, views, datetime.now(UTC), bar.update, thin=thin, span=span)
 
 
 def _measure(question: str, ask: Callable[[], object], rounds: int) -> QueryResult:

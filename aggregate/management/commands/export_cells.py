@@ -28,7 +28,7 @@ def _read_day(name: str, text: str | None) -> date | None:
 
 class Command(BaseCommand):
     help = (
-        "Write folded UTC days of a project as Parquet files, which DuckDB, pandas, Polars and Spark read "
+        "Write folded UTC days of a project as Parquet files, which DuckDB, pandas and Polars read "
         "(docs/history.md). A day is written again only if its sums have changed. Exit status: 0 all days are written, "
         f"{EXIT_LEFT_OUT} some days are not folded yet and were left out, 1 something failed."
     )

@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from aggregate.history.parquet import MISSING, is_installed
 from bench.collection.cohort import bench_cohort
 from bench.collection.cohort import describe as describe_cohort
 from bench.collection.exits import bench_exits
@@ -27,6 +28,7 @@ from bench.exports import as_json, bench_exports, measure_export
 from bench.exports import describe as describe_exports
 from bench.heavy import SIZES, make_heavy_envelope
 from bench.hidden import compare_with_facts, describe, measure_hidden
+from bench.history.run import bench_history
 from bench.hostile.reads import bench_reads
 from bench.hostile.reads import describe as describe_reads
 from bench.hostile.shapes import bench_hostile
@@ -111,7 +113,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--save",
             type=Path,
-            help="profile, soak: a folder for what the sampler wrote, or for logs; curves-here: a file",
+            help="profile, soak: a folder for what the sampler wrote, or for logs; curves-here: a file; history: a "
+            "folder that keeps the database and the files, for a second run",
         )
         parser.add_argument("--stay", action="store_true", help="profile: run on, to look at the flame graphs")
         parser.add_argument("--batch", type=int, default=41, help="wal: traces folded at once (default: %(default)s)")
@@ -121,6 +124,7 @@ class Command(BaseCommand):
         parser.add_argument("--format", default="firefox", help="export-here: which format")
         parser.add_argument("--maps", type=int, default=200, help="symbolicate: how many (default: %(default)s)")
         parser.add_argument("--funcs", type=int, default=100_000, help="symbolicate: in all (default: %(default)s)")
+        parser.add_argument("--days", type=int, default=365, help="history: how many (default: %(default)s)")
         parser.add_argument("--nodes", type=int, default=500_000, help="trees: call nodes (default: %(default)s)")
         parser.add_argument(
             "--views",
@@ -167,6 +171,12 @@ class Command(BaseCommand):
         self.stdout.write(f"{size}, one core, medians of {options['rounds']}; share of decode only")
         for step in result.steps:
             self.stdout.write(f"  {step.name:34s} {step.per_s:9,.0f} traces/s {step.share:8.1%}")
+
+    def show_history(self, options: dict[str, Any]) -> None:
+        """Runs in a database of its own."""
+        if not is_installed():
+            raise CommandError(f"bench history: {MISSING}")
+        bench_history(options["corpus"], options["views"], options["days"], options["save"], self.stdout.write)
 
     def show_hostile(self, options: dict[str, Any]) -> None:
         """The first reads run in a stack of their own."""
@@ -381,6 +391,7 @@ class Command(BaseCommand):
         "exports-here": show_exports_here,
         "fill-here": show_fill_here,
         "hidden": show_hidden,
+        "history": show_history,
         "hostile": show_hostile,
         "hostile-here": show_hostile_here,
         "memory": show_memory,

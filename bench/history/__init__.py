@@ -1,0 +1,1 @@
+"""A year of a big project: Parquet and DuckDB beside PostgreSQL's own tables."""
