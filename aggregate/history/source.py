@@ -38,8 +38,8 @@ COPY_CELLS: Final = f"""COPY (SELECT c.id, g.release, g.page, (%(devices)s::text
     c.fold_version, {", ".join(f"c.{name}" for name in PLAIN_SUMS)}, {SPREAD_MARKERS} {FROM_CELLS})
     TO STDOUT (FORMAT csv, FORCE_QUOTE (release, page))"""
 # LATERAL, with OFFSET to keep the planner from flattening it, as `aggregate.selectors.functions.hotspots` does.
-SPOTS_OF_DAY: Final = f"""FROM (SELECT c.id, c.project_id, g.release, g.page {FROM_CELLS}) AS c CROSS JOIN LATERAL (
-    SELECT * FROM aggregate_hotspot h WHERE h.project_id = c.project_id AND h.cell_id = c.id OFFSET 0) AS h"""
+SPOTS_OF_DAY: Final = f"""FROM (SELECT c.id, g.release, g.page {FROM_CELLS}) AS c CROSS JOIN LATERAL (
+    SELECT * FROM aggregate_hotspot h WHERE h.project_id = %(project_id)s AND h.cell_id = c.id OFFSET 0) AS h"""
 COPY_SPOTS: Final = f"""COPY (SELECT c.id, h.func_id, {", ".join(f"h.{name}" for name in HOTSPOT_SUMS)} {SPOTS_OF_DAY})
     TO STDOUT (FORMAT csv)"""
 TREES_OF_GROUP: Final = f"""
