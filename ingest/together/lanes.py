@@ -35,6 +35,7 @@ class Lane(PatientConnection):
 
 _lock = threading.Lock()
 _pool: ConnectionPool[Lane] | None = None
+_plans_differ = False  # Citus was met: on which of its workers a statement runs depends on its values
 _sessions_change = False  # a pooler was met that gives each transaction another session, and nobody said so
 
 
@@ -95,6 +96,7 @@ def _execute(lane: Lane, statement: LaneStatement, params: Sequence[bytes]) -> N
 
 
 def _execute_prepared(lane: Lane, statement: LaneStatement, params: Sequence[bytes]) -> None:
+    global _plans_differ
     if statement.name not in lane.prepared:
         lane.pgconn.send_prepare(statement.name, statement.text)
         _wait_for_result(lane)
@@ -102,8 +104,9 @@ def _execute_prepared(lane: Lane, statement: LaneStatement, params: Sequence[byt
     try:
         lane.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
         _wait_for_result(lane)
-    except FeatureNotSupported:  # Citus: on which worker a statement runs depends on its values
-        lane.execute("SET plan_cache_mode = force_custom_plan")
+    except FeatureNotSupported:
+        _plans_differ = True  # connections that are opened later begin so
+        _choose_planning(lane)
         lane.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
         _wait_for_result(lane)
 
@@ -134,7 +137,7 @@ def _make_pool() -> ConnectionPool[Lane]:
     return ConnectionPool(
         kwargs={**options, "autocommit": True, "prepare_threshold": None},
         connection_class=Lane,
-        configure=None if settings.TRANSACTION_POOLING else _plan_once,
+        configure=None if settings.TRANSACTION_POOLING else _choose_planning,
         min_size=1,
         max_size=settings.INGEST_STORE_CONNECTIONS,
         timeout=settings.INGEST_DATABASE_WAIT_MS / 1_000,
@@ -146,9 +149,9 @@ def _make_pool() -> ConnectionPool[Lane]:
     )
 
 
-def _plan_once(lane: Lane) -> None:
-    """Lets the server plan a prepared statement once: planning took it longer than storing a trace."""
-    lane.execute("SET plan_cache_mode = force_generic_plan")
+def _choose_planning(lane: Lane) -> None:
+    """Lets the server plan a prepared statement once: planning took it longer than storing a trace. Citus cannot."""
+    lane.execute(f"SET plan_cache_mode = {'force_custom_plan' if _plans_differ else 'force_generic_plan'}")
 
 
 def close_lanes() -> None:

@@ -17,6 +17,15 @@ COUNT = LaneStatement(
 )
 SLEEP = LaneStatement(b"sleep", b"DO 'BEGIN PERFORM pg_sleep(2); END'", [])
 
+AS_CITUS = LaneStatement(
+    b"as-citus",
+    b"""DO $$ BEGIN
+        IF current_setting('plan_cache_mode') = 'force_generic_plan' THEN RAISE feature_not_supported; END IF;
+        UPDATE ingest_project SET name = name || 'x';
+    END $$""",
+    [],
+)
+
 
 @pytest.fixture(autouse=True)
 def _own_lanes() -> None:
@@ -71,6 +80,15 @@ def test_a_pooler_that_nobody_told_of_costs_no_post(
         run_again(COUNT, [letter, b"shop"])
     assert name_of_shop() == "abc"
     assert caplog.text.count("FIELDFLAME_TRANSACTION_POOLING=1") == 1
+
+
+def test_a_cluster_that_refuses_a_plan_for_all_values_gets_one_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "_plans_differ", False)
+    for _ in range(2):
+        run_again(AS_CITUS, [])
+        close_lanes()
+    assert name_of_shop() == "xx"
+    assert lanes._plans_differ
 
 
 def test_an_error_of_the_statement_is_djangos_and_leaves_the_connection_usable() -> None:
