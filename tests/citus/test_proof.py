@@ -25,7 +25,16 @@ WORKERS = """
 SELECT p.slug, s.nodeport FROM ingest_project p JOIN pg_dist_shard_placement s
 ON s.shardid = get_shard_id_for_distribution_column('ingest_tracereceipt', p.id)
 """
-OLD = "old"  # a project of its own for retention
+OLD, GONE = "old", "gone"  # projects of their own, for retention and for deletion
+DELETE = """
+from datetime import UTC, datetime, timedelta
+from aggregate.upkeep.project_deletion import delete_project
+from ingest.models import Project
+project = Project.objects.get(slug="gone")
+project.deletion_started_at = datetime.now(UTC) - timedelta(days=1)
+project.save()
+print(delete_project(project, datetime.now(UTC)))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +42,9 @@ def site() -> Iterator[tuple[RunningStack, dict[str, str]]]:
     """A running stack on a cluster; half of the corpus was posted before the tables moved, half of it after."""
     settings = {"FIELDFLAME_FOLD_BATCH_TRACES": "20", "FIELDFLAME_FOLD_SWEEP_S": "1", "FIELDFLAME_CITUS_SHARDS": "4"}
     with open_database() as url, run_stack({"DATABASE_URL": url, **settings}) as stack:
-        tokens = create_projects(stack, [*APPS, OLD])
-        post_until_accepted(stack.port, OLD, next(body for _, body in corpus()))
+        tokens = create_projects(stack, [*APPS, OLD, GONE])
+        for app in (OLD, GONE):
+            post_until_accepted(stack.port, app, next(body for _, body in corpus()))
         sender = Sender(stack.port, APPS)
         sender.start()
         try:
@@ -118,7 +128,15 @@ def test_retention_reaches_the_rows_of_one_project_only(site: tuple[RunningStack
         assert OLD in list_with_cells(connection)
     stack.manage("expire")
     with database(stack) as connection:
-        assert list_with_cells(connection) == set(APPS)
+        assert list_with_cells(connection) - {GONE} == set(APPS)
+    assert compare_with_oracle(stack) == []
+
+
+def test_a_deletion_takes_the_rows_of_one_project_only(site: tuple[RunningStack, dict[str, str]]) -> None:
+    stack, _ = site
+    assert stack.manage("shell", "-c", DELETE).splitlines()[-1] == "True"
+    with database(stack) as connection:
+        assert GONE not in list_with_cells(connection)
     assert compare_with_oracle(stack) == []
 
 
