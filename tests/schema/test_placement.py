@@ -112,4 +112,4 @@ def test_only_one_function_finds_rows_by_their_place_on_a_disk() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"\bctid\b", path.read_text(encoding="utf-8")) and "migrations" not in path.parts
     ]
-    assert named == ["config/database/batches.py"]
+    assert named == ["aggregate/upkeep/batches.py"]
