@@ -80,9 +80,9 @@ def tidy_pack(pack: Untidy) -> None:
 def _has_work() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT EXISTS (SELECT FROM ingest_pack WHERE tidy_at IS NOT NULL)
-                   OR EXISTS (SELECT FROM ingest_pack WHERE doomed_at IS NOT NULL AND deleted_at IS NULL)
-                   OR EXISTS (SELECT FROM ingest_pack WHERE deleted_at IS NOT NULL)"""
+            """SELECT EXISTS (SELECT 1 FROM ingest_pack WHERE tidy_at IS NOT NULL)
+                   OR EXISTS (SELECT 1 FROM ingest_pack WHERE doomed_at IS NOT NULL AND deleted_at IS NULL)
+                   OR EXISTS (SELECT 1 FROM ingest_pack WHERE deleted_at IS NOT NULL)"""
         )
         row = cursor.fetchone()
     return row is not None and bool(row[0])

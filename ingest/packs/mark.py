@@ -90,6 +90,6 @@ def _write_mark() -> bytes:
 
 def _has_packs() -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM ingest_pack WHERE doomed_at IS NULL)")
+        cursor.execute("SELECT EXISTS (SELECT 1 FROM ingest_pack WHERE doomed_at IS NULL)")
         row = cursor.fetchone()
     return row is not None and bool(row[0])

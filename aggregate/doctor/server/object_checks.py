@@ -77,7 +77,7 @@ def _look_at_packs() -> tuple[bool, float]:
     """Returns whether bodies lie in packs, and for how many seconds the oldest work on them has waited."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT EXISTS (SELECT FROM ingest_pack WHERE doomed_at IS NULL),
+            """SELECT EXISTS (SELECT 1 FROM ingest_pack WHERE doomed_at IS NULL),
                       coalesce(extract(epoch FROM now() - least(
                    (SELECT min(tidy_at) FROM ingest_pack WHERE tidy_at IS NOT NULL),
                    (SELECT min(doomed_at) FROM ingest_pack WHERE doomed_at IS NOT NULL AND deleted_at IS NULL))), 0)"""
