@@ -44,11 +44,5 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/packs/deleting.py:forget_deleted_packs": "rows of packs that were deleted a week ago",
     "aggregate/packs/marking.py:doom_packs_of_day": "the packs of a day that was dropped",
     "aggregate/doctor/server/object_checks.py:_look_at_packs": "what the doctor says of all projects",
-    # What the server tells of itself, of all projects together.
-    "aggregate/doctor/server/quota_checks.py:select_uses": "what projects use of their quotas",
-    "aggregate/doctor/server/work_checks.py:check_jobs": "jobs that wait or run for long",
-    "aggregate/doctor/server/work_checks.py:check_pending": "how long traces wait",
-    "aggregate/doctor/server/work_checks.py:check_retention": "whether old rows are deleted",
-    "config/telemetry/tables.py:_ask": "gauges, which are kept for some seconds",
 }
 EXCEPTED: Final = frozenset((rule, place) for place in REASONS for rule in RULES)
