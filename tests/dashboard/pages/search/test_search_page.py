@@ -89,7 +89,9 @@ def test_somebody_finds_only_what_they_may_see(client: Client, people: People, b
 
 
 def test_a_project_without_members_is_found_by_superusers(client: Client, both: Project) -> None:
-    make_func(make_project("fresh"), "drawFresh")
+    fresh = make_project("fresh")
+    make_group(fresh, "1.0.0", "/")
+    make_func(fresh, "drawFresh")
     client.force_login(User.objects.create_superuser("root"))
     found = links_of(client, EVERYWHERE + "?find=draw")
     assert [word for word in found if word.startswith("draw")] == ["drawFresh fresh · app.js:1:10"]
