@@ -5,11 +5,8 @@ bytes does not depend on the load of the machine. The server's processor time is
 """
 
 import json
-import os
 import re
-import shutil
 import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -23,10 +20,8 @@ from django.db import connection
 from aggregate.folding.fold import BatchOutcome, fold_pending_batch
 from bench.end_to_end import PROJECT, make_bodies
 from bench.posting import post_here
-from config.up.folder import DataFolder
-from config.up.parts import BASE_DIR, make_environment, make_manage_command
+from config.up.running import open_own_stores
 from config.up.stores.binaries import find_postgres
-from config.up.supervisor import Supervisor
 from ingest.projects.creation import create_project
 
 WARM_TRACES: Final = 120  # funcs, groups and cells are known after them
@@ -71,25 +66,10 @@ class WalResult:
 
 def bench_wal(recorded: Path, *, traces: int, batch: int) -> WalResult:
     """Measures in a server of its own. `recorded` has a JSON envelope per line."""
-    path = Path(tempfile.mkdtemp(prefix="fieldflame-wal-"))
-    supervisor = Supervisor(DataFolder(path.resolve()), holder="bench")
-    supervisor.is_quiet = True
-    try:
-        supervisor.folder.create()
-        supervisor.take_folder()
-        environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
-        addresses = supervisor.start_stores(environment)
-        environment = make_environment(supervisor.folder, host="127.0.0.1", port=0, extra=addresses)
-        subprocess.run(make_manage_command("migrate", "--verbosity", "0"), env=environment, cwd=BASE_DIR, check=True)
-        words = ["bench", "wal-here", "--corpus", str(recorded), "--traces", str(traces), "--batch", str(batch)]
-        done = subprocess.run(
-            make_manage_command(*words), env=environment, cwd=BASE_DIR, check=True, stdout=subprocess.PIPE
-        )
-        run = Run(**json.loads(done.stdout))
-        return _read_log(supervisor.folder.postgres, run, batch)
-    finally:
-        supervisor.stop()
-        shutil.rmtree(path, ignore_errors=True)
+    with open_own_stores("wal") as stores:
+        words = ["--corpus", str(recorded), "--traces", str(traces), "--batch", str(batch)]
+        run = Run(**json.loads(stores.manage("bench", "wal-here", *words)))
+        return _read_log(stores.folder.postgres, run, batch)
 
 
 def measure_here(recorded: Path, *, traces: int, batch: int) -> str:

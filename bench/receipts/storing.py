@@ -1,14 +1,9 @@
 """Receipts in one table and in partitions: bytes, the cost of storing a trace beside many, and of their retention."""
 
-import os
 import random
-import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
@@ -17,9 +12,7 @@ from django.db import connection
 
 from aggregate.upkeep.old_receipts import drop_receipt_partitions
 from bench.wal import read_lsn, read_processor_s
-from config.up.folder import DataFolder
-from config.up.parts import BASE_DIR, make_environment, make_manage_command
-from config.up.supervisor import Supervisor
+from config.up.running import open_own_stores
 from ingest.door.storing import BYTE_SHARDS, COLUMNS, Care, _run_store
 from ingest.partitions import create_partitions
 from ingest.projects.creation import create_project
@@ -41,23 +34,8 @@ FROM (SELECT n, %(since)s::timestamptz + (%(done)s + n) * make_interval(secs => 
 
 def bench_receipts(receipts: int) -> str:
     """Measures in a server of its own, with so many receipts of the time for which they are kept."""
-    path = Path(tempfile.mkdtemp(prefix="fieldflame-receipts-"))
-    supervisor = Supervisor(DataFolder(path.resolve()), holder="bench")
-    supervisor.is_quiet = True
-    try:
-        supervisor.folder.create()
-        supervisor.take_folder()
-        environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
-        addresses = supervisor.start_stores(environment)
-        environment = make_environment(supervisor.folder, host="127.0.0.1", port=0, extra=addresses)
-        subprocess.run(make_manage_command("migrate", "--verbosity", "0"), env=environment, cwd=BASE_DIR, check=True)
-        command = make_manage_command("bench", "receipts-here", "--views", str(receipts))
-        return subprocess.run(
-            command, env=environment, cwd=BASE_DIR, check=True, stdout=subprocess.PIPE, text=True
-        ).stdout
-    finally:
-        supervisor.stop()
-        shutil.rmtree(path, ignore_errors=True)
+    with open_own_stores("receipts") as stores:
+        return stores.manage("bench", "receipts-here", "--views", str(receipts))
 
 
 def measure_receipts(receipts: int, tell: Callable[[str], object]) -> None:

@@ -1,4 +1,7 @@
-"""A complete Fieldflame, started as a user starts it, for benchmarks and for tests that kill its parts."""
+"""A complete Fieldflame, started as a user starts it, for benchmarks and for tests that kill its parts.
+
+For measurements of statements there are its stores alone.
+"""
 
 import json
 import os
@@ -11,13 +14,15 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from config.up.environment import read_environment
 from config.up.folder import DataFolder
-from config.up.parts import BASE_DIR, make_manage_command, read_endpoint
+from config.up.parts import BASE_DIR, make_environment, make_manage_command, read_endpoint
 from config.up.patience import WHOLE_LIMIT_S
+from config.up.supervisor import Supervisor
 
 START_LIMIT_S: Final = WHOLE_LIMIT_S * 2  # it gives up by itself when nothing moves
 STOP_LIMIT_S: Final = 150.0  # more than the limits of all parts together
@@ -147,4 +152,40 @@ def run_stack(environment: Mapping[str, str] | None = None, *, with_demo: bool =
         yield stack
     finally:
         stack.stop()
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStores:
+    """PostgreSQL and Valkey alone, as `./run` sets them up, with the schema."""
+
+    folder: DataFolder
+    environment: dict[str, str]
+
+    def manage(self, *words: str) -> str:
+        """Returns what a command of `manage.py` prints. Raises `CalledProcessError`."""
+        command = make_manage_command(*words)
+        done = subprocess.run(
+            command, env=self.environment, cwd=BASE_DIR, check=True, stdout=subprocess.PIPE, text=True
+        )
+        return done.stdout
+
+
+@contextmanager
+def open_own_stores(name: str) -> Iterator[OwnStores]:
+    """Starts stores in a fresh folder, and deletes them at the end."""
+    path = Path(tempfile.mkdtemp(prefix=f"fieldflame-{name}-"))
+    supervisor = Supervisor(DataFolder(path.resolve()), holder="bench")
+    supervisor.is_quiet = True
+    try:
+        supervisor.folder.create()
+        supervisor.take_folder()
+        environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
+        addresses = supervisor.start_stores(environment)
+        environment = make_environment(supervisor.folder, host="127.0.0.1", port=0, extra=addresses)
+        stores = OwnStores(supervisor.folder, environment)
+        stores.manage("migrate", "--verbosity", "0")
+        yield stores
+    finally:
+        supervisor.stop()
         shutil.rmtree(path, ignore_errors=True)
