@@ -1,4 +1,4 @@
-"""Rows of statements as records: each column fills the field of its name."""
+"""Rows of statements: as they are, or as records, where each column fills the field of its name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -20,5 +20,12 @@ def select_records(
     """
     with connection.cursor() as cursor:
         cursor.cursor.row_factory = class_row(record)
+        cursor.execute(statement, params)
+        return list(cursor.fetchall())
+
+
+def select_rows(statement: str, params: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:  # Any: as above
+    """Returns the rows of a statement as the driver types them."""
+    with connection.cursor() as cursor:
         cursor.execute(statement, params)
         return list(cursor.fetchall())

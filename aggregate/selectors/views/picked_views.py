@@ -7,12 +7,12 @@ finer than cells are read whole, within `READ_MAX_VIEWS`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 
+from aggregate.records import select_rows
 from aggregate.selectors.code.project_code import RowId
 from aggregate.selectors.code.refs import FuncRef, find_ref
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
@@ -86,10 +86,10 @@ def select_views(slice_: Slice, *, func_id: RowId | None, order: ViewOrder, limi
 
 def _pick_by_script_time(slice_: Slice, order: ViewOrder, limit: int) -> ViewTable:
     where, params = where_slice(slice_)
-    ((population,),) = _select(f"SELECT coalesce(sum(c.views), 0)::bigint {FROM_CELLS} WHERE {where}", params)
+    ((population,),) = select_rows(f"SELECT coalesce(sum(c.views), 0)::bigint {FROM_CELLS} WHERE {where}", params)
     if population > settings.VIEW_LIST_MAX_VIEWS:
         return _pick_from_sample(slice_, order, limit, population)
-    ((count, truncated, median_us),) = _select(
+    ((count, truncated, median_us),) = select_rows(
         f"""SELECT count(*), count(*) FILTER (WHERE v.is_truncated),
                    percentile_cont(0.5) WITHIN GROUP (ORDER BY v.js_us) {FROM_VIEWS} WHERE {where}""",
         params,
@@ -210,9 +210,3 @@ def _median(values: Sequence[int]) -> float | None:
     ordered = sorted(values)
     middle = len(ordered) // 2
     return (ordered[middle] + ordered[-middle - 1]) / 2 if ordered else None
-
-
-def _select(statement: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:  # Any: as the driver types them
-    with connection.cursor() as cursor:
-        cursor.execute(statement, params)
-        return list(cursor.fetchall())

@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from django.conf import settings
-from django.db import connection
 
+from aggregate.records import select_rows
 from aggregate.selectors.code.project_code import RowId
 from aggregate.selectors.code.refs import FuncRef, find_ref
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
@@ -156,7 +156,7 @@ def _select_in_order(
     if query.order == "newest":
         if not query.is_bounded:
             where += f" AND c.bucket_at >= {SINCE.format(where=where_slice(slice_)[0])}"
-        rows = _select(
+        rows = select_rows(
             f"""SELECT n.view_id, n.group_id, n.took FROM (
                     SELECT v.view_id, v.group_id, {column} AS took, c.bucket_at {FROM_VIEWS} WHERE {where}
                     ORDER BY c.bucket_at DESC FETCH FIRST %(reach)s ROWS WITH TIES) n LIMIT {NEWEST_REACH}""",
@@ -169,7 +169,7 @@ def _select_in_order(
         where += f" AND {KEY} <= %(near)s"  # the index has views in this order
         params["near"] = bound_of_sample(reach * spread.population // params["found"], spread.population)
     order = {"worst": f"{column} DESC", "typical": f"abs({column} - %(middle)s)", "random": KEY}[query.order]
-    rows = _select(
+    rows = select_rows(
         f"""SELECT v.view_id, v.group_id, {column} {FROM_VIEWS} WHERE {where}
             ORDER BY {order}, v.view_id, v.group_id LIMIT %(limit)s OFFSET %(offset)s""",
         params,
@@ -258,7 +258,7 @@ def _page_of(project_id: int, query: ListQuery, ranked: list[_Ranked], spread: D
 
 def sort_newest(project_id: int, keys: Sequence[ViewKey]) -> list[ViewKey]:
     """Returns views by their starts, the newest first. One statement."""
-    rows = _select(
+    rows = select_rows(
         """SELECT r.view_id, r.group_id FROM unnest(%(views)s::uuid[], %(groups)s::int[]) AS w (view_id, group_id)
            JOIN ingest_tracereceipt r
              ON r.project_id = %(project_id)s AND r.view_id = w.view_id AND r.group_id = w.group_id
@@ -268,11 +268,5 @@ def sort_newest(project_id: int, keys: Sequence[ViewKey]) -> list[ViewKey]:
     return [(row[0], row[1]) for row in rows]
 
 
-def _select(statement: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:  # Any: as the driver types them
-    with connection.cursor() as cursor:
-        cursor.execute(statement, params)
-        return list(cursor.fetchall())
-
-
 def _count(statement: str, params: dict[str, Any]) -> int:  # Any: as above
-    return int(_select(statement, params)[0][0])
+    return int(select_rows(statement, params)[0][0])
