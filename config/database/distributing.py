@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from config.database.placement import SHARD_COLUMN, Place, list_places, list_tables
+from ingest.citus import has_citus
 
 NO_EXTENSION: Final = (
     "This database has no Citus. Install it on the coordinator and on each worker, start them with "
@@ -62,14 +63,6 @@ class Standing:
     def is_right(self) -> bool:
         """Tells whether nothing is to do."""
         return self.wanted is self.found and not self.is_astray
-
-
-def has_citus() -> bool:
-    """Tells whether the database has the extension."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')")
-        row = cursor.fetchone()
-    return row is not None and bool(row[0])
 
 
 def is_distributed() -> bool:

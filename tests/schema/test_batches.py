@@ -20,7 +20,7 @@ def test_a_batch_has_rows_of_one_project_that_meet_the_condition(
     for key in ("shop", "other"):
         post(key, *(make_envelope(f"{key}{n}", "A", seq=n % 2) for n in range(10)))
     if has_citus:
-        monkeypatch.setattr(batches, "_has_citus", lambda: True)
+        monkeypatch.setattr(batches, "has_citus", lambda: True)
     deleted = []
     for _ in range(3):
         deleted.append(
