@@ -25,7 +25,7 @@ PlaceSums = dict[tuple[str, str], tuple[int, ...]]  # sums by release and page
 
 DAY_ON: Final = "({at} AT TIME ZONE 'UTC')::date"
 PLAIN_SUMS: Final = tuple(name for name in CELL_SUMS if name not in MARKER_COLUMNS)
-# A number that changes if any sum of a cell does. Each cell has a part of it, so that it takes no memory.
+# A number that changes if any sum of a cell does. It is added up cell by cell, so that it takes no memory.
 DIGEST: Final = f"""(sum(('x' || left(md5(concat_ws(',', c.id, c.fold_version,
     {", ".join(f"c.{name}" for name in PLAIN_SUMS)}, c.marker_us::text)), 15))::bit(60)::bigint) %% 9007199254740881)"""
 CELLS_OF_DAY: Final = """c.project_id = %(project_id)s AND c.merged_into IS NULL

@@ -82,7 +82,7 @@ class Beside:
             thread.start()
 
     def stop(self) -> None:
-        """Ends all of it, and raises what went wrong."""
+        """Ends the threads, and raises what went wrong."""
         self._is_over.set()
         for thread in self._threads:
             thread.join()

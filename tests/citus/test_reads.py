@@ -62,7 +62,7 @@ def test_jobs_and_administration_do_the_same(site: Site) -> None:
 
 
 def act(site: Site) -> Iterator[tuple[str, Any]]:
-    """Does what people do, and yields what came of it, by name."""
+    """Does what people do, and yields each outcome by name."""
     project = Project.objects.get(pk=site.project.pk)
     for kind in ("functions", "calltree", "flamegraph", "profile"):
         job = start(project, ("view", site.view), *([("format", "pprof")] if kind == "profile" else []), kind=kind)
