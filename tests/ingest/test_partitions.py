@@ -48,11 +48,11 @@ def test_the_task_makes_todays() -> None:
 
 
 def columns_and_indexes(table: str) -> tuple[object, ...]:
-    """Returns what a table is made of, without its name."""
+    """Returns what a table is made of, without its name and what columns it once had."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT attname, atttypid, attnotnull, attstorage FROM pg_attribute
-               WHERE attrelid = %s::regclass AND attnum > 0 ORDER BY attname""",
+               WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attname""",
             [table],
         )
         columns = cursor.fetchall()
