@@ -53,6 +53,7 @@ def test_the_keys_of_the_page_are_shown_and_some_go_elsewhere(live_server: LiveS
         page.locator("#flame-canvas").focus()
         page.keyboard.type("gs")  # not the canvas's own `s`
         expect(page).to_have_url(f"{live_server.url}/projects/shop/settings/")
+        page.wait_for_load_state()  # its keys come with its scripts
         page.keyboard.type("gp")
         expect(page).to_have_url(f"{live_server.url}/projects/")
         page.go_back(wait_until="commit")
