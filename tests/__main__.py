@@ -1,10 +1,10 @@
 """`./test`: checks and tests, against servers of their own.
 
-No words: ruff, mypy and the whole suite. `core`: the pure core except its slow tests, without servers. `quick`: all
-except what needs a browser, starts a whole Fieldflame, kills processes, or is slow by itself. `e2e`: the tests of
-tests/e2e. `formats`: what we write and read, against other projects' readers and the newest release of Mozilla's.
-`image`: builds the image and starts it, which needs root, buildah, debootstrap and cargo.
-`citus`: what the words behind it name, with its database on the Citus that CITUS_URL names.
+No words: ruff, mypy and the whole suite; at most five tests that failed are tried again, alone. `core`: the pure core
+except its slow tests, without servers. `quick`: all except what needs a browser, starts a whole Fieldflame, kills
+processes, or is slow by itself. `e2e`: the tests of tests/e2e. `formats`: what we write and read, against other
+projects' readers and the newest release of Mozilla's. `image`: builds the image and starts it, which needs root,
+buildah, debootstrap and cargo. `citus`: what the words behind it name, with its database on the Citus of CITUS_URL.
 `fuzz`: hostile inputs that no test has tried, as `./run fuzz`. Other words go to pytest.
 FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
 """
@@ -27,6 +27,7 @@ from config.up.messages import StartError, complain, say
 from config.up.proc import Process, end_processes, has_mark, list_processes
 from tests.citus.cluster import citus_environment
 from tests.hostile.cases import PART_NAMES
+from tests.runner.outcome.second_try import FAILED_FILE_NAME, try_again
 from tests.runner.servers import STORE_NAMES, Stores, run_stores
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -120,18 +121,26 @@ def install_node_packages() -> None:
         stamp.write_text(digest, encoding="ascii")
 
 
-def run_suite(words: list[str], more: Mapping[str, str] | None = None) -> int:
+def run_suite(words: Sequence[str], more: Mapping[str, str] | None = None) -> int:
     """Runs pytest with servers, and `more` in its environment; returns its exit code."""
     install_node_packages()
     pytest = ["pytest", *words]
     run = secrets.token_hex(8)
     try:
         if os.environ.get(EXTERNAL_NAME):
-            return run_python(pytest, {**SECRET, **os.environ, RUN_NAME: run})
+            return run_python(pytest, {**SECRET, **os.environ, RUN_NAME: run, **(more or {})})
         with run_stores() as stores:
             return run_python(pytest, {**stores.environment, RUN_NAME: run, **(more or {})}, stores)
     finally:
         end_leftovers(f"{RUN_NAME}={run}")
+
+
+def run_whole_suite() -> int:
+    """Runs all tests, several files at a time, and the few that failed once more alone; returns the exit code."""
+    with tempfile.TemporaryDirectory(prefix="fieldflame-failed-") as folder:
+        failed = Path(folder) / "failed.txt"
+        code = run_suite(AT_A_TIME, {FAILED_FILE_NAME: str(failed)})
+        return try_again(code, failed, run_suite, say)
 
 
 def run_fuzz(words: Sequence[str]) -> int:
@@ -190,7 +199,7 @@ def run(words: list[str]) -> int:
         install_node_packages()
         finish_compiling()
         codes[" ".join(TYPE_CHECK)] = finish()
-    codes["pytest"] = run_suite([*AT_A_TIME])
+    codes["pytest"] = run_whole_suite()
     for name, code in codes.items():
         say(f"{'ok    ' if code == 0 else 'FAILED'}  {name}")
     return next((code for code in codes.values() if code), 0)

@@ -1,6 +1,6 @@
 """The seconds that a run reports at its end."""
 
-from tests.runner.timings import sum_folders
+from tests.runner.outcome.timings import sum_folders
 
 
 def test_folders_come_by_their_seconds_with_their_tests_counted() -> None:
