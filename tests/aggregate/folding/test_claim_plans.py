@@ -21,6 +21,7 @@ from tests.envelopes import make_envelope
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(10)]
 START, END = partition_bounds(start_of_day(datetime.now(UTC)) + 60 * DAY)
 PARTITIONS = 3
+TRACES = 100  # with many at once, reading all receipts looks cheap to a planner
 FOLDED = """
 INSERT INTO ingest_tracereceipt (project_id, view_id, seq, group_id, received_at, view_started_at, device_class,
     browser, end_reason, interval_us, body_bytes, state, attempts, crashes)
@@ -62,7 +63,7 @@ class Plans:
 
 @pytest.fixture
 def plans() -> Plans:
-    """The plans of a fold of two traces, with thousands of folded ones in three partitions beside."""
+    """The plans of a fold of a batch, with thousands of folded ones in three partitions beside."""
     create_project(slug="shop", key="shop", origins=["*"])
     project = Project.objects.get()
     for number in range(PARTITIONS):
@@ -71,7 +72,7 @@ def plans() -> Plans:
         cursor.execute(FOLDED, [project.pk, START, PARTITIONS, PARTITION_DAYS])
     with time_machine.travel(END + DAY / 2, tick=False):
         began = END.timestamp() * 1000
-        post("shop", *(make_envelope(word, timeOrigin=began, viewStart=began) for word in "ab"))
+        post("shop", *(make_envelope(f"v{n}", timeOrigin=began, viewStart=began) for n in range(TRACES)))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE ingest_tracereceipt")
     plans = Plans()
