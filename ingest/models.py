@@ -251,12 +251,22 @@ class Group(models.Model):
 
 
 class AnnouncedRelease(models.Model):
-    """A release that a holder of a token named, by an upload of source maps or alone: its pages always have room."""
+    """A release that a holder of a token named, by an upload of source maps or alone: its pages always have room.
+
+    The rest is what was said about it (`ingest.projects.releases`). `range_link` leads to the commits between two, with
+    `{base}` and `{head}` in it.
+    """
 
     pk = models.CompositePrimaryKey("project_id", "release")
     project = models.ForeignKey(Project, on_delete=models.CASCADE)
     release = models.TextField()
     announced_at = models.DateTimeField()
+    commit = models.TextField(null=True)
+    base_commit = models.TextField(null=True)
+    released_at = models.DateTimeField(null=True)
+    author = models.TextField(null=True)
+    link = models.TextField(null=True)
+    range_link = models.TextField(null=True)
 
 
 class Receipt(models.Model):

@@ -5,7 +5,7 @@ from django.urls import URLPattern, path, re_path
 from dashboard.api.core.views import SchemaView, no_such_address
 from dashboard.api.jobs import endpoints as jobs
 from dashboard.api.jobs import links
-from dashboard.api.project import audit, code, display, erasures, lists, quality, settings, sourcemaps
+from dashboard.api.project import audit, code, display, erasures, lists, quality, releases, settings, sourcemaps
 from dashboard.api.slices import (
     compare,
     drilldown,
@@ -23,7 +23,7 @@ PROJECT: str = "api/v1/projects/<slug:slug>/"
 
 urlpatterns: list[URLPattern] = [
     path(PROJECT + "status", lists.StatusView.as_view(), name="api-status"),
-    path(PROJECT + "releases", lists.ReleasesView.as_view(), name="api-releases"),
+    path(PROJECT + "releases", releases.ReleasesView.as_view(), name="api-releases"),
     path(PROJECT + "pages", lists.PagesView.as_view(), name="api-pages"),
     path(PROJECT + "overview", overview.OverviewView.as_view(), name="api-overview"),
     path(PROJECT + "trend", trend.TrendView.as_view(), name="api-trend"),

@@ -12,7 +12,7 @@ from ingest.models import PENDING, Project
 # Sums change with every trace that is folded, rejected, refused or erased, and with every cell that expires. A refold
 # may give the same sums to other functions, so its run counts too. The lowest cell with kept views changes when views
 # expire, and the list of partitions when raw bodies do. Labels change with their scripts. Counts of absences change on
-# their own day only, and expire by days.
+# their own day only, and expire by days. What is announced about a release again has a new time.
 STATE: Final = f"""
 SELECT to_jsonb(p)::text,
        (SELECT concat_ws(',', count(*), min(r.received_at), max(r.received_at)) FROM ingest_tracereceipt r
@@ -32,6 +32,8 @@ SELECT to_jsonb(p)::text,
         FROM aggregate_refoldrun f WHERE f.project_id = %(project_id)s),
        (SELECT min(v.cell_id) FROM aggregate_view v WHERE v.project_id = %(project_id)s),
        (SELECT count(*) FROM ingest_group g WHERE g.project_id = %(project_id)s),
+       (SELECT concat_ws(',', count(*), max(n.announced_at)) FROM ingest_announcedrelease n
+        WHERE n.project_id = %(project_id)s),
        (SELECT concat_ws(',', count(*), bit_xor(hashtextextended(concat_ws(' ', s.id, s.map_id, s.bundle_id, s.attempts,
                          s.labelled_func_id, s.pending_at, s.uploaded_at, s.failure), 0)))
         FROM aggregate_releasescript s WHERE s.project_id = %(project_id)s),

@@ -16,7 +16,8 @@ def pick_last_releases(
 
     `in_slice` are the releases of the slice, and `known` those of the project, both the newest first. If the slice
     names no release, releases with too few views are skipped, provided that two others are left: a release that one
-    person has tried must not hide what all others use. If the slice has one release, the base is the one before it.
+    person has tried must not hide what all others use. If the slice has one release, the base is the one before it, by
+    the same rule.
     "(other)" is no release.
     """
     rows = [row for row in in_slice if row.release not in (None, OTHER) and row.views]
@@ -27,7 +28,9 @@ def pick_last_releases(
     if len(shown) >= 2:
         return shown[1], shown[0]
     if len(shown) == 1 and len(slice_.releases) == 1:
-        with_views = [row.release for row in known if row.views and row.release != OTHER]
-        older = with_views[with_views.index(shown[0]) + 1 :] if shown[0] in with_views else []
-        return (older[0], shown[0]) if older else None
+        with_views = [row for row in known if row.views and row.release != OTHER]
+        names = [row.release for row in with_views]
+        older = with_views[names.index(shown[0]) + 1 :] if shown[0] in names else []
+        enough = [row for row in older if row.views >= MIN_COMPARED_VIEWS]
+        return ((enough or older)[0].release, shown[0]) if older else None
     return None

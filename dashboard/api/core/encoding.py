@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
 from aggregate.selectors.project.arrivals import Arrivals
-from aggregate.selectors.project.pages import PageRow, ReleaseRow
+from aggregate.selectors.project.pages import PageRow
 from aggregate.selectors.project.summaries import Status
 from aggregate.selectors.slice.slices import Slice, format_instant
 from dashboard.api.core.statistics import (
@@ -190,15 +190,6 @@ class PagesShape(Shape):
     pages = PageShape(many=True)
 
 
-class ReleaseShape(ViewsCountShape):
-    release = serializers.CharField()
-    first_seen_at = serializers.DateTimeField()
-
-
-class ReleasesShape(Shape):
-    releases = ReleaseShape(many=True)
-
-
 class StatusShape(Shape):
     """received = pending + folded + rejected. Refused envelopes are counted separately."""
 
@@ -354,19 +345,6 @@ def encode_pages(slice_: Slice, rows: Sequence[PageRow]) -> Json:
         for row in rows
     ]
     return {"slice": encode_slice(slice_), "pages": pages}
-
-
-def encode_releases(rows: Sequence[ReleaseRow]) -> Json:
-    return {
-        "releases": [
-            {
-                "release": row.release,
-                "first_seen_at": row.first_seen_at.isoformat().replace("+00:00", "Z"),
-                **encode_views_count(row.views, row.truncated_views),
-            }
-            for row in rows
-        ]
-    }
 
 
 def encode_status(status: Status) -> Json:

@@ -5,8 +5,9 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from aggregate.selectors.project.announcements import CommitRange, find_commits
 from aggregate.selectors.slice.sides import SIDE_FIELDS, name_sides
-from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice
+from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice, format_instant
 from aggregate.selectors.verdict.sentence import plain_text, write_sentence
 from aggregate.selectors.verdict.verdict import Culprit, Verdict
 from dashboard.api.core.encoding import (
@@ -20,9 +21,11 @@ from dashboard.api.core.encoding import (
 from dashboard.api.core.parameters import ERRORS, SIDE_PARAMS, SLICE_PARAMS
 from dashboard.api.core.statistics import encode_interval
 from dashboard.api.core.views import ProjectView
+from dashboard.web.access import Guest
 from dashboard.web.answers import answer_json
 from dashboard.web.shapes import Json, Shape, define_shape, interval_field
 from dashboard.web.verdicts import answer_verdict, choose_sides, facts_of_verdict
+from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.power import SmallestChange
 from profcore.stats.verdict import STATES, Change
 
@@ -74,6 +77,20 @@ class SmallestChangeShape(Shape):
     views_for_five_percent = serializers.IntegerField(help_text="Page views of each side.")
 
 
+CommitsShape = define_shape(
+    "CommitsShape",
+    "The commits that the head has and the base has not, as announced.",
+    {
+        "from": serializers.CharField(allow_null=True, help_text="The base's commit, which is not one of them."),
+        "to": serializers.CharField(help_text="The head's commit, the last of them."),
+        "link": serializers.CharField(allow_null=True, help_text="Where they are shown."),
+        "release_link": serializers.CharField(allow_null=True, help_text="Where the head is described."),
+        "author": serializers.CharField(allow_null=True),
+        "released_at": serializers.DateTimeField(allow_null=True),
+    },
+)
+
+
 class VerdictShape(Shape):
     """One answer on two sides. Its figures are those of the page that it leads with, or of all pages together."""
 
@@ -97,6 +114,8 @@ class VerdictShape(Shape):
     all_pages = VerdictChangeShape(allow_null=True, help_text="All compared pages together.")
     smallest_visible_change = SmallestChangeShape(allow_null=True)
     looks = serializers.IntegerField(allow_null=True, help_text="Null if looks are not counted, as of spans of time.")
+    least_views = serializers.IntegerField(help_text="Page views that each side needs, on a page that both have.")
+    commits = CommitsShape(allow_null=True, help_text="Null if the head was not announced with its commit.")
 
 
 class VerdictView(ProjectView):
@@ -118,10 +137,11 @@ class VerdictView(ProjectView):
             return answer_json(request._request, facts=("none", self.project.pk), make=lambda: NO_SIDES)
         base, head = sides
         facts = facts_of_verdict(base, head)
+        commits = None if isinstance(request.user, Guest) else find_commits(base, head)
         return answer_json(
             request._request,
-            facts=facts,
-            make=lambda: encode_verdict(base, head, answer_verdict(base, head, facts)),
+            facts=(facts, commits),
+            make=lambda: encode_verdict(base, head, answer_verdict(base, head, facts), commits),
         )
 
 
@@ -146,10 +166,12 @@ NO_SIDES: Json = {
     "all_pages": None,
     "smallest_visible_change": None,
     "looks": None,
+    "least_views": MIN_COMPARED_VIEWS,
+    "commits": None,
 }
 
 
-def encode_verdict(base: Slice, head: Slice, verdict: Verdict) -> Json:
+def encode_verdict(base: Slice, head: Slice, verdict: Verdict, commits: CommitRange | None) -> Json:
     judgement, leading = verdict.judgement, verdict.leading
     names = name_sides(base, head)
     figures = _encode_change(leading)
@@ -171,6 +193,22 @@ def encode_verdict(base: Slice, head: Slice, verdict: Verdict) -> Json:
         "all_pages": whole,
         "smallest_visible_change": _encode_smallest(verdict.smallest),
         "looks": verdict.look.number if verdict.look else None,
+        "least_views": MIN_COMPARED_VIEWS,
+        "commits": _encode_commits(commits),
+    }
+
+
+def _encode_commits(commits: CommitRange | None) -> Json | None:
+    if commits is None:
+        return None
+    head = commits.head
+    return {
+        "from": commits.first,
+        "to": commits.last,
+        "link": commits.link,
+        "release_link": head.link,
+        "author": head.author,
+        "released_at": format_instant(head.released_at) if head.released_at else None,
     }
 
 

@@ -5,10 +5,12 @@ from typing import Final
 
 from django.urls import reverse
 
+from aggregate.selectors.project.announcements import find_commits
 from aggregate.selectors.slice.sides import name_sides
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.sentence import write_sentence
 from aggregate.selectors.verdict.verdict import Culprit, Verdict
+from dashboard.web.access import Guest
 from dashboard.web.queries import write_query
 from ingest.models import Project
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
@@ -47,6 +49,11 @@ def describe_verdict(
             for order, word, why in VIEW_LINKS
         ],
     }
+
+
+def describe_commits(base: Slice, head: Slice, user: object) -> dict[str, object]:
+    """Returns the commits between two releases, which guests do not see: a commit's author is named."""
+    return {"commits": None if isinstance(user, Guest) else find_commits(base, head)}
 
 
 def link_culprit(project: Project, culprit: Culprit, where: Slice, base: Slice) -> str:

@@ -161,3 +161,7 @@ def test_the_last_two_releases_are_those_of_the_slice(project: Project) -> None:
     known = select_releases(project.pk)
     assert pick(slice_) == ("old", "new")  # too few have met the newest
     assert pick(replace(slice_, releases=("newest",))) == ("new", "newest")
+    make_group(project, "after", "/cart", first_seen_at=MONDAY + 5 * DAY)
+    make_timed_views(project, TIMES, release="after")
+    known = select_releases(project.pk)
+    assert pick(replace(slice_, releases=("after",))) == ("new", "after")  # not the one that three have met

@@ -9,6 +9,7 @@ from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # comes 
 
 from aggregate.jobs.requests import start_job
 from ingest.models import Project
+from ingest.projects.releases import FACTS
 from tests.aggregate.posting import fold_all, post
 from tests.dashboard.conftest import TRACE_ID
 from tests.envelopes import make_envelope, view_id_of
@@ -118,7 +119,7 @@ def _for_json_schema(node: Any) -> Any:  # Any: JSON
     node = {key: _for_json_schema(child) for key, child in node.items()}
     if "properties" in node and node.get("type") == "object":
         node["additionalProperties"] = False
-        optional = {"field", "job_kind", "expires_in_s", "view_id", "tag", "value"}
+        optional = {"field", "job_kind", "expires_in_s", "view_id", "tag", "value", *FACTS}
         assert set(node["properties"]) - optional <= set(node.get("required", [])) <= set(node["properties"])
     if node.pop("nullable", False):
         return {"anyOf": [node, {"type": "null"}]}

@@ -1,12 +1,9 @@
 """`status`, `releases`, `pages`: the contract's fields, and nothing unknown let pass."""
 
-from typing import Any
-
 import pytest
 from django.test import Client
 
-from ingest.models import AnnouncedRelease, Project, Receipt
-from ingest.projects.tokens import create_token
+from ingest.models import Project, Receipt
 from tests.builders import make_cell, make_group, make_receipt
 
 API = "/api/v1/projects/shop/"
@@ -40,6 +37,7 @@ def test_releases_come_with_when_they_were_first_seen(member: Client, shop: Proj
                 "views": views,
                 "truncated_views": 0,
                 "truncated_share": share,
+                "announced": None,
             }
             for release, views, share in (("1.0.1", 0, None), ("1.0.0", 1, 0.0))
         ]
@@ -75,31 +73,3 @@ def test_what_leads_nowhere_under_api_is_a_404_in_json(client: Client) -> None:
     for address in ("/api", "/api/", "/api/v2/x", "/api/v1/projects/shop/nonsense"):
         response = client.get(address)
         assert (response.status_code, response["Content-Type"]) == (404, "application/json"), address
-
-
-def announce(client: Client, body: object, **headers: str) -> Any:  # Any: Django's test response
-    return client.post(API + "releases", body, content_type="application/json", headers=headers or None)
-
-
-def test_a_build_announces_its_release(client: Client, shop: Project) -> None:
-    _, clear = create_token(project=shop, scopes=["sourcemaps"])
-    answer = announce(client, {"release": "2.0.0"}, Authorization=f"Bearer {clear}")
-    assert (answer.status_code, answer.json()) == (200, {"release": "2.0.0"})
-    assert [row.release for row in AnnouncedRelease.objects.filter(project=shop)] == ["2.0.0"]
-
-
-def test_readers_cannot_announce(client: Client, member: Client, shop: Project) -> None:
-    _, clear = create_token(project=shop)
-    assert announce(client, {"release": "2.0.0"}, Authorization=f"Bearer {clear}").status_code == 403
-    assert announce(member, {"release": "2.0.0"}).status_code == 403
-    assert not AnnouncedRelease.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [({}, "release"), ({"release": 7}, "release"), ({"release": ""}, "release"), ({"x": 1}, "x"), ([], "$")],
-)
-def test_a_bad_announcement_names_its_field(client: Client, shop: Project, body: object, field: str) -> None:
-    _, clear = create_token(project=shop, scopes=["sourcemaps"])
-    answer = announce(client, body, Authorization=f"Bearer {clear}")
-    assert (answer.status_code, answer.json()["field"]) == (400, field)

@@ -318,11 +318,11 @@ def test_it_takes_a_fixed_number_of_statements(
     with django_assert_num_queries(7):
         member.get(PAGE)
     # session, user, project, role; code and prints of both sides; code, two samples of two, keys; code; the verdict's
-    # sums and samples of both sides
-    with django_assert_num_queries(15):
+    # sums and samples of both sides; announcements
+    with django_assert_num_queries(16):
         member.get(f"/projects/lab/compare/table/?{SIDES}&measure=self")
     # the comparison is remembered: no samples, and what belongs to them
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         member.get(f"/projects/lab/compare/table/?{SIDES}&measure=self&noise=1&sort=q&find=slow")
 
 
