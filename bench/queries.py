@@ -9,8 +9,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.functions.table import select_functions
 from aggregate.selectors.project.overview import select_overview
+from aggregate.selectors.project.page_metrics import last_hours, select_page_metrics
 from aggregate.selectors.project.pages import select_pages
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
@@ -78,9 +80,16 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
         "overview by page, release and day": lambda: select_overview(
             sliced(), ["page", "release", "day"], limit=10_000
         ),
+        "metrics of the last 24 hours, computed": lambda: select_page_metrics(last_day(project)),
+        "the same, nothing folded since": lambda: fingerprint_slice(last_day(project)),
         "state of the queue": lambda: select_status(project.pk),
     }
     return written, [_measure(name, ask, rounds) for name, ask in questions.items()]
+
+
+def last_day(project: Project) -> Slice:
+    """Returns the window of a project's metrics."""
+    return last_hours(project.pk, 24, datetime.now(UTC))
 
 
 def fill_project(slug: str, corpus: Path, views: int, *, thin: int = 1, span: Span = USUAL_SPAN) -> tuple[Project, int]:

@@ -231,6 +231,12 @@ TIMELINE_MAX_SAMPLES = read_int("FIELDFLAME_TIMELINE_MAX_SAMPLES", 200_000, low=
 # Raw traces that one answer folds while a web thread waits: 0.5 ms for a recorded one, 7 ms for a heavy one (bench core).
 READ_MAX_RAW_TRACES = read_int("FIELDFLAME_READ_MAX_RAW_TRACES", 500, low=1)
 READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # and their expanded bytes
+# `metrics` of a project: pages and releases with series of their own, of which each pair has about 15. A dashboard of more
+# pages is not read, and Prometheus keeps each series for its whole retention.
+METRICS_PAGES = read_int("FIELDFLAME_METRICS_PAGES", 20, low=1, high=1_000)
+METRICS_RELEASES = read_int("FIELDFLAME_METRICS_RELEASES", 3, low=1, high=100)
+# Views whose times make its histograms: all of the window up to so many, else a uniform sample.
+METRICS_MAX_VIEWS = read_int("FIELDFLAME_METRICS_MAX_VIEWS", 5_000, low=1)
 # Labels of source maps that a process remembers, by (release, func): about 400 bytes each, 80 MB. And as many decisions of
 # display rules, of funcs with up to 1,000 characters: about 800 bytes each. Of the last project there may be more.
 LABELS_CACHE_ROWS = read_int("FIELDFLAME_LABELS_CACHE_ROWS", 200_000, low=1)

@@ -5,7 +5,18 @@ from django.urls import URLPattern, path, re_path
 from dashboard.api.core.views import SchemaView, no_such_address
 from dashboard.api.jobs import endpoints as jobs
 from dashboard.api.jobs import links
-from dashboard.api.project import audit, code, display, erasures, lists, quality, releases, settings, sourcemaps
+from dashboard.api.project import (
+    audit,
+    code,
+    display,
+    erasures,
+    lists,
+    metrics,
+    quality,
+    releases,
+    settings,
+    sourcemaps,
+)
 from dashboard.api.slices import (
     compare,
     drilldown,
@@ -27,6 +38,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "pages", lists.PagesView.as_view(), name="api-pages"),
     path(PROJECT + "overview", overview.OverviewView.as_view(), name="api-overview"),
     path(PROJECT + "trend", trend.TrendView.as_view(), name="api-trend"),
+    path(PROJECT + "metrics", metrics.MetricsView.as_view(), name="api-metrics"),
     path(PROJECT + "settings", settings.SettingsView.as_view(), name="api-settings"),
     path(PROJECT + "audit", audit.AuditView.as_view(), name="api-audit"),
     path(PROJECT + "erasures", erasures.ErasuresView.as_view(), name="api-erasures"),

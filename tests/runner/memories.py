@@ -15,6 +15,7 @@ def forget_everything() -> None:
     from aggregate.selectors.code.sites import forget_sites
     from aggregate.selectors.views.decoded import forget_decoded
     from config.telemetry.tables import KEPT_GAUGES
+    from dashboard.api.project.metrics import forget_metrics
     from dashboard.web.remembered import forget_tables
     from ingest.door.absent_counts import forget_absences
     from ingest.door.admission import forget_admission
@@ -37,6 +38,7 @@ def forget_everything() -> None:
         forget_keys,
         forget_labels,
         forget_sites,
+        forget_metrics,
         forget_tables,
         forget_token,
         forget_turns,

@@ -13,6 +13,7 @@ API_ADDRESSES = [
     API + "pages",
     API + "overview",
     API + "trend",
+    API + "metrics",
     API + "settings",
     API + "functions",
     API + "compare?base_release=1.0.0&head_release=1.0.0",

@@ -36,6 +36,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
     names |= {
         "overview",
         "trend",
+        "metrics",
         "settings",
         "traces/{ref}",
         "traces/{ref}/raw",

@@ -1,0 +1,87 @@
+"""`metrics`: a project's page metrics as OpenMetrics, for a Prometheus that scrapes them by token."""
+
+import gzip
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.cache import patch_vary_headers
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
+from rest_framework.request import Request
+
+from aggregate.selectors.exports.slice_export import fingerprint_slice
+from aggregate.selectors.project.page_metrics import last_hours, select_page_metrics
+from aggregate.selectors.slice.slices import Slice
+from dashboard.api.core.parameters import ERRORS
+from dashboard.api.core.views import ProjectView
+from dashboard.api.project.openmetrics import END, page_families, write_families
+from dashboard.web.exports import accepts_gzip
+from dashboard.web.params import read_count
+from ingest.models import Project
+
+DEFAULT_HOURS: Final = 24
+MAX_HOURS: Final = 48  # hours are merged into days then
+GZIP_LEVEL: Final = 1  # of a text that is written once and read once, nearby
+TEXTS_KEPT: Final = 16  # of projects and windows, in a process: the largest is about 300 kB
+
+
+def write_pages(project: Project, hours: int) -> bytes:
+    """Returns the page metrics of a project. The last ones are kept until a trace is folded into the window.
+
+    Four statements, or two if they are kept.
+    """
+    slice_ = last_hours(project.pk, hours, datetime.now(UTC))
+    return _write_pages(slice_, project.slug, fingerprint_slice(slice_))
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _write_pages(slice_: Slice, project: str, _facts: str) -> bytes:
+    return write_families(page_families(project, select_page_metrics(slice_)))
+
+
+def forget_metrics() -> None:
+    """Empties the process's memory of texts, between tests."""
+    _write_pages.cache_clear()
+
+
+# Each writes families of a project, over a window of so many hours, without the last line.
+WRITERS: Final[tuple[Callable[[Project, int], bytes], ...]] = (write_pages,)
+
+
+class MetricsView(ProjectView):
+    known_params = ("hours",)
+
+    @extend_schema(
+        operation_id="metrics",
+        parameters=[
+            OpenApiParameter(
+                "hours",
+                OpenApiTypes.INT,
+                default=DEFAULT_HOURS,
+                description=f"The window: the last hours, the current one included; 1 to {MAX_HOURS}.",
+            )
+        ],
+        responses={
+            (200, "application/openmetrics-text"): OpenApiResponse(OpenApiTypes.STR, "OpenMetrics 1.0."),
+            **ERRORS,
+        },
+    )
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """Views, and script, hidden and engine time per view by page and release, as OpenMetrics for Prometheus."""
+        hours = read_count(request.query_params, "hours", default=DEFAULT_HOURS, high=MAX_HOURS)
+        text = b"".join(write(self.project, hours) for write in WRITERS) + END
+        return _answer_text(request._request, text)
+
+
+def _answer_text(request: HttpRequest, text: bytes) -> HttpResponse:
+    is_packed = accepts_gzip(request)
+    body = gzip.compress(text, GZIP_LEVEL, mtime=0) if is_packed else text
+    response = HttpResponse(body, content_type=CONTENT_TYPE_LATEST)
+    if is_packed:
+        response["Content-Encoding"] = "gzip"
+    patch_vary_headers(response, ["Accept-Encoding", "Authorization", "Cookie"])
+    return response
