@@ -13,7 +13,7 @@ from ingest.models import AnnouncedRelease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Announcement:
+class ReleaseAnnouncement:
     """What was said about a release; None for what was not. The times are aware."""
 
     release: str
@@ -37,16 +37,16 @@ class CommitRange:
     first: str | None
     last: str
     link: str | None
-    head: Announcement
+    head: ReleaseAnnouncement
 
 
-def select_announcements(project_id: int, releases: Sequence[str] | None = None) -> Mapping[str, Announcement]:
+def select_announcements(project_id: int, releases: Sequence[str] | None = None) -> Mapping[str, ReleaseAnnouncement]:
     """Returns the announcements of some releases of a project, or of all, by release. One statement."""
     rows = AnnouncedRelease.objects.filter(project_id=project_id)
     if releases is not None:
         rows = rows.filter(release__in=list(releases))
-    fields = Announcement.__slots__
-    return {row["release"]: Announcement(**row) for row in rows.values(*fields)}
+    fields = ReleaseAnnouncement.__slots__
+    return {row["release"]: ReleaseAnnouncement(**row) for row in rows.values(*fields)}
 
 
 def find_commits(base: Slice, head: Slice) -> CommitRange | None:

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from aggregate.selectors.project.announcements import Announcement, select_announcements
+from aggregate.selectors.project.announcements import ReleaseAnnouncement, select_announcements
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.slices import format_instant
 from dashboard.api.core.encoding import ViewsCountShape, encode_views_count
@@ -128,7 +128,7 @@ def _read_time(name: str, text: str) -> datetime:
         raise ParamError(name, f"{name} must be an ISO 8601 time; not {text[:80]!r}.") from None
 
 
-def encode_releases(rows: Sequence[ReleaseRow], announced: Mapping[str, Announcement]) -> Json:
+def encode_releases(rows: Sequence[ReleaseRow], announced: Mapping[str, ReleaseAnnouncement]) -> Json:
     return {
         "releases": [
             {
@@ -142,7 +142,7 @@ def encode_releases(rows: Sequence[ReleaseRow], announced: Mapping[str, Announce
     }
 
 
-def encode_announcement(told: Announcement) -> Json:
+def encode_announcement(told: ReleaseAnnouncement) -> Json:
     return {
         "announced_at": format_instant(told.announced_at),
         "commit": told.commit,
