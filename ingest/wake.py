@@ -16,7 +16,11 @@ from kombu.exceptions import OperationalError as KombuOperationalError
 logger = logging.getLogger(__name__)
 
 FLAG: Final = "fieldflame:wake"
+WAITS: Final = ":waits"  # the end of the name of a key that is there while a wake-up may still wait
 FLAG_S: Final = 10  # two turns of folding; if a wake-up was lost with its worker, the sweep folds before
+# So long, workers keep the flag of a wake-up that waits in a queue. Then it counts as lost, as with a host that was cut
+# off: else they would keep its flag as long as there is more to fold, and only sweeps would fold, a batch each.
+LOST_S: Final = 30
 TIMEOUT_S: Final = 0.2
 PAUSE_S: Final = 5.0
 # Between two looks at the flag for posts. Under load it is nearly always there, and asking took a sixth of a post's
@@ -50,6 +54,7 @@ def wake_worker(task: str = FOLD_TASK, flag: str = FLAG) -> bool:
     try:
         if not flag_client().set(flag, 1, nx=True, ex=FLAG_S):
             return False
+        flag_client().set(flag + WAITS, 1, ex=LOST_S)
         current_app.send_task(task, retry=False, ignore_result=True)
     except (redis.RedisError, OSError, KombuOperationalError) as error:
         with _lock:
@@ -119,9 +124,13 @@ def settle_wakes(limit_s: float) -> bool:
 
 
 def keep_flag(flag: str = FLAG) -> None:
-    """Keeps a flag from expiring while its wake-up waits in a long queue: a second one would wait there for ever."""
+    """Keeps a flag from expiring while its wake-up waits in a long queue: a second one would wait there for ever.
+
+    It does so for LOST_S at most.
+    """
     try:
-        flag_client().expire(flag, FLAG_S)
+        if flag_client().exists(flag + WAITS):
+            flag_client().expire(flag, FLAG_S)
     except (redis.RedisError, OSError):
         logger.warning("The wake-up flag could not be kept; there may be another wake-up.")
 

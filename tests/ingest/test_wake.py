@@ -168,3 +168,18 @@ def test_after_a_failure_no_try_is_made_for_a_while(sent: list[str], monkeypatch
     monkeypatch.setattr(wake, "_paused_until", 0.0)
     assert [wake.wake_worker() for _ in range(3)] == [False] * 3
     assert len(tries) == 4
+
+
+def test_the_flag_of_a_wake_up_that_is_lost_is_not_kept_for_ever(sent: list[str]) -> None:
+    assert wake.wake_worker()
+    client = wake.flag_client()
+    client.pexpire(wake.FLAG, PATIENCE_S * 1000 // 2)
+    wake.keep_flag()
+    assert client.pttl(wake.FLAG) > PATIENCE_S * 1000 // 2
+    client.delete(wake.FLAG + wake.WAITS)  # as after LOST_S, in which nobody has taken the wake-up
+    client.pexpire(wake.FLAG, PATIENCE_S * 1000 // 2)
+    wake.keep_flag()
+    assert client.pttl(wake.FLAG) <= PATIENCE_S * 1000 // 2
+    client.delete(wake.FLAG)
+    assert wake.wake_worker()
+    assert len(sent) == 2
