@@ -20,6 +20,7 @@ from django.conf import settings
 from django.db import Error, connection
 
 from aggregate.metrics import HEARTBEATS_FAILED
+from ingest.patience import bound_idle_time
 from profcore.sums.fold import FOLD_VERSION
 
 logger = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ LIVE: Final = f"""live AS MATERIALIZED (
 REGISTER: Final = """
 INSERT INTO aggregate_claimant (token, host, process, started_at, beat_at, fold_version)
 VALUES (%s, %s, %s, now(), now(), %s)
-ON CONFLICT (token) DO UPDATE SET beat_at = now()
+ON CONFLICT (token) DO UPDATE SET beat_at = now() RETURNING {idle_time}
 """
 # Locked in no order, but nobody waits for another's locks.
 DELETE: Final = """
@@ -69,7 +70,10 @@ def register() -> UUID:
     """Notes that this process is alive, and returns its token. Call it in the transaction that claims."""
     token = own_token()
     with connection.cursor() as cursor:
-        cursor.execute(REGISTER, [token, name_host(), name_process(os.getpid()) or "", FOLD_VERSION])
+        cursor.execute(
+            REGISTER.format(idle_time=bound_idle_time()),
+            [token, name_host(), name_process(os.getpid()) or "", FOLD_VERSION],
+        )
     return token
 
 

@@ -95,6 +95,9 @@ FOLD_LEASE_S = read_int("FIELDFLAME_FOLD_LEASE_S", 120, low=1)  # so long a clai
 # A worker that the database has not heard for so long is taken for dead, and others take over its claims: six heartbeats.
 # Others of its own machine see its end at once. One that was only stopped writes nothing of what it has lost.
 CLAIM_SILENCE_S = read_int("FIELDFLAME_CLAIM_SILENCE_S", 30, low=15)
+# A transaction that holds others back, and from which nothing has come for so long, is ended by PostgreSQL: its host was
+# cut off. Between two statements of such a transaction, a process works for some seconds at most.
+IDLE_TRANSACTION_S = read_int("FIELDFLAME_IDLE_TRANSACTION_S", 60, low=1)
 FOLD_TURN_S = read_int("FIELDFLAME_FOLD_TURN_S", 5)  # of folding, and of upkeep; then other tasks have their turn
 FOLD_SWEEP_S = read_int("FIELDFLAME_FOLD_SWEEP_S", 5, low=1)
 FOLD_ALONE_CRASHES = 3  # crashes alone before a trace is rejected

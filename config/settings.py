@@ -191,7 +191,11 @@ DATABASES = {
 # the door answers 503, and the browser may try again.
 DB_POOL_MAX = read_int("FIELDFLAME_DB_POOL", 8, low=1)
 DB_POOL_IDLE_S = 60  # then a connection that a burst needed is closed: it keeps 3 to 5 MB in PostgreSQL
+# A server that was cut off, or lost its power, sends nothing any more: the system asks it after 10 s of silence, and gives
+# the connection up after 25. Otherwise it waits for two hours. Unix sockets pass over these; the address may set others.
+DB_KEEPALIVES = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000}
 DATABASES["default"]["OPTIONS"] = {
+    **DB_KEEPALIVES,
     **DATABASES["default"]["OPTIONS"],  # type: ignore[dict-item]  # read_database types its values as objects
     "pool": {
         "min_size": 1,

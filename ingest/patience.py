@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
 import psycopg
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from prometheus_client import Counter, Histogram
 from psycopg import OperationalError
@@ -111,6 +112,15 @@ def release_connection() -> None:
     own = connections[DEFAULT_DB_ALIAS]  # looked up once: the door calls this several times for a post
     if own.connection is not None and not own.in_atomic_block:
         own.close_if_unusable_or_obsolete()
+
+
+def bound_idle_time() -> str:
+    """Returns a function call for a statement that takes a lock until the end of its transaction.
+
+    If the host of this process is cut off, or loses its power, PostgreSQL learns nothing of it: the connection stays
+    open, for hours. So it ends the transaction itself once nothing has come for IDLE_TRANSACTION_S.
+    """
+    return f"set_config('idle_in_transaction_session_timeout', '{settings.IDLE_TRANSACTION_S}s', true)"
 
 
 def drop_silent_connection(error: Exception) -> bool:

@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.db.models import Sum
 
 from aggregate.models import Job, JobPiece
+from ingest.patience import bound_idle_time
 from ingest.wake import wake_worker
 
 JOB_FORGET_DAYS: Final = 7  # a job is deleted so long after its result: its address answers 410 until then, then 404
@@ -37,7 +38,10 @@ def start_job(project_id: int, *, kind: str, params: Pairs, link: str, needs_roo
     wanted = [[name, value] for name, value in params]
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s::int, %s::int)", [JOB_LOCK, project_id])
+            cursor.execute(
+                f"SELECT pg_advisory_xact_lock(%s::int, %s::int) FROM {bound_idle_time()}",
+                [JOB_LOCK, project_id],
+            )
         own = Job.objects.filter(project_id=project_id)
         unfinished = list(own.filter(state__in=UNFINISHED).order_by("created_at"))
         for job in unfinished:

@@ -26,6 +26,7 @@ from aggregate.selectors.slice.slices import SliceError
 from aggregate.slots import try_slot
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import Stopping, check_stop, is_stopping
+from ingest.patience import bound_idle_time
 from ingest.wake import clear_flag, wake_worker
 from profcore.formats.streaming import gzip_stream
 
@@ -237,7 +238,7 @@ def claim_job() -> JobRun | None:
     """Claims the next job; None if none is queued, or as many run as may. Jobs begun too often are marked failed."""
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [JOB_LOCK])
+            cursor.execute(f"SELECT pg_advisory_xact_lock(%s) FROM {bound_idle_time()}", [JOB_LOCK])
             cursor.execute(COUNT_HELD)
             held = cursor.fetchone()
             if held is None or held[0] >= settings.JOBS_AT_ONCE:

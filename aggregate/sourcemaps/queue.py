@@ -16,6 +16,7 @@ from aggregate.claimants import LIVE, own_token, register
 from aggregate.label_models import FuncScan
 from aggregate.records import select_records
 from aggregate.sourcemaps.script_locks import SCRIPTS_LOCK, lock_scripts
+from ingest.patience import bound_idle_time
 
 SYMBOLICATE_TASK: Final = "aggregate.symbolicate"
 SYMBOLICATE_FLAG: Final = "fieldflame:wake-symbolicate"
@@ -112,7 +113,7 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
             # Without the lock, two would count each other's absence.
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCRIPTS_LOCK])
+            cursor.execute(f"SELECT pg_advisory_xact_lock(%s) FROM {bound_idle_time()}", [SCRIPTS_LOCK])
             cursor.execute(PICK.format(among=among), {"project": project_id, "at_once": at_once})
             picked = cursor.fetchone()
             if picked is None:

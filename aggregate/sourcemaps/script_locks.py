@@ -4,10 +4,15 @@ from typing import Final
 
 from django.db import connection
 
+from ingest.patience import bound_idle_time
+
 SCRIPTS_LOCK: Final = 0x736D_6170  # "smap"
 
 
 def lock_scripts(project_id: int) -> None:
     """Takes the project's lock until the transaction ends."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s::int, %s::int)", [SCRIPTS_LOCK, project_id])
+        cursor.execute(
+            f"SELECT pg_advisory_xact_lock(%s::int, %s::int) FROM {bound_idle_time()}",
+            [SCRIPTS_LOCK, project_id],
+        )
