@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from celery import shared_task
@@ -29,6 +29,7 @@ from aggregate.upkeep.merging import merge_old_hours
 from aggregate.upkeep.project_deletion import DELETE_TASK, delete_marked_projects
 from aggregate.upkeep.retention import expire_all
 from aggregate.upkeep.store_sizes import measure_store
+from ingest.clock import database_now
 from ingest.wake import clear_flag, keep_flag, wake_worker
 
 logger = logging.getLogger(__name__)
@@ -136,7 +137,7 @@ def expire() -> None:
 @shared_task(name="aggregate.measure_store", ignore_result=True)
 def measure_store_now() -> None:
     """Stores the size of the database."""
-    measure_store(datetime.now(UTC))
+    measure_store(database_now())
 
 
 @shared_task(name="aggregate.refold", ignore_result=True)
@@ -164,12 +165,15 @@ def delete_projects() -> None:
 
 
 def _keep_up(task: str, work: Callable[[datetime], object]) -> None:
-    """Works for a turn. If that is not enough, the task is sent again, behind those that wait."""
+    """Works for a turn. If that is not enough, the task is sent again, behind those that wait.
+
+    The time is the database's: upkeep compares it with what other hosts have noted.
+    """
     flag = f"fieldflame:wake-{task}"
     clear_flag(flag)
     try:
         with _saying("Kept up"), in_turn(settings.FOLD_TURN_S):
-            work(datetime.now(UTC))
+            work(database_now())
     except TurnOver:
         if not is_stopping():
             wake_worker(task, flag)

@@ -315,28 +315,28 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 2.0, "socket_connect_timeou
 CELERY_TASK_PUBLISH_RETRY = False
 
 # --- Tasks that beat sends ------------------------------------------------------------------------------------------
+# What no worker has taken when the next is due would only pile up. A worker compares its own clock with beat's, so a task
+# is valid for longer than clocks of hosts may differ: by less, a worker that is ahead would drop each sweep. A sweep that
+# finds nothing takes a millisecond.
+CLOCKS_DIFFER_S = 900.0
+SCHEDULE = {
+    "sweep": ("aggregate.sweep", FOLD_SWEEP_S),
+    "partitions": ("ingest.make_partitions", 3600.0),
+    "roll-up": ("aggregate.roll_up_hours", 300.0),
+    "merge": ("aggregate.merge_hours", 600.0),
+    "jobs": ("dashboard.run_jobs", JOB_SWEEP_S),
+    "symbolicate": ("aggregate.symbolicate", SYMBOLICATE_SWEEP_S),
+    "delete": ("aggregate.delete_projects", DELETE_SWEEP_S),
+    "measure": ("aggregate.measure_store", 1800.0),
+    "refold": ("aggregate.refold", REFOLD_SWEEP_S),
+    "data-steps": ("aggregate.data_steps", 60.0),
+    "expire": ("aggregate.expire", 3600.0),
+    "packs": ("aggregate.tidy_packs", PACK_SWEEP_S),
+    "sessions": ("dashboard.clear_sessions", 3600.0),
+}
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "aggregate.sweep", "schedule": FOLD_SWEEP_S, "options": {"expires": FOLD_SWEEP_S}},
-    "partitions": {"task": "ingest.make_partitions", "schedule": 3600.0, "options": {"expires": 3600}},
-    "roll-up": {"task": "aggregate.roll_up_hours", "schedule": 300.0, "options": {"expires": 300}},
-    "merge": {"task": "aggregate.merge_hours", "schedule": 600.0, "options": {"expires": 600}},
-    "jobs": {"task": "dashboard.run_jobs", "schedule": JOB_SWEEP_S, "options": {"expires": JOB_SWEEP_S}},
-    "symbolicate": {
-        "task": "aggregate.symbolicate",
-        "schedule": SYMBOLICATE_SWEEP_S,
-        "options": {"expires": SYMBOLICATE_SWEEP_S},
-    },
-    "delete": {
-        "task": "aggregate.delete_projects",
-        "schedule": DELETE_SWEEP_S,
-        "options": {"expires": DELETE_SWEEP_S},
-    },
-    "measure": {"task": "aggregate.measure_store", "schedule": 1800.0, "options": {"expires": 1800}},
-    "refold": {"task": "aggregate.refold", "schedule": REFOLD_SWEEP_S, "options": {"expires": REFOLD_SWEEP_S}},
-    "data-steps": {"task": "aggregate.data_steps", "schedule": 60.0, "options": {"expires": 60}},
-    "expire": {"task": "aggregate.expire", "schedule": 3600.0, "options": {"expires": 3600}},
-    "packs": {"task": "aggregate.tidy_packs", "schedule": PACK_SWEEP_S, "options": {"expires": PACK_SWEEP_S}},
-    "sessions": {"task": "dashboard.clear_sessions", "schedule": 3600.0, "options": {"expires": 3600}},
+    name: {"task": task, "schedule": every_s, "options": {"expires": every_s + CLOCKS_DIFFER_S}}
+    for name, (task, every_s) in SCHEDULE.items()
 }
 
 # --- Logs -------------------------------------------------------------------------------------------------------------

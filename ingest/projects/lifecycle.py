@@ -6,6 +6,7 @@ from django.db import connection, transaction
 
 from ingest.audit.acts import Act
 from ingest.audit.entries import record
+from ingest.clock import database_now
 from ingest.door.keys import forget_keys
 from ingest.models import IngestKey, Project
 
@@ -45,7 +46,7 @@ def mark_for_deletion(project: Project) -> bool:
 
     From now on nobody sees it any more. A worker deletes its rows.
     """
-    now = datetime.now(UTC)
+    now = database_now()  # a worker of another host waits from here on
     with transaction.atomic():
         marked = Project.objects.filter(pk=project.pk, deletion_started_at=None).update(
             deletion_started_at=now, deleted_rows=0
