@@ -240,6 +240,10 @@ METRICS_PAGES = read_int("FIELDFLAME_METRICS_PAGES", 20, low=1, high=1_000)
 METRICS_RELEASES = read_int("FIELDFLAME_METRICS_RELEASES", 3, low=1, high=100)
 # Views whose times make its histograms: all of the window up to so many, else a uniform sample.
 METRICS_MAX_VIEWS = read_int("FIELDFLAME_METRICS_MAX_VIEWS", 5_000, low=1)
+# Views whose raw traces `vitals` reads while somebody waits: about 1 s for recorded ones of four traces each. A job reads
+# all of a slice. With fewer, intervals of shares are wider than people can use.
+VITALS_MAX_VIEWS = read_int("FIELDFLAME_VITALS_MAX_VIEWS", 400, low=50)
+VITALS_MAX_TRACES = read_int("FIELDFLAME_VITALS_MAX_TRACES", 2_000, low=1)  # of these views; bytes as above
 # Labels of source maps that a process remembers, by (release, func): about 400 bytes each, 80 MB. And as many decisions of
 # display rules, of funcs with up to 1,000 characters: about 800 bytes each. Of the last project there may be more.
 LABELS_CACHE_ROWS = read_int("FIELDFLAME_LABELS_CACHE_ROWS", 200_000, low=1)

@@ -28,6 +28,7 @@ from dashboard.api.slices import (
     timeline,
     trend,
     verdict,
+    vitals,
 )
 
 PROJECT: str = "api/v1/projects/<slug:slug>/"
@@ -53,6 +54,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "quality", quality.QualityView.as_view(), name="api-quality"),
     path(PROJECT + "compare", compare.CompareView.as_view(), name="api-compare"),
     path(PROJECT + "verdict", verdict.VerdictView.as_view(), name="api-verdict"),
+    path(PROJECT + "vitals", vitals.VitalsView.as_view(), name="api-vitals"),
     path(PROJECT + "functions/<str:func_id>/source", source.SourceView.as_view(), name="api-source"),
     path(PROJECT + "functions/<str:func_id>/census", drilldown.CensusView.as_view(), name="api-census"),
     path(PROJECT + "functions/<str:func_id>/callers", drilldown.CallersView.as_view(), name="api-callers"),

@@ -24,6 +24,7 @@ HEAVY: Final = frozenset(
         *("quality-sampled", "changes", "api-functions", "api-compare", "api-matches", "api-census", "api-callers"),
         *("api-callees", "api-calltree", "api-flamegraph", "api-views", "api-timeline", "api-profile", "api-quality"),
         "api-metrics",
+        "api-vitals",
         *("project", "last-change", "change-parts", "api-verdict"),  # they name the functions that changed
         *("shared-profile", "api-code-preview", "api-display-preview", "settings-code", "settings-display"),
     }

@@ -12,10 +12,13 @@ from aggregate.selectors.functions.table import FunctionTable
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
+from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, select_vitals
 from profcore.stats.views import Measure
 
 # A table is narrowed, ordered and searched over one comparison. One of 2,000 functions takes 2 MB.
 COMPARISONS_KEPT: Final = 4
+# Each is a second's work: raw traces are read. One of six windows of 1,000 functions takes 3 MB.
+VITALS_KEPT: Final = 4
 # Of all remembered tables together, as `weigh_table` estimates them: some thousand rows.
 TABLE_BYTES_KEPT: Final = 8_000_000
 ROW_BYTES: Final = 3_000  # a row with its estimates by two measures, without its texts
@@ -95,9 +98,10 @@ TABLES: Final = _Tables()
 
 
 def forget_tables() -> None:
-    """Empties the process's memory of tables and comparisons, between tests."""
+    """Empties the process's memory of tables, comparisons and vitals, between tests."""
     TABLES.forget()
     _remember.cache_clear()
+    _remember_vitals.cache_clear()
 
 
 def answer_table(slice_: Slice, asked: TableQuery) -> FunctionTable:
@@ -115,3 +119,17 @@ def answer_table(slice_: Slice, asked: TableQuery) -> FunctionTable:
         found = replace(select_estimated(slice_, asked, code=code), row_of=None)
         TABLES.keep(key, found)
     return found
+
+
+def answer_vitals(slice_: Slice, asked: VitalsQuery) -> VitalsTable:
+    """Returns what ran in the windows of a slice. The last answers are kept until a trace is folded into the slice.
+
+    Two statements more than the answer takes. Raw traces that expire later change nothing: what was read stays right.
+    """
+    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
+    return _remember_vitals(slice_, asked, repr(facts_of(code, slice_)))
+
+
+@lru_cache(maxsize=VITALS_KEPT)
+def _remember_vitals(slice_: Slice, asked: VitalsQuery, _facts: str) -> VitalsTable:
+    return select_vitals(slice_, asked)

@@ -27,9 +27,11 @@ from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.sides import SIDE_FIELDS, has_sides, resolve_sides
 from aggregate.selectors.slice.slices import FINE_FIELDS, SLICE_FIELDS, Slice
 from aggregate.selectors.statistics.estimates import TABLE_SORTS, TableQuery, select_estimated
+from aggregate.selectors.vitals.table import VitalsQuery, check_vitals, select_vitals
 from dashboard.api.core.encoding import encode_functions
 from dashboard.api.slices.drilldown_shapes import encode_call_tree
 from dashboard.api.slices.flamegraph import encode_tree_columns
+from dashboard.api.slices.vitals_encoding import DEFAULT_ROWS, MAX_ROWS, WAITS, encode_vitals
 from dashboard.web.answers import write_json
 from dashboard.web.exports import name_export, name_file
 from dashboard.web.params import (
@@ -40,7 +42,7 @@ from dashboard.web.params import (
     read_narrowing,
     read_share,
 )
-from dashboard.web.remembered import answer_table
+from dashboard.web.remembered import answer_table, answer_vitals
 from dashboard.web.shapes import Json
 from ingest.models import Project
 from profcore.formats.registry import EXPORTERS, Exporter
@@ -225,6 +227,43 @@ class ProfileQuestion:
         return JobResult(self.exporter.media_type, name, self.exporter.write(export))
 
 
+@dataclass(frozen=True, slots=True)
+class VitalsQuestion:
+    """`vitals`: what ran in the windows of the slice's views."""
+
+    asked: VitalsQuery
+
+    @classmethod
+    def read(cls, params: QueryDict) -> "VitalsQuestion":
+        return cls(
+            VitalsQuery(
+                group_by=read_choice(params, "group_by", ("function", *GROUPINGS), "function"),
+                limit=read_count(params, "limit", default=DEFAULT_ROWS, high=MAX_ROWS),
+                only_slow=read_choice(params, "waits", WAITS, "all") == "slow",
+            )
+        )
+
+    @property
+    def passes(self) -> tuple[bool, int]:
+        return False, 1
+
+    def answer(self, slice_: Slice, reading: Reading | None = None) -> Json:
+        if reading is None:
+            table = answer_vitals(slice_, self.asked)
+        else:
+            table = select_vitals(slice_, self.asked, reading=reading)
+        return encode_vitals(slice_, table, group_by=self.asked.group_by)
+
+    def slices(self, slice_: Slice) -> Sequence[Slice]:
+        return [slice_]
+
+    def check(self, slice_: Slice) -> None:
+        check_vitals(slice_)
+
+    def write(self, project: Project, slice_: Slice, link: str, reading: Reading) -> JobResult:
+        return write_answer("vitals", project, slice_, self.answer(slice_, reading))
+
+
 def write_answer(kind: str, project: Project, slice_: Slice, answer: Json) -> JobResult:
     """Returns an answer as the file that the read API would send."""
     return JobResult("application/json", f"{name_file(project, slice_)}-{kind}.json", [write_json(answer)])
@@ -247,6 +286,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "functions": Kind(("category", "q", "group_by", "sort", "limit", "measure"), FunctionsQuestion.read),
         "calltree": Kind(("min_share", "max_nodes"), CallTreeQuestion.read),
         "flamegraph": Kind(("min_share", "max_nodes", *SIDE_FIELDS), FlameGraphQuestion.read),
+        "vitals": Kind(("group_by", "limit", "waits"), VitalsQuestion.read),
         "profile": Kind((*EXPORT_FIELDS, "format", "compress"), ProfileQuestion.read),
     }
 )

@@ -14,6 +14,7 @@ API_ADDRESSES = [
     API + "overview",
     API + "trend",
     API + "metrics",
+    API + "vitals",
     API + "settings",
     API + "functions",
     API + "compare?base_release=1.0.0&head_release=1.0.0",

@@ -1,0 +1,1 @@
+"""What ran in the windows of vitals, over the views of a slice."""

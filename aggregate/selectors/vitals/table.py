@@ -1,0 +1,269 @@
+"""What ran in the windows of vitals: functions, packages or parties, over the views of a slice, with intervals.
+
+Everything is computed from raw traces, so it goes back as far as these are kept. Sums are exact over the views that
+were read: all of a slice, or a uniform sample of them. A sample of those gives the intervals.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from django.conf import settings
+
+from aggregate.selectors.code.project_code import Code, Pair, RowId, RowOf, select_code
+from aggregate.selectors.exports.slice_export import select_ids
+from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
+from aggregate.selectors.functions.groups import empty_group, name_group
+from aggregate.selectors.functions.table import FunctionRow, describe_row, label_rows
+from aggregate.selectors.project.overview import select_overview
+from aggregate.selectors.slice.reading import Reading
+from aggregate.selectors.slice.slices import Slice, SliceError
+from aggregate.selectors.views.samples import ViewSampler, sum_sample
+from aggregate.selectors.vitals.view_windows import WindowedView, WindowReader
+from ingest.door.groups import OTHER
+from profcore.stats.summaries import FuncSummary, KnownSums, Summary, summarise
+from profcore.sums.blobs import Contribution
+from profcore.sums.fold import contribution_of
+from profcore.trace.funcs import FuncTable
+from profcore.trace.weights import TimeParts
+from profcore.vitals.window_sums import WINDOW_PARTS, WindowSums
+from profcore.vitals.windows import WINDOWS
+
+NO_FUNC: Final = 0  # funcs that the project had no room for are not stored
+LENGTH: Final = len(WINDOW_PARTS)  # behind the parts: the whole window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VitalsQuery:
+    """A query for vitals. `group_by` is `function` or one of `GROUPINGS`; `limit` is the rows of each window."""
+
+    group_by: str = "function"
+    limit: int = 20
+    only_slow: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowRow:
+    """A function or group in a window: its exact sums, and its estimates by self and hidden time (None: too few)."""
+
+    row: FunctionRow
+    found: FuncSummary | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowTable:
+    """One window over the views that have it.
+
+    `length` and `parts` (in the order of `WINDOW_PARTS`) have estimates of µs per view and of shares of the window.
+    `summary` says how many views they are from. `row_count` includes rows beyond the limit.
+    """
+
+    window: str
+    views: int
+    frames: int
+    length_us: int
+    parts_us: Sequence[int]
+    summary: Summary
+    length: FuncSummary | None
+    parts: Sequence[FuncSummary | None]
+    rows: Sequence[WindowRow]
+    row_count: int
+
+    @property
+    def ms_per_view(self) -> float:
+        """The mean length of the window, ms."""
+        return self.length_us / 1000 / self.views
+
+    def part_share(self, at: int) -> float:
+        """Returns the share of a part, over all views that were read."""
+        return self.parts_us[at] / self.length_us if self.length_us else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VitalsTable:
+    """The windows that any view has. Of `population` views, `read` were read, and `gone` had no raw traces any more."""
+
+    population: int
+    read: int
+    gone: int
+    windows: Sequence[WindowTable]
+
+    def find(self, window: str) -> WindowTable | None:
+        """Returns a window, None if no view has it."""
+        return next((each for each in self.windows if each.window == window), None)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Window:
+    """The sums of one window over views, and samples of these: of funcs, and of parts with the length behind."""
+
+    views: int = 0
+    frames: int = 0
+    length_us: int = 0
+    parts_us: list[int] = field(default_factory=lambda: [0] * len(WINDOW_PARTS))
+    self_us: Counter[Pair] = field(default_factory=Counter)
+    hidden_us: Counter[Pair] = field(default_factory=Counter)
+    total_us: Counter[Pair] = field(default_factory=Counter)
+    funcs: ViewSampler = field(default_factory=lambda: ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS))
+    whole: ViewSampler = field(default_factory=lambda: ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS))
+
+    def add(self, seen: WindowedView, sums: WindowSums, func_count: int) -> None:
+        view, release = seen.view, seen.view.release
+        self.views += 1
+        self.frames += seen.windows.frames
+        self.length_us += sums.length_us
+        self.parts_us = [one + more for one, more in zip(self.parts_us, sums.parts_us, strict=True)]
+        for into, column in (
+            (self.self_us, sums.sums.self_us),
+            (self.hidden_us, sums.sums.hidden_us),
+            (self.total_us, sums.sums.total_us),
+        ):
+            for index, us in column.items():
+                into[release, index] += us
+        time = TimeParts(js_us=sums.length_us)  # shares are those of the window
+        self.funcs.add(view, time, contribution_of(sums.sums, range(func_count)))
+        self.whole.add(view, time, _contribution_of_parts(sums))
+
+
+def _contribution_of_parts(sums: WindowSums) -> Contribution:
+    above = [(at, us) for at, us in enumerate((*sums.parts_us, sums.length_us)) if us]
+    zeros = [0] * len(above)
+    own = [us for _, us in above]
+    return Contribution([at for at, _ in above], own, own, zeros, zeros, zeros, zeros, zeros)
+
+
+def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None = None) -> VitalsTable:
+    """Returns what ran in the windows of a slice's views. Raises `SliceError`.
+
+    Without a reading, it is of a uniform sample of the views, or of all views if the slice names views; then at most
+    `VITALS_MAX_VIEWS`. With one, it is of all views. Parts of views have no windows, so a slice may not name traces.
+    """
+    check_vitals(slice_)
+    reader = WindowReader(slice_, only_slow=query.only_slow)
+    if reading is not None:
+        views = reader.read_all(reading)
+        population = None
+    elif slice_.is_fine:
+        views = reader.read_all(replace(Reading.at_once(), max_views=settings.VITALS_MAX_VIEWS))
+        population = None
+    else:
+        population = select_overview(slice_, [], limit=1).whole.views
+        views = reader.read_sample(population)
+    sums = _sum_views(views, reader.funcs)
+    windows = _make_tables(slice_, sums, reader.funcs, query)
+    known = reader.read + reader.gone if population is None else population
+    return VitalsTable(population=known, read=reader.read, gone=reader.gone, windows=windows)
+
+
+def check_vitals(slice_: Slice) -> None:
+    """Raises `SliceError` if the slice names parts of views."""
+    if slice_.traces or slice_.tags:
+        field_ = "trace" if slice_.traces else "tag"
+        raise SliceError(field_, f"Windows are of whole page views: {field_} chooses traces. Name views instead.")
+
+
+def _sum_views(views: Iterable[WindowedView], funcs: FuncTable) -> Mapping[str, _Window]:
+    found: dict[str, _Window] = {window: _Window() for window in WINDOWS}
+    for seen in views:
+        for window, sums in seen.sums.items():
+            found[window].add(seen, sums, len(funcs.keys))
+    return {window: own for window, own in found.items() if own.views}
+
+
+def _make_tables(slice_: Slice, sums: Mapping[str, _Window], funcs: FuncTable, query: VitalsQuery) -> list[WindowTable]:
+    is_function = query.group_by == "function"
+    code = select_code(slice_.project_id, as_stored=slice_.as_stored or not is_function)
+    id_of = [func_id or NO_FUNC for func_id in select_ids(slice_.project_id, funcs.keys)]
+    rows = _Rows(code, sums.values(), funcs, id_of, query.group_by)
+    return [_make_table(window, own, rows, id_of, query) for window, own in sums.items()]
+
+
+class _Rows:
+    """The row of each func of some windows, by release and index."""
+
+    def __init__(
+        self, code: Code, windows: Iterable[_Window], funcs: FuncTable, id_of: Sequence[int], group_by: str
+    ) -> None:
+        self.code = code
+        self.group_by = group_by
+        pairs = sorted({pair for own in windows for column in (own.total_us, own.hidden_us) for pair in column})
+        parts = label_rows(code, [_make_part(code, funcs, id_of, pair) for pair in pairs])
+        names = [self._name(part) for part in parts]
+        self.row_of_pair: dict[Pair, RowId] = dict(zip(pairs, names, strict=True))
+        self.members: dict[RowId, list[FunctionRow]] = {}
+        for part, name in zip(parts, names, strict=True):
+            self.members.setdefault(name, []).append(part)
+        self.row_of = RowOf.of_pairs(
+            {(release, id_of[index]): name for (release, index), name in self.row_of_pair.items()}
+        )
+
+    def _name(self, part: FunctionRow) -> RowId:
+        if self.group_by != "function":
+            return name_group(self.group_by, self.code)(part)
+        return NO_FUNC if part.id == NO_FUNC else id_of_part(self.code, part)
+
+    def describe(self, row_id: RowId) -> FunctionRow:
+        """Returns a row without sums."""
+        if self.group_by != "function":
+            return empty_group(str(row_id), self.group_by)
+        members = self.members[row_id]
+        made = make_part_row(self.code, members)
+        row = made or max(members, key=lambda member: (int(member.id), member.release or ""))
+        return describe_row(self.code, replace(row, id=row_id, release=None))
+
+
+def _make_part(code: Code, funcs: FuncTable, id_of: Sequence[int], pair: Pair) -> FunctionRow:
+    release, index = pair
+    if id_of[index] == NO_FUNC:
+        return FunctionRow(id=NO_FUNC, name=OTHER)
+    key = funcs.keys[index]
+    return FunctionRow(
+        id=id_of[index],
+        name=key.name,
+        uri=key.uri,
+        line=key.line,
+        column=key.column,
+        release=release if code.labels is not None else None,
+    )
+
+
+def _make_table(window: str, own: _Window, rows: _Rows, id_of: Sequence[int], query: VitalsQuery) -> WindowTable:
+    columns: dict[RowId, list[int]] = {}
+    for at, column in enumerate((own.self_us, own.hidden_us, own.total_us)):
+        for pair, us in column.items():
+            columns.setdefault(rows.row_of_pair[pair], [0, 0, 0])[at] += us
+    costs = {row_id: self_us + hidden_us for row_id, (self_us, hidden_us, _) in columns.items()}
+    first = sorted(costs, key=lambda row_id: (-costs[row_id], -columns[row_id][2], str(row_id)))
+    shown = [row_id for row_id in first if costs[row_id]][: query.limit]
+    numbers = {row_id: number for number, row_id in enumerate(shown)}
+    sample = sum_sample(own.funcs.sample(id_of), rows.row_of, numbers)
+    known = KnownSums({numbers[row_id]: costs[row_id] for row_id in shown}, own.length_us)
+    found = {each.func_id: each for each in summarise(sample, "self+hidden", known=known).functions}
+    whole = summarise(
+        own.whole.sample(),
+        "self",
+        known=KnownSums({at: us for at, us in enumerate((*own.parts_us, own.length_us)) if us}, own.length_us),
+    )
+    parts = {each.func_id: each for each in whole.functions}
+    return WindowTable(
+        window=window,
+        views=own.views,
+        frames=own.frames if window == "long_frames" else 0,
+        length_us=own.length_us,
+        parts_us=own.parts_us,
+        summary=whole,
+        length=parts.get(LENGTH),
+        parts=[parts.get(at) for at in range(len(WINDOW_PARTS))],
+        rows=[
+            WindowRow(row=_describe(rows, row_id, columns[row_id]), found=found.get(number))
+            for row_id, number in numbers.items()
+        ],
+        row_count=sum(1 for us in costs.values() if us),
+    )
+
+
+def _describe(rows: _Rows, row_id: RowId, column: Sequence[int]) -> FunctionRow:
+    self_us, hidden_us, total_us = column
+    is_function = rows.group_by == "function"  # the total of a group is not the sum of its functions'
+    return replace(rows.describe(row_id), self_us=self_us, hidden_us=hidden_us, total_us=total_us if is_function else 0)

@@ -1,0 +1,98 @@
+"""What ran in the windows of a view: integer sums of µs by func and by part of time.
+
+A sample stands for the time from it to the next one, up to the cap on gaps (profcore/trace/weights.py). A window gets
+the part of this time that lies in it. So for each window
+`script + hidden + engine + idle + profiler + unobserved = length`, exactly, and a window that covers a view of one
+trace has the sums of its fold.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from profcore.formats.timeline import NO_STACK, ViewTimeline
+from profcore.sums.fold import FuncSums, sum_by_func
+from profcore.trace.hidden import Range
+from profcore.trace.weights import KIND_ENGINE, KIND_HIDDEN, KIND_IDLE, KIND_JS, KIND_PROFILER
+from profcore.vitals.windows import ViewWindows
+
+# The parts of a window. What no sample stands for is unobserved: before the recording, in gaps, and after its end.
+WINDOW_PARTS: Final = ("script", "hidden", "engine", "idle", "profiler", "unobserved")
+PART_OF_KIND: Final = {
+    KIND_JS: "script",
+    KIND_HIDDEN: "hidden",
+    KIND_ENGINE: "engine",
+    KIND_IDLE: "idle",
+    KIND_PROFILER: "profiler",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowSums:
+    """One window of one view: its length, its parts in the order of `WINDOW_PARTS`, and its funcs; µs."""
+
+    length_us: int
+    parts_us: Sequence[int]
+    sums: FuncSums
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """The samples of a view that count: each in its own time, `[start, end)`, in order and disjoint."""
+
+    start: list[int] = field(default_factory=list)
+    end: list[int] = field(default_factory=list)
+    place: list[int] = field(default_factory=list)  # of the sample in the timeline
+
+
+def sum_windows(timeline: ViewTimeline, windows: ViewWindows) -> Mapping[str, WindowSums]:
+    """Returns the sums of each window that a view has. Funcs are indexes as in the timeline."""
+    column = _tile(timeline)
+    return {window: _sum_window(timeline, column, ranges) for window, ranges in windows.ranges.items()}
+
+
+def _tile(timeline: ViewTimeline) -> _Column:
+    """Returns the time of each sample. Where two profilers ran at the same time, only the first one counts.
+
+    A trace's last sample stands for one interval, or less if the next trace begins before.
+    """
+    samples = timeline.samples
+    is_counted = [trace.lane == 0 for trace in timeline.traces]
+    places = [place for place, trace in enumerate(samples.trace) if is_counted[trace]]
+    column = _Column()
+    for place, behind in pairwise([*places, -1]):
+        start = samples.time_us[place]
+        end = start + samples.weight_us[place]
+        if behind >= 0:
+            end = min(end, samples.time_us[behind])
+        if start < end:
+            column.start.append(start)
+            column.end.append(end)
+            column.place.append(place)
+    return column
+
+
+def _sum_window(timeline: ViewTimeline, column: _Column, ranges: Sequence[Range]) -> WindowSums:
+    samples, stack_count = timeline.samples, len(timeline.prefix)
+    script_us, script_samples, hidden_us = ([0] * stack_count for _ in range(3))
+    parts = dict.fromkeys(WINDOW_PARTS, 0)
+    for start, end in ranges:
+        at = max(bisect_right(column.start, start) - 1, 0)
+        while at < len(column.start) and column.start[at] < end:
+            us = min(column.end[at], end) - max(column.start[at], start)
+            if us > 0:
+                place = column.place[at]
+                kind = samples.kind[place]
+                parts[PART_OF_KIND[kind]] += us
+                if kind == KIND_JS:
+                    script_us[samples.stack[place]] += us
+                    script_samples[samples.stack[place]] += 1
+                elif kind == KIND_HIDDEN and samples.hidden_stack[place] != NO_STACK:
+                    hidden_us[samples.hidden_stack[place]] += us
+            at += 1
+    length_us = sum(end - start for start, end in ranges)
+    parts["unobserved"] = length_us - sum(parts.values())
+    sums = sum_by_func(timeline.prefix, timeline.func, script_us, script_samples, hidden_us)
+    return WindowSums(length_us=length_us, parts_us=[parts[part] for part in WINDOW_PARTS], sums=sums)

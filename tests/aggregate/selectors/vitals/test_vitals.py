@@ -1,0 +1,152 @@
+"""Vitals over views: the sums of all of them are the oracle's, whatever their order; intervals lie around them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries, DjangoDbBlocker, Settings
+
+from aggregate.selectors.slice.reading import Reading
+from aggregate.selectors.slice.slices import Slice, SliceError
+from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, select_vitals
+from ingest.models import Project, RawTrace
+from profcore.vitals.windows import WINDOWS
+from tests.aggregate.selectors.vitals.recorded_visits import copy_visits, post_visits, read_visits
+from tests.builders import make_project
+from tests.profcore.vitals.oracle import script_in, windows_of
+from tests.runner.keeping import keep
+
+pytestmark = pytest.mark.django_db
+Visit = list[dict[str, Any]]  # Any: JSON
+EVERYTHING = VitalsQuery(limit=10_000)
+
+
+@pytest.fixture(scope="module")
+def visits() -> list[Visit]:
+    return read_visits("1.2.0", 30)
+
+
+@pytest.fixture(scope="module")
+def kept(django_db_setup: None, django_db_blocker: DjangoDbBlocker, visits: list[Visit]) -> Iterator[Project]:
+    yield from keep(django_db_blocker, lambda: make_shop(visits))
+
+
+def make_shop(visits: list[Visit]) -> Project:
+    project = make_project("shop")
+    post_visits("KEY-shop", visits)
+    return project
+
+
+@pytest.fixture
+def project(kept: Project, db: None) -> Project:
+    """The shop of these tests: nearly all of them only read it."""
+    return kept
+
+
+def self_of(table: VitalsTable, window: str) -> Counter[Any]:
+    found = table.find(window)
+    assert found is not None
+    sums: Counter[Any] = Counter()
+    for each in found.rows:  # several scripts have a function without a name at one place
+        sums[each.row.line, each.row.column, each.row.name] += each.row.self_us
+    return sums
+
+
+def test_the_sums_over_all_views_are_the_oracles(project: Project, visits: list[Visit]) -> None:
+    table = select_vitals(Slice(project_id=project.pk), EVERYTHING)
+    assert (table.population, table.read, table.gone) == (30, 30, 0)
+    assert [each.window for each in table.windows] == list(WINDOWS)
+    for window in WINDOWS:
+        wanted: Counter[Any] = Counter()
+        length_us = views = 0
+        for visit in visits:
+            ranges = windows_of(visit).get(window)
+            if ranges is not None:
+                own, _ = script_in(visit, ranges)
+                for (_, line, column, name), us in own.items():
+                    wanted[line, column, name] += us
+                length_us += sum(end - start for start, end in ranges)
+                views += 1
+        found = table.find(window)
+        assert found is not None
+        assert +self_of(table, window) == +wanted
+        assert (found.views, found.length_us) == (views, length_us)
+        assert sum(found.parts_us) == length_us
+        assert found.parts_us[0] == sum(wanted.values())
+
+
+def test_a_job_over_pages_of_views_gives_the_same(project: Project, settings: Settings) -> None:
+    settings.JOB_PAGE_VIEWS, settings.JOB_BATCH_TRACES = 7, 3
+    slice_ = Slice(project_id=project.pk)
+    read: list[int] = []
+    by_job = select_vitals(slice_, EVERYTHING, reading=Reading.in_pages(read.append))
+    assert by_job == select_vitals(slice_, EVERYTHING)
+    assert sum(read) == RawTrace.objects.filter(project_id=project.pk).count()
+
+
+def test_intervals_lie_around_the_sums(project: Project) -> None:
+    table = select_vitals(Slice(project_id=project.pk), VitalsQuery(limit=5))
+    found = table.find("long_frames")
+    assert found is not None
+    assert found.length is not None
+    assert found.length.p75_ms.ci95 is not None
+    top = found.rows[0]
+    assert top.found is not None
+    assert top.found.share is not None
+    assert top.found.share.ci95 is not None
+    assert top.found.share.value == pytest.approx(top.row.cost_us / found.length_us)
+    assert top.found.share.ci95.low <= top.found.share.value <= top.found.share.ci95.high
+    assert [row.row.cost_us for row in found.rows] == sorted((row.row.cost_us for row in found.rows), reverse=True)
+
+
+def test_groups_sum_up_their_functions(project: Project) -> None:
+    slice_ = Slice(project_id=project.pk)
+    functions = select_vitals(slice_, EVERYTHING).find("processing")
+    origins = select_vitals(slice_, VitalsQuery(limit=10_000, group_by="category")).find("processing")
+    assert functions is not None
+    assert origins is not None
+    assert sum(row.row.cost_us for row in origins.rows) == sum(row.row.cost_us for row in functions.rows)
+    assert "first-party" in {row.row.id for row in origins.rows}
+
+
+def test_only_slow_waits_leave_the_others_out(project: Project, visits: list[Visit]) -> None:
+    table = select_vitals(Slice(project_id=project.pk), VitalsQuery(only_slow=True))
+    found = table.find("interaction")
+    slow = [own for visit in visits for own in windows_of(visit).get("interaction", ()) if own[1] - own[0] > 200_000]
+    assert (found.views if found else 0) == len(slow) > 0
+
+
+def test_views_without_raw_traces_are_counted_as_gone(project: Project, visits: list[Visit]) -> None:
+    RawTrace.objects.filter(project_id=project.pk, view_id=visits[0][0]["viewId"]).delete()
+    table = select_vitals(Slice(project_id=project.pk), EVERYTHING)
+    assert (table.population, table.read, table.gone) == (30, 29, 1)
+
+
+def test_a_large_slice_is_read_by_a_uniform_sample(
+    project: Project,
+    visits: list[Visit],
+    settings: Settings,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    settings.VITALS_MAX_VIEWS = 50
+    post_visits("KEY-shop", copy_visits(visits[:6], 10))
+    slice_ = Slice(project_id=project.pk)
+    with django_assert_max_num_queries(14):
+        table = select_vitals(slice_, EVERYTHING)
+    assert (table.population, table.read) == (90, 50)
+    settings.VITALS_MAX_TRACES = 60
+    assert 10 <= select_vitals(slice_, EVERYTHING).read < 50
+    assert select_vitals(slice_, EVERYTHING) == select_vitals(slice_, EVERYTHING)
+
+
+def test_named_views_are_read_and_named_traces_are_refused(project: Project, visits: list[Visit]) -> None:
+    view = RawTrace.objects.filter(project_id=project.pk).values_list("view_id", flat=True)[0]
+    assert select_vitals(Slice(project_id=project.pk, views=(view,)), EVERYTHING).read == 1
+    with pytest.raises(SliceError, match="whole page views"):
+        select_vitals(Slice(project_id=project.pk, tags=(("a", "b"),)), EVERYTHING)
+
+
+def test_a_project_without_views_has_no_windows(db: None) -> None:
+    table = select_vitals(Slice(project_id=make_project("empty").pk), EVERYTHING)
+    assert (table.population, table.read, list(table.windows)) == (0, 0, [])

@@ -1,0 +1,117 @@
+"""The windows of a view and the script time of functions in them, computed anew from the JSON of its envelopes.
+
+It shares no code with the core, except the settled interval: it adds up microseconds one by one function, sample and
+window at a time, by the rules as docs/vitals.md says them.
+"""
+
+from collections import Counter
+from itertools import pairwise
+from math import floor
+from typing import Any
+
+from profcore.trace.intervals import settle_interval
+
+Json = dict[str, Any]  # Any: JSON
+Func = tuple[str | None, int | None, int | None, str]
+
+
+def us(ms: float) -> int:
+    return floor(ms * 1000 + 0.5)
+
+
+def start_of(envelope: Json) -> float:
+    return float(envelope["viewStart"] if "viewStart" in envelope else envelope["timeOrigin"])
+
+
+def windows_of(envelopes: list[Json]) -> dict[str, list[tuple[int, int]]]:
+    """Returns the windows of a view, each as ranges of µs on its clock that do not overlap."""
+    start = min(map(start_of, envelopes))
+    marks = []
+    for envelope in envelopes:
+        shift = us(envelope["timeOrigin"] - start)
+        for mark in envelope["marks"]:
+            first = us(mark["start"])
+            own = {"type": mark["type"], "from": first + shift, "to": us(mark["start"] + mark["duration"]) + shift}
+            if mark["type"] == "interaction":
+                own |= {"id": mark["interactionId"]}
+                own |= {
+                    name: first + shift + round((mark[name] - mark["start"]) * 1000)
+                    for name in ("processingStart", "processingEnd")
+                }
+            marks.append(own)
+    found: dict[str, list[tuple[int, int]]] = {}
+    paints = [mark["to"] for mark in marks if mark["type"] == "largest-contentful-paint"]
+    if paints:
+        found["lcp"] = [(0, max(paints))]
+    frames = sorted({(mark["from"], mark["to"]) for mark in marks if mark["type"] == "long-animation-frame"})
+    if frames:
+        found["long_frames"] = frames
+    events = [mark for mark in marks if mark["type"] == "interaction"]
+    if events:
+        longest = sorted(events, key=lambda mark: (mark["from"] - mark["to"], mark["from"]))[0]
+        same = [m for m in events if m["id"] == longest["id"] and abs(m["to"] - longest["to"]) <= 8_000]
+        edges = [
+            longest["from"],
+            min(m["processingStart"] for m in same),
+            max(m["processingEnd"] for m in same),
+            longest["to"],
+        ]
+        for place in (1, 2):
+            edges[place] = min(max(edges[place], edges[place - 1]), edges[3])
+        found["interaction"] = [(edges[0], edges[3])]
+        for name, place in (("input_delay", 0), ("processing", 1), ("presentation", 2)):
+            found[name] = [(edges[place], edges[place + 1])]
+    return found
+
+
+def script_in(envelopes: list[Json], ranges: list[tuple[int, int]]) -> tuple[Counter[Func], Counter[Func]]:
+    """Returns self and total script µs by function in some ranges. The traces of the view must not overlap."""
+    start = min(map(start_of, envelopes))
+    own: Counter[Func] = Counter()
+    everything: Counter[Func] = Counter()
+    columns = [(column, envelope["trace"]) for envelope in envelopes if (column := _times(envelope, start))]
+    columns.sort(key=lambda pair: pair[0][0][0])
+    for number, (column, trace) in enumerate(columns):
+        if number + 1 < len(columns):  # the next trace may begin before the last sample's interval is over
+            begins = columns[number + 1][0][0][0]
+            assert column[-1][0] <= begins
+            column[-1] = column[-1][0], min(column[-1][1], begins), column[-1][2]
+        for begins, ends, stack in column:
+            took = sum(max(0, min(ends, to) - max(begins, first)) for first, to in ranges)
+            if not took or stack is None:
+                continue
+            path = _path(trace, stack)
+            if path[0][0] is None and path[0][1] is None and path[0][3] in ("Profiler", "stop"):
+                continue
+            own[path[0]] += took
+            for func in set(path):
+                everything[func] += took
+    return own, everything
+
+
+def _times(envelope: Json, start: float) -> list[tuple[int, int, int | None]]:
+    """Returns start, end and stack of each sample, on the view's clock."""
+    samples = sorted(envelope["trace"]["samples"], key=lambda sample: us(sample["timestamp"]))
+    if not samples:
+        return []
+    times = [us(sample["timestamp"]) for sample in samples]
+    gaps = [after - before for before, after in pairwise(times)]
+    interval = settle_interval(us(envelope["sampleInterval"]), sorted(gaps))
+    shift = us(envelope["timeOrigin"] - start)
+    return [
+        (time + shift, time + shift + min(gap, 10 * interval), sample.get("stackId"))
+        for time, gap, sample in zip(times, [*gaps, interval], samples, strict=True)
+    ]
+
+
+def _path(trace: Json, stack: int) -> list[Func]:
+    path: list[Func] = []
+    at: int | None = stack
+    while at is not None:
+        row = trace["stacks"][at]
+        frame = trace["frames"][row["frameId"]]
+        resource = frame.get("resourceId")
+        uri = None if resource is None else trace["resources"][resource]
+        path.append((uri, frame.get("line"), frame.get("column"), frame["name"]))
+        at = row.get("parentId")
+    return path

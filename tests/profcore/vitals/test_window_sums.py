@@ -1,0 +1,141 @@
+"""What ran in the windows of a view: held against an oracle on recorded views, and against the fold on any samples."""
+
+import gzip
+import json
+from collections import Counter
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.demo.recordings import FOLDER
+from profcore.formats.timeline import ViewTimeline, ViewTrace, build_timeline
+from profcore.sums.fold import FUNC_SUM_NAMES, fold_trace
+from profcore.trace.funcs import FuncTable
+from profcore.trace.marks import read_marks
+from profcore.trace.wire import Envelope, Frame, Limits, Mark, Sample, Stack, Trace, decode_envelope
+from profcore.vitals.window_sums import WINDOW_PARTS, WindowSums, sum_windows
+from profcore.vitals.windows import WINDOWS, ViewWindows, find_windows
+from tests.envelopes import make_envelope
+from tests.profcore.strategies import PROPERTY, mark_lists, sample_lists
+from tests.profcore.vitals.oracle import script_in, windows_of
+
+LIMITS: Final = Limits()
+COLUMNS: Final = ("self_us", "total_us", "hidden_us", "hidden_total_us")
+
+
+def recorded_views(release: str, count: int) -> list[list[dict[str, Any]]]:
+    """Returns the envelopes of some recorded views of the shop, those of all kinds of windows."""
+    views: dict[str, list[dict[str, Any]]] = {}
+    for line in gzip.decompress((FOLDER / f"{release}.ndjson.gz").read_bytes()).splitlines():
+        envelope = json.loads(line)
+        views.setdefault(envelope["viewId"], []).append(envelope)
+    full = [each for each in views.values() if {"lcp", "processing", "long_frames"} <= windows_of(each).keys()]
+    return full[:: max(len(full) // count, 1)][:count]
+
+
+def join(envelopes: list[dict[str, Any]], funcs: FuncTable) -> ViewTimeline:
+    traces = []
+    for envelope in envelopes:
+        body = json.dumps(envelope).encode()
+        traces.append(ViewTrace(decode_envelope(body, LIMITS), read_marks(body, page_url=None, page="/")))
+    return build_timeline(traces, page=envelopes[0]["page"], funcs=funcs)
+
+
+def named(column: dict[int, int], funcs: FuncTable) -> Counter[Any]:
+    sums: Counter[Any] = Counter()
+    for index, us in column.items():
+        key = funcs.keys[index]
+        sums[key.line, key.column, key.name] += us
+    return +sums
+
+
+def without_uri(sums: Counter[Any]) -> Counter[Any]:
+    short: Counter[Any] = Counter()
+    for (_, line, column, name), us in sums.items():
+        short[line, column, name] += us
+    return short
+
+
+@pytest.mark.parametrize("release", ["1.0.0", "1.2.0"])
+def test_recorded_views_have_the_oracles_windows_and_script_times(release: str) -> None:
+    views = recorded_views(release, 8)
+    assert len(views) == 8
+    for envelopes in views:
+        funcs = FuncTable()
+        timeline = join(envelopes[::-1], funcs)  # in any order
+        windows = find_windows(timeline.marks)
+        wanted = windows_of(envelopes)
+        assert {window: list(ranges) for window, ranges in windows.ranges.items()} == {
+            window: [own for own in ranges if own[0] < own[1]] for window, ranges in wanted.items()
+        }
+        found = sum_windows(timeline, windows)
+        assert set(found) == set(WINDOWS)
+        for window, ranges in wanted.items():
+            own, everything = script_in(envelopes, ranges)
+            assert named(found[window].sums.self_us, funcs) == without_uri(own)
+            assert named(found[window].sums.total_us, funcs) == without_uri(everything)
+            parts = dict(zip(WINDOW_PARTS, found[window].parts_us, strict=True))
+            assert parts["script"] == sum(own.values())
+            assert sum(parts.values()) == sum(end - start for start, end in ranges)
+        tiles = [found[part] for part in ("input_delay", "processing", "presentation")]
+        assert add(tiles) == add([found["interaction"]])
+
+
+def add(windows: list[WindowSums]) -> tuple[list[int], list[dict[int, int]]]:
+    """Returns the sums of several windows: parts, and columns of funcs."""
+    parts = [sum(column) for column in zip(*(window.parts_us for window in windows), strict=True)]
+    columns = []
+    for name in COLUMNS:
+        column: Counter[int] = Counter()
+        for window in windows:
+            column.update(getattr(window.sums, name))
+        columns.append(dict(+column))
+    return parts, columns
+
+
+def envelope_of(samples: list[Sample], marks: list[Mark]) -> Envelope:
+    made = decode_envelope(json.dumps(make_envelope("a")).encode(), LIMITS)
+    frames = [Frame("A", 0, 1, 1), Frame("Profiler"), Frame("B")]
+    stacks = [Stack(0), Stack(2, 0), Stack(1, 1), Stack(0, 1)]
+    made.trace = Trace(["https://shop.example/app.js"], frames, stacks, samples)
+    made.marks = marks
+    return made
+
+
+@PROPERTY
+@given(sample_lists(), mark_lists, st.integers(-3_000, 400_000))
+def test_a_window_over_the_whole_view_is_its_fold_and_two_halves_are_the_whole(
+    samples: list[Sample], marks: list[Mark], cut_us: int
+) -> None:
+    envelope, funcs = envelope_of(samples, marks), FuncTable()
+    timeline = build_timeline([ViewTrace(envelope)], page="/", funcs=funcs)
+    start, end = -10_000_000, 100_000_000
+    whole, left, right = (
+        sum_windows(timeline, ViewWindows(ranges={"lcp": [own]}))["lcp"]
+        for own in ((start, end), (start, cut_us), (cut_us, end))
+    )
+    fold = fold_trace(envelope, page="/", funcs=funcs)
+    assert set(COLUMNS) <= set(FUNC_SUM_NAMES)
+    for name in COLUMNS:
+        assert getattr(whole.sums, name) == {f: us for f, us in getattr(fold.sums, name).items() if us}
+    parts = dict(zip(WINDOW_PARTS, whole.parts_us, strict=True))
+    time = fold.parts
+    assert [parts[name] for name in WINDOW_PARTS[:-1]] == [
+        time.js_us,
+        time.hidden_us,
+        time.engine_us,
+        time.idle_us,
+        time.profiler_us,
+    ]
+    assert sum(whole.parts_us) == end - start
+    assert add([left, right]) == add([whole])
+
+
+def test_where_two_profilers_ran_at_once_one_of_them_counts() -> None:
+    envelopes = [make_envelope("a", "A\nA\nA\nA", seq=seq) for seq in (0, 1)]
+    funcs = FuncTable()
+    timeline = join([{**envelope, "marks": []} for envelope in envelopes], funcs)
+    found = sum_windows(timeline, ViewWindows(ranges={"lcp": [(0, 30_000)]}))
+    assert found["lcp"].parts_us == [30_000, 0, 0, 0, 0, 0]
