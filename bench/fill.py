@@ -238,7 +238,7 @@ def fill(
         tell(len(rows))
     with connection.cursor() as cursor:
         cursor.execute(ROLL_UP, [project_id])
-        cursor.execute(ADD_CELLS.format(cells="c.project_id = %s AND c.is_rolled"), [project_id])
+        cursor.execute(ADD_CELLS.format(cells="c.is_rolled"), {"project_id": project_id})
         cursor.execute(
             count_settled("(SELECT * FROM ingest_tracereceipt WHERE project_id = %s) AS filled", sign=1), [project_id]
         )

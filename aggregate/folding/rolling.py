@@ -32,13 +32,14 @@ NAMES: Final = f"project_id, group_id, day_at, func_id, {', '.join(HOTSPOT_SUMS)
 SUMS: Final = ", ".join(f"sum(h.{name})::bigint" for name in HOTSPOT_SUMS)
 DAY_TABLES: Final = ("aggregate_dayhotspot", DAY_TREES.name)
 DAY_OF: Final = "date_trunc('day', c.bucket_at, 'UTC')"
-# Adds the hotspots of `{cells}`, a condition on cells c. Sorted by key, like every statement that many workers run.
+# Adds the hotspots of `{cells}`, a condition on a project's cells c. Sorted by key, like every statement that many
+# workers run.
 ADD_CELLS: Final = f"""
 INSERT INTO aggregate_dayhotspot AS h ({NAMES})
 SELECT c.project_id, c.group_id, {DAY_OF}, h.func_id, {SUMS}
 FROM aggregate_cell c CROSS JOIN LATERAL (
-    SELECT * FROM aggregate_hotspot h WHERE h.project_id = c.project_id AND h.cell_id = c.id OFFSET 0) AS h
-WHERE {{cells}} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+    SELECT * FROM aggregate_hotspot h WHERE h.project_id = %(project_id)s AND h.cell_id = c.id OFFSET 0) AS h
+WHERE c.project_id = %(project_id)s AND {{cells}} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
 ON CONFLICT (project_id, group_id, day_at, func_id) DO UPDATE SET {ADD_HOTSPOTS}
 """
 
@@ -81,7 +82,8 @@ def _roll_up(project_id: int, group_id: int, day_at: datetime, before: datetime)
         )
         cell_ids = [cell_id for (cell_id,) in cursor]
         cursor.execute(
-            ADD_CELLS.format(cells="c.project_id = %s AND c.id = ANY(%s::int[])"), [project_id, sorted(cell_ids)]
+            ADD_CELLS.format(cells="c.id = ANY(%(cell_ids)s::int[])"),
+            {"project_id": project_id, "cell_ids": sorted(cell_ids)},
         )
         compact_hotspots(project_id, cell_ids)
         append_pieces(DAY_TREES, project_id, [((group_id, day_at), pack_call_tree(_sum_trees(project_id, cell_ids)))])

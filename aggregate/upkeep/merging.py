@@ -28,7 +28,7 @@ MERGE_BATCH_DAYS: Final = 500  # group-days of one run of the task: some seconds
 # An unfinished refold `r` still has to do a cell `c`.
 AWAITED: Final = """r.project_id = c.project_id AND r.finished_at IS NULL
     AND c.id > r.last_cell_id AND c.id < r.first_new_cell_id"""
-AWAITS_REFOLD: Final = f"EXISTS (SELECT 1 FROM aggregate_refoldrun r WHERE {AWAITED})"
+AWAITS_REFOLD: Final = f"EXISTS (SELECT 1 FROM aggregate_refoldrun r WHERE r.project_id = %s AND {AWAITED})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _load_hours(day: GroupDay) -> dict[int, Dimensions]:
             f"""SELECT c.id, c.device_class, c.browser, c.navigation, {AWAITS_REFOLD} FROM aggregate_cell c
                 WHERE c.project_id = %s AND c.group_id = %s AND c.grain = {HOUR_GRAIN}
                   AND c.merged_into IS NULL AND c.bucket_at >= %s AND c.bucket_at < %s""",
-            [day.project_id, day.group_id, day.day_at, day.day_at + DAY],
+            [day.project_id, day.project_id, day.group_id, day.day_at, day.day_at + DAY],
         )
         hours = cursor.fetchall()
     if any(awaits for *_, awaits in hours):

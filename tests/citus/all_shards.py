@@ -29,10 +29,8 @@ REASONS: Final[Mapping[str, str]] = {
     # Upkeep of all projects, every few minutes or once an hour.
     "aggregate/folding/rests.py:_has_pending": "whether a partition has pending traces",
     "aggregate/folding/rolling.py:roll_up_hours": "which hours are over",
-    "aggregate/folding/rolling.py:_roll_up": "the hotspots of a group's day",
     "aggregate/upkeep/batches.py:delete_some": "its statement for plain PostgreSQL, which takes rows by their places",
     "aggregate/upkeep/merging.py:find_due": "which days are over",
-    "aggregate/upkeep/merging.py:_load_hours": "the hours of a group's day",
     "aggregate/upkeep/old_receipts.py:_has_pending": "whether a partition may go",
     "aggregate/upkeep/old_receipts.py:_list_border_projects": "which projects have rows of a day or two ago",
     "aggregate/upkeep/retention.py:expire_all": "old refolds",
