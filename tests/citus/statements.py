@@ -7,6 +7,7 @@ allowed there. So the rules are:
 - A distributed table never meets a local one. A materialized query of WITH may read local tables: Citus asks it first.
 - A reference table is not changed by what a distributed one says.
 - Nothing volatile is asked where rows change, and nothing of a session, such as a lock, where a shard is read.
+- An EXISTS that asks all shards selects a column: its answer is sent along, and Citus cannot send rows without one.
 - Columns of a query of WITH are named inside it: Citus forgets a list of names behind the query's own.
 """
 
@@ -100,6 +101,7 @@ class _Reading:
         self.changed: set[str] = set()
         self.functions: set[str] = set()
         self.findings: list[Finding] = []
+        self.empty: list[set[Node]] = []  # the distributed tables of each EXISTS without a column
 
     # Which nodes are equal.
 
@@ -117,6 +119,13 @@ class _Reading:
     def is_pinned(self, node: Node) -> bool:
         """Tells whether a node is one constant in the whole statement."""
         return self._root(node) == CONSTANT
+
+    def list_sent_without_column(self) -> Iterator[str]:
+        """Yields a table of each EXISTS without a column that is answered apart: by all shards, without a join."""
+        for nodes in self.empty:
+            around = {self._root(node) for node in self.tables.keys() - nodes}
+            if any(not self.is_pinned(node) and self._root(node) not in around for node in nodes):
+                yield min(self.tables[node] for node in nodes)
 
     # Tables.
 
@@ -302,8 +311,12 @@ class _Reading:
                 self._read_condition(part, scope)
             return
         is_not = isinstance(condition, ast.BoolExpr) and condition.boolop == enums.BoolExprType.NOT_EXPR
-        if _is_as_a_join(condition.args[0] if is_not else condition):
-            self.read((condition.args[0] if is_not else condition).subselect, scope, is_as_a_join=True)
+        asked = condition.args[0] if is_not else condition
+        if _is_as_a_join(asked):
+            known = set(self.tables)
+            self.read(asked.subselect, scope, is_as_a_join=True)
+            if _has_no_column(asked):
+                self.empty.append(self.tables.keys() - known)
             return
         self._walk(condition, scope)
         kind = condition.kind if isinstance(condition, ast.A_Expr) else None
@@ -343,6 +356,11 @@ class _Reading:
                 self.add_table(node, scope)
             if isinstance(node, ast.FuncCall):
                 self.functions.add(node.funcname[-1].sval)
+            if _has_no_column(node):
+                known = set(self.tables)
+                self.read(node.subselect, scope)
+                self.empty.append(self.tables.keys() - known)
+                return
             for name in node.__slots__:
                 self._walk(getattr(node, name, None), scope)
 
@@ -354,6 +372,12 @@ def _is_as_a_join(condition: Any) -> bool:
     query = condition.subselect
     is_plain = not (query.groupClause or query.havingClause or query.limitCount or query.limitOffset or query.larg)
     return is_plain and not query.withClause
+
+
+def _has_no_column(node: Any) -> bool:
+    """Tells whether a node is an EXISTS whose query selects nothing."""
+    is_exists = isinstance(node, ast.SubLink) and node.subLinkType == enums.SubLinkType.EXISTS_SUBLINK
+    return is_exists and not node.subselect.targetList and not node.subselect.larg
 
 
 def _name_of(target: Any) -> str:
@@ -386,6 +410,8 @@ def find_broken_rules(sql: str, places: Mapping[str, Place] | None = None) -> It
         for node, table in reading.tables.items():
             if not reading.is_pinned(node):
                 yield Finding("all shards", f"{table} is not pinned to one project")
+        for table in reading.list_sent_without_column():
+            yield Finding("no column", f"an EXISTS about {table} selects none, and its answer is sent to all shards")
         if local:
             yield Finding("local", f"{distributed[0]} is distributed, and {local[0]} is on the coordinator only")
         for table in sorted(reading.changed):

@@ -30,6 +30,8 @@ CELLS = "aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND
            JOIN aggregate_label l ON l.project_id = x.project_id AND l.func_id = x.id""",
         """DELETE FROM ingest_group g WHERE project_id = 1 AND NOT EXISTS (
                SELECT 1 FROM aggregate_cell c WHERE c.project_id = g.project_id AND c.group_id = g.id)""",
+        """SELECT 1 FROM aggregate_cell c WHERE c.project_id = 1 AND EXISTS (
+               SELECT FROM aggregate_view v WHERE v.project_id = 1 AND v.cell_id = c.id)""",
         # A reference table is on every server.
         "SELECT p.slug, k.origins FROM ingest_project p JOIN ingest_ingestkey k ON k.project_id = p.id",
         "SELECT p.id, (SELECT count(*) FROM aggregate_view WHERE project_id = 1) FROM ingest_project p WHERE p.id = 1",
@@ -61,13 +63,26 @@ def test_a_statement_about_one_project_breaks_no_rule(sql: str) -> None:
         ),
         # The subquery gets its project from around it: Citus refuses that, or asks every shard.
         (
-            "SELECT p.id FROM ingest_project p WHERE EXISTS (SELECT FROM aggregate_cell c WHERE c.project_id = p.id)",
+            "SELECT p.id FROM ingest_project p WHERE EXISTS (SELECT 1 FROM aggregate_cell c WHERE c.project_id = p.id)",
             ["all shards"],
         ),
         (
             "SELECT 1 FROM aggregate_cell c WHERE c.project_id = 1 AND (c.id = 2 OR EXISTS ("
-            "SELECT FROM aggregate_view v WHERE v.project_id = c.project_id))",
+            "SELECT 1 FROM aggregate_view v WHERE v.project_id = c.project_id))",
             ["all shards"],
+        ),
+        # The answer of such an EXISTS is sent along, and Citus cannot send rows without a column.
+        ("SELECT EXISTS (SELECT 1 FROM aggregate_view WHERE cell_id = 2)", ["all shards"]),
+        ("SELECT EXISTS (SELECT FROM aggregate_view WHERE cell_id = 2)", ["all shards", "no column"]),
+        (
+            "SELECT 1 FROM aggregate_cell c WHERE c.project_id = 1 AND EXISTS ("
+            "SELECT FROM aggregate_view v WHERE v.cell_id = 3)",
+            ["all shards", "no column"],
+        ),
+        (
+            "SELECT 1 FROM aggregate_cell c WHERE EXISTS ("
+            "SELECT FROM aggregate_view v WHERE v.project_id = c.project_id)",
+            ["all shards", "all shards"],
         ),
         (
             "SELECT 1 FROM aggregate_cell c CROSS JOIN LATERAL (SELECT FROM aggregate_view v"
