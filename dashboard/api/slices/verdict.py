@@ -91,6 +91,16 @@ CommitsShape = define_shape(
 )
 
 
+class SentencePartShape(Shape):
+    """A part of the sentence. Names come from releases, pages and scripts: anybody may have chosen them."""
+
+    text = serializers.CharField(trim_whitespace=False)
+    role = serializers.ChoiceField(
+        ["words", "name", "figure", "key"],
+        help_text="`name`: of a release, page or function; `key`: the word slower or faster.",
+    )
+
+
 class VerdictShape(Shape):
     """One answer on two sides. Its figures are those of the page that it leads with, or of all pages together."""
 
@@ -99,9 +109,13 @@ class VerdictShape(Shape):
     base_slice = SliceShape(allow_null=True)
     head_slice = SliceShape(allow_null=True)
     state = serializers.ChoiceField(STATES)
+    is_early = serializers.BooleanField(
+        help_text="Whether the change would be clear, if this were the only look at it."
+    )
     scope = serializers.ChoiceField(["all", "page"])
     page = serializers.CharField(allow_null=True)
     sentence = serializers.CharField()
+    sentence_parts = SentencePartShape(many=True, help_text="The same sentence, for those who mark names and figures.")
     delta_ms_per_view = serializers.FloatField(allow_null=True)
     ci95 = interval_field()
     relative = serializers.FloatField(allow_null=True)
@@ -151,9 +165,11 @@ NO_SIDES: Json = {
     "base_slice": None,
     "head_slice": None,
     "state": "too_few",
+    "is_early": False,
     "scope": "all",
     "page": None,
     "sentence": "There are no two releases to compare.",
+    "sentence_parts": [{"text": "There are no two releases to compare.", "role": "words"}],
     "delta_ms_per_view": None,
     "ci95": None,
     "relative": None,
@@ -176,15 +192,18 @@ def encode_verdict(base: Slice, head: Slice, verdict: Verdict, commits: CommitRa
     names = name_sides(base, head)
     figures = _encode_change(leading)
     whole = _encode_change(judgement.whole)
+    sentence = write_sentence(verdict, *names)
     return {
         "base": names[0],
         "head": names[1],
         "base_slice": encode_slice(base),
         "head_slice": encode_slice(head),
         "state": leading.state,
+        "is_early": leading.is_early,
         "scope": "all" if leading.page is None else "page",
         "page": leading.page,
-        "sentence": plain_text(write_sentence(verdict, *names)),
+        "sentence": plain_text(sentence),
+        "sentence_parts": [{"text": part.text, "role": part.role or "words"} for part in sentence],
         **{name: figures[name] for name in ("delta_ms_per_view", "ci95", "relative", "q", "views")},
         "bound": judgement.bound,
         "culprits": [_encode_culprit(each) for each in verdict.culprits],

@@ -163,6 +163,10 @@ def test_a_verdict_and_its_pages_name_the_commits(
     announce(client, {**WHOLE, "release": "3.0.0", "commit": "c3", "base_commit": "c2"}, build)
     after = member.get(address, headers={"If-None-Match": before["ETag"]})
     assert after.status_code == 200
+    told = after.json()
+    assert "".join(part["text"] for part in told["sentence_parts"]) == told["sentence"]
+    assert {"text": "3.0.0", "role": "name"} in told["sentence_parts"]
+    assert (told["state"], told["is_early"], told["least_views"]) == ("slower", False, 20)
     assert after.json()["commits"] == {
         "from": "c2",
         "to": "c3",
