@@ -25,12 +25,13 @@ HEAVY: Final = frozenset(
         *("api-callees", "api-calltree", "api-flamegraph", "api-views", "api-timeline", "api-profile", "api-quality"),
         "api-metrics",
         "api-vitals",
+        "vitals-windows",
         *("project", "last-change", "change-parts", "api-verdict"),  # they name the functions that changed
         *("shared-profile", "api-code-preview", "api-display-preview", "settings-code", "settings-display"),
     }
 )
 # With `plain=1`, these pages contain the parts that scripts would fetch.
-HEAVY_IF_PLAIN: Final = frozenset({"page", "tree", "function", "views", "view", "quality", "compare"})
+HEAVY_IF_PLAIN: Final = frozenset({"page", "tree", "function", "views", "view", "quality", "compare", "vitals"})
 # Waiting reads hold threads, and posts need some too: of 64 threads, a quarter.
 MAX_WAITING: Final = 16
 RETRY_AFTER_S: Final = 5

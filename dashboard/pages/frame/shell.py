@@ -23,6 +23,7 @@ TABS: Final = (
     ("page", "Functions", True, "f"),
     ("tree", "Flame graph", True, "g"),
     ("compare", "Compare", True, "c"),
+    ("vitals", "Vitals", True, "w"),
     ("views", "Views", True, "v"),
     ("quality", "Quality", True, "q"),
     ("settings", "Settings", False, "s"),

@@ -51,6 +51,8 @@ PAGE_ADDRESSES = [
     "/projects/shop/first-steps/",
     "/projects/shop/last-change/",
     "/projects/shop/functions/1/",
+    "/projects/shop/vitals/",
+    "/projects/shop/vitals/windows/?group_by=package",
     "/projects/shop/views/",
     "/projects/shop/views/list/",
     f"/projects/shop/views/{VIEW_ID}/",

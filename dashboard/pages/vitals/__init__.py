@@ -1,0 +1,1 @@
+"""What delays a page, and what would help most."""

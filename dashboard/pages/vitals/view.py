@@ -1,0 +1,198 @@
+"""The page "Vitals": what delays interactions, the largest paint and frames, over all views of a slice.
+
+Its numbers come from raw traces, which takes a second. So they are fetched.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from aggregate.selectors.functions.groups import GROUPINGS
+from aggregate.selectors.project.arrivals import select_arrivals
+from aggregate.selectors.project.pages import select_releases
+from aggregate.selectors.project.summaries import select_status
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, WindowTable
+from dashboard.pages.frame.shell import build_shell
+from dashboard.pages.functions import GROUP_WORDS, TableLink
+from dashboard.web.access import get_visible_project
+from dashboard.web.etags import answer_unchanged
+from dashboard.web.guards import private_page, private_part
+from dashboard.web.params import read_choice
+from dashboard.web.queries import read_page_slice, write_query
+from dashboard.web.remembered import answer_vitals
+from profcore.numbers import write_ms, write_share
+from profcore.stats.summaries import MIN_VIEWS, FuncSummary
+from profcore.trace.weights import TimeParts
+from profcore.vitals.windows import INTERACTION_PARTS
+
+ROWS: Final = 10  # of each window: what is below costs little
+WAIT_WORDS: Final = {"all": "All waits", "slow": "Slow waits only"}
+TITLES: Final = {
+    "lcp": "Until the largest paint (LCP)",
+    "input_delay": "Input delay",
+    "processing": "Processing",
+    "presentation": "Presentation",
+    "interaction": "During the longest interaction",
+    "long_frames": "Long animation frames",
+}
+MEANINGS: Final = {
+    "lcp": "From the start of the view to its largest contentful paint",
+    "input_delay": "From the input to its first handler: something else held the main thread",
+    "processing": "From the first handler to the end of the last one",
+    "presentation": "From the last handler to the next paint: style, layout, paint, and code that runs before them",
+    "interaction": "From the input to the next paint",
+    "long_frames": "Frames of more than 50 ms, all of a view together",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownWindow:
+    """A window as the page shows it. `time` are its parts, for the bar of them."""
+
+    table: WindowTable
+    title: str
+    meaning: str
+    time: TimeParts
+    share: float | None = None  # of the interaction, if it is a part of one
+
+    @property
+    def p75(self) -> FuncSummary | None:
+        """The estimates of its length; None if too few views have it."""
+        return self.table.length
+
+
+@dataclass(frozen=True, slots=True)
+class VitalsPlace:
+    """The page of a slice's vitals, and how they are grouped."""
+
+    path: str
+    slice_: Slice
+    asked: VitalsQuery
+
+    @property
+    def waits(self) -> str:
+        """The word of the address for which waits are read."""
+        return "slow" if self.asked.only_slow else "all"
+
+    def link(self, *more: tuple[str, str], path: str = "", group_by: str = "", waits: str = "") -> str:
+        """Returns the address of the same page, with another grouping or other waits if given."""
+        kept = kept_params(group_by or self.asked.group_by, waits or self.waits)
+        return f"{path or self.path}?{write_query([*self.slice_.params(), *kept, *more])}"
+
+
+def kept_params(group_by: str, waits: str) -> list[tuple[str, str]]:
+    """Returns the parameters that links keep."""
+    pairs = [("group_by", group_by)] if group_by != "function" else []
+    return pairs + ([("waits", waits)] if waits != "all" else [])
+
+
+def read_query(params: QueryDict) -> VitalsQuery:
+    """Returns how the page is grouped, and which waits it shows. Raises `ParamError`."""
+    return VitalsQuery(
+        group_by=read_choice(params, "group_by", ("function", *GROUPINGS), "function"),
+        only_slow=read_choice(params, "waits", list(WAIT_WORDS), "all") == "slow",
+        limit=ROWS,
+    )
+
+
+@private_page
+@answer_unchanged
+def show_vitals(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    asked = read_query(request.GET)
+    place = VitalsPlace(reverse("vitals", args=[slug]), read_page_slice(request, project), asked)
+    is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
+    kept = [*kept_params(asked.group_by, place.waits), *([("plain", "1")] if is_plain else [])]
+    releases = select_releases(project.pk)
+    context: dict[str, object] = {
+        "project": project,
+        "slice": place.slice_,
+        "status": select_status(project.pk),
+        "arrivals": select_arrivals(place.slice_),
+        "shell": build_shell(
+            request, project, place.slice_, "vitals", releases=releases, now=timezone.now(), kept=kept
+        ),
+        "groups": [
+            TableLink(key=key, word=word, link=place.link(group_by=key), is_here=key == asked.group_by)
+            for key, word in GROUP_WORDS.items()
+        ],
+        "waits": [
+            TableLink(key=key, word=word, link=place.link(waits=key), is_here=key == place.waits)
+            for key, word in WAIT_WORDS.items()
+        ],
+        "part_link": place.link(path=reverse("vitals-windows", args=[slug])),
+        "plain_link": place.link(("plain", "1")),
+        "is_plain": is_plain,
+        **(describe_windows(place) if is_plain else {}),
+    }
+    return render(request, "dashboard/vitals/page.html", context)
+
+
+@private_part
+@answer_unchanged
+def show_windows(request: HttpRequest, slug: str) -> HttpResponse:
+    """Shows only the windows."""
+    project = get_visible_project(request.user, slug)
+    place = VitalsPlace(reverse("vitals", args=[slug]), read_page_slice(request, project), read_query(request.GET))
+    return render(request, "dashboard/vitals/_windows.html", {"project": project, **describe_windows(place)})
+
+
+def describe_windows(place: VitalsPlace) -> dict[str, object]:
+    """Returns the context of the windows. Raises `SliceError`."""
+    table = answer_vitals(place.slice_, place.asked)
+    shown = {each.window: _show(each, table) for each in table.windows}
+    parts = [shown[part] for part in INTERACTION_PARTS if part in shown]
+    return {
+        "slice": place.slice_,
+        "table": table,
+        "asked": place.asked,
+        "row_word": GROUP_WORDS[place.asked.group_by],
+        "interaction": shown.get("interaction"),
+        "interaction_parts": parts or [each for name, each in shown.items() if name == "interaction"],
+        "sentence": write_sentence(shown),
+        "lcp": shown.get("lcp"),
+        "long_frames": shown.get("long_frames"),
+        "min_views": MIN_VIEWS,
+    }
+
+
+def _show(window: WindowTable, table: VitalsTable) -> ShownWindow:
+    whole = table.find("interaction") if window.window in INTERACTION_PARTS else None
+    script, hidden, engine, idle, profiler, unobserved = window.parts_us
+    return ShownWindow(
+        table=window,
+        title=TITLES[window.window],
+        meaning=MEANINGS[window.window],
+        time=TimeParts(
+            js_us=script,
+            hidden_us=hidden,
+            engine_us=engine,
+            idle_us=idle,
+            unobserved_us=unobserved,
+            profiler_us=profiler,
+            span_us=window.length_us,
+        ),
+        share=window.length_us / whole.length_us if whole is not None and whole.length_us else None,
+    )
+
+
+def write_sentence(shown: dict[str, ShownWindow]) -> str:
+    """Returns what delays interactions, in a sentence; "" if too few views have one with its parts."""
+    parts = [shown[part] for part in INTERACTION_PARTS if part in shown]
+    longest = max(parts, key=lambda each: each.table.length_us, default=None)
+    if longest is None or not longest.share or longest.p75 is None:
+        return ""
+    text = f"Of the longest interactions, {write_share(longest.share)} is {longest.title.lower()}"
+    rows: Sequence[object] = longest.table.rows
+    if rows:
+        top = longest.table.rows[0].row
+        share = top.cost_us / longest.table.length_us
+        text += f", of which {top.label} takes {write_share(share)}"
+        text += f" ({write_ms(top.cost_us / 1000 / longest.table.views)} per view)"
+    return f"{text}."
