@@ -58,6 +58,10 @@ SCRIPTS: Final = Counter(
     ["outcome"],
 )
 
+MESSAGES: Final = Counter(
+    "fieldflame_messages_total", "Attempts to send a message about a watch, by outcome (sent, failed)", ["outcome"]
+)
+
 
 def begin_series() -> None:
     """Makes the series of what every worker does, so that the first of each is seen as a rise."""
@@ -68,6 +72,8 @@ def begin_series() -> None:
         UPKEEP.labels(kind)
     for outcome in ("labelled", "changed", "failed", "crashed"):
         SCRIPTS.labels(outcome)
+    for outcome in ("sent", "failed"):
+        MESSAGES.labels(outcome)
 
 
 _tally: Final[ContextVar[Tally[str] | None]] = ContextVar("tally", default=None)

@@ -6,6 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import MD5
 
+from aggregate import guard_models as _registers_guard  # noqa: F401
 from aggregate import label_models as _registers_itself  # noqa: F401
 from ingest.models import Project
 

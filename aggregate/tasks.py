@@ -16,6 +16,8 @@ from aggregate.claimants import drop_dead_claimants
 from aggregate.folding.fold import BatchOutcome, fold_pending_batch
 from aggregate.folding.rests import RESTS
 from aggregate.folding.rolling import roll_up_hours
+from aggregate.guard.delivery.sending import send_due
+from aggregate.guard.evaluating import evaluate_due
 from aggregate.metrics import tallied
 from aggregate.packs.tidying import tidy_packs
 from aggregate.slots import try_slot
@@ -156,6 +158,18 @@ def take_data_steps() -> None:
 def tidy_packs_of_erased() -> None:
     """Deletes what no row names any more from the object store."""
     _keep_up(tidy_packs_of_erased.name, tidy_packs)
+
+
+@shared_task(name="aggregate.guard", ignore_result=True)
+def guard() -> None:
+    """Evaluates the watches that are due."""
+    _keep_up(guard.name, evaluate_due)
+
+
+@shared_task(name="aggregate.send_messages", ignore_result=True)
+def send_messages() -> None:
+    """Sends messages about states that changed."""
+    _keep_up(send_messages.name, send_due)
 
 
 @shared_task(name=DELETE_TASK, ignore_result=True)

@@ -192,6 +192,26 @@ DOCTOR_PER_HOUR = read_int(
 )  # of a user, in a web process: this server asks others
 DOCTOR_AT_ONCE = read_int("FIELDFLAME_DOCTOR_AT_ONCE", 2, low=1)  # in a web process: each has a process of its own
 
+# --- The guard: watches, and messages about them ----------------------------------------------------------------------
+# Between two evaluations of a watch. A look takes a quarter more views, so a busy site has its first ones within an hour.
+GUARD_EVERY_S = read_int("FIELDFLAME_GUARD_EVERY_S", 300, low=1)
+GUARD_SWEEP_S = read_int("FIELDFLAME_GUARD_SWEEP_S", 30, low=1)  # between two looks for what is due, or has to be sent
+GUARD_RELEASES = read_int("FIELDFLAME_GUARD_RELEASES", 3, low=1)  # newest ones that are watched: two roll-outs overlap
+GUARD_RELEASE_DAYS = read_int("FIELDFLAME_GUARD_RELEASE_DAYS", 28, low=1)  # for so long: two plans of looks
+GUARD_MAX_WATCHES = read_int("FIELDFLAME_GUARD_MAX_WATCHES", 50, low=1)  # of a project: each takes some statements
+GUARD_MAX_CHANNELS = read_int("FIELDFLAME_GUARD_MAX_CHANNELS", 20, low=1)  # of a project: each gets each message
+# Changes of states that a project keeps, the newest: a release of 40 pages makes some hundred.
+GUARD_MAX_CHANGES = read_int("FIELDFLAME_GUARD_MAX_CHANGES", 20_000, low=100)
+GUARD_DIGEST_HOURS = read_int(
+    "FIELDFLAME_GUARD_DIGEST_HOURS", 24, low=1
+)  # in which a digest gathers a release's changes
+GUARD_SEND_S = read_int("FIELDFLAME_GUARD_SEND_S", 10, low=1)  # for an answer of a receiver, or of the mail server
+GUARD_TRIES = read_int("FIELDFLAME_GUARD_TRIES", 12, low=1)  # of a message: with back-off they last about a day
+KEEP_MESSAGES_DAYS = read_int("FIELDFLAME_KEEP_MESSAGES_DAYS", 90, low=1)  # the log of deliveries: a quarter
+# Webhooks go to addresses that admins of projects name: to public ones only, or within these networks too.
+WEBHOOK_PORTS = read_ports("FIELDFLAME_WEBHOOK_PORTS", [80, 443, 8080, 8443])
+WEBHOOK_ALLOW_PRIVATE = read_networks("FIELDFLAME_WEBHOOK_ALLOW_PRIVATE")
+
 # --- Reading ----------------------------------------------------------------------------------------------------------
 # Views whose contributions statistics look at: all of a slice up to so many, else a uniform sample. A comparison of
 # twice as many should take less than half a second. Intervals narrow with the square root of the number.

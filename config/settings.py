@@ -30,6 +30,8 @@ from config.limits import *  # noqa: F403  # settings like those below, in a fil
 from config.limits import (
     DELETE_SWEEP_S,
     FOLD_SWEEP_S,
+    GUARD_SEND_S,
+    GUARD_SWEEP_S,
     JOB_SWEEP_S,
     PACK_SWEEP_S,
     REFOLD_SWEEP_S,
@@ -162,6 +164,16 @@ CONTENT_SECURITY_POLICY = {
 ADDRESS = read_str("FIELDFLAME_ADDRESS", "")  # as browsers name this server: its certificate is looked at
 DATABASE_DISK_GB = read_int("FIELDFLAME_DATABASE_DISK_GB", 0)  # of PostgreSQL on another machine; 0: not known
 
+# --- E-mail of watches; without a host there is none ------------------------------------------------------------------
+EMAIL_HOST = read_str("FIELDFLAME_MAIL_HOST", "")
+EMAIL_PORT = read_int("FIELDFLAME_MAIL_PORT", 25, low=1, high=65_535)
+EMAIL_HOST_USER = read_str("FIELDFLAME_MAIL_USER", "")
+EMAIL_HOST_PASSWORD = read_secret("FIELDFLAME_MAIL_PASSWORD", "")
+MAIL_SECURITY = read_choice("FIELDFLAME_MAIL_SECURITY", "starttls", ["none", "starttls", "tls"])
+EMAIL_USE_TLS, EMAIL_USE_SSL = MAIL_SECURITY == "starttls", MAIL_SECURITY == "tls"
+EMAIL_TIMEOUT = GUARD_SEND_S
+DEFAULT_FROM_EMAIL = read_str("FIELDFLAME_MAIL_FROM", "fieldflame@localhost")
+
 METRICS_TOKEN = read_secret("FIELDFLAME_METRICS_TOKEN", "")  # lets another machine read /metrics; empty lets none
 # Web servers answer /metrics themselves. Workers and beat serve nothing else; 0 is no port. `./run` needs none: its web
 # server has the counts of all its parts.
@@ -293,10 +305,12 @@ UPKEEP_TASKS = [
     "aggregate.data_steps",
     "aggregate.delete_projects",
     "aggregate.expire",
+    "aggregate.guard",
     "aggregate.measure_store",
     "aggregate.merge_hours",
     "aggregate.refold",
     "aggregate.roll_up_hours",
+    "aggregate.send_messages",
     "aggregate.symbolicate",
     "aggregate.tidy_packs",
     "dashboard.clear_sessions",
@@ -331,6 +345,8 @@ SCHEDULE = {
     "refold": ("aggregate.refold", REFOLD_SWEEP_S),
     "data-steps": ("aggregate.data_steps", 60.0),
     "expire": ("aggregate.expire", 3600.0),
+    "guard": ("aggregate.guard", GUARD_SWEEP_S),
+    "messages": ("aggregate.send_messages", GUARD_SWEEP_S),
     "packs": ("aggregate.tidy_packs", PACK_SWEEP_S),
     "sessions": ("dashboard.clear_sessions", 3600.0),
 }

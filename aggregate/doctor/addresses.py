@@ -83,10 +83,12 @@ def split_url(url: str) -> Target:
     return Target(scheme=parts.scheme, host=host, port=port or DEFAULT_PORTS[parts.scheme], path=path)
 
 
-def resolve(target: Target, allowed: Sequence[Network]) -> list[Address]:
+def resolve(
+    target: Target, allowed: Sequence[Network], *, setting: str = "FIELDFLAME_DOCTOR_ALLOW_PRIVATE"
+) -> list[Address]:
     """Returns the addresses of a host, all of which may be visited. Raises `RefusedAddress`, `OSError`.
 
-    One bad address refuses the host: nobody has a public and a private one by chance.
+    One bad address refuses the host: nobody has a public and a private one by chance. `setting` allows private ones.
     """
     try:
         found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
@@ -94,7 +96,7 @@ def resolve(target: Target, allowed: Sequence[Network]) -> list[Address]:
         raise RefusedAddress("The address has no usable host.") from None
     addresses = list(dict.fromkeys(ip_address(str(entry[4][0])) for entry in found))
     if not addresses or not all(may_visit(address, allowed) for address in addresses):
-        raise RefusedAddress(f"{target.host} is not a public address; FIELDFLAME_DOCTOR_ALLOW_PRIVATE can name it.")
+        raise RefusedAddress(f"{target.host} is not a public address; {setting} can name it.")
     return addresses
 
 

@@ -139,7 +139,7 @@ def request(
     """Sends one GET to the address that the host has now, which is looked up once. Raises `FailedRequest`."""
     try:
         addresses = resolve(target, limits.allowed)
-        connection = _Pinned(target, addresses)
+        connection = PinnedConnection(target, addresses)
         try:
             connection.request(
                 "GET", target.path, headers={"Host": target.netloc, "Connection": "close"} | dict(headers)
@@ -157,11 +157,11 @@ def request(
         raise FailedRequest(explain(error, target.host)) from None
 
 
-class _Pinned(http.client.HTTPConnection):
+class PinnedConnection(http.client.HTTPConnection):
     """A connection to an address that was checked. Host header, TLS name and certificate stay those of the host."""
 
-    def __init__(self, target: Target, addresses: Sequence[Address]) -> None:
-        super().__init__(target.host, target.port, timeout=SOCKET_S)
+    def __init__(self, target: Target, addresses: Sequence[Address], *, wait_s: float = SOCKET_S) -> None:
+        super().__init__(target.host, target.port, timeout=wait_s)
         self._target = target
         self._addresses = addresses[:MAX_ADDRESSES_TRIED]
 
@@ -176,7 +176,7 @@ class _Pinned(http.client.HTTPConnection):
         failure: OSError | None = None
         for address in self._addresses:
             try:
-                return socket.create_connection((str(address), self._target.port), timeout=SOCKET_S)
+                return socket.create_connection((str(address), self._target.port), timeout=self.timeout)
             except OSError as error:
                 failure = error
         raise failure or OSError("no address")

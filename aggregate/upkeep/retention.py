@@ -29,6 +29,7 @@ from aggregate.upkeep.old_funcs import expire_funcs, has_unused
 from aggregate.upkeep.old_groups import expire_groups
 from aggregate.upkeep.old_looks import delete_old_looks
 from aggregate.upkeep.old_receipts import counts_end, drop_receipt_partitions
+from aggregate.upkeep.old_states import expire_guard
 from ingest.audit.entries import expire_entries
 from ingest.models import PENDING, Project
 from ingest.packs.store import BodiesUnavailable
@@ -100,6 +101,7 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
         expired.releases += expire_announced(project.pk, midnight_days_before(now, cells_days))
         delete_old_looks(project.pk, midnight_days_before(now, cells_days))
+        expire_guard(project.pk, now, cells_before=midnight_days_before(now, cells_days))
     on_step("receipts")
     expired.receipt_partitions = drop_receipt_partitions(now)
     count_upkeep("receipt_partitions", expired.receipt_partitions)

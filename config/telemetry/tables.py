@@ -18,12 +18,14 @@ from django.db import Error, NotSupportedError, connection
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from aggregate.guard_models import Message
 from aggregate.models import HOUR_GRAIN, Job
 from aggregate.upkeep.retention import list_partitions
 from ingest.models import PENDING
 from ingest.patience import drop_silent_connection, release_connection, with_patience
 from ingest.receipt_partitions import list_receipt_partitions
 from ingest.wake import flag_client
+from profcore.guard.states import State
 from profcore.times import DAY, HOUR
 
 KEPT_S: Final = 5.0  # a quarter of the usual time between two readings
@@ -72,6 +74,14 @@ OLDEST_JOB: Final = StoreGauge(
 SCRIPTS_WAITING: Final = StoreGauge(
     name="fieldflame_scripts_waiting", about="Scripts whose functions wait for labels from a source map."
 )
+WATCH_STATES: Final = StoreGauge(
+    name="fieldflame_watch_states", about="Open states of watches in all projects, by state.", tag="state"
+)
+MESSAGES_WAITING: Final = StoreGauge(
+    name="fieldflame_messages_waiting",
+    about="Messages about watches that are due, or were given up in the last day, by state (waiting, failed).",
+    tag="state",
+)
 PARTITIONS_AHEAD: Final = StoreGauge(
     name="fieldflame_partitions_ahead", about="Days after today (UTC) for which raw traces have a partition."
 )
@@ -93,7 +103,7 @@ TASKS_WAITING: Final = StoreGauge(
 VALKEY_UP: Final = StoreGauge(name="fieldflame_valkey_up", about="1 if Valkey answered, else 0.")
 STORE_GAUGES: Final = (
     *(PROJECTS, PENDING_TRACES, OLDEST_PENDING, JOBS_UNFINISHED, OLDEST_JOB, SCRIPTS_WAITING, PARTITIONS_AHEAD),
-    *(OVERDUE, DATABASE_BYTES, DATABASE_UP, TASKS_WAITING, VALKEY_UP),
+    *(WATCH_STATES, MESSAGES_WAITING, OVERDUE, DATABASE_BYTES, DATABASE_UP, TASKS_WAITING, VALKEY_UP),
 )
 STATES: Final = {Job.State.QUEUED.value: "queued", Job.State.RUNNING.value: "running"}
 
@@ -120,6 +130,13 @@ SELECT (SELECT count(*) FROM few), coalesce(extract(epoch FROM clock_timestamp()
 UNFINISHED_JOBS: Final = f"""
 SELECT state, count(*), extract(epoch FROM clock_timestamp() - min(created_at))
 FROM aggregate_job WHERE state <= {Job.State.RUNNING.value} GROUP BY state"""
+GUARD: Final = f"""
+SELECT (SELECT count(*) FROM aggregate_watchstate WHERE state = {State.SUSPECTED.value}),
+       (SELECT count(*) FROM aggregate_watchstate WHERE state = {State.CONFIRMED.value}),
+       (SELECT count(*) FROM aggregate_message
+        WHERE state = {Message.State.WAITING.value} AND due_at <= clock_timestamp()),
+       (SELECT count(*) FROM aggregate_message
+        WHERE state = {Message.State.FAILED.value} AND due_at > clock_timestamp() - interval '1 day')"""
 COUNT_SCRIPTS: Final = "SELECT count(*) FROM aggregate_releasescript WHERE pending_at IS NOT NULL"
 PACKS: Final = """extract(epoch FROM clock_timestamp() - least(
            (SELECT min(tidy_at) FROM ingest_pack WHERE tidy_at IS NOT NULL),
@@ -188,7 +205,7 @@ FROM oldest CROSS JOIN views"""
 
 def read_tables(now: datetime) -> list[GaugeMetricFamily]:
     """Returns the gauges of the tables. Raises `django.db.Error`."""
-    return [*_read_queue(), *_read_jobs(), *_read_upkeep(now)]
+    return [*_read_queue(), *_read_jobs(), *_read_guard(), *_read_upkeep(now)]
 
 
 _too_hard: Final[set[str]] = set()  # statements that this process no longer asks a cluster
@@ -226,6 +243,12 @@ def _read_jobs() -> Iterator[GaugeMetricFamily]:
     rows = [(name, *found.get(state, (0, 0))) for state, name in STATES.items()]
     yield JOBS_UNFINISHED.make([(name, count) for name, count, _ in rows])
     yield OLDEST_JOB.make([(name, age_s) for name, _, age_s in rows])
+
+
+def _read_guard() -> Iterator[GaugeMetricFamily]:
+    ((suspected, confirmed, waiting, failed),) = _ask(GUARD)
+    yield WATCH_STATES.make([("suspected", suspected), ("confirmed", confirmed)])
+    yield MESSAGES_WAITING.make([("waiting", waiting), ("failed", failed)])
 
 
 def _read_upkeep(now: datetime) -> Iterator[GaugeMetricFamily]:

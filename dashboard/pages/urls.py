@@ -23,6 +23,7 @@ from dashboard.pages import (
 from dashboard.pages.administration import urls as administration
 from dashboard.pages.compare import view as compare
 from dashboard.pages.function import view as function
+from dashboard.pages.guard import urls as guard
 from dashboard.pages.overview import changes, first_visit
 from dashboard.pages.overview import view as overview
 from dashboard.pages.quality import view as quality
@@ -83,6 +84,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "saved/<int:saved_id>/", saved_views.change_saved_view, name="saved-view"),
     path(PROJECT + "doctor/", doctor.show_doctor, name="doctor"),
     path(PROJECT + "import/", imports.show_import, name="import"),
+    *guard.urlpatterns,
     *settings.urlpatterns,
     *administration.urlpatterns,
     path("api/v1/docs", api_docs.show_api_docs, name="api-docs"),

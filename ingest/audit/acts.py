@@ -36,6 +36,13 @@ class Act(StrEnum):
     LINK_CREATED = "link.created"
     LINK_EXTENDED = "link.extended"
     LINK_REVOKED = "link.revoked"
+    WATCH_CREATED = "watch.created"
+    WATCH_CHANGED = "watch.changed"
+    WATCH_DELETED = "watch.deleted"
+    WATCH_ACCEPTED = "watch.accepted"
+    CHANNEL_CREATED = "channel.created"
+    CHANNEL_CHANGED = "channel.changed"
+    CHANNEL_DELETED = "channel.deleted"
     USER_CREATED = "user.created"
     USER_PASSWORD_LINK_CREATED = "user.password_link_created"  # noqa: S105
     USER_PASSWORD_SET = "user.password_set"  # noqa: S105

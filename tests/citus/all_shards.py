@@ -35,6 +35,11 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/upkeep/old_receipts.py:_list_border_projects": "which projects have rows of a day or two ago",
     "aggregate/upkeep/retention.py:expire_all": "old refolds",
     "aggregate/upkeep/retention.py:_drop_partition": "whether a partition may go",
+    # The guard. Partial indexes have the few rows that are due.
+    "aggregate/guard/evaluating.py:list_due": "the watches of all projects that are due",
+    "aggregate/guard/watches.py:make_release_watches": "which projects have a watch, twice a minute",
+    "aggregate/guard/delivery/gathering.py:list_due_channels": "which channels have notices that are due",
+    "aggregate/guard/delivery/sending.py:list_due": "the messages of all projects that are due",
     # Packs in the object store. Their partial indexes have only those that wait.
     "ingest/packs/mark.py:_has_packs": "whether there are packs, once per process",
     "aggregate/packs/tidying.py:_has_work": "whether any pack waits, once a minute",

@@ -21,7 +21,7 @@ from profcore.times import DAY
 from tests.builders import make_cell, make_receipt, make_view
 
 Values = dict[tuple[str, str], float]  # by name and the value of its one tag
-MOST_STATEMENTS = 7
+MOST_STATEMENTS = 8
 
 
 def read_values(client: Client) -> Values:

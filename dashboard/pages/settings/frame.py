@@ -30,6 +30,7 @@ SECTIONS: Final = (
     ("settings-code", "Code"),
     ("settings-display", "Display rules"),
     ("settings-sourcemaps", "Source maps"),
+    ("settings-watches", "Watches"),
     ("settings-retention", "Retention and quota"),
     ("settings-members", "Members"),
     ("settings-tokens", "API tokens"),

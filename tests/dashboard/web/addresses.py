@@ -66,6 +66,7 @@ PAGE_ADDRESSES = [
     "/projects/shop/saved/",
     "/projects/shop/saved/list/",
     "/projects/shop/doctor/",
+    "/projects/shop/watches/",
     SETTINGS,
     SETTINGS + "keys/",
     SETTINGS + "collection/",
@@ -75,6 +76,7 @@ PAGE_ADDRESSES = [
     SETTINGS + "source-maps/",
     SETTINGS + "source-maps/state/",
     SETTINGS + "source-maps/release/?release=1.0.0",
+    SETTINGS + "watches/",
     SETTINGS + "retention/",
     SETTINGS + "members/",
     SETTINGS + "tokens/",
@@ -83,6 +85,7 @@ PAGE_ADDRESSES = [
 ADMIN_ADDRESSES = [
     "/projects/shop/import/",
     f"/projects/shop/views/{VIEW_ID}/erase/",
+    SETTINGS + "channels/new/",
     SETTINGS + "erase/",
     SETTINGS + "audit/",
     SETTINGS + "audit/export/",

@@ -65,6 +65,8 @@ OPEN_ADDRESSES = {
     *("users", "user", "user-delete", "audit", "audit-export"),  # of the server, for superusers: test_users_page
     *("api-erasures", "api-erasure"),  # for admins, and tokens with their scope: test_erasures
     "api-audit",  # for admins, and tokens with its scope: test_audit_api
+    # Of one state, change, watch or channel: test_guard_pages.
+    *("guard-accept", "guard-profile", "settings-watch-switch", "settings-channel", "settings-channel-end"),
     "style",  # of no project, and with DEBUG only: test_style
 }
 

@@ -10,6 +10,8 @@ from uuid import uuid4
 from django.contrib.auth.models import User
 from django.test import RequestFactory
 
+from aggregate.guard import channels, watches
+from aggregate.guard_models import Channel, Watch, WatchState
 from aggregate.jobs.runs import claim_job
 from aggregate.sourcemaps.archives import BuildFile
 from aggregate.sourcemaps.deleting import delete_release
@@ -37,7 +39,9 @@ from ingest.projects import (
     tokens,
 )
 from profcore.code.display_rules import read_display_rules
+from profcore.guard.states import State
 from profcore.trace.collection import Collection
+from tests.aggregate.guard.told_changes import change_state
 from tests.envelopes import make_envelope
 
 NOW: Final = datetime.now(UTC)
@@ -86,6 +90,30 @@ def _sign_in_as(name: str, groups: list[str]) -> None:
 
 def _link(project: Project) -> object:
     return shared_links.create_shared_link(project=project, creator=_user("anna"), page="page/", now=NOW)[0]
+
+
+def _watch(project: Project) -> Watch:
+    question = {"measure": "time", "limit": 100.0}
+    return watches.create_watch(project=project, kind="budget", name="Cart", question=question, now=NOW)
+
+
+def _open_state(project: Project) -> bytes:
+    change_state(project, State.CONFIRMED)
+    return bytes(WatchState.objects.get().subject_key)
+
+
+def _accept(project: Project, key: object) -> object:
+    assert isinstance(key, bytes)
+    return watches.accept(Watch.objects.get(project=project), key, NOW)
+
+
+def _channel(project: Project) -> Channel:
+    return channels.create_channel(
+        project=project, kind="mail", name="Team", addresses=["team@shop.example"], terms=TERMS, now=NOW
+    )[0]
+
+
+TERMS: Final = channels.Terms()
 
 
 # What to do before, whose entries are not looked at, and the act.
@@ -151,6 +179,19 @@ ACTS: Final[dict[Act, Steps]] = {
         _link,
         lambda p, _: shared_links.revoke_links(shared_links.live_links(NOW).filter(project=p), NOW),
     ),
+    Act.WATCH_CREATED: _only(_watch),
+    Act.WATCH_CHANGED: (
+        _watch,
+        lambda p, watch: watches.change_watch(watch, name="List", question={}, is_on=False, now=NOW),  # type: ignore[arg-type]
+    ),
+    Act.WATCH_DELETED: (_watch, lambda p, watch: watches.delete_watch(watch)),  # type: ignore[arg-type]
+    Act.WATCH_ACCEPTED: (_open_state, _accept),
+    Act.CHANNEL_CREATED: _only(_channel),
+    Act.CHANNEL_CHANGED: (
+        _channel,
+        lambda p, channel: channels.change_channel(channel, name="All", terms=TERMS),  # type: ignore[arg-type]
+    ),
+    Act.CHANNEL_DELETED: (_channel, lambda p, channel: channels.delete_channel(channel)),  # type: ignore[arg-type]
     Act.USER_CREATED: _only(lambda p: members.create_account("newcomer")),
     Act.USER_DEACTIVATED: _only(lambda p: users.deactivate_user(_user("anna"))),
     Act.USER_ACTIVATED: (

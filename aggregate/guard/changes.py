@@ -1,0 +1,112 @@
+"""Writing states: a state, its change and the outgoing notices are one transaction, that of the watch's claim."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+
+from aggregate.guard.outbox import choose_due
+from aggregate.guard.subjects import Found, Subject
+from aggregate.guard_models import Channel, Notice, StateChange, Watch, WatchState
+from ingest.door.groups import allocate_ids
+from profcore.guard.states import Standing, State
+
+Cause = StateChange.Cause
+
+
+def select_states(watch: Watch, **only: object) -> Mapping[bytes, WatchState]:
+    """Returns the states of a watch by the key of their subject. One statement."""
+    rows = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, **only)
+    return {bytes(row.subject_key): row for row in rows}
+
+
+def standing_of(row: WatchState | None) -> Standing:
+    """Returns the standing that a row keeps; unknown without a row."""
+    return Standing() if row is None else Standing(State(row.state), bad=row.bad, quiet=row.quiet)
+
+
+def write_standing(
+    watch: Watch,
+    subject: Subject,
+    before: WatchState | None,
+    standing: Standing,
+    found: Found,
+    *,
+    at: datetime,
+    cause: StateChange.Cause,
+    about_release: str = "",
+) -> StateChange | None:
+    """Keeps a standing, and its change with the notices about it if the state is another. Call it in a transaction.
+
+    Returns the change, None if there is none. What stays unknown is not kept.
+    """
+    was = standing_of(before).state
+    if before is None and standing.state is State.UNKNOWN:
+        return None
+    has_changed = was is not standing.state
+    began_at = before.began_at if before is not None and was.is_open else None
+    if standing.state.is_open and began_at is None:
+        began_at = at
+    facts = {
+        "release": subject.release,
+        "page": subject.page,
+        "subject": subject.name,
+        "state": standing.state,
+        "began_at": began_at,
+        **asdict(found),
+    }
+    since_at = at if has_changed or before is None else before.since_at
+    WatchState.objects.update_or_create(
+        project_id=watch.project_id,
+        watch_id=watch.id,
+        subject_key=subject.key,
+        defaults={**facts, "bad": standing.bad, "quiet": standing.quiet, "since_at": since_at, "seen_at": at},
+    )
+    if not has_changed:
+        return None
+    change = StateChange(
+        project_id=watch.project_id,
+        id=allocate_ids(watch.project_id, "change", 1)[0],
+        watch_id=watch.id,
+        subject_key=subject.key,
+        at=at,
+        was=was,
+        cause=cause,
+        about_release=about_release,
+        **facts,
+    )
+    change.save(force_insert=True)
+    _write_notices(change)
+    return change
+
+
+def subject_of(row: WatchState) -> Subject:
+    """Returns the subject of a state."""
+    return Subject(release=row.release, page=row.page, name=row.subject)
+
+
+def found_of(row: WatchState) -> Found:
+    """Returns what was found the last time."""
+    return Found(**{name: getattr(row, name) for name in Found.__slots__})
+
+
+def is_told(change: StateChange, *, tells_suspected: bool) -> bool:
+    """Tells whether a change is worth a message: a confirmed one and its end; to some channels, suspicions as well."""
+    if change.state in (State.CONFIRMED, State.RESOLVED):
+        return True
+    return tells_suspected and State.SUSPECTED in (change.state, change.was)
+
+
+def _write_notices(change: StateChange) -> None:
+    """Writes one row of the outbox for each channel that wants to know."""
+    channels = Channel.objects.filter(project_id=change.project_id, is_on=True).order_by("id")
+    Notice.objects.bulk_create(
+        Notice(
+            project_id=change.project_id,
+            change_id=change.id,
+            channel_id=channel.id,
+            release=change.release,
+            due_at=choose_due(channel, change.at),
+        )
+        for channel in channels
+        if is_told(change, tells_suspected=channel.tells_suspected)
+    )

@@ -1,0 +1,195 @@
+"""The channels of a project, to which messages go: creating, changing and deleting them."""
+
+import base64
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from ipaddress import ip_address, ip_network
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+
+from aggregate.doctor.addresses import Network, RefusedAddress, may_visit, split_url
+from aggregate.guard.sealing import SealBroken, Sealed, open_seal, seal
+from aggregate.guard.watches import clean_name
+from aggregate.guard_models import Channel, Message, Notice
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
+from ingest.door.groups import allocate_ids
+from ingest.models import Project
+
+MAX_RECIPIENTS: Final = 20  # of one mail: more is a mailing list, which has an address of its own
+SECRET_BYTES: Final = 32
+SECRET_PREFIX: Final = "whsec_"  # noqa: S105  # the prefix of https://www.standardwebhooks.com
+DAY_MINUTES: Final = 24 * 60
+MAX_HINT_CHARS: Final = 255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """When a channel is told, and of what. Quiet hours are minutes of the day, both or none."""
+
+    is_on: bool = True
+    tells_suspected: bool = False
+    is_digest: bool = False
+    quiet_from: int | None = None
+    quiet_to: int | None = None
+    time_zone: str = "UTC"
+
+
+def create_channel(
+    *, project: Project, kind: str, name: str, addresses: Sequence[str], terms: Terms, now: datetime
+) -> tuple[Channel, str]:
+    """Creates a channel, and returns it with the secret of a webhook, which is never shown again; empty for others.
+
+    Raises `ValidationError` for the fields of a channel.
+    """
+    if kind not in Channel.Kind.values:
+        raise ValidationError({"kind": f"{kind[:20]!r} is not one of {', '.join(Channel.Kind.values)}."})
+    cleaned = clean_addresses(kind, addresses)
+    check_terms(terms)
+    secret = make_secret() if kind == Channel.Kind.WEBHOOK else ""
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # two at the same time count one by one
+        if Channel.objects.filter(project_id=project.pk).count() >= settings.GUARD_MAX_CHANNELS:
+            raise ValidationError({"name": f"A project has at most {settings.GUARD_MAX_CHANNELS} channels."})
+        channel = Channel(
+            project=project, id=allocate_ids(project.pk, "channel", 1)[0], kind=kind, name=clean_name(name)
+        )
+        channel.created_at, channel.hint = now, write_hint(kind, cleaned)
+        channel.sealed = seal(Sealed(cleaned, secret))
+        _set_terms(channel, terms)
+        channel.save(force_insert=True)
+        record(Act.CHANNEL_CREATED, project=project, channel=channel.id, kind=kind, name=channel.name)
+    return channel, secret
+
+
+def change_channel(
+    channel: Channel, *, name: str, terms: Terms, addresses: Sequence[str] | None = None, renews_secret: bool = False
+) -> str:
+    """Changes a channel; without addresses it keeps those that it has. Returns a renewed secret, else nothing.
+
+    Raises `ValidationError`, and `SealBroken` if the kept addresses cannot be read.
+    """
+    check_terms(terms)
+    renews_secret = renews_secret and channel.kind == Channel.Kind.WEBHOOK
+    with transaction.atomic():
+        secret = ""
+        if addresses is not None or renews_secret:
+            before = _open_kept(channel, may_fail=addresses is not None)
+            cleaned = before.addresses if addresses is None else clean_addresses(channel.kind, addresses)
+            if renews_secret or (channel.kind == Channel.Kind.WEBHOOK and not before.secret):
+                secret = make_secret()
+            channel.sealed = seal(Sealed(cleaned, secret or before.secret))
+            channel.hint = write_hint(channel.kind, cleaned)
+        channel.name = clean_name(name)
+        _set_terms(channel, terms)
+        channel.save()
+        record(
+            Act.CHANNEL_CHANGED,
+            project=channel.project_id,
+            channel=channel.id,
+            name=channel.name,
+            is_on=channel.is_on,
+            address=addresses is not None,
+            secret=bool(secret),
+        )
+    return secret
+
+
+def delete_channel(channel: Channel) -> None:
+    """Deletes a channel with its log and with what still waits for it."""
+    with transaction.atomic():
+        own = {"project_id": channel.project_id, "channel_id": channel.id}
+        Notice.objects.filter(**own).delete()
+        Message.objects.filter(**own).delete()
+        Channel.objects.filter(project_id=channel.project_id, id=channel.id).delete()
+        record(Act.CHANNEL_DELETED, project=channel.project_id, channel=channel.id, name=channel.name)
+
+
+def make_secret() -> str:
+    """Returns a new secret for signing, in the form of https://www.standardwebhooks.com."""
+    return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def clean_addresses(kind: str, addresses: Sequence[str]) -> tuple[str, ...]:
+    """Returns the addresses of a channel. Raises `ValidationError` for `addresses`."""
+    cleaned = tuple(dict.fromkeys(text for each in addresses if (text := each.strip())))
+    if not cleaned:
+        raise ValidationError({"addresses": "Give an address."})
+    if kind == Channel.Kind.MAIL:
+        if len(cleaned) > MAX_RECIPIENTS:
+            raise ValidationError({"addresses": f"At most {MAX_RECIPIENTS} addresses are accepted."})
+        for address in cleaned:
+            try:
+                validate_email(address)
+            except ValidationError:
+                raise ValidationError({"addresses": f"“{address[:80]}” is not an e-mail address."}) from None
+        return cleaned
+    if len(cleaned) > 1:
+        raise ValidationError({"addresses": "Give one address."})
+    try:
+        target = split_url(cleaned[0])
+        if target.port not in settings.WEBHOOK_PORTS:
+            raise RefusedAddress(f"Port {target.port} is not allowed (FIELDFLAME_WEBHOOK_PORTS).")
+        _refuse_private(target.host)
+    except RefusedAddress as error:
+        raise ValidationError({"addresses": str(error)}) from None
+    return cleaned
+
+
+def allowed_networks() -> list[Network]:
+    """Returns the networks that webhooks may go to though they are not public."""
+    return [ip_network(text) for text in settings.WEBHOOK_ALLOW_PRIVATE]
+
+
+def _refuse_private(host: str) -> None:
+    """Refuses a private address that is written as one. Names are looked up when a message is sent."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return
+    if not may_visit(address, allowed_networks()):
+        raise RefusedAddress(f"{host} is not a public address; FIELDFLAME_WEBHOOK_ALLOW_PRIVATE can allow it.")
+
+
+def check_terms(terms: Terms) -> None:
+    """Raises `ValidationError` for terms that make no sense."""
+    for name in ("quiet_from", "quiet_to"):
+        minutes = getattr(terms, name)
+        if minutes is not None and not 0 <= minutes < DAY_MINUTES:
+            raise ValidationError({name: "Give a time of the day, such as 22:00."})
+    if (terms.quiet_from is None) != (terms.quiet_to is None):
+        raise ValidationError({"quiet_to": "Give both ends of the quiet hours, or none."})
+    if terms.quiet_from is not None and terms.quiet_from == terms.quiet_to:
+        raise ValidationError({"quiet_to": "Quiet hours must end at another time. Or switch the channel off."})
+    try:
+        ZoneInfo(terms.time_zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValidationError({"time_zone": "Give a time zone such as Europe/Berlin."}) from None
+
+
+def write_hint(kind: str, addresses: Sequence[str]) -> str:
+    """Returns what can be shown of addresses. The path of a webhook may be a secret, so only its host is shown."""
+    text = ", ".join(addresses) if kind == Channel.Kind.MAIL else split_url(addresses[0]).origin + "/…"
+    return text if len(text) <= MAX_HINT_CHARS else text[: MAX_HINT_CHARS - 1] + "…"
+
+
+def _open_kept(channel: Channel, *, may_fail: bool) -> Sealed:
+    """Returns what is sealed; nothing if it cannot be opened and `may_fail`, because it is replaced."""
+    try:
+        return open_seal(channel.sealed)
+    except SealBroken:
+        if may_fail:
+            return Sealed(())
+        raise
+
+
+def _set_terms(channel: Channel, terms: Terms) -> None:
+    for name in Terms.__slots__:
+        setattr(channel, name, getattr(terms, name))

@@ -1,0 +1,175 @@
+"""What each kind of channel gets: JSON for webhooks, blocks for Slack, a card for Teams, text for mail."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from aggregate.guard.delivery.links import Links
+from aggregate.guard.delivery.wording import Said
+from aggregate.guard_models import StateChange, Watch
+from ingest.models import Project
+from profcore.guard.states import State
+
+# Slack takes 50 blocks, and people read a few. The page that the message links to has all changes; so has a webhook.
+SHOWN_CHANGES: Final = 10
+MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~<>])")
+
+Json = dict[str, Any]  # Any: JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One change as it is told."""
+
+    change: StateChange
+    watch: Watch | None
+    said: Said
+    links: Links
+
+    @property
+    def key(self) -> str:
+        """The key of its subject, for addresses."""
+        return bytes(self.change.subject_key).hex()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letter:
+    """A message before it has a form. It depends on stored rows only, so each attempt sends the same."""
+
+    id: UUID
+    project: Project
+    title: str
+    created_at: datetime
+    told: Sequence[Told]
+    history: str
+
+    @property
+    def more(self) -> int:
+        """How many changes are not shown to people."""
+        return max(len(self.told) - SHOWN_CHANGES, 0)
+
+
+def write_webhook(letter: Letter) -> bytes:
+    """Returns the body of a webhook. Its fields are a contract (docs/guard.md)."""
+    body = {
+        "type": "fieldflame.states_changed" if letter.told else "fieldflame.test",
+        "id": str(letter.id),
+        "timestamp": _moment(letter.created_at),
+        "data": {
+            "project": {"slug": letter.project.slug, "name": letter.project.name},
+            "title": letter.title,
+            "history_url": letter.history,
+            "changes": [_encode(each) for each in letter.told],
+        },
+    }
+    return msgspec.json.encode(body)
+
+
+def _encode(told: Told) -> Json:
+    change, watch = told.change, told.watch
+    return {
+        "id": change.id,
+        "watch": {"id": change.watch_id, "kind": watch.kind, "name": watch.name} if watch else None,
+        "state": State(change.state).name.lower(),
+        "was": State(change.was).name.lower(),
+        "cause": str(change.cause),
+        "at": _moment(change.at),
+        "began_at": _moment(change.began_at) if change.began_at else None,
+        "release": change.release or None,
+        "base_release": change.base_release or None,
+        "about_release": change.about_release or None,
+        "page": change.page,
+        "subject": change.subject or None,
+        "value": change.value,
+        "ci95": [change.low, change.high] if change.low is not None else None,
+        "relative": change.relative,
+        "threshold": change.threshold,
+        "q": change.q,
+        "bound": change.bound,
+        "look": change.look,
+        "views": [change.base_views, change.views],
+        "culprit": change.culprit,
+        "text": told.said.headline,
+        "url": told.links.slice,
+        "profile_url": told.links.profile or None,
+    }
+
+
+def write_slack(letter: Letter) -> bytes:
+    """Returns a body for an incoming webhook of Slack."""
+    blocks: list[Json] = [_slack_text(f"*{_slack(letter.title)}*")]
+    for each in letter.told[:SHOWN_CHANGES]:
+        lines = [f"*{_slack(each.said.headline)}*"]
+        lines += [f"{label}: {_slack(text)}" for label, text in each.said.lines()]
+        lines.append(" · ".join(f"<{url}|{word}>" for word, url in list_links(each)))
+        blocks.append(_slack_text("\n".join(lines)))
+    if letter.more:
+        blocks.append(_slack_text(f"<{letter.history}|{letter.more} more changes>"))
+    return msgspec.json.encode({"text": _slack(letter.title), "blocks": blocks})
+
+
+def _slack_text(text: str) -> Json:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text[:3_000]}}  # what Slack accepts
+
+
+def _slack(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def write_teams(letter: Letter) -> bytes:
+    """Returns a body for a workflow of Teams that is started by a webhook: an adaptive card."""
+    items: list[Json] = [
+        {"type": "TextBlock", "text": _markdown(letter.title), "weight": "Bolder", "size": "Medium", "wrap": True}
+    ]
+    for each in letter.told[:SHOWN_CHANGES]:
+        facts = [{"title": label, "value": _markdown(text)} for label, text in each.said.lines()]
+        links = " · ".join(f"[{word}]({url})" for word, url in list_links(each))
+        items += [
+            {"type": "TextBlock", "text": _markdown(each.said.headline), "wrap": True, "separator": True},
+            {"type": "FactSet", "facts": facts},
+            {"type": "TextBlock", "text": links, "wrap": True},
+        ]
+    if letter.more:
+        items.append({"type": "TextBlock", "text": f"[{letter.more} more changes]({letter.history})", "wrap": True})
+    card = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": items,
+    }
+    attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
+    return msgspec.json.encode({"type": "message", "attachments": [attachment]})
+
+
+def _markdown(text: str) -> str:
+    return MARKDOWN.sub(r"\\\1", text)
+
+
+def write_mail(letter: Letter) -> str:
+    """Returns the text of a mail."""
+    parts = []
+    for each in letter.told[:SHOWN_CHANGES]:
+        lines = [each.said.headline, *(f"  {label}: {text}" for label, text in each.said.lines())]
+        lines += [f"  {word}: {url}" for word, url in list_links(each)]
+        parts.append("\n".join(lines))
+    if not letter.told:
+        parts.append("This is a test. Messages of this project arrive here.")
+    more = f"{letter.more} more changes, and all others: " if letter.more else "All changes: "
+    return "\n\n".join([*parts, f"{more}{letter.history}\n"])
+
+
+def list_links(told: Told) -> list[tuple[str, str]]:
+    """Returns the links of a change with their words."""
+    links = [("Compare" if told.change.base_release else "Show", told.links.slice)]
+    if told.links.profile:
+        links.append(("Difference in the Firefox Profiler", told.links.profile))
+    return links
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,130 @@
+"""From the outbox into messages: what is due for a channel about one release becomes one message."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID, uuid4
+
+from django.db import connection, transaction
+from django.urls import reverse
+
+from aggregate.guard.delivery.bodies import Letter, Told
+from aggregate.guard.delivery.links import absolute, make_links
+from aggregate.guard.delivery.wording import say_change, write_title
+from aggregate.guard_models import Channel, Message, Notice, StateChange, Watch
+from aggregate.turns import end_step
+from ingest.models import Project
+from profcore.guard.states import State
+
+MAX_CHANGES: Final = 200  # of one message; the next one has the rest
+CHANNELS_AT_ONCE: Final = 500
+
+
+def gather_due(now: datetime) -> int:
+    """Puts the notices that are due into messages, and returns how many. It may be killed and run again."""
+    made = 0
+    for project_id, channel_id in list_due_channels(now):
+        made += gather_channel(project_id, channel_id, now)
+        end_step()
+    return made
+
+
+def list_due_channels(now: datetime) -> list[tuple[int, int]]:
+    """Returns the project and id of channels with notices that are due, of all projects."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT project_id, channel_id FROM aggregate_notice WHERE message_id IS NULL AND due_at <= %s
+               GROUP BY 1, 2 ORDER BY min(due_at) LIMIT %s""",
+            [now, CHANNELS_AT_ONCE],
+        )
+        return list(cursor.fetchall())
+
+
+def gather_channel(project_id: int, channel_id: int, now: datetime) -> int:
+    """Puts a channel's due notices into one message per release; what waits about these releases goes along.
+
+    Notices of a channel that is gone or off are deleted. One transaction, under the lock of the channel.
+    """
+    with transaction.atomic():
+        own = {"project_id": project_id, "channel_id": channel_id}
+        channel = Channel.objects.select_for_update().filter(project_id=project_id, id=channel_id).first()
+        waiting = Notice.objects.filter(**own, message_id=None)
+        if channel is None or not channel.is_on:
+            waiting.delete()
+            return 0
+        due = sorted(set(waiting.filter(due_at__lte=now).values_list("release", flat=True)))
+        made = 0
+        for release in due:
+            ids = list(waiting.filter(release=release).order_by("change_id").values_list("change_id", flat=True))
+            for start in range(0, len(ids), MAX_CHANGES):
+                made += _make_message(channel, ids[start : start + MAX_CHANGES], now)
+        return made
+
+
+def _make_message(channel: Channel, change_ids: list[int], now: datetime) -> bool:
+    project = Project.objects.get(pk=channel.project_id)
+    told = tell(project, change_ids)
+    message_id = uuid4()
+    Notice.objects.filter(project_id=project.pk, channel_id=channel.id, change_id__in=change_ids).update(
+        message_id=message_id
+    )
+    if not told:  # their history was deleted meanwhile
+        return False
+    Message.objects.create(
+        project=project,
+        id=message_id,
+        channel_id=channel.id,
+        change_ids=[each.change.id for each in told],
+        title=write_title(project.name, [each.said for each in told]),
+        created_at=now,
+        due_at=now,
+    )
+    return True
+
+
+def make_test(channel: Channel, now: datetime) -> Message:
+    """Makes a message that is about nothing, to see whether it arrives."""
+    project = Project.objects.get(pk=channel.project_id)
+    return Message.objects.create(
+        project=project,
+        id=uuid4(),
+        channel_id=channel.id,
+        change_ids=[],
+        title=f"{project.name}: a test of Fieldflame",
+        created_at=now,
+        due_at=now,
+    )
+
+
+def replay(project_id: int, message_id: UUID, now: datetime) -> bool:
+    """Sends a message again that was sent or given up, with the same id. Returns False if it is under way, or gone."""
+    replayed = Message.objects.filter(project_id=project_id, id=message_id).exclude(state=Message.State.WAITING)
+    return bool(replayed.update(state=Message.State.WAITING, due_at=now, tries=0, problem=None))
+
+
+def tell(project: Project, change_ids: list[int]) -> list[Told]:
+    """Returns some changes as they are told: what needs somebody first. Two statements."""
+    found = StateChange.objects.filter(project_id=project.pk, id__in=change_ids)
+    watches = {watch.id: watch for watch in Watch.objects.filter(project_id=project.pk)}
+    changes = sorted(found, key=lambda change: (change.state != State.CONFIRMED, -(change.value or 0.0), change.id))
+    return [
+        Told(
+            change=change,
+            watch=watches.get(change.watch_id),
+            said=say_change(watches.get(change.watch_id), change),
+            links=make_links(project, watches.get(change.watch_id), change),
+        )
+        for change in changes
+    ]
+
+
+def write_letter(message: Message) -> Letter:
+    """Returns the content of a message."""
+    project = Project.objects.get(pk=message.project_id)
+    return Letter(
+        id=message.id,
+        project=project,
+        title=message.title,
+        created_at=message.created_at,
+        told=tell(project, list(message.change_ids)),
+        history=absolute(reverse("guard", args=[project.slug])),
+    )

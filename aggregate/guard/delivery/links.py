@@ -1,0 +1,60 @@
+"""The links of a message: to the slice that it is about, and to the difference in the Firefox Profiler.
+
+They lead to pages for members, so a message has no credentials in it. The dashboard is known by the names of its
+addresses only.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.urls import reverse
+
+from aggregate.guard_models import StateChange, Watch
+from ingest.models import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Addresses, with this server's own where FIELDFLAME_ADDRESS names it. `profile` is empty without a difference."""
+
+    slice: str
+    profile: str
+    history: str
+
+
+def make_links(project: Project, watch: Watch | None, change: StateChange) -> Links:
+    """Returns the links of a change."""
+    return Links(
+        slice=absolute(slice_path(project, watch, change)),
+        profile=absolute(reverse("guard-profile", args=[project.slug, change.id])) if change.base_release else "",
+        history=absolute(reverse("guard", args=[project.slug])),
+    )
+
+
+def slice_path(project: Project, watch: Watch | None, change: StateChange) -> str:
+    """Returns the path of the page with exactly the views that a change is about."""
+    if change.base_release:
+        return f"{reverse('compare', args=[project.slug])}?{urlencode(sides_of(change))}"
+    question = watch.question if watch is not None else {}
+    pairs = [(name, question[name]) for name in ("page", "device") if question.get(name)]
+    if change.release:
+        pairs.append(("release", change.release))
+    if change.began_at is not None:
+        pairs.append(("from", f"{change.began_at:%Y-%m-%dT00:00Z}"))
+    name = "page" if question.get("measure") == "share" or change.subject else "project"
+    return f"{reverse(name, args=[project.slug])}?{urlencode(pairs)}"
+
+
+def sides_of(change: StateChange) -> list[tuple[str, str]]:
+    """Returns the parameters of the two releases that a change compares."""
+    pairs = [("base_release", change.base_release), ("head_release", change.release)]
+    return [*pairs, ("page", change.page)] if change.page is not None else pairs
+
+
+def absolute(path: str) -> str:
+    """Returns an address as browsers need it."""
+    address = settings.ADDRESS.rstrip("/")
+    if address and "://" not in address:
+        address = f"{'https' if settings.HTTPS else 'http'}://{address}"
+    return f"{address}{path}"

@@ -1,0 +1,138 @@
+"""A change of a state in words: what, where, how much, how sure, since when. Plain text, from hostile names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from aggregate.guard_models import StateChange, Watch
+from profcore.guard.states import State
+from profcore.numbers import THIN, write_change, write_interval, write_ms, write_share
+
+MAX_NAME_CHARS: Final = 120  # of a page, release or function in a message: a line stays one
+UNITS: Final = {"ms": write_ms, "share": write_share}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A change in words. `headline` is one sentence without a full stop."""
+
+    headline: str
+    where: str
+    how_much: str
+    how_sure: str
+    since: str
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Returns what has a value, with its label."""
+        named = (
+            ("Where", self.where),
+            ("How much", self.how_much),
+            ("How sure", self.how_sure),
+            ("Since", self.since),
+        )
+        return [(label, text) for label, text in named if text]
+
+
+def say_change(watch: Watch | None, change: StateChange) -> Said:
+    """Returns a change in words. `watch` is None if it was deleted."""
+    return Said(
+        headline=_plain(_headline(watch, change)),
+        where=_plain(_where(watch, change)),
+        how_much=_plain(_how_much(watch, change)),
+        how_sure=_plain(_how_sure(watch, change)),
+        since=write_moment(change.began_at) if change.began_at else write_moment(change.at),
+    )
+
+
+def _plain(text: str) -> str:
+    """Returns a text with usual spaces: not every mail program and chat knows narrow ones."""
+    return text.replace(THIN, " ")
+
+
+def write_title(project_name: str, said: Sequence[Said]) -> str:
+    """Returns the title of a message about some changes: the first, and how many more there are."""
+    more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
+    return f"{clean(project_name)}: {said[0].headline}{more}"
+
+
+def _headline(watch: Watch | None, change: StateChange) -> str:
+    state, where = State(change.state), clean(change.page) if change.page is not None else "all pages together"
+    if change.base_release:
+        release = clean(change.release)
+        if state is State.CONFIRMED:
+            return f"{release} made {where} slower: {_figure(watch, change)} per view"
+        if state is State.SUSPECTED:
+            return f"{release} may have made {where} slower: {_figure(watch, change)} per view, not certain yet"
+        if change.cause == StateChange.Cause.NEWER_RELEASE:
+            return f"{clean(change.about_release)} made {where} faster again after {release}"
+        if change.cause == StateChange.Cause.PERSON:
+            return f"The slowdown of {where} in {release} was accepted"
+        return f"{where} is no longer slower in {release}"
+    name = clean(watch.name) if watch else "A deleted watch"
+    about = f"{clean(change.subject)}: " if change.subject else ""
+    if change.cause == StateChange.Cause.PERSON:
+        return f"{name}: {about}accepted"
+    words = {
+        State.CONFIRMED: "over its limit",
+        State.SUSPECTED: "may be over its limit",
+        State.RESOLVED: "within its limit again",
+    }
+    return f"{name}: {about}{words.get(state, 'within its limit')} ({_figure(watch, change)})"
+
+
+def _figure(watch: Watch | None, change: StateChange) -> str:
+    if change.value is None:
+        return "unknown"
+    return write_change(change.value) if change.base_release else UNITS[unit_of(watch)](change.value)
+
+
+def unit_of(watch: Watch | None) -> str:
+    """Returns the unit of a watch: `ms` per view, or `share`."""
+    return "share" if watch is not None and watch.question.get("measure") == "share" else "ms"
+
+
+def _where(watch: Watch | None, change: StateChange) -> str:
+    if change.base_release:
+        page = f"page {clean(change.page)}" if change.page is not None else "all pages together"
+        return f"{page}, release {clean(change.release)} compared with {clean(change.base_release)}"
+    question = watch.question if watch is not None else {}
+    parts = [f"{name} {clean(str(question[name]))}" for name in ("page", "device") if question.get(name)]
+    return ", ".join(parts) or "all pages and devices"
+
+
+def _how_much(watch: Watch | None, change: StateChange) -> str:
+    if change.value is None:
+        return ""
+    if change.base_release:
+        part = f" ({'+' if change.relative > 0 else ''}{change.relative:.0%})" if change.relative is not None else ""
+        mainly = f", mostly {clean(change.culprit)}" if change.culprit else ""
+        return f"{write_change(change.value)} script time per view{part}{mainly}"
+    write = UNITS[unit_of(watch)]
+    per_view = "" if unit_of(watch) == "share" else " per view"
+    limit = f"; the limit is {write(change.threshold)}" if change.threshold is not None else ""
+    return f"{write(change.value)}{per_view}{limit}"
+
+
+def _how_sure(watch: Watch | None, change: StateChange) -> str:
+    views = f"{change.views:,} page views"
+    if change.base_views is not None:
+        views = f"{change.base_views:,} page views before, {change.views:,} after"
+    if change.low is None or change.high is None:
+        return f"from {views}"
+    between = write_interval(change.low, change.high)
+    if unit_of(watch) == "share":
+        between = f"{write_share(change.low)} to {write_share(change.high)}"
+    look = f", look {change.look}" if change.look is not None else ""
+    return f"95 % certain: {between}; {views}{look}"
+
+
+def write_moment(at: datetime) -> str:
+    """Returns a moment in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def clean(text: str | None) -> str:
+    """Returns a name for a line of text: without line breaks and control characters, and cut."""
+    shown = "".join(char if char.isprintable() else " " for char in text or "")
+    return shown if len(shown) <= MAX_NAME_CHARS else shown[: MAX_NAME_CHARS - 1] + "…"

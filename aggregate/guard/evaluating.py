@@ -1,0 +1,95 @@
+"""Evaluating the watches that are due: one at a time, each in one transaction that also holds its claim.
+
+A worker that is killed in the middle leaves nothing: neither a state, nor a look, nor a notice. The row's lock goes
+with its connection, and the next sweep finds the watch due.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from random import Random
+from typing import Final
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from aggregate.guard.releases import evaluate_releases
+from aggregate.guard.watches import make_release_watches
+from aggregate.guard_models import Watch
+from aggregate.metrics import note
+from aggregate.turns import end_step
+from ingest.projects.lifecycle import hold_project
+
+logger = logging.getLogger(__name__)
+
+DUE_AT_ONCE: Final = 500  # watches that one statement finds; the next ones follow in the same turn
+MAX_PROBLEM_CHARS: Final = 200
+_random: Final = Random()  # noqa: S311  # spreads watches over time
+
+EVALUATE: Final[Mapping[str, Callable[[Watch, datetime], None]]] = {Watch.Kind.RELEASE: evaluate_releases}
+
+
+def evaluate_due(now: datetime) -> int:
+    """Evaluates the watches that are due, and returns how many. Raises `TurnOver`."""
+    make_release_watches(now)
+    done = 0
+    while due := list_due(now):
+        worked = 0
+        for project_id, watch_id in due:
+            worked += evaluate_one(project_id, watch_id, now)
+            end_step()
+        done += worked
+        if not worked:  # others are at them
+            break
+    return done
+
+
+def list_due(now: datetime) -> list[tuple[int, int]]:
+    """Returns the project and id of watches that are due, of all projects, the longest due first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT project_id, id FROM aggregate_watch WHERE is_on AND due_at <= %s ORDER BY due_at LIMIT %s",
+            [now, DUE_AT_ONCE],
+        )
+        return list(cursor.fetchall())
+
+
+def evaluate_one(project_id: int, watch_id: int, now: datetime) -> bool:
+    """Evaluates one watch if it is still due and nobody else is at it. Returns whether it was.
+
+    One that fails is logged, and tried again when it is due the next time. Faults of the database are raised.
+    """
+    try:
+        with transaction.atomic():
+            watch = _claim(project_id, watch_id, now)
+            if watch is None:
+                return False
+            EVALUATE[watch.kind](watch, now)
+            _put_off(watch, now, problem=None)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception as error:
+        logger.exception("Watch %s of project %s could not be evaluated.", watch_id, project_id)
+        with transaction.atomic():
+            watch = _claim(project_id, watch_id, now)
+            if watch is not None:
+                _put_off(watch, now, problem=f"{type(error).__name__}: {error}"[:MAX_PROBLEM_CHARS])
+    note("watches")
+    return True
+
+
+def _claim(project_id: int, watch_id: int, now: datetime) -> Watch | None:
+    """Locks a watch until the transaction ends. None if it is not due, or somebody else holds it."""
+    rows = Watch.objects.select_for_update(skip_locked=True)
+    watch = rows.filter(project_id=project_id, id=watch_id, is_on=True, due_at__lte=now).first()
+    return watch if watch is not None and hold_project(project_id) else None
+
+
+def _put_off(watch: Watch, now: datetime, *, problem: str | None) -> None:
+    """Sets when a watch is due again, a little later or sooner than others."""
+    every_s = settings.GUARD_EVERY_S
+    watch.evaluated_at, watch.problem = now, problem
+    watch.due_at = now + timedelta(seconds=every_s * _random.uniform(0.9, 1.1))
+    Watch.objects.filter(project_id=watch.project_id, id=watch.id).update(
+        evaluated_at=now, problem=problem, due_at=watch.due_at
+    )

@@ -1,0 +1,97 @@
+"""What pages and the API show of the guard: states, their history, and the log of messages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, QuerySet
+
+from aggregate.guard.delivery.bodies import Told
+from aggregate.guard.delivery.links import make_links
+from aggregate.guard.delivery.wording import say_change
+from aggregate.guard_models import Message, StateChange, Watch, WatchFinding, WatchState
+from ingest.models import Project
+from profcore.guard.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """How many subjects of a watch have each state."""
+
+    watch: Watch
+    counts: Mapping[State, int]
+
+    @property
+    def worst(self) -> State:
+        """The state that a list shows: the most urgent one."""
+        order = (State.CONFIRMED, State.SUSPECTED, State.RESOLVED, State.OK)
+        return next((state for state in order if self.counts.get(state)), State.UNKNOWN)
+
+    @property
+    def word(self) -> str:
+        """The worst state in words."""
+        return self.worst.name.capitalize()
+
+    @property
+    def about(self) -> str:
+        """What the watch looks at, in words."""
+        return describe_question(self.watch)
+
+
+def describe_question(watch: Watch) -> str:
+    """Returns what a watch looks at, in words."""
+    return "Each new release against the one before, page by page"
+
+
+def select_standings(project_id: int) -> list[Standings]:
+    """Returns the watches of a project with the counts of their states. Two statements."""
+    counts: dict[int, dict[State, int]] = {}
+    rows = WatchState.objects.filter(project_id=project_id).values("watch_id", "state").annotate(number=Count("state"))
+    for row in rows.order_by("watch_id", "state"):
+        counts.setdefault(row["watch_id"], {})[State(row["state"])] = row["number"]
+    watches = Watch.objects.filter(project_id=project_id).order_by("id")
+    return [Standings(watch, counts.get(watch.id, {})) for watch in watches]
+
+
+def select_open(project: Project, *, most: int) -> list[Told]:
+    """Returns what is suspected or confirmed, confirmed first, the newest first. Two statements."""
+    rows = WatchState.objects.filter(project_id=project.pk, state__in=(State.SUSPECTED, State.CONFIRMED))
+    return _tell_all(project, [_as_change(row) for row in rows.order_by("-state", "-since_at", "subject_key")[:most]])
+
+
+def select_history(project: Project, *, before: int | None, most: int, **only: object) -> list[Told]:
+    """Returns changes of states, the newest first, of ids below `before`. Two statements."""
+    rows = changes_of(project.pk).filter(**only)
+    if before is not None:
+        rows = rows.filter(id__lt=before)
+    return _tell_all(project, list(rows.order_by("-id")[:most]))
+
+
+def changes_of(project_id: int) -> QuerySet[StateChange]:
+    """Returns the changes of a project."""
+    return StateChange.objects.filter(project_id=project_id)
+
+
+def select_messages(project_id: int, channel_id: int, *, most: int) -> Sequence[Message]:
+    """Returns the newest messages of a channel. One statement."""
+    rows = Message.objects.filter(project_id=project_id, channel_id=channel_id)
+    return list(rows.order_by("-created_at", "id")[:most])
+
+
+def _tell_all(project: Project, changes: Sequence[StateChange]) -> list[Told]:
+    watches = {watch.id: watch for watch in Watch.objects.filter(project_id=project.pk)}
+    return [
+        Told(
+            change=change,
+            watch=watches.get(change.watch_id),
+            said=say_change(watches.get(change.watch_id), change),
+            links=make_links(project, watches.get(change.watch_id), change),
+        )
+        for change in changes
+    ]
+
+
+def _as_change(row: WatchState) -> StateChange:
+    """Returns a state in the form of a change, for what puts it into words. It has no id."""
+    names = [field.name for field in WatchFinding._meta.get_fields() if field.name not in ("id",)]
+    facts = {name: getattr(row, name) for name in names}
+    return StateChange(project_id=row.project_id, id=0, at=row.since_at, was=row.state, cause="look", **facts)

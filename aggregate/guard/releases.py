@@ -1,0 +1,131 @@
+"""The release watch: each new release against the one before, page by page, at the looks of the verdict.
+
+The looks are those of everybody who asks about these two releases (`aggregate.selectors.verdict.looks`): whether a
+person or the watch asks, a question spends its error once.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.conf import settings
+
+from aggregate.guard.changes import Cause, found_of, select_states, standing_of, subject_of, write_standing
+from aggregate.guard.subjects import Found, Subject
+from aggregate.guard_models import Watch, WatchState
+from aggregate.selectors.project.pages import ReleaseRow, select_releases
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.verdict.looks import find_look
+from aggregate.selectors.verdict.page_changes import sum_pages
+from aggregate.selectors.verdict.verdict import Verdict, select_verdict
+from ingest.door.groups import OTHER
+from profcore.guard.states import CONFIRM_FACTOR, QUIET_TO_RESOLVE, Standing, State, step, weigh_change
+from profcore.stats.comparison import MIN_COMPARED_VIEWS
+from profcore.stats.verdict import Change
+
+# A newer release that takes back this part of a slowdown ends it.
+RECOVERED: Final = 0.5
+
+
+def evaluate_releases(watch: Watch, now: datetime) -> None:
+    """Looks at the newest releases, where another look is due. Call it in a transaction."""
+    for base, head in pick_pairs(watch, select_releases(watch.project_id), now):
+        _look_at(watch, base, head, now)
+
+
+def pick_pairs(watch: Watch, releases: Sequence[ReleaseRow], now: datetime) -> Iterator[tuple[str, str]]:
+    """Yields (base, head) of the releases that are watched, the oldest head first.
+
+    A head keeps the base that it was first compared with: a release that gets its views late is another question.
+    Releases with too few views to compare are skipped, and so is "(other)".
+    """
+    rows = [row for row in releases if row.views >= MIN_COMPARED_VIEWS and row.release != OTHER]
+    since = now - timedelta(days=settings.GUARD_RELEASE_DAYS)
+    pairs = [
+        (base.release, head.release) for base, head in zip(rows[1:], rows, strict=False) if head.first_seen_at >= since
+    ][: settings.GUARD_RELEASES]
+    heads = [head for _, head in pairs]
+    kept = dict(
+        WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, release__in=heads).values_list(
+            "release", "base_release"
+        )
+    )
+    known = {row.release for row in rows}
+    for base, head in reversed(pairs):
+        first = kept.get(head)
+        yield (first if first in known else base), head
+
+
+def _look_at(watch: Watch, base: str, head: str, now: datetime) -> None:
+    whole = Slice(project_id=watch.project_id)
+    sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
+    known = select_states(watch, release=head)
+    look = find_look(*sides, sum_pages(*sides).views)
+    if look is None or look.number <= max((row.look or 0 for row in known.values()), default=0):
+        return
+    verdict = select_verdict(*sides)
+    for change in list_changes(verdict):
+        _weigh(watch, verdict, change, known, now)
+    for change in list_changes(verdict):
+        if is_certainly_faster(change, verdict.judgement.bound):
+            _end_by(watch, change, head, now)
+
+
+def list_changes(verdict: Verdict) -> list[Change]:
+    """Returns the changes of a verdict that have states: of each page, and of all together if they are several."""
+    judgement = verdict.judgement
+    return [*judgement.pages, judgement.whole] if len(judgement.pages) != 1 else [*judgement.pages]
+
+
+def is_certainly_faster(change: Change, bound: float) -> bool:
+    """Tells whether a page got faster, as certain as a slowdown has to be to be confirmed."""
+    found = change.difference
+    return change.state == "faster" and found is not None and found.q < bound / CONFIRM_FACTOR
+
+
+def _weigh(watch: Watch, verdict: Verdict, change: Change, known: Mapping[bytes, WatchState], now: datetime) -> None:
+    subject = Subject(release=verdict.head.releases[0], page=change.page)
+    before = known.get(subject.key)
+    evidence = weigh_change(change, verdict.judgement.bound)
+    standing = step(standing_of(before), evidence)
+    if before is None and standing.state is State.UNKNOWN:
+        return
+    write_standing(watch, subject, before, standing, describe(verdict, change), at=now, cause=Cause.LOOK)
+
+
+def describe(verdict: Verdict, change: Change) -> Found:
+    """Returns what a look found of a page."""
+    found = change.difference
+    is_leading = change is verdict.leading or change.page == verdict.leading.page
+    return Found(
+        views=change.views[1],
+        base_release=verdict.base.releases[0],
+        base_views=change.views[0],
+        look=verdict.look.number if verdict.look else None,
+        value=found.delta_ms if found else None,
+        low=found.ci95.low if found and found.ci95 else None,
+        high=found.ci95.high if found and found.ci95 else None,
+        relative=found.relative if found else None,
+        q=found.q if found else None,
+        bound=verdict.judgement.bound,
+        culprit=verdict.culprits[0].func.label if is_leading and verdict.culprits else None,
+    )
+
+
+def _end_by(watch: Watch, change: Change, head: str, now: datetime) -> None:
+    """Ends slowdowns of a page in older releases of which this one takes back enough."""
+    gained = -change.difference.delta_ms if change.difference else 0.0
+    for row in select_states(watch, state=State.CONFIRMED.value).values():
+        if row.release == head or row.page != change.page or row.value is None or gained < RECOVERED * row.value:
+            continue
+        write_standing(
+            watch,
+            subject_of(row),
+            row,
+            Standing(State.RESOLVED, quiet=QUIET_TO_RESOLVE),
+            found_of(row),
+            at=now,
+            cause=Cause.NEWER_RELEASE,
+            about_release=head,
+        )

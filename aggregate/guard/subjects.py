@@ -1,0 +1,40 @@
+"""What a watch is about, one by one: a page of a release, a party, a package. Each has a key and a state of its own."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+KEY_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One thing that has a state. `page` is None for all pages together; empty texts mean that it has none."""
+
+    release: str = ""
+    page: str | None = None
+    name: str = ""
+
+    @property
+    def key(self) -> bytes:
+        """The key of its state: texts of strangers are too long for an index."""
+        text = repr((self.release, self.page, self.name))
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What was found at a look or on a day, as `WatchFinding` keeps it."""
+
+    views: int
+    base_release: str = ""
+    base_views: int | None = None
+    look: int | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    relative: float | None = None
+    threshold: float | None = None
+    q: float | None = None
+    bound: float | None = None
+    culprit: str | None = None

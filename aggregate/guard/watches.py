@@ -1,0 +1,119 @@
+"""The watches of a project: creating, changing and deleting them, and accepting what they found."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+
+from aggregate.guard.changes import Cause, found_of, subject_of, write_standing
+from aggregate.guard_models import StateChange, Watch, WatchState
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
+from ingest.door.groups import allocate_ids
+from ingest.models import Project
+from profcore.guard.states import Standing, State
+
+RELEASE_WATCH_ID: Final = 0  # the project's counter begins at 1
+MAX_NAME_CHARS: Final = 80
+
+
+def make_release_watches(now: datetime) -> int:
+    """Makes the release watch of each project that has none yet; returns how many. Two statements if there is none."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT project_id FROM aggregate_watch WHERE id = %s", [RELEASE_WATCH_ID])
+        watched = {project_id for (project_id,) in cursor}
+    live = (
+        Project.objects.filter(deletion_started_at=None, archived_at=None).order_by("id").values_list("id", flat=True)
+    )
+    missing = [project_id for project_id in live if project_id not in watched]
+    for project_id in missing:
+        make_release_watch(project_id, now)
+    return len(missing)
+
+
+def make_release_watch(project_id: int, now: datetime) -> None:
+    """Makes the release watch of a project, unless it has one."""
+    watch = Watch(
+        project_id=project_id,
+        id=RELEASE_WATCH_ID,
+        kind=Watch.Kind.RELEASE,
+        name="New releases",
+        question={},
+        created_at=now,
+        due_at=now,
+    )
+    Watch.objects.bulk_create([watch], ignore_conflicts=True)
+
+
+def create_watch(*, project: Project, kind: str, name: str, question: Mapping[str, Any], now: datetime) -> Watch:
+    """Creates a watch of a checked question. Raises `ValidationError` for `name`, or if the project has too many."""
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # two at the same time count one by one
+        if Watch.objects.filter(project_id=project.pk).count() >= settings.GUARD_MAX_WATCHES:
+            raise ValidationError(
+                {"name": f"A project has at most {settings.GUARD_MAX_WATCHES} watches. Delete one first."}
+            )
+        watch = Watch.objects.create(
+            project=project,
+            id=allocate_ids(project.pk, "watch", 1)[0],
+            kind=kind,
+            name=clean_name(name),
+            question=dict(question),
+            created_at=now,
+            due_at=now,
+        )
+        record(Act.WATCH_CREATED, project=project, watch=watch.id, kind=kind, name=watch.name, question=dict(question))
+    return watch
+
+
+def change_watch(watch: Watch, *, name: str, question: Mapping[str, Any], is_on: bool, now: datetime) -> None:
+    """Changes a watch. With another question its states begin anew; the history stays. Raises `ValidationError`."""
+    cleaned = clean_name(name)
+    with transaction.atomic():
+        if dict(question) != watch.question:
+            WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id).delete()
+        watch.name, watch.question, watch.is_on, watch.due_at = cleaned, dict(question), is_on, now
+        watch.problem = None
+        watch.save(update_fields=["name", "question", "is_on", "due_at", "problem"])
+        record(
+            Act.WATCH_CHANGED,
+            project=watch.project_id,
+            watch=watch.id,
+            name=cleaned,
+            question=dict(question),
+            is_on=is_on,
+        )
+
+
+def delete_watch(watch: Watch) -> None:
+    """Deletes a watch with its states. Its history stays. The release watch can only be switched off."""
+    if watch.id == RELEASE_WATCH_ID:
+        raise ValidationError({"name": "The watch on new releases can be switched off, but not deleted."})
+    with transaction.atomic():
+        WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id).delete()
+        Watch.objects.filter(project_id=watch.project_id, id=watch.id).delete()
+        record(Act.WATCH_DELETED, project=watch.project_id, watch=watch.id, name=watch.name)
+
+
+def accept(watch: Watch, subject_key: bytes | memoryview, now: datetime) -> StateChange | None:
+    """Ends a suspected or confirmed state because somebody says so. Returns its change, None if there is none."""
+    with transaction.atomic():
+        Watch.objects.select_for_update().get(project_id=watch.project_id, id=watch.id)  # as an evaluation does
+        row = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, subject_key=subject_key).first()
+        if row is None or not State(row.state).is_open:
+            return None
+        standing = Standing(State.RESOLVED)
+        change = write_standing(watch, subject_of(row), row, standing, found_of(row), at=now, cause=Cause.PERSON)
+        record(Act.WATCH_ACCEPTED, project=watch.project_id, watch=watch.id, release=row.release, page=row.page)
+    return change
+
+
+def clean_name(name: str) -> str:
+    """Returns the name of a watch or channel. Raises `ValidationError` for `name`."""
+    cleaned = " ".join(name.split())
+    if not 0 < len(cleaned) <= MAX_NAME_CHARS or not cleaned.isprintable():
+        raise ValidationError({"name": f"Give a name of 1 to {MAX_NAME_CHARS} characters."})
+    return cleaned

@@ -1,0 +1,186 @@
+"""The settings page of one channel: its address and terms, its deliveries, and their replay."""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+
+from aggregate.guard.channels import Terms, change_channel, create_channel, delete_channel
+from aggregate.guard.delivery.gathering import make_test, replay
+from aggregate.guard.reading import select_messages
+from aggregate.guard.sealing import SealBroken
+from aggregate.guard.watches import MAX_NAME_CHARS
+from aggregate.guard_models import Channel
+from dashboard.pages.frame.forms import SettingsForm, read_lines
+from dashboard.pages.settings.frame import SettingsRequest, settings_page
+
+SECTION: Final = "settings-watches"
+KINDS: Final = (
+    (Channel.Kind.MAIL, "E-mail"),
+    (Channel.Kind.WEBHOOK, "Webhook, signed"),
+    (Channel.Kind.SLACK, "Slack (incoming webhook)"),
+    (Channel.Kind.TEAMS, "Microsoft Teams (workflow)"),
+)
+SHOWN_MESSAGES: Final = 50
+MAX_ADDRESS_CHARS: Final = 6_000
+
+
+class TermsForm(SettingsForm):
+    """What can be changed of a channel."""
+
+    name = forms.CharField(label="Name", max_length=MAX_NAME_CHARS, widget=forms.TextInput({"autocomplete": "off"}))
+    addresses = forms.CharField(
+        label="Address",
+        required=False,
+        max_length=MAX_ADDRESS_CHARS,
+        widget=forms.Textarea({"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
+        help_text="E-mail: one address per line. Else the address that the other service gave you.",
+    )
+    tells_suspected = forms.BooleanField(label="Tell suspicions, too", required=False)
+    is_digest = forms.BooleanField(label="One digest per release, a day after its first change", required=False)
+    quiet_from = forms.TimeField(label="Quiet from", required=False, widget=forms.TimeInput({"type": "time"}))
+    quiet_to = forms.TimeField(label="Quiet until", required=False, widget=forms.TimeInput({"type": "time"}))
+    time_zone = forms.CharField(label="Time zone", max_length=64, initial="UTC")
+    is_on = forms.BooleanField(label="Send messages", required=False, initial=True)
+
+    def clean_quiet_from(self) -> int | None:
+        return _minutes(self.cleaned_data["quiet_from"])
+
+    def clean_quiet_to(self) -> int | None:
+        return _minutes(self.cleaned_data["quiet_to"])
+
+    def terms(self) -> Terms:
+        """Returns the terms of a valid form."""
+        return Terms(**{name: self.cleaned_data[name] for name in Terms.__slots__})
+
+
+class ChannelForm(TermsForm):
+    """A new channel."""
+
+    kind = forms.ChoiceField(label="Kind", choices=KINDS)
+
+
+def _minutes(time: Any) -> int | None:  # Any: a time of the day, or nothing
+    return None if time is None else time.hour * 60 + time.minute
+
+
+def _write_minutes(minutes: int | None) -> str:
+    return "" if minutes is None else f"{minutes // 60:02}:{minutes % 60:02}"
+
+
+@settings_page(SECTION, for_admins=True)
+def show_new_channel(page: SettingsRequest) -> HttpResponse:
+    """Creates a channel. The secret of a webhook is shown once: a redirect would have to keep it."""
+    form = ChannelForm(page.request.POST if page.has_posted else None)
+    if form.is_bound and form.is_valid():
+        try:
+            channel, secret = create_channel(
+                project=page.project,
+                kind=form.cleaned_data["kind"],
+                name=form.cleaned_data["name"],
+                addresses=read_lines(form.cleaned_data["addresses"]),
+                terms=form.terms(),
+                now=datetime.now(UTC),
+            )
+        except ValidationError as error:
+            form.add_service_errors(error)
+        else:
+            page.log_change("channel created:", channel.id)
+            if secret:
+                return render_channel(page, channel, secret=secret)
+            return page.redirect(
+                "The channel is created. Send a test to see whether it arrives.", to=_link(page, channel)
+            )
+    return page.render("channel_new", status=400 if form.is_bound else 200, form=form)
+
+
+@settings_page(SECTION, for_admins=True)
+def show_channel(page: SettingsRequest, channel_id: int) -> HttpResponse:
+    """Shows and changes a channel, renews its secret, sends a test, or replays a message."""
+    channel = find_channel(page, channel_id)
+    if not page.has_posted:
+        return render_channel(page, channel)
+    if "test" in page.request.POST:
+        make_test(channel, datetime.now(UTC))
+        return page.redirect("A test is on its way. Its outcome appears below.", to=_link(page, channel))
+    if "replay" in page.request.POST:
+        return replay_message(page, channel)
+    form = TermsForm(page.request.POST)
+    if form.is_valid():
+        try:
+            addresses = read_lines(form.cleaned_data["addresses"]) or None
+            renews = "renew" in page.request.POST
+            secret = change_channel(
+                channel, name=form.cleaned_data["name"], terms=form.terms(), addresses=addresses, renews_secret=renews
+            )
+        except ValidationError as error:
+            form.add_service_errors(error)
+        except SealBroken as error:
+            form.add_error("addresses", str(error))
+        else:
+            page.log_change("channel changed:", channel.id)
+            if secret:
+                return render_channel(page, channel, secret=secret)
+            return page.redirect("The channel is saved.", to=_link(page, channel))
+    return render_channel(page, find_channel(page, channel_id), form=form, status=400)
+
+
+def render_channel(
+    page: SettingsRequest, channel: Channel, *, form: TermsForm | None = None, secret: str = "", status: int = 200
+) -> HttpResponse:
+    """Renders the page of a channel, with its newest messages."""
+    initial = {name: getattr(channel, name) for name in ("name", *Terms.__slots__)}
+    initial |= {name: _write_minutes(getattr(channel, name)) for name in ("quiet_from", "quiet_to")}
+    response = page.render(
+        "channel",
+        status=status,
+        channel=channel,
+        form=form or TermsForm(initial=initial),
+        secret=secret,
+        sent=select_messages(page.project.pk, channel.id, most=SHOWN_MESSAGES),
+        kind_word=dict(KINDS)[Channel.Kind(channel.kind)],
+    )
+    if secret:
+        add_never_cache_headers(response)
+    return response
+
+
+def replay_message(page: SettingsRequest, channel: Channel) -> HttpResponse:
+    """Sends a message again, with the same id."""
+    try:
+        message_id = UUID(page.request.POST["replay"])
+    except ValueError:
+        raise Http404("There is no such message.") from None
+    if not any(each.id == message_id for each in select_messages(page.project.pk, channel.id, most=SHOWN_MESSAGES)):
+        raise Http404("There is no such message.")
+    is_new = replay(page.project.pk, message_id, datetime.now(UTC))
+    words = "It is sent again, with the same id." if is_new else "It is on its way already."
+    return page.redirect(words, to=_link(page, channel), level=messages.SUCCESS if is_new else messages.INFO)
+
+
+@settings_page(SECTION, for_admins=True)
+def end_channel(page: SettingsRequest, channel_id: int) -> HttpResponse:
+    channel = find_channel(page, channel_id)
+    if page.has_posted:
+        delete_channel(channel)
+        page.log_change("channel deleted:", channel.id)
+        return page.redirect("The channel is deleted.")
+    return page.render("channel_end", channel=channel)
+
+
+def find_channel(page: SettingsRequest, channel_id: int) -> Channel:
+    """Returns a channel of the project. Raises `Http404`."""
+    channel = Channel.objects.filter(project_id=page.project.pk, id=channel_id).first()
+    if channel is None:
+        raise Http404("There is no such channel.")
+    return channel
+
+
+def _link(page: SettingsRequest, channel: Channel) -> str:
+    return reverse("settings-channel", args=[page.project.slug, channel.id])

@@ -1,0 +1,61 @@
+"""The page "Watches": what is suspected or confirmed now, and each change of a state."""
+
+from typing import Final
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from aggregate.guard.reading import select_history, select_open, select_standings
+from aggregate.guard.watches import accept
+from aggregate.guard_models import Watch
+from dashboard.pages.frame.shell import Shell, build_tabs
+from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.guards import private_page
+from dashboard.web.params import read_count
+from profcore.guard.states import State
+
+SHOWN_OPEN: Final = 100
+SHOWN_CHANGES: Final = 50
+MAX_ID: Final = 999_999_999  # what an address may say
+
+
+@private_page
+def show_guard(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    before = read_count(request.GET, "before", default=MAX_ID, high=MAX_ID)
+    changes = select_history(project, before=before, most=SHOWN_CHANGES + 1)
+    context = {
+        "project": project,
+        "shell": Shell(build_tabs(project), None),
+        "may_change": may_administer(request.user, project),
+        "standings": select_standings(project.pk),
+        "open": select_open(project, most=SHOWN_OPEN),
+        "changes": changes[:SHOWN_CHANGES],
+        "older": changes[SHOWN_CHANGES - 1].change.id if len(changes) > SHOWN_CHANGES else None,
+        "is_newest": before == MAX_ID,
+        "SUSPECTED": State.SUSPECTED,
+    }
+    return render(request, "dashboard/guard/page.html", context)
+
+
+@require_POST
+@login_required
+def accept_state(request: HttpRequest, slug: str, watch_id: int, key: str) -> HttpResponse:
+    """Ends an alarm because an admin says that it is meant to be so."""
+    project = get_visible_project(request.user, slug)
+    watch = Watch.objects.filter(project_id=project.pk, id=watch_id).first()
+    try:
+        subject_key = bytes.fromhex(key)
+    except ValueError:
+        watch = None
+    if watch is None or not may_administer(request.user, project):
+        raise Http404("There is no such state.")
+    change = accept(watch, subject_key, timezone.now())
+    words = "Accepted. It counts as resolved." if change else "This is not open any more."
+    messages.add_message(request, messages.SUCCESS if change else messages.INFO, words)
+    return HttpResponseRedirect(reverse("guard", args=[project.slug]))

@@ -1,0 +1,21 @@
+"""The addresses of watches: what they found, and their settings."""
+
+from typing import Final
+
+from django.urls import URLPattern, path
+
+from dashboard.pages.guard import channels, history, profile, watches
+
+PROJECT: Final = "projects/<slug:slug>/"
+SETTINGS: Final = PROJECT + "settings/"
+
+urlpatterns: list[URLPattern] = [
+    path(PROJECT + "watches/", history.show_guard, name="guard"),
+    path(PROJECT + "watches/<int:watch_id>/<str:key>/accept/", history.accept_state, name="guard-accept"),
+    path(PROJECT + "watches/changes/<int:change_id>/profile/", profile.open_difference, name="guard-profile"),
+    path(SETTINGS + "watches/", watches.show_watches, name="settings-watches"),
+    path(SETTINGS + "watches/<int:watch_id>/switch/", watches.switch_watch, name="settings-watch-switch"),
+    path(SETTINGS + "channels/new/", channels.show_new_channel, name="settings-channel-new"),
+    path(SETTINGS + "channels/<int:channel_id>/", channels.show_channel, name="settings-channel"),
+    path(SETTINGS + "channels/<int:channel_id>/delete/", channels.end_channel, name="settings-channel-end"),
+]

@@ -1,0 +1,40 @@
+"""The settings page "Watches": what is watched, and the channels that are told about it."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from django.http import Http404, HttpResponse
+
+from aggregate.guard.reading import select_standings
+from aggregate.guard.watches import RELEASE_WATCH_ID, change_watch, make_release_watch
+from aggregate.guard_models import Channel, Watch
+from dashboard.pages.guard.channels import KINDS
+from dashboard.pages.settings.frame import SettingsRequest, settings_page
+
+SECTION: Final = "settings-watches"
+
+
+@settings_page(SECTION)
+def show_watches(page: SettingsRequest) -> HttpResponse:
+    """Lists watches and channels. The release watch is there before it is first evaluated."""
+    if not Watch.objects.filter(project_id=page.project.pk, id=RELEASE_WATCH_ID).exists():
+        make_release_watch(page.project.pk, datetime.now(UTC))
+    words = dict(KINDS)
+    channels = Channel.objects.filter(project_id=page.project.pk).order_by("id")
+    return page.render(
+        "watches",
+        standings=select_standings(page.project.pk),
+        channels=[(channel, words[Channel.Kind(channel.kind)]) for channel in channels],
+    )
+
+
+@settings_page(SECTION, for_admins=True)
+def switch_watch(page: SettingsRequest, watch_id: int) -> HttpResponse:
+    """Switches a watch on or off."""
+    watch = Watch.objects.filter(project_id=page.project.pk, id=watch_id).first()
+    if watch is None or not page.has_posted:
+        raise Http404("There is no such watch.")
+    is_on = page.request.POST.get("is_on") == "1"
+    change_watch(watch, name=watch.name, question=watch.question, is_on=is_on, now=datetime.now(UTC))
+    page.log_change("watch switched:", watch.id, is_on)
+    return page.redirect("The watch is on." if is_on else "The watch is off. Its states stay as they are.")

@@ -1,0 +1,1 @@
+"""Watching a site: the states of what is watched, and when they change. Pure rules."""

@@ -1,0 +1,105 @@
+"""The states of something that is watched, and the rules by which a state follows from the last one and new evidence.
+
+Two kinds of evidence exist. A *look* is a verdict at a planned moment (`profcore.stats.plan`). A *day* is the mean of a
+finished day with its interval. The rules have hysteresis: it takes more to alarm than to keep an alarm, and more than
+one quiet answer to end it.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from profcore.stats.verdict import Change, is_beyond_zero
+
+# A slowdown is confirmed when its q is below a fifth of the look's bound. All looks at a release may then spend a fifth
+# of 7 % on both directions, so fewer than 1 of 100 unchanged releases is called slower (docs/guard.md).
+CONFIRM_FACTOR: Final = 5.0
+# Quiet looks, or days, in a row that end a confirmed alarm.
+QUIET_TO_RESOLVE: Final = 2
+# Days in a row over a budget that confirm it: one day at the very budget is over it by chance in 1 of 40.
+DAYS_TO_CONFIRM: Final = 2
+
+
+class State(IntEnum):
+    """What is known of something that is watched."""
+
+    UNKNOWN = 0  # too few views so far
+    OK = 1
+    SUSPECTED = 2
+    CONFIRMED = 3
+    RESOLVED = 4  # it was confirmed, and is over
+
+    @property
+    def is_open(self) -> bool:
+        """Tells whether somebody may have to act."""
+        return self in (State.SUSPECTED, State.CONFIRMED)
+
+
+class Evidence(IntEnum):
+    """What one look or one day says."""
+
+    NONE = 0  # too few views
+    QUIET = 1
+    DOUBTFUL = 2  # not certain, and not quiet either: it changes no alarm
+    BAD = 3
+    CERTAIN = 4  # bad, and certain enough to confirm at once
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A state, and how many bad or quiet answers in a row were seen in it."""
+
+    state: State = State.UNKNOWN
+    bad: int = 0
+    quiet: int = 0
+
+
+def weigh_change(change: Change, bound: float) -> Evidence:
+    """Returns what one look says of a page, or of all pages together.
+
+    `bound` is the look's. A change that one look alone would call clear, but not this one of many, is doubtful.
+    """
+    found = change.difference
+    if change.state == "too_few":
+        return Evidence.NONE
+    if found is None:
+        return Evidence.QUIET
+    if change.state == "slower":
+        return Evidence.CERTAIN if found.q < bound / CONFIRM_FACTOR else Evidence.BAD
+    is_doubtful = found.delta_ms > 0 and found.is_significant and is_beyond_zero(found)
+    return Evidence.DOUBTFUL if is_doubtful else Evidence.QUIET
+
+
+def weigh_day(low: float | None, high: float | None, limit: float) -> Evidence:
+    """Returns what the interval of a day's mean says of a budget. Without an interval there were too few views."""
+    if low is None or high is None:
+        return Evidence.NONE
+    if low > limit:
+        return Evidence.BAD
+    return Evidence.QUIET if high <= limit else Evidence.DOUBTFUL
+
+
+def step(before: Standing, evidence: Evidence, *, bad_to_confirm: int | None = None) -> Standing:
+    """Returns the standing after one more look or day.
+
+    With `bad_to_confirm`, so many bad answers in a row confirm; without, only a certain one does.
+    """
+    if evidence is Evidence.NONE:
+        return before
+    if evidence is Evidence.DOUBTFUL:
+        # It does not count in either direction. What was unknown is known now, and nothing is wrong.
+        return Standing(State.OK) if before.state is State.UNKNOWN else Standing(before.state)
+    if evidence is Evidence.QUIET:
+        return _step_quiet(before)
+    bad = before.bad + 1
+    is_confirmed = evidence is Evidence.CERTAIN or (bad_to_confirm is not None and bad >= bad_to_confirm)
+    if is_confirmed or before.state is State.CONFIRMED:
+        return Standing(State.CONFIRMED, bad=bad)
+    return Standing(State.SUSPECTED, bad=bad)
+
+
+def _step_quiet(before: Standing) -> Standing:
+    quiet = before.quiet + 1
+    if before.state is State.CONFIRMED:
+        return Standing(State.RESOLVED if quiet >= QUIET_TO_RESOLVE else State.CONFIRMED, quiet=quiet)
+    return Standing(State.RESOLVED if before.state is State.RESOLVED else State.OK, quiet=quiet)

@@ -1,0 +1,171 @@
+"""The pages of watches: states, history, the way to the viewer, channels with their secret and deliveries."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from aggregate.guard.channels import Terms, create_channel
+from aggregate.guard.delivery.gathering import gather_due
+from aggregate.guard.sealing import open_seal
+from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchState
+from ingest.models import Project
+from profcore.guard.states import State
+from tests.aggregate.guard.told_changes import NOON, change_state
+from tests.dashboard.pages.reading import HOSTILE, text_of
+
+pytestmark = pytest.mark.django_db
+PAGE = "/projects/shop/watches/"
+SETTINGS = "/projects/shop/settings/"
+FIELDS = {"name": "Team", "addresses": "https://hooks.example/secret", "time_zone": "UTC", "is_on": "on"}
+
+
+def make_channel(shop: Project) -> Channel:
+    addresses = ["https://hooks.example/secret"]
+    return create_channel(project=shop, kind="webhook", name="Team", addresses=addresses, terms=Terms(), now=NOON)[0]
+
+
+def test_the_page_shows_what_is_open_and_its_history(member: Client, shop: Project) -> None:
+    assert "Nothing is suspected or confirmed." in text_of(member, PAGE)
+    for hours, state in enumerate((State.OK, State.SUSPECTED, State.CONFIRMED)):
+        change_state(shop, state, at=NOON + timedelta(hours=hours))
+    text = text_of(member, PAGE)
+    assert "Confirmed 1.1 made /cart slower: +13 ms per view" in text
+    assert "95 % certain: 9.8 to 16.2 ms; 500 page views before, 400 after, look 3" in text
+    assert re.search(r"suspected → confirmed .* ok → suspected .* unknown → ok", text)
+    page = member.get(PAGE).content.decode()
+    assert "/projects/shop/compare/?base_release=1.0&amp;head_release=1.1&amp;page=%2Fcart" in page
+    assert "/accept/" not in page  # only admins may
+
+
+def test_hostile_names_are_text(owner: Client, shop: Project) -> None:
+    change_state(shop, State.CONFIRMED, page=HOSTILE, release=HOSTILE)
+    page = owner.get(PAGE).content.decode()
+    assert "<script>alert" not in page
+    assert owner.get("/projects/shop/").status_code == 200
+
+
+def test_older_changes_are_a_page_away(member: Client, shop: Project) -> None:
+    for number in range(60):
+        change_state(shop, State.CONFIRMED, page=f"/{number}")
+    page = member.get(PAGE).content.decode()
+    older = re.search(r"\?before=\d+", page)
+    assert older is not None
+    assert text_of(member, PAGE + older[0]).count("unknown → confirmed") == 10
+    assert member.get(PAGE + "?before=x").status_code == 400
+
+
+def test_an_admin_accepts_a_state_and_nobody_else_does(owner: Client, member: Client, shop: Project) -> None:
+    change_state(shop, State.CONFIRMED)
+    (address,) = re.findall(r'action="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
+    assert member.post(address).status_code == 404
+    assert owner.get(address).status_code == 405
+    assert owner.post(address.replace("/0/", "/7/")).status_code == 404
+    assert owner.post(re.sub(r"/\w+/accept", "/zz/accept", address)).status_code == 404
+    assert "counts as resolved" in text_of_posted(owner, address)
+    assert WatchState.objects.get().state == State.RESOLVED
+    assert "not open any more" in text_of_posted(owner, address)
+
+
+def text_of_posted(client: Client, address: str, **fields: str) -> str:
+    return re.sub(r"\s+", " ", client.post(address, fields, follow=True).content.decode())
+
+
+def test_a_change_leads_to_its_difference_in_the_viewer(member: Client, stranger: Client, shop: Project) -> None:
+    change = change_state(shop, State.CONFIRMED)
+    assert change is not None
+    address = f"{PAGE}changes/{change.id}/profile/"
+    answer: Any = member.get(address)
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("https://profiler.firefox.com/from-url/http%3A%2F%2Ftestserver")
+    assert stranger.get(address).status_code == 404
+    assert Client().get(address).status_code == 302
+    StateChange.objects.update(base_release="")
+    assert member.get(address).status_code == 404
+
+
+def test_the_release_watch_is_listed_and_can_be_switched_off(owner: Client, member: Client, shop: Project) -> None:
+    assert "New releases" in text_of(member, SETTINGS + "watches/")
+    address = SETTINGS + "watches/0/switch/"
+    assert member.post(address, {"is_on": "0"}).status_code == 403
+    assert "The watch is off" in text_of_posted(owner, address, is_on="0")
+    assert not Watch.objects.get().is_on
+    assert "The watch is on" in text_of_posted(owner, address, is_on="1")
+    assert owner.post(SETTINGS + "watches/9/switch/").status_code == 404
+
+
+def test_the_secret_of_a_webhook_is_shown_once(owner: Client, member: Client, shop: Project) -> None:
+    assert member.get(SETTINGS + "channels/new/").status_code == 403
+    answer = owner.post(
+        SETTINGS + "channels/new/", {**FIELDS, "kind": "webhook", "quiet_from": "22:00", "quiet_to": "07:30"}
+    )
+    channel = Channel.objects.get()
+    secret = open_seal(channel.sealed).secret
+    assert secret in answer.content.decode()
+    assert "no-store" in answer["Cache-Control"]
+    assert (channel.quiet_from, channel.quiet_to) == (22 * 60, 7 * 60 + 30)
+    address = f"{SETTINGS}channels/{channel.id}/"
+    page = owner.get(address).content.decode()
+    assert secret not in page
+    assert "hooks.example/secret" not in page
+    assert 'value="22:00"' in page
+    assert "https://hooks.example/…" in text_of(member, SETTINGS + "watches/")
+    assert member.get(address).status_code == 403
+
+
+def test_a_wrong_field_of_a_channel_says_so(owner: Client, shop: Project) -> None:
+    answer = owner.post(SETTINGS + "channels/new/", {**FIELDS, "kind": "slack", "addresses": "http://10.0.0.1/"})
+    assert answer.status_code == 400
+    assert "is not a public address" in answer.content.decode()
+
+
+def test_a_channel_is_changed_without_its_address_and_deleted(owner: Client, shop: Project) -> None:
+    channel = make_channel(shop)
+    before = open_seal(channel.sealed)
+    address = f"{SETTINGS}channels/{channel.id}/"
+    assert "The channel is saved" in text_of_posted(owner, address, **{**FIELDS, "addresses": "", "name": "All"})
+    channel = Channel.objects.get()
+    assert (channel.name, open_seal(channel.sealed)) == ("All", before)
+    page = owner.post(address, {**FIELDS, "addresses": "", "renew": "1"}).content.decode()
+    assert open_seal(Channel.objects.get().sealed).secret in page
+    assert owner.post(address, {**FIELDS, "time_zone": "Nowhere"}).status_code == 400
+    assert "The channel is deleted" in text_of_posted(owner, address + "delete/")
+    assert not Channel.objects.exists()
+    assert owner.get(address).status_code == 404
+
+
+def test_deliveries_are_listed_and_replayed(owner: Client, shop: Project) -> None:
+    channel = make_channel(shop)
+    change_state(shop, State.CONFIRMED)
+    gather_due(NOON)
+    Message.objects.update(state=Message.State.FAILED, attempts=12, problem="It answered with status 500.", status=500)
+    address = f"{SETTINGS}channels/{channel.id}/"
+    assert re.search(r"Failed \(500\) It answered with status 500\. 12 ", text_of(owner, address))
+    message = Message.objects.get()
+    assert "sent again, with the same id" in text_of_posted(owner, address, replay=str(message.id))
+    message.refresh_from_db()
+    assert (message.state, message.tries) == (Message.State.WAITING, 0)
+    assert "on its way already" in text_of_posted(owner, address, replay=str(message.id))
+    assert owner.post(address, {"replay": "7"}).status_code == 404
+    assert "A test is on its way" in text_of_posted(owner, address, test="1")
+    assert Message.objects.count() == 2
+
+
+def test_a_channel_of_another_project_is_not_found(owner: Client, elsewhere: Project) -> None:
+    channel = make_channel(elsewhere)
+    for tail in ("", "delete/"):
+        assert owner.get(f"{SETTINGS}channels/{channel.id}/{tail}").status_code == 404
+
+
+def test_strangers_and_visitors_see_nothing(stranger: Client, shop: Project) -> None:
+    channel, change = make_channel(shop), change_state(shop, State.CONFIRMED)
+    assert change is not None
+    key = bytes(change.subject_key).hex()
+    paths = [f"{SETTINGS}channels/{channel.id}/", f"{SETTINGS}channels/{channel.id}/delete/"]
+    for path in [*paths, f"{SETTINGS}watches/0/switch/", f"{PAGE}0/{key}/accept/"]:
+        assert stranger.post(path, {"is_on": "0"}).status_code == 404, path
+        assert Client().post(path).status_code == 302, path
+    assert Channel.objects.count() == 1
+    assert WatchState.objects.get().state == State.CONFIRMED
