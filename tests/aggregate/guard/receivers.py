@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import socket
 import socketserver
+import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 START_S: Final = 120.0
+HANGS: Final = 0  # as a status: the receiver takes the message, and never answers
 
 
 class Kept:
@@ -75,6 +77,8 @@ def _serve_web(folder: str, ready: Connection) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
             kept.add({"path": self.path, "headers": headers, "body": body.decode()})
             status = kept.next_status()
+            if status == HANGS:
+                threading.Event().wait()
             self.send_response(status)
             if status in (301, 302, 307):
                 self.send_header("Location", "/elsewhere")
