@@ -310,7 +310,10 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "dashboard.api.core.deprecations.mark_deprecated",
     ],
-    "ENUM_NAME_OVERRIDES": {"VerdictState": "profcore.stats.verdict.STATES"},
+    "ENUM_NAME_OVERRIDES": {
+        "VerdictState": "profcore.stats.verdict.STATES",
+        "WatchState": "profcore.guard.states.STATE_NAMES",
+    },
 }
 
 # --- Schema changes -----------------------------------------------------------------------------------------------------

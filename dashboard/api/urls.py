@@ -16,6 +16,7 @@ from dashboard.api.project import (
     releases,
     settings,
     sourcemaps,
+    watches,
 )
 from dashboard.api.slices import (
     compare,
@@ -41,6 +42,8 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "trend", trend.TrendView.as_view(), name="api-trend"),
     path(PROJECT + "metrics", metrics.MetricsView.as_view(), name="api-metrics"),
     path(PROJECT + "settings", settings.SettingsView.as_view(), name="api-settings"),
+    path(PROJECT + "watches", watches.WatchesView.as_view(), name="api-watches"),
+    path(PROJECT + "watches/changes", watches.StateChangesView.as_view(), name="api-watch-changes"),
     path(PROJECT + "audit", audit.AuditView.as_view(), name="api-audit"),
     path(PROJECT + "erasures", erasures.ErasuresView.as_view(), name="api-erasures"),
     path(PROJECT + "erasures/<uuid:job_id>", erasures.ErasureView.as_view(), name="api-erasure"),

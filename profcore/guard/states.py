@@ -35,6 +35,10 @@ class State(IntEnum):
         return self in (State.SUSPECTED, State.CONFIRMED)
 
 
+# The words of the read API.
+STATE_NAMES: Final = tuple(state.name.lower() for state in State)
+
+
 class Evidence(IntEnum):
     """What one look or one day says."""
 

@@ -64,13 +64,14 @@ def write_webhook(letter: Letter) -> bytes:
             "project": {"slug": letter.project.slug, "name": letter.project.name},
             "title": letter.title,
             "history_url": letter.history,
-            "changes": [_encode(each) for each in letter.told],
+            "changes": [encode_change(each) for each in letter.told],
         },
     }
     return msgspec.json.encode(body)
 
 
-def _encode(told: Told) -> Json:
+def encode_change(told: Told) -> Json:
+    """Returns a change for JSON: of webhooks, and of the read API."""
     change, watch = told.change, told.watch
     return {
         "id": change.id,

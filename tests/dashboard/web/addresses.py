@@ -33,6 +33,8 @@ API_ADDRESSES = [
     API + "jobs",
     API + "sourcemaps",
     API + "functions/1/source",
+    API + "watches",
+    API + "watches/changes",
     API + "code",
     API + "display",
     API + "matches?base_release=1.0.0&head_release=1.0.0",

@@ -10,6 +10,8 @@ from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # comes 
 from aggregate.jobs.requests import start_job
 from ingest.models import Project
 from ingest.projects.releases import FACTS
+from profcore.guard.states import State
+from tests.aggregate.guard.told_changes import change_state
 from tests.aggregate.posting import fold_all, post
 from tests.dashboard.conftest import TRACE_ID
 from tests.envelopes import make_envelope, view_id_of
@@ -52,6 +54,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "views/{view_id}/timeline",
         "verdict",
     }
+    names |= {"watches", "watches/changes"}
     names |= {"audit", "erasures", "erasures/{job_id}", "code", "code/preview", "matches", "display", "display/preview"}
     names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees", "source")}
     own = {prefix + name for name in names} | {"/api/v1/shared/{token}/{file_name}"}
@@ -83,6 +86,8 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "sourcemaps",
         "jobs/{job_id}",
         "verdict",
+        "watches",
+        "watches/changes",
     ],
 )
 def test_answers_are_what_it_says_field_by_field(
@@ -91,6 +96,7 @@ def test_answers_are_what_it_says_field_by_field(
     responses = schema["paths"][f"/api/v1/projects/{{slug}}/{name}"]["get"]["responses"]
     shape = responses["200"]["content"]["application/json"]["schema"]
     document = _for_json_schema({**shape, "components": schema["components"]})
+    change_state(shop, State.CONFIRMED)
     job_id = start_job(shop.pk, kind="functions", params=[("page", "/cart")], link="").id
     address = name.replace("{ref}", TRACE_ID).replace("{func_id}", "2").replace("{job_id}", str(job_id))
     response = member.get(f"/api/v1/projects/shop/{address}")

@@ -1,0 +1,126 @@
+"""`watches`: what is watched, the open states, and the history of states."""
+
+from typing import Final
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from aggregate.guard.delivery.bodies import Told, encode_change
+from aggregate.guard.reading import Standings, select_history, select_open, select_standings
+from dashboard.api.core.parameters import ERRORS
+from dashboard.api.core.views import ProjectView
+from dashboard.web.params import read_count
+from dashboard.web.shapes import Json, Shape, interval_field
+from profcore.guard.states import STATE_NAMES
+
+MAX_OPEN: Final = 500
+MAX_CHANGES: Final = 500
+DEFAULT_CHANGES: Final = 50
+MAX_ID: Final = 999_999_999
+
+
+class WatchNameShape(Shape):
+    id = serializers.IntegerField()
+    kind = serializers.CharField(help_text="release, budget or new_cost")
+    name = serializers.CharField()
+
+
+class WatchStateShape(Shape):
+    """A state and what was found, or a change of one. A state as it is now has the `id` 0."""
+
+    id = serializers.IntegerField()
+    watch = WatchNameShape(allow_null=True, help_text="Null if it was deleted.")
+    state = serializers.ChoiceField(STATE_NAMES)
+    was = serializers.ChoiceField(STATE_NAMES)
+    cause = serializers.ChoiceField(["look", "day", "release", "person"])
+    at = serializers.DateTimeField()
+    began_at = serializers.DateTimeField(allow_null=True, help_text="When it was first suspected.")
+    release = serializers.CharField(allow_null=True)
+    base_release = serializers.CharField(allow_null=True)
+    about_release = serializers.CharField(allow_null=True, help_text="The newer release that ended it.")
+    page = serializers.CharField(allow_null=True, help_text="Null for all pages together.")
+    subject = serializers.CharField(allow_null=True)
+    value = serializers.FloatField(allow_null=True, help_text="Of a release watch the change in ms per view.")
+    ci95 = interval_field()
+    relative = serializers.FloatField(allow_null=True)
+    threshold = serializers.FloatField(allow_null=True)
+    q = serializers.FloatField(allow_null=True)
+    bound = serializers.FloatField(allow_null=True)
+    look = serializers.IntegerField(allow_null=True)
+    views = serializers.ListField(
+        child=serializers.IntegerField(allow_null=True), min_length=2, max_length=2, help_text="Of base and head."
+    )
+    culprit = serializers.CharField(allow_null=True)
+    text = serializers.CharField()
+    url = serializers.CharField()
+    profile_url = serializers.CharField(allow_null=True)
+
+
+class WatchShape(WatchNameShape):
+    is_on = serializers.BooleanField()
+    state = serializers.ChoiceField(STATE_NAMES, help_text="The most urgent one of its subjects.")
+    counts = serializers.DictField(child=serializers.IntegerField(), help_text="Subjects by their state.")
+    evaluated_at = serializers.DateTimeField(allow_null=True)
+    problem = serializers.CharField(allow_null=True, help_text="Why it could not be evaluated the last time.")
+
+
+class WatchesShape(Shape):
+    watches = WatchShape(many=True)
+    open = WatchStateShape(many=True, help_text="What is suspected or confirmed, confirmed first.")
+
+
+class StateChangesShape(Shape):
+    changes = WatchStateShape(many=True, help_text="The newest first.")
+    next_before = serializers.IntegerField(allow_null=True, help_text="`before` of the next page; null at the end.")
+
+
+class WatchesView(ProjectView):
+    @extend_schema(operation_id="watches", responses={200: WatchesShape, **ERRORS})
+    def get(self, request: Request, slug: str) -> Response:
+        """What is watched, and what is suspected or confirmed now."""
+        found = select_open(self.project, most=MAX_OPEN)
+        standings = select_standings(self.project.pk)
+        return Response({"watches": list(map(encode_standings, standings)), "open": list(map(encode_told, found))})
+
+
+class StateChangesView(ProjectView):
+    known_params = ("limit", "before")
+
+    @extend_schema(
+        operation_id="state_changes",
+        parameters=[
+            OpenApiParameter("limit", int, description=f"1 to {MAX_CHANGES}; {DEFAULT_CHANGES} by default."),
+            OpenApiParameter("before", int, description="Only changes with a lower id."),
+        ],
+        responses={200: StateChangesShape, **ERRORS},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The history of states. Each change is told to the channels under the same id."""
+        params = request._request.GET
+        limit = read_count(params, "limit", default=DEFAULT_CHANGES, high=MAX_CHANGES)
+        before = read_count(params, "before", default=MAX_ID, high=MAX_ID)
+        found = select_history(self.project, before=before, most=limit + 1)
+        next_before = found[limit - 1].change.id if len(found) > limit else None
+        return Response({"changes": list(map(encode_told, found[:limit])), "next_before": next_before})
+
+
+def encode_told(told: Told) -> Json:
+    """Returns a state or a change as webhooks have it."""
+    return encode_change(told)
+
+
+def encode_standings(standings: Standings) -> Json:
+    """Returns a watch with its states."""
+    watch = standings.watch
+    return {
+        "id": watch.id,
+        "kind": watch.kind,
+        "name": watch.name,
+        "is_on": watch.is_on,
+        "state": standings.worst.name.lower(),
+        "counts": {state.name.lower(): count for state, count in standings.counts.items()},
+        "evaluated_at": watch.evaluated_at,
+        "problem": watch.problem,
+    }
