@@ -3,4 +3,5 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "packages" / "fieldflame-django"))
+PACKAGES = Path(__file__).parents[2] / "packages"
+sys.path[:0] = [str(PACKAGES / name) for name in ("fieldflame-django", "fieldflame")]

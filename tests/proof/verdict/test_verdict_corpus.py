@@ -2,8 +2,12 @@
 
 import http.client
 import json
+import os
+import subprocess
+import sys
 from contextlib import closing
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -13,6 +17,8 @@ from tests.proof.comparing import regressions
 from tests.proof.corpus_stack import APPS, create_projects
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(40)]
+PACKAGE: Final = Path(__file__).parents[3] / "packages" / "fieldflame"
+LIMIT_S: Final = 300
 SIDES = "base_release=1.0.0&head_release=1.1.0"
 Read = tuple[RunningStack, dict[str, str]]
 
@@ -55,3 +61,28 @@ def test_a_page_without_a_change_gets_no_verdict(recorded: Read, app: dict[str, 
         assert told["state"] == "no_clear_change", told["sentence"]
         assert told["culprits"] == []
         assert told["smallest_visible_change"]["delta_ms_per_view"] > 0
+
+
+def run_check(read: Read, app: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command of builds, which knows the server by its address only."""
+    stack, tokens = read
+    name = f"as-recorded-{app}"
+    known = {"FIELDFLAME_URL": stack.url, "FIELDFLAME_TOKEN": tokens[name], "PYTHONPATH": str(PACKAGE)}
+    command = [sys.executable, "-m", "fieldflame", "check", "--project", name, "--release", "1.1.0", *words]
+    return subprocess.run(
+        command, env={**os.environ, **known}, capture_output=True, text=True, check=False, timeout=LIMIT_S
+    )
+
+
+@pytest.mark.parametrize("app", regressions(), ids=lambda app: app["app"])
+def test_a_build_is_failed_by_the_slowed_page_and_by_no_other(
+    recorded: Read, app: dict[str, Any]
+) -> None:  # Any: as recorded
+    told = run_check(recorded, app["app"], "--base", "1.0.0")
+    assert told.returncode == 1, told.stdout + told.stderr
+    assert any(f"1.1.0 made {page} slower" in told.stdout for page in app["affectedPages"]), told.stdout
+    assert recorded[1][f"as-recorded-{app['app']}"] not in told.stdout + told.stderr
+    others = [word for page in set(app["pages"]) - set(app["affectedPages"]) for word in ("--page", page)]
+    if others:
+        quiet = run_check(recorded, app["app"], "--base", "1.0.0", *others)
+        assert quiet.returncode == 0, quiet.stdout + quiet.stderr

@@ -1,0 +1,198 @@
+"""The server's answers as values. Fields that are not known here are ignored; missing ones are told."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeVar, cast
+
+from fieldflame.exits import CommandError
+
+State = Literal["slower", "faster", "no_clear_change", "too_few"]
+STATES: Final = ("slower", "faster", "no_clear_change", "too_few")
+Json = Mapping[str, Any]  # Any: JSON, checked here
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of a page, or of all pages together (`page` is None). Figures are None with too few page views."""
+
+    page: str | None
+    state: State
+    delta_ms: float | None
+    ci95: tuple[float, float] | None
+    views: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Original:
+    """Where a function is defined in the source. Line and column are 1-based."""
+
+    source: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """A function that changed in the direction of the verdict."""
+
+    id: str
+    label: str
+    delta_ms: float
+    ci95: tuple[float, float] | None
+    why: str
+    original: Original | None
+    uri: str | None
+    line: int | None
+    column: int | None
+
+
+@dataclass(frozen=True)
+class Commits:
+    """The commits after `first`, up to `last`."""
+
+    first: str | None
+    last: str
+    link: str | None
+    release_link: str | None
+    author: str | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the server says about two releases. Parts of the sentence are pairs of text and role."""
+
+    base: str | None
+    head: str | None
+    leading: Change
+    is_early: bool
+    sentence: tuple[tuple[str, str], ...]
+    culprits: tuple[Culprit, ...]
+    pages: tuple[Change, ...]
+    whole: Change | None
+    page_count: int
+    bound: float
+    looks: int | None
+    least_views: int
+    smallest: float | None  # the smallest visible change, relative to the mean of both sides
+    smallest_ms: float | None
+    views_for_five_percent: int | None
+    commits: Commits | None
+    answer: Mapping[str, Any] = field(repr=False)  # Any: JSON, as it came
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return "".join(text for text, _ in self.sentence)
+
+
+def read_verdict(answer: Json) -> Verdict:
+    """Returns a verdict. Raises `CommandError` for an answer that is none."""
+    return _checked(_read_verdict, answer)
+
+
+def read_views(answer: Json) -> dict[str, int]:
+    """Returns the page views of each release in an answer of `overview?by=release`. Raises `CommandError`."""
+    return _checked(lambda known: {_text(row["release"]): int(row["views"]) for row in known["rows"]}, answer)
+
+
+def read_names(answer: Json) -> list[str]:
+    """Returns the releases of an answer of `releases`, the newest first. Raises `CommandError`."""
+    return _checked(lambda known: [_text(row["release"]) for row in known["releases"]], answer)
+
+
+def _checked(read: Callable[[Json], Value], answer: Json) -> Value:
+    try:
+        return read(answer)
+    except KeyError as error:
+        raise CommandError(f"The server's answer has no {error}: it is older than this command. Update it.") from None
+    except (TypeError, ValueError, AttributeError):
+        raise CommandError("The server's answer cannot be read: update this command, or the server.") from None
+
+
+def _read_verdict(answer: Json) -> Verdict:
+    smallest = answer["smallest_visible_change"]
+    whole = answer["all_pages"]
+    return Verdict(
+        base=_maybe_text(answer["base"]),
+        head=_maybe_text(answer["head"]),
+        leading=_read_change(answer, _maybe_text(answer["page"])),
+        is_early=bool(answer["is_early"]),
+        sentence=tuple((_text(part["text"]), _text(part["role"])) for part in answer["sentence_parts"]),
+        culprits=tuple(_read_culprit(each) for each in answer["culprits"]),
+        pages=tuple(_read_change(each, _text(each["page"])) for each in answer["pages"]),
+        whole=None if whole is None else _read_change(whole, None),
+        page_count=int(answer["page_count"]),
+        bound=float(answer["bound"]),
+        looks=None if answer["looks"] is None else int(answer["looks"]),
+        least_views=int(answer["least_views"]),
+        smallest=None if smallest is None else float(smallest["relative"]),
+        smallest_ms=None if smallest is None else float(smallest["delta_ms_per_view"]),
+        views_for_five_percent=None if smallest is None else int(smallest["views_for_five_percent"]),
+        commits=None if answer["commits"] is None else _read_commits(answer["commits"]),
+        answer=answer,
+    )
+
+
+def _read_change(each: Json, page: str | None) -> Change:
+    state = _text(each["state"])
+    if state not in STATES:
+        raise ValueError(state)
+    base, head = each["views"]
+    return Change(
+        page=page,
+        state=cast("State", state),
+        delta_ms=None if each["delta_ms_per_view"] is None else float(each["delta_ms_per_view"]),
+        ci95=_read_interval(each["ci95"]),
+        views=(int(base), int(head)),
+    )
+
+
+def _read_culprit(each: Json) -> Culprit:
+    original = each["original"]
+    return Culprit(
+        id=_text(each["id"]),
+        label=_text(each["label"]),
+        delta_ms=float(each["delta_ms_per_view"]),
+        ci95=_read_interval(each["ci95"]),
+        why=_text(each["why"]),
+        original=None
+        if original is None
+        else Original(_text(original["source"]), int(original["line"]), int(original["column"])),
+        uri=_maybe_text(each["uri"]),
+        line=None if each["line"] is None else int(each["line"]),
+        column=None if each["column"] is None else int(each["column"]),
+    )
+
+
+def _read_commits(each: Json) -> Commits:
+    return Commits(
+        first=_maybe_text(each["from"]),
+        last=_text(each["to"]),
+        link=_maybe_link(each["link"]),
+        release_link=_maybe_link(each["release_link"]),
+        author=_maybe_text(each["author"]),
+    )
+
+
+def _read_interval(pair: Any) -> tuple[float, float] | None:  # Any: JSON
+    if pair is None:
+        return None
+    low, high = pair
+    return float(low), float(high)
+
+
+def _text(value: Any) -> str:  # Any: JSON
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _maybe_text(value: Any) -> str | None:  # Any: JSON
+    return None if value is None else _text(value)
+
+
+def _maybe_link(value: Any) -> str | None:  # Any: JSON
+    """Returns a link that may be printed and clicked: http or https."""
+    text = _maybe_text(value)
+    return text if text is not None and text.startswith(("http://", "https://")) else None

@@ -1,0 +1,108 @@
+"""The command line. Its errors never repeat an argument: somebody may have put the token there."""
+
+import argparse
+from typing import NoReturn
+
+from fieldflame import __version__
+from fieldflame.exits import UsageError
+from fieldflame.question import FILTERS
+
+EXITS = """\
+exit codes:
+  0   nothing worse was found; the output says what could have been seen
+  1   a page got slower, or a budget is exceeded
+  2   too few page views to say; the output says how many more it takes
+  3   the command, or its question, is wrong
+  4   the server cannot be reached, or has an error
+  5   the token is missing or unknown, or may not do this
+
+environment:
+  FIELDFLAME_URL     the server's address, unless --url has it
+  FIELDFLAME_TOKEN   a token of the project: scope read for check, sourcemaps for announce
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises instead of leaving: 2, argparse's own code, means too few page views here."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises `UsageError`."""
+        # After the colon argparse repeats what it was given.
+        first = message.partition(":")[0] if "unrecognized" in message or "invalid" in message else message
+        raise UsageError(f"{first}. See {self.prog} --help. The token is read from FIELDFLAME_TOKEN only.")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Returns the parser of the command."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = Parser(
+        prog="fieldflame",
+        description="Ask a Fieldflame server whether a release made pages slower for real users.",
+        epilog=EXITS,
+        formatter_class=raw,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"fieldflame {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="check | announce")
+    add_check(
+        commands.add_parser("check", help="exit with 1 if a release is slower", epilog=EXITS, formatter_class=raw)
+    )
+    add_announce(commands.add_parser("announce", help="tell the server about a release: its commit, time and links"))
+    return parser
+
+
+def add_shared(parser: argparse.ArgumentParser) -> None:
+    """Adds what both commands take."""
+    parser.allow_abbrev = False
+    parser.add_argument("--url", help="the server's address; default: FIELDFLAME_URL")
+    parser.add_argument("--project", required=True, metavar="P", help="the project, by its short name in addresses")
+    parser.add_argument("--release", required=True, metavar="R", help="the release, as the snippet sends it")
+
+
+def add_check(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `check`."""
+    add_shared(parser)
+    parser.add_argument(
+        "--base", metavar="B", help="the release to compare with; default: the last one before with enough page views"
+    )
+    parser.add_argument(
+        "--wait",
+        default="0s",
+        metavar="30m",
+        help="wait so long for more page views, unless the result is clear before; at most 24h",
+    )
+    parser.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="slower|budget",
+        help="what fails the build; repeat it, or use a comma, for both; default: slower",
+    )
+    parser.add_argument(
+        "--see",
+        metavar="10%",
+        help="exit with 2 unless the page views are enough to see a change of this size four times in five",
+    )
+    for name in FILTERS:
+        parser.add_argument(f"--{name}", action="append", default=[], help=f"only this {name}; may be repeated")
+    for name, what in (
+        ("junit", "JUnit XML, for a CI's test report"),
+        ("sarif", "SARIF 2.1.0, for code scanning"),
+        ("markdown", "Markdown; added to the file if that is $GITHUB_STEP_SUMMARY"),
+        ("json", "the server's verdict"),
+    ):
+        parser.add_argument(f"--{name}", metavar="FILE", help=f"also write {what}")
+    parser.add_argument(
+        "--source-root", default="", metavar="DIR", help="the repository's folder that paths in source maps start from"
+    )
+
+
+def add_announce(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `announce`."""
+    add_shared(parser)
+    parser.add_argument("--commit", help="default: that of the build in GitHub Actions, GitLab CI or Jenkins")
+    parser.add_argument("--base-commit", metavar="COMMIT", help="that of the release before")
+    parser.add_argument("--released-at", metavar="TIME", help="ISO 8601; default: now")
+    parser.add_argument("--author", help="shown to members of the project; default: none")
+    parser.add_argument("--link", metavar="URL", help="about the release; default: the build's page")
+    parser.add_argument("--range-link", metavar="URL", help="of the commits between two, with {base} and {head} in it")

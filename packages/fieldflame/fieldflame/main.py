@@ -1,0 +1,154 @@
+"""The command `fieldflame`: `check` and `announce`."""
+
+import argparse
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+
+from fieldflame.arguments import make_parser
+from fieldflame.builds import read_build
+from fieldflame.clean import clean
+from fieldflame.exits import CommandError, DeniedError, Exit, UsageError
+from fieldflame.outcome import Outcome, judge
+from fieldflame.question import FILTERS, Question, read_duration, read_fail_on, read_percent
+from fieldflame.reports.junit import write_junit
+from fieldflame.reports.markdown import write_markdown
+from fieldflame.reports.sarif import write_sarif
+from fieldflame.reports.words import write_text
+from fieldflame.server import Server
+from fieldflame.waiting import Clock, ask, check_base
+
+
+def run() -> None:
+    """Runs the command of this process, and leaves it with its exit code."""
+    sys.exit(main())
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    transport: httpx.BaseTransport | None = None,
+    clock: Clock | None = None,
+) -> int:
+    """Runs the command and returns its exit code. A crash is never taken for an answer about the release."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")  # a build's log may say that it is ASCII
+    known = os.environ if environment is None else environment
+    try:
+        options = make_parser().parse_args(arguments)
+        server = connect(options, known, transport, clock)
+        try:
+            if options.command == "announce":
+                return announce(server, options, known)
+            return check(server, options, known, clock)
+        finally:
+            server.close()
+    except CommandError as error:
+        print(f"fieldflame: {error}", file=sys.stderr)
+        return error.code
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except Exception as error:
+        # Not the message, which may hold anything: only where it happened.
+        places = traceback.extract_tb(error.__traceback__)
+        where = f"{Path(places[-1].filename).name}:{places[-1].lineno}" if places else "?"
+        print(f"fieldflame: a fault of this command ({type(error).__name__} at {where}).", file=sys.stderr)
+        return Exit.CRASHED
+
+
+def connect(
+    options: argparse.Namespace,
+    environment: Mapping[str, str],
+    transport: httpx.BaseTransport | None,
+    clock: Clock | None,
+) -> Server:
+    """Returns the server that is asked. Raises `UsageError` or `DeniedError`."""
+    url = options.url or environment.get("FIELDFLAME_URL", "")
+    if not url:
+        raise UsageError("Say where the server is: set FIELDFLAME_URL, or use --url.")
+    token = environment.get("FIELDFLAME_TOKEN")
+    if token is None:
+        raise DeniedError("Set FIELDFLAME_TOKEN to a token of the project, as a secret of the build.")
+    used = (clock or Clock()).sleep
+    server = Server(url, options.project, token, transport=transport, sleep=used)
+    if server.is_plain:
+        print("fieldflame: the token goes to the server unencrypted. Use https.", file=sys.stderr)
+    return server
+
+
+def check(
+    server: Server, options: argparse.Namespace, environment: Mapping[str, str], clock: Clock | None = None
+) -> int:
+    """Asks for the verdict, prints it and writes the files; returns the exit code."""
+    question = Question(
+        release=options.release,
+        base=options.base,
+        filters=tuple((name, value) for name in FILTERS for value in getattr(options, name)),
+        fail_on=read_fail_on(options.fail_on),
+        wait_s=read_duration(options.wait),
+        see=None if options.see is None else read_percent(options.see),
+    )
+    check_base(server, question)
+    outcome = judge(question, ask(server, question, lambda line: print(line, flush=True), clock))
+    link = link_of(server, outcome)
+    print(write_text(outcome, server.project, link), flush=True)
+    write_files(outcome, options, environment, project=server.project, link=link)
+    return outcome.code
+
+
+def link_of(server: Server, outcome: Outcome) -> str:
+    """Returns the dashboard's page that shows the same."""
+    verdict, filters = outcome.verdict, list(outcome.question.filters)
+    if verdict.base is None or verdict.head is None:
+        return server.link("")
+    leading = verdict.leading.page
+    if leading is not None:
+        filters = [("page", leading), *((name, value) for name, value in filters if name != "page")]
+    return server.link("compare/", [("base_release", verdict.base), ("head_release", verdict.head), *filters])
+
+
+def write_files(
+    outcome: Outcome, options: argparse.Namespace, environment: Mapping[str, str], *, project: str, link: str
+) -> None:
+    """Writes the files that were asked for. Raises `UsageError` for one that cannot be written."""
+    texts: list[tuple[str | None, Callable[[], str]]] = [
+        (options.junit, lambda: write_junit(outcome, project, link)),
+        (options.sarif, lambda: write_sarif(outcome, project, link, source_root=options.source_root)),
+        (options.markdown, lambda: write_markdown(outcome, project, link)),
+        (options.json, lambda: json.dumps(outcome.verdict.answer, indent=2, ensure_ascii=False) + "\n"),
+    ]
+    for name, write in texts:
+        if name is None:
+            continue
+        is_summary = name == environment.get("GITHUB_STEP_SUMMARY")
+        try:
+            with Path(name).open("a" if is_summary else "w", encoding="utf-8", errors="replace") as file:
+                file.write(write())
+        except OSError as error:
+            raise UsageError(f"{name} cannot be written: {error.strerror}.") from None
+
+
+def announce(server: Server, options: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Tells the server about a release. The same again changes only its time, unless that is given."""
+    build = read_build(environment)
+    facts = {
+        "commit": options.commit or build.commit,
+        "base_commit": options.base_commit,
+        "released_at": options.released_at or datetime.now(UTC).isoformat(timespec="seconds"),
+        "author": options.author,
+        "link": options.link or build.link,
+        "range_link": options.range_link or build.range_link,
+    }
+    given = {name: value for name, value in facts.items() if value}
+    server.post("releases", {"release": options.release, **given})
+    told = ", ".join(f"{name.replace('_', ' ')} {clean(value)}" for name, value in given.items())
+    print(f"Fieldflame, {clean(server.project)}: announced {clean(options.release)} ({told}).")
+    return Exit.OK

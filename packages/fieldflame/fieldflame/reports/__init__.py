@@ -1,0 +1,1 @@
+"""The result for people and for CI systems: as text, Markdown, JUnit XML and SARIF."""

@@ -1,0 +1,94 @@
+"""The result in words, for a log. No line begins with foreign text, which runners of CI could take for a command."""
+
+from collections.abc import Iterator
+
+from fieldflame.answers import Change, Culprit
+from fieldflame.budgets import CONFIRMED, SUSPECTED, Budget, Standing
+from fieldflame.clean import clean
+from fieldflame.numbers import write_change, write_interval
+from fieldflame.outcome import Outcome
+
+WHY = {
+    "new": "new",
+    "own_time": "seen in its own code",
+    "hidden_time": "inferred from hidden time",
+}
+SHOWN_PAGES = 10
+
+
+def write_text(outcome: Outcome, project: str, link: str) -> str:
+    """Returns the whole result: the sentence, functions, other pages, budgets, commits, what was visible."""
+    return "\n".join(_list_lines(outcome, project, link))
+
+
+def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
+    verdict = outcome.verdict
+    yield f"Fieldflame, {clean(project)}: {clean(verdict.text, 2_000)}"
+    for culprit in verdict.culprits:
+        yield f"  Function: {clean(culprit.label)} {describe_culprit(culprit)}"
+        yield f"    defined at: {clean(place_of(culprit), 400)}"
+    changed = [page for page in verdict.pages if page.state in ("slower", "faster") and page != verdict.leading]
+    for page in changed[:SHOWN_PAGES]:
+        yield f"  Also {page.state}: {clean(page.page or '')} {write_figures(page)}"
+    if len(changed) > SHOWN_PAGES:
+        yield f"  Also changed: {len(changed) - SHOWN_PAGES} more pages"
+    for line in describe_budgets(outcome.budgets):
+        yield f"  Budget: {clean(line, 400)}"
+    if verdict.commits is not None:
+        commits = verdict.commits
+        since = f" after {clean(commits.first)}" if commits.first else ""
+        author = f" by {clean(commits.author)}" if commits.author else ""
+        yield f"  Commits{since} up to {clean(commits.last)}{author}" + (f": {commits.link}" if commits.link else "")
+    for reason in outcome.reasons:
+        yield f"  {reason}"
+    yield f"  Details: {link}"
+    yield f"Result: {outcome.word} (exit code {int(outcome.code)})."
+
+
+def write_figures(change: Change) -> str:
+    """Returns a change with its interval, or how many page views there are."""
+    if change.delta_ms is None:
+        base, head = change.views
+        return f"({base:,} and {head:,} page views)"
+    interval = f" ({write_interval(change.ci95)})" if change.ci95 else ""
+    return f"{write_change(change.delta_ms)} per view{interval}"
+
+
+def describe_culprit(culprit: Culprit) -> str:
+    """Returns what a function did, without its name."""
+    interval = f" ({write_interval(culprit.ci95)})" if culprit.ci95 else ""
+    return f"{write_change(culprit.delta_ms)} per view{interval}, {WHY.get(culprit.why, culprit.why)}"
+
+
+def place_of(culprit: Culprit) -> str:
+    """Returns where a function is defined: in the source, or in the script that was sent."""
+    if culprit.original is not None:
+        return f"{culprit.original.source}:{culprit.original.line}:{culprit.original.column}"
+    if culprit.uri is None:
+        return "no place is known"
+    return f"{culprit.uri}:{culprit.line or 1}:{culprit.column or 1} (upload source maps to see the source)"
+
+
+def describe_budgets(budgets: tuple[Budget, ...]) -> list[str]:
+    """Returns a line for each budget: its worst standings, or that it holds."""
+    lines = []
+    for budget in budgets:
+        bad = [each for each in budget.standings if each.state in (CONFIRMED, SUSPECTED)]
+        if bad:
+            lines += [f"{budget.name}: {describe_standing(each)}" for each in bad]
+        else:
+            lines.append(f"{budget.name}: {'ok' if budget.is_judged else 'too few page views so far'}")
+    return lines
+
+
+def describe_standing(standing: Standing) -> str:
+    """Returns what is known of one budget: its state, its value with its interval, and the bound."""
+    words = "over budget" if standing.state == CONFIRMED else "may be over budget"
+    parts = [f"{standing.subject}: {words}" if standing.subject else words]
+    if standing.value is not None:
+        parts.append(f"{standing.value:,.4g}")
+    if standing.low is not None and standing.high is not None:
+        parts.append(f"({standing.low:,.4g} to {standing.high:,.4g})")
+    if standing.threshold is not None:
+        parts.append(f"of {standing.threshold:,.4g}")
+    return " ".join(parts)

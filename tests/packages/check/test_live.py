@@ -1,0 +1,105 @@
+"""The command against the real read API, with views that were posted and folded."""
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+from django.test import Client
+from fieldflame.main import main
+
+from aggregate.models import VerdictLook
+from ingest.models import AnnouncedRelease, Project
+from ingest.projects.tokens import create_token
+from tests.aggregate.posting import fold_all
+from tests.builders import make_project
+from tests.dashboard.pages.compare.lab import NEW, OLD, make_lab, post_views
+
+Run = Callable[..., int]
+
+
+def answer(request: httpx.Request) -> httpx.Response:
+    """Answers a request by the server's code, in this process."""
+    headers = {name: value for name, value in request.headers.items() if name != "content-length"}
+    kind = headers.pop("content-type", "")
+    address = request.url.raw_path.decode()
+    told = Client().generic(request.method, address, request.content, content_type=kind, headers=headers)
+    return httpx.Response(told.status_code, headers=dict(told.headers), content=told.content)
+
+
+@pytest.fixture
+def lab(db: None) -> Project:
+    return make_lab(pages=("/cart", "/start"))
+
+
+@pytest.fixture
+def run(lab: Project) -> Run:
+    """Runs the command with a token of the lab."""
+
+    def call(*words: str, scopes: tuple[str, ...] = ("read",), project: str = "lab") -> int:
+        _, clear = create_token(project=lab, scopes=list(scopes))
+        known = {"FIELDFLAME_URL": "http://testserver", "FIELDFLAME_TOKEN": clear}
+        transport = httpx.MockTransport(answer)
+        return main((words[0], "--project", project, *words[1:]), environment=known, transport=transport)
+
+    return call
+
+
+def test_a_release_that_made_a_page_slower_is_found(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", "--release", NEW) == 1
+    out = capsys.readouterr().out
+    assert f"Fieldflame, lab: {NEW} made /cart slower: +5" in out
+    assert "Function: slow +50 ms per view" in out
+    assert run("check", "--release", NEW, "--base", OLD, "--page", "/start") == 0
+    assert "No clear change" in capsys.readouterr().out
+
+
+def test_asking_again_is_the_same_look(run: Run) -> None:
+    for _ in range(3):
+        assert run("check", "--release", NEW, "--base", OLD) == 1
+    assert VerdictLook.objects.count() == 1
+
+
+def test_a_new_release_has_too_few_views(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", "--release", "1.2.0") == 2  # none at all
+    assert "There is no release before it with page views, or it has none itself yet." in capsys.readouterr().out
+    post_views("1.2.0", "/cart", 8, is_slow=True)
+    fold_all()
+    assert run("check", "--release", "1.2.0") == 2
+    assert "at least 12 more of the release" in capsys.readouterr().out
+
+
+def test_a_build_announces_its_release_and_the_verdict_names_the_commits(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = "https://code.example/compare/{base}...{head}"
+    assert run("announce", "--release", OLD, "--commit", "c1", scopes=("sourcemaps",)) == 0
+    words = ("--release", NEW, "--commit", "c2", "--author", "Anna", "--range-link", place)
+    assert run("announce", *words, scopes=("sourcemaps",)) == 0
+    assert AnnouncedRelease.objects.get(release=NEW).author == "Anna"
+    capsys.readouterr()
+    assert run("check", "--release", NEW) == 1
+    assert "Commits after c1 up to c2 by Anna: https://code.example/compare/c1...c2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "code", "told"),
+    [
+        (("announce", "--release", "2"), {}, 5, "(403)"),
+        (("check", "--release", NEW), {"scopes": ("sourcemaps",)}, 5, "(403)"),
+        (("check", "--release", NEW), {"project": "elsewhere"}, 5, "There is no project 'elsewhere'"),
+        (("check", "--release", NEW, "--device", "toaster"), {}, 3, "(400): device"),
+        (("check", "--release", NEW, "--base", "0.9"), {}, 3, "No page view has release '0.9'"),
+        (("announce", "--release", "2", "--link", "javascript:x"), {"scopes": ("sourcemaps",)}, 3, "(400)"),
+    ],
+)
+def test_what_the_server_refuses_is_told(
+    run: Run,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    options: dict[str, object],
+    code: int,
+    told: str,
+) -> None:
+    make_project("elsewhere")
+    assert run(*words, **options) == code
+    assert told in capsys.readouterr().err

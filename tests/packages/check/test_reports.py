@@ -1,0 +1,245 @@
+"""The files that `fieldflame check` writes: JUnit XML, SARIF, Markdown and JSON, also with hostile names.
+
+With FIELDFLAME_TEST_REPORT_SCHEMAS naming a folder with `sarif-schema-2.1.0.json`, the official schema, each SARIF file
+is checked by it too. Without, by what a viewer needs.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Any, Final
+from xml.etree import ElementTree
+
+import pytest
+from fieldflame.reports.markdown import code
+from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # has no types
+
+from tests.packages.check.made_server import (
+    HOSTILE,
+    URL,
+    WATCHES,
+    MadeServer,
+    make_verdict,
+    read_json,
+    too_few,
+    unclear,
+)
+
+SCHEMAS_NAME: Final = "FIELDFLAME_TEST_REPORT_SCHEMAS"
+# What the schema of Jenkins (junit-10.xsd) allows, of what is written here.
+ATTRIBUTES: Final = {
+    "testsuite": {"name", "tests", "failures", "errors", "skipped", "time"},
+    "properties": set(),
+    "property": {"name", "value"},
+    "testcase": {"name", "classname", "time"},
+    "failure": {"message", "type"},
+    "skipped": {"message"},
+    "system-out": set(),
+}
+PARENTS: Final = {
+    "properties": "testsuite",
+    "property": "properties",
+    "testcase": "testsuite",
+    "failure": "testcase",
+    "skipped": "testcase",
+    "system-out": "testsuite",
+}
+
+
+def hostile() -> dict[str, Any]:  # Any: JSON
+    """Returns an answer in which every name is hostile."""
+    verdict = make_verdict(base=HOSTILE, page=HOSTILE)
+    for each in verdict["culprits"]:
+        each.update(label=HOSTILE, uri=HOSTILE)
+    verdict["culprits"][0]["original"].update(source=f"webpack://x/./{HOSTILE}")
+    for page in verdict["pages"]:
+        page["page"] = HOSTILE
+    for part in verdict["sentence_parts"]:
+        if part["role"] == "name":
+            part["text"] = HOSTILE
+    verdict["commits"].update(author=HOSTILE, to=HOSTILE)
+    verdict["commits"]["from"] = HOSTILE
+    return verdict
+
+
+ANSWERS: Final[dict[str, Any]] = {
+    "slower": make_verdict(),
+    "unclear": unclear(),
+    "too few": too_few(),
+    "nothing": make_verdict(
+        base=None, head=None, state="too_few", culprits=[], pages=[], all_pages=None, commits=None, looks=None
+    ),
+    "hostile": hostile(),
+}
+
+
+def write(folder: Path, answer: dict[str, Any], *words: str) -> Path:
+    """Runs a check that writes all files, and returns their folder."""
+    server = MadeServer({"verdict": answer, "watches": WATCHES})
+    files = [word for kind in ("junit", "sarif", "markdown", "json") for word in (f"--{kind}", str(folder / kind))]
+    assert server.check(*files, *words) in (0, 1, 2)
+    return folder
+
+
+@pytest.fixture
+def slower(tmp_path: Path) -> Path:
+    return write(tmp_path, make_verdict())
+
+
+def test_junit_has_a_case_for_each_page(slower: Path) -> None:
+    suite = ElementTree.parse(slower / "junit").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("5", "2", "1")
+    cases = {case.get("name"): [child.tag for child in case] for case in suite.iter("testcase")}
+    assert cases == {
+        "page /report": ["failure"],
+        "page /cart": ["failure"],
+        "page /": [],
+        "page /rare": ["skipped"],
+        "all pages together": [],
+    }
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert failure.get("message") == "slower: +389 ms per view (122 to 758 ms)"
+    assert "findRuleFor" in (failure.text or "")
+    told = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert (told["release"], told["base"], told["commit"], told["looks"]) == ("1.1.0", "1.0.0", "9fceb02d", "2")
+
+
+def test_junit_fails_only_what_fails_the_build(tmp_path: Path) -> None:
+    suite = ElementTree.parse(write(tmp_path, make_verdict(), "--fail-on", "budget") / "junit").getroot()
+    assert [case.get("name") for case in suite.iter("testcase")] == ["budget Script on phones"]
+    assert suite.get("failures") == "1"
+
+
+def test_sarif_has_the_functions_at_their_places_in_the_source(slower: Path) -> None:
+    (run,) = read_json(slower / "sarif")["runs"]
+    (result,) = run["results"]
+    (location,) = result["locations"]
+    assert location["physicalLocation"] == {
+        "artifactLocation": {"uri": "src/rules/find%20rule.ts"},
+        "region": {"startLine": 41, "startColumn": 17},
+    }
+    assert result["message"]["text"].startswith("findRuleFor: +363 ms per view (301 to 432 ms), seen in its own code")
+    assert result["ruleId"] == run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"]
+    notes = [each["message"]["text"] for each in run["invocations"][0]["toolExecutionNotifications"]]
+    assert "/cart got slower: +20 ms per view (9 to 31 ms)" in notes
+    assert any(note.startswith("b: https://shop.example/other.js:1:7") for note in notes)
+
+
+def test_a_fingerprint_is_that_of_the_page_and_function(tmp_path: Path) -> None:
+    prints = []
+    for head, delta, page in (("1.1.0", 363.4, "/report"), ("1.2.0", 90.0, "/report"), ("1.2.0", 90.0, "/cart")):
+        verdict = make_verdict(head=head, page=page)
+        verdict["culprits"][0]["delta_ms_per_view"] = delta
+        (result,) = read_json(write(tmp_path, verdict) / "sarif")["runs"][0]["results"]
+        prints.append(result["partialFingerprints"]["fieldflame/v1"])
+    assert prints[0] == prints[1] != prints[2]
+
+
+@pytest.mark.parametrize(
+    ("source", "root", "path"),
+    [
+        ("webpack://shop/./src/a.ts", "", "src/a.ts"),
+        ("webpack:///./src/a.ts?1f2e", "", "src/a.ts"),
+        ("../../src/a.ts", "apps/web/", "apps/web/src/a.ts"),
+        ("file:///src/a.ts", "", "src/a.ts"),
+        ("/src/a.ts", ".", "src/a.ts"),
+        ("src/../../../etc/passwd", "", None),
+        ("src/a\nb.ts", "", None),
+        ("", "", None),
+    ],
+)
+def test_paths_of_sources_are_those_of_the_repository(tmp_path: Path, source: str, root: str, path: str | None) -> None:
+    verdict = make_verdict()
+    verdict["culprits"][0]["original"]["source"] = source
+    results = read_json(write(tmp_path, verdict, "--source-root", root) / "sarif")["runs"][0]["results"]
+    found = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in results]
+    assert found == ([] if path is None else [path])
+
+
+@pytest.mark.parametrize("name", ["unclear", "too few", "nothing"])
+def test_what_is_not_slower_is_no_finding(tmp_path: Path, name: str) -> None:
+    folder = write(tmp_path, ANSWERS[name])
+    assert read_json(folder / "sarif")["runs"][0]["results"] == []
+    assert ElementTree.parse(folder / "junit").getroot().get("failures") == "0"
+
+
+def test_markdown_has_tables_and_links(slower: Path) -> None:
+    text = (slower / "markdown").read_text(encoding="utf-8")
+    assert text.startswith("### ❌ Fieldflame: slower\n\n`1.1.0` made `/report` **slower**\\: ")
+    assert "| `findRuleFor` | \\+363 ms per view" in text
+    assert "| `/cart` | slower | \\+20 ms per view \\(9 to 31 ms\\) | 400 → 40 |" in text
+    assert "[Show commits](<https://code.example/compare/e83c5163...9fceb02d>)" in text
+    assert f"[Compare the functions](<{URL}/projects/shop/compare/?base_release=1.0.0" in text
+
+
+def test_a_summary_of_github_is_added_to(tmp_path: Path) -> None:
+    summary = tmp_path / "summary"
+    summary.write_text("before\n", encoding="utf-8")
+    server = MadeServer({"verdict": unclear()})
+    known = {"FIELDFLAME_URL": URL, "FIELDFLAME_TOKEN": "t", "GITHUB_STEP_SUMMARY": str(summary)}
+    words = ("check", "--project", "shop", "--release", "1.1.0", "--markdown", str(summary))
+    for _ in range(2):
+        assert server.run(*words, environment=known) == 0
+    text = summary.read_text(encoding="utf-8")
+    assert (text.startswith("before\n"), text.count("### ✅ Fieldflame")) == (True, 2)
+
+
+def test_the_json_is_the_servers_answer(slower: Path) -> None:
+    assert read_json(slower / "json") == make_verdict()
+
+
+def test_a_file_that_cannot_be_written_is_a_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert MadeServer({"verdict": unclear()}).check("--junit", str(tmp_path / "none" / "x")) == 3
+    assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_junit_is_what_readers_know(tmp_path: Path, name: str) -> None:
+    suite = ElementTree.parse(write(tmp_path, ANSWERS[name], "--fail-on", "slower,budget") / "junit").getroot()
+    assert suite.tag == "testsuite"
+    for element in suite.iter():
+        assert set(element.attrib) <= ATTRIBUTES[element.tag]
+        assert {PARENTS[child.tag] for child in element} <= {element.tag}
+    cases = list(suite.iter("testcase"))
+    assert suite.get("tests") == str(len(cases)) != "0"
+    for kind, name_of_count in (("failure", "failures"), ("skipped", "skipped")):
+        assert suite.get(name_of_count) == str(sum(case.find(kind) is not None for case in cases))
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_sarif_is_what_viewers_need(tmp_path: Path, name: str) -> None:
+    report = read_json(write(tmp_path, ANSWERS[name], "--fail-on", "slower,budget") / "sarif")
+    assert report["version"] == "2.1.0"
+    (run,) = report["runs"]
+    for result in run["results"]:
+        (location,) = result["locations"]  # GitHub refuses a whole report if a result has none
+        place = location["physicalLocation"]
+        assert re.fullmatch(r"[\w./%@+,=~-]+", place["artifactLocation"]["uri"])
+        assert min(place["region"].values()) >= 1
+        assert result["message"]["text"]
+    assert run["invocations"][0]["executionSuccessful"] is True
+    if folder := os.environ.get(SCHEMAS_NAME):
+        schema = read_json(Path(folder) / "sarif-schema-2.1.0.json")
+        assert [error.message for error in Draft4Validator(schema).iter_errors(report)] == []
+
+
+def test_hostile_names_are_only_text(tmp_path: Path) -> None:
+    folder = write(tmp_path, hostile())
+    markdown = (folder / "markdown").read_text(encoding="utf-8")
+    assert "<img" not in re.sub(r"(`+).+?\1", "", markdown)
+    assert "](https://evil" not in re.sub(r"(`+).+?\1", "", markdown)
+    assert "@anna" not in re.sub(r"(`+).+?\1", "", markdown)
+    assert all(each.isprintable() for each in markdown.replace("\n", ""))
+    assert not [line for line in markdown.splitlines() if line.lstrip().startswith("::")]
+    (run,) = read_json(folder / "sarif")["runs"]
+    messages = [each["message"]["text"] for each in run["results"]]
+    messages += [each["message"]["text"] for each in run["invocations"][0]["toolExecutionNotifications"]]
+    assert not [text for text in messages if re.search(r"(?<!\\)\[", text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "span"), [("a`b", "``a`b``"), ("`a`", "`` `a` ``"), ("a|b", "`a\\|b`"), ("a\nb", "`a�b`"), ("", "`–`")]
+)
+def test_a_code_span_holds_any_name(text: str, span: str) -> None:
+    assert code(text, in_table=True) == span
