@@ -5,6 +5,8 @@
 
 import os
 import secrets
+import socket
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -325,7 +327,16 @@ CELERY_WORKER_CONCURRENCY = read_int("FIELDFLAME_WORKER_PROCESSES", 2, low=1)
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 200_000  # KiB: half of what 2 processes may take under 300 MB each
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 2.0, "socket_connect_timeout": 2.0, "max_retries": 0}
+# As for PostgreSQL: a Valkey that was cut off is given up after 25 s. Workers wait for messages without a limit of their
+# own.
+BROKER_KEEPALIVES: dict[int, int] = {}
+if sys.platform == "linux":  # elsewhere the constants have other names
+    BROKER_KEEPALIVES = {socket.TCP_KEEPIDLE: 10, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 3}
+    BROKER_KEEPALIVES[socket.TCP_USER_TIMEOUT] = 25_000
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    **{"socket_timeout": 2.0, "socket_connect_timeout": 2.0, "max_retries": 0},
+    **{"socket_keepalive": True, "socket_keepalive_options": BROKER_KEEPALIVES},
+}
 CELERY_TASK_PUBLISH_RETRY = False
 
 # --- Tasks that beat sends ------------------------------------------------------------------------------------------
