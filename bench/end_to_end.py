@@ -85,8 +85,11 @@ def make_bodies(recorded: Sequence[dict[str, Any]], traces: int, first: int = 0)
     return bodies
 
 
-def post_all(port: int, bodies: Sequence[bytes], senders: int) -> list[float]:
-    """Posts every body once over keep-alive connections; returns the seconds each answer took. Raises on a refusal."""
+def post_all(port: int, bodies: Sequence[bytes], senders: int, keys: Sequence[str] = ()) -> list[float]:
+    """Posts every body once over keep-alive connections; returns the seconds each answer took. Raises on a refusal.
+
+    `keys` has the ingest key of each body, if they are not all of one project.
+    """
     numbers = count()
     latencies: list[float] = []
     faults: list[str] = []
@@ -95,7 +98,8 @@ def post_all(port: int, bodies: Sequence[bytes], senders: int) -> list[float]:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         while (number := next(numbers)) < len(bodies) and not faults:
             began = time.perf_counter()
-            connection.request("POST", f"/ingest/v1/traces?key={PROJECT}", bodies[number])
+            key = keys[number] if keys else PROJECT
+            connection.request("POST", f"/ingest/v1/traces?key={key}", bodies[number])
             answer = connection.getresponse()
             text = answer.read()
             latencies.append(time.perf_counter() - began)

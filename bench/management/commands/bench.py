@@ -26,6 +26,7 @@ from bench.end_to_end import bench_end_to_end
 from bench.end_to_end import describe as describe_end_to_end
 from bench.exports import as_json, bench_exports, measure_export
 from bench.exports import describe as describe_exports
+from bench.giant.command import add_giant_arguments, show_giant
 from bench.heavy import SIZES, make_heavy_envelope
 from bench.hidden import compare_with_facts, describe, measure_hidden
 from bench.history.run import bench_history
@@ -135,6 +136,7 @@ class Command(BaseCommand):
         )
 
         add_soak_arguments(parser)
+        add_giant_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["corpus"].exists():
@@ -235,6 +237,10 @@ class Command(BaseCommand):
         self.stdout.write(describe_end_to_end(result))
         if result.lost:
             raise CommandError("Traces were lost.")
+
+    def show_giant(self, options: dict[str, Any]) -> None:
+        """Runs in a stack of its own."""
+        show_giant(self.read_envelopes(options), options, self.stdout.write)
 
     def show_profile(self, options: dict[str, Any]) -> None:
         """Runs in a stack of its own."""
@@ -390,6 +396,7 @@ class Command(BaseCommand):
         "exports": show_exports,
         "exports-here": show_exports_here,
         "fill-here": show_fill_here,
+        "giant": show_giant,
         "hidden": show_hidden,
         "history": show_history,
         "hostile": show_hostile,

@@ -1,0 +1,1 @@
+"""One project with all of the load, against the same load over many projects."""
