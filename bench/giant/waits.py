@@ -45,7 +45,7 @@ class Waits:
 
     def lock_s(self) -> float:
         """Returns the seconds of all statements."""
-        return sum(self.locks.values())
+        return sum(list(self.locks.values()))  # another thread adds to them
 
 
 @contextmanager
