@@ -13,6 +13,8 @@ from typing import Final
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
+from aggregate.guard.budgets import evaluate_budget
+from aggregate.guard.new_costs import evaluate_new_costs
 from aggregate.guard.releases import evaluate_releases
 from aggregate.guard.watches import make_release_watches
 from aggregate.guard_models import Watch
@@ -26,7 +28,11 @@ DUE_AT_ONCE: Final = 500  # watches that one statement finds; the next ones foll
 MAX_PROBLEM_CHARS: Final = 200
 _random: Final = Random()  # noqa: S311  # spreads watches over time
 
-EVALUATE: Final[Mapping[str, Callable[[Watch, datetime], None]]] = {Watch.Kind.RELEASE: evaluate_releases}
+EVALUATE: Final[Mapping[str, Callable[[Watch, datetime], None]]] = {
+    Watch.Kind.RELEASE: evaluate_releases,
+    Watch.Kind.BUDGET: evaluate_budget,
+    Watch.Kind.NEW_COST: evaluate_new_costs,
+}
 
 
 def evaluate_due(now: datetime) -> int:

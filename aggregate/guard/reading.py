@@ -8,9 +8,11 @@ from django.db.models import Count, QuerySet
 from aggregate.guard.delivery.bodies import Told
 from aggregate.guard.delivery.links import make_links
 from aggregate.guard.delivery.wording import say_change
+from aggregate.guard.questions import read_question
 from aggregate.guard_models import Message, StateChange, Watch, WatchFinding, WatchState
 from ingest.models import Project
 from profcore.guard.states import State
+from profcore.numbers import write_ms, write_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,16 @@ class Standings:
 
 def describe_question(watch: Watch) -> str:
     """Returns what a watch looks at, in words."""
-    return "Each new release against the one before, page by page"
+    if watch.kind == Watch.Kind.RELEASE:
+        return "Each new release against the one before, page by page"
+    question = read_question(watch)
+    where = ", ".join(part for part in (question.page, question.device) if part) or "all pages and devices"
+    if watch.kind == Watch.Kind.NEW_COST:
+        what = "Packages" if question.by == "package" else "Third parties"
+        return f"{what} that are new and take more than {write_ms(question.limit)} per view; {where}"
+    if question.measure == "share":
+        return f"At most {write_share(question.limit)} of the time for {question.by} {question.name}; {where}"
+    return f"At most {write_ms(question.limit)} script time per view; {where}"
 
 
 def select_standings(project_id: int) -> list[Standings]:

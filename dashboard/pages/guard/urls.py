@@ -4,7 +4,7 @@ from typing import Final
 
 from django.urls import URLPattern, path
 
-from dashboard.pages.guard import channels, history, profile, watches
+from dashboard.pages.guard import channels, history, profile, watch_form, watches
 
 PROJECT: Final = "projects/<slug:slug>/"
 SETTINGS: Final = PROJECT + "settings/"
@@ -14,6 +14,9 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "watches/<int:watch_id>/<str:key>/accept/", history.accept_state, name="guard-accept"),
     path(PROJECT + "watches/changes/<int:change_id>/profile/", profile.open_difference, name="guard-profile"),
     path(SETTINGS + "watches/", watches.show_watches, name="settings-watches"),
+    path(SETTINGS + "watches/new/", watch_form.show_new_watch, name="settings-watch-new"),
+    path(SETTINGS + "watches/<int:watch_id>/", watch_form.show_watch, name="settings-watch"),
+    path(SETTINGS + "watches/<int:watch_id>/delete/", watch_form.end_watch, name="settings-watch-end"),
     path(SETTINGS + "watches/<int:watch_id>/switch/", watches.switch_watch, name="settings-watch-switch"),
     path(SETTINGS + "channels/new/", channels.show_new_channel, name="settings-channel-new"),
     path(SETTINGS + "channels/<int:channel_id>/", channels.show_channel, name="settings-channel"),

@@ -88,6 +88,7 @@ ADMIN_ADDRESSES = [
     "/projects/shop/import/",
     f"/projects/shop/views/{VIEW_ID}/erase/",
     SETTINGS + "channels/new/",
+    SETTINGS + "watches/new/",
     SETTINGS + "erase/",
     SETTINGS + "audit/",
     SETTINGS + "audit/export/",

@@ -10,6 +10,7 @@ from django.test import Client
 from aggregate.guard.channels import Terms, create_channel
 from aggregate.guard.delivery.gathering import gather_due
 from aggregate.guard.sealing import open_seal
+from aggregate.guard.watches import create_watch
 from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchState
 from ingest.models import Project
 from profcore.guard.states import State
@@ -163,9 +164,52 @@ def test_strangers_and_visitors_see_nothing(stranger: Client, shop: Project) -> 
     channel, change = make_channel(shop), change_state(shop, State.CONFIRMED)
     assert change is not None
     key = bytes(change.subject_key).hex()
-    paths = [f"{SETTINGS}channels/{channel.id}/", f"{SETTINGS}channels/{channel.id}/delete/"]
+    question = {"measure": "time", "limit": 1.0}
+    watch = create_watch(project=shop, kind="budget", name="A", question=question, now=NOON)
+    own = f"{SETTINGS}watches/{watch.id}/"
+    paths = [own, f"{own}delete/", f"{SETTINGS}channels/{channel.id}/", f"{SETTINGS}channels/{channel.id}/delete/"]
     for path in [*paths, f"{SETTINGS}watches/0/switch/", f"{PAGE}0/{key}/accept/"]:
         assert stranger.post(path, {"is_on": "0"}).status_code == 404, path
         assert Client().post(path).status_code == 302, path
     assert Channel.objects.count() == 1
     assert WatchState.objects.get().state == State.CONFIRMED
+
+
+BUDGET = {"name": "Script", "about": "time", "limit": "150", "is_on": "on"}
+
+
+def test_a_budget_is_previewed_created_changed_and_deleted(owner: Client, member: Client, shop: Project) -> None:
+    address = SETTINGS + "watches/new/"
+    assert member.get(address).status_code == 403
+    text = text_of_posted(owner, address, **BUDGET, preview="1")
+    assert "It would have alerted never in the last 30 days" in text
+    assert not Watch.objects.filter(kind="budget").exists()
+    assert "The watch is saved" in text_of_posted(owner, address, **BUDGET)
+    watch = Watch.objects.get(kind="budget")
+    assert watch.question == {"measure": "time", "limit": 150.0}
+    assert "At most 150 ms script time per view" in text_of(member, SETTINGS + "watches/")
+    own = f"{SETTINGS}watches/{watch.id}/"
+    assert 'value="150.0"' in owner.get(own).content.decode()
+    share = {**BUDGET, "about": "share", "limit": "20", "by": "package", "subject": "react", "device": "mobile-low"}
+    assert "The watch is saved" in text_of_posted(owner, own, **share)
+    watch.refresh_from_db()
+    asked = {"measure": "share", "limit": 0.2, "by": "package", "name": "react", "device": "mobile-low"}
+    assert watch.question == asked
+    assert 'value="20.0"' in owner.get(own).content.decode()
+    assert owner.post(own, {**BUDGET, "about": "new_cost", "by": "party"}).status_code == 400
+    assert "The watch is deleted" in text_of_posted(owner, own + "delete/")
+    assert owner.get(own).status_code == 404
+    assert owner.get(SETTINGS + "watches/0/").status_code == 404
+
+
+def test_new_cost_is_watched_without_a_preview(owner: Client, shop: Project) -> None:
+    fields = {**BUDGET, "about": "new_cost", "by": "party", "limit": "5"}
+    assert "no preview of new cost" in text_of_posted(owner, SETTINGS + "watches/new/", **fields, preview="1")
+    text_of_posted(owner, SETTINGS + "watches/new/", **fields)
+    assert Watch.objects.get(kind="new_cost").question == {"measure": "time", "limit": 5.0, "by": "party"}
+
+
+def test_a_wrong_field_of_a_watch_says_so(owner: Client, shop: Project) -> None:
+    for wrong in ({"limit": "0"}, {"about": "share", "by": "package"}, {"device": "fridge"}, {"name": " "}):
+        answer = owner.post(SETTINGS + "watches/new/", {**BUDGET, **wrong})
+        assert answer.status_code == 400, wrong

@@ -1,0 +1,141 @@
+"""What a question measures on finished UTC days, each with its interval: that of the tables and charts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Final
+
+from django.db import connection
+
+from aggregate.guard.questions import Question
+from aggregate.selectors.project.trends import POINT_VIEWS, estimate_times
+from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
+from aggregate.selectors.views.view_times import Stratum, select_view_times
+from profcore.stats.estimates import Figure
+from profcore.stats.summaries import MIN_VIEWS
+from profcore.stats.views import Measure
+from profcore.times import DAY, bounds_of_day, start_of_day
+
+# A day is judged so long after its end: views that began late in it have been sent by then.
+SETTLES: Final = timedelta(hours=3)
+COST: Final[Measure] = "self+hidden"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """What a question measured on a day. Without an interval there were too few views."""
+
+    on: date
+    views: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def ends_at(self) -> datetime:
+        """The midnight at its end."""
+        return bounds_of_day(self.on)[1]
+
+
+def last_settled(now: datetime) -> date:
+    """Returns the last day that is settled at a moment."""
+    return start_of_day(now - SETTLES).date() - DAY
+
+
+def list_days(after: date, now: datetime) -> list[date]:
+    """Returns the settled days after one day."""
+    last = last_settled(now)
+    return [after + timedelta(days=number) for number in range(1, (last - after).days + 1)]
+
+
+def measure_days(project_id: int, question: Question, days: Sequence[date]) -> list[Day]:
+    """Returns what a question measures on some days in a row, in their order."""
+    if not days:
+        return []
+    if question.measure == "time":
+        return _measure_times(project_id, question, days)
+    return [_measure_share(project_id, question, day) for day in days]
+
+
+def slice_of(project_id: int, question: Question, first: date, last: date) -> Slice:
+    """Returns the views of some days, of the page and device that a question names."""
+    return Slice(
+        project_id=project_id,
+        ranges=((bounds_of_day(first)[0], bounds_of_day(last)[1]),),
+        pages=(question.page,) if question.page is not None else (),
+        devices=(question.device,) if question.device is not None else (),
+    )
+
+
+def _measure_times(project_id: int, question: Question, days: Sequence[date]) -> list[Day]:
+    """Returns the script time per view, seen and hidden. Two statements."""
+    slice_ = slice_of(project_id, question, days[0], days[-1])
+    sums = _sum_days(slice_)
+    strata = [Stratum(views=views, at=at) for at, (views, _, _) in sums.items()]
+    times = select_view_times(slice_, strata, most=POINT_VIEWS, bucket="day")
+    means = estimate_times(strata, list(sums.values()), times, measure=COST, most=POINT_VIEWS) if strata else []
+    found = {
+        at.date(): _as_day(at.date(), mean.views, None if mean.is_too_few else mean.ms_per_view)
+        for at, mean in zip(sums, means, strict=True)
+    }
+    return [found.get(day) or Day(on=day, views=0) for day in days]
+
+
+def _sum_days(slice_: Slice) -> Mapping[datetime, tuple[int, int, int]]:
+    where, params = where_slice(slice_)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT date_trunc('day', c.bucket_at, 'UTC'), sum(c.views)::bigint, sum(c.js_us)::bigint,
+                       sum(c.hidden_us)::bigint
+                {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1 ORDER BY 1""",
+            params,
+        )
+        return {at: (views, js_us, hidden_us) for at, views, js_us, hidden_us in cursor}
+
+
+def _measure_share(project_id: int, question: Question, day: date) -> Day:
+    for name, cost in iter_costs(project_id, question, day):
+        if name == question.name:
+            return _as_day(day, cost.views, cost.share)
+    views = count_views(project_id, question, day)
+    # With enough views, what is not among the costs did not run.
+    return Day(on=day, views=views) if views < MIN_VIEWS else Day(on=day, views=views, value=0.0, low=0.0, high=0.0)
+
+
+def count_views(project_id: int, question: Question, day: date) -> int:
+    """Returns the page views of a day. One statement."""
+    return sum(views for views, _, _ in _sum_days(slice_of(project_id, question, day, day)).values())
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a function, package or party cost on a day: ms per view, and its share of script and hidden time."""
+
+    views: int
+    per_view: Figure
+    share: Figure | None
+
+
+def iter_costs(project_id: int, question: Question, day: date) -> Iterator[tuple[str, Cost]]:
+    """Yields the functions, packages or parties of a day by name, the heaviest first. Functions have their labels.
+
+    Two functions may have one label; the heavier one comes first.
+    """
+    slice_ = slice_of(project_id, question, day, day)
+    table = select_estimated(slice_, TableQuery(group_by=question.by or "function", measure=COST))
+    rows = sorted(table.functions, key=lambda row: -(row.self_us + row.hidden_us))
+    for row in rows:
+        found = table.estimates.get(row.id)
+        if found is not None:
+            yield (
+                row.label if question.by == "function" else row.name,
+                Cost(table.views, found.ms_per_view, found.share),
+            )
+
+
+def _as_day(on: date, views: int, figure: Figure | None) -> Day:
+    if figure is None:
+        return Day(on=on, views=views)
+    low, high = (figure.ci95.low, figure.ci95.high) if figure.ci95 is not None else (None, None)
+    return Day(on=on, views=views, value=figure.value, low=low, high=high)

@@ -1,0 +1,213 @@
+"""Budgets and new cost: finished days, two in a row, previews by the same rules, and nothing on too few views."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.exceptions import ValidationError
+from pytest_django import Settings
+
+from aggregate.guard.budgets import preview_budget
+from aggregate.guard.evaluating import evaluate_one
+from aggregate.guard.questions import clean_question, read_question
+from aggregate.guard.reading import select_history, select_standings
+from aggregate.guard.watches import change_watch, create_watch, delete_watch
+from aggregate.guard_models import StateChange, Watch, WatchState
+from aggregate.models import View
+from ingest.models import Project
+from profcore.guard.states import State
+from profcore.sums.blobs import Contribution, encode_contribution
+from tests.builders import make_func, make_hotspot, make_project, make_timed_views
+
+pytestmark = pytest.mark.django_db
+TODAY = datetime(2026, 11, 20, 9, tzinfo=UTC)
+TIMES = [90_000, 100_000, 110_000, 120_000] * 15
+TIME = {"measure": "time", "limit": 150.0}
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("shop", name="Shop")
+
+
+def receive(project: Project, days_ago: int, factor: float = 1.0, views: int = 60, **cell: Any) -> None:
+    """Views of one day, so many times as slow; 105 ms on average at 1."""
+    times = [round(us * factor) for us in TIMES[:views]]
+    make_timed_views(project, times, bucket_at=TODAY - timedelta(days=days_ago), **cell)
+
+
+def watch_it(project: Project, kind: str = "budget", **question: Any) -> Watch:
+    cleaned = clean_question(kind, question or TIME)
+    return create_watch(project=project, kind=kind, name="Script", question=cleaned, now=TODAY - timedelta(days=5))
+
+
+def evaluate(watch: Watch, now: datetime = TODAY) -> str:
+    Watch.objects.filter(id=watch.id).update(due_at=now)
+    assert evaluate_one(watch.project_id, watch.id, now)
+    assert Watch.objects.get(id=watch.id).problem is None
+    row = WatchState.objects.filter(watch_id=watch.id).first()
+    return "" if row is None else State(row.state).name
+
+
+def test_two_days_over_a_budget_are_confirmed_and_two_within_it_end_it(project: Project) -> None:
+    watch = watch_it(project)
+    for days_ago, factor in ((6, 1.0), (5, 2.0), (4, 2.0), (3, 1.0), (2, 1.0)):
+        receive(project, days_ago, factor)
+    assert evaluate(watch) == "RESOLVED"
+    history = list(StateChange.objects.order_by("id").values_list("state", flat=True))
+    assert history == [State.OK, State.SUSPECTED, State.CONFIRMED, State.RESOLVED]
+    confirmed = StateChange.objects.get(state=State.CONFIRMED)
+    assert (confirmed.value, confirmed.threshold, confirmed.views, confirmed.cause) == (210.0, 150.0, 60, "day")
+    assert confirmed.at == datetime(2026, 11, 17, tzinfo=UTC)  # the end of the second day
+    assert confirmed.began_at == datetime(2026, 11, 16, tzinfo=UTC)
+    said = [each.said.headline for each in select_history(project, before=None, most=2)]
+    assert said == ["Script: within its limit again (105 ms)", "Script: over its limit (210 ms)"]
+
+
+def test_each_day_is_judged_once_and_only_when_it_is_over(project: Project) -> None:
+    watch = watch_it(project)
+    receive(project, 1, 2.0)
+    receive(project, 0, 2.0)
+    assert evaluate(watch) == "SUSPECTED"
+    assert evaluate(watch) == "SUSPECTED"  # the same day again
+    midnight = datetime(2026, 11, 21, tzinfo=UTC)
+    assert evaluate(watch, midnight + timedelta(hours=2)) == "SUSPECTED"  # late views may still come
+    assert evaluate(watch, midnight + timedelta(hours=3)) == "CONFIRMED"
+
+
+def test_too_few_views_change_nothing(project: Project) -> None:
+    watch = watch_it(project)
+    receive(project, 4, 5.0, views=20)
+    assert evaluate(watch) == ""
+    receive(project, 3, 2.0)
+    receive(project, 2, 5.0, views=10)
+    receive(project, 1, 2.0)
+    assert evaluate(watch) == "CONFIRMED"  # the day between says nothing
+    assert StateChange.objects.count() == 2
+
+
+def test_a_day_at_the_very_budget_neither_alarms_nor_calms(project: Project) -> None:
+    watch = watch_it(project)
+    receive(project, 2, 150 / 105)
+    assert evaluate(watch) == "OK"
+
+
+def test_a_budget_is_of_its_page_and_device(project: Project) -> None:
+    watch = watch_it(project, measure="time", limit=150.0, page="/cart", device="mobile-low")
+    for days_ago in (3, 2):
+        receive(project, days_ago, page="/cart", device="mobile-low")
+        receive(project, days_ago, 9.0, page="/home", device="mobile-low")
+        receive(project, days_ago, 9.0, page="/cart", device="desktop")
+    assert evaluate(watch) == "OK"
+
+
+def test_a_preview_says_how_often_it_would_have_alerted(project: Project) -> None:
+    for days_ago in range(25, 1, -1):
+        receive(project, days_ago, 2.0 if days_ago in (20, 19, 18, 9, 8) else 1.0)
+    watch = watch_it(project)
+    found = preview_budget(project.pk, read_question(watch), TODAY)
+    assert (found.alerts, len(found.days)) == (2, 30)
+    states = {day.on.day: state.name for day, state in found.days if day.on.month == 11}
+    assert (states[1], states[11], states[12]) == ("CONFIRMED", "SUSPECTED", "CONFIRMED")
+
+
+def add_functions(project: Project, days_ago: int, parts: dict[str, float]) -> None:
+    """60 views of a day, of whose time some functions of packages or other origins have these parts."""
+    cell = make_timed_views(project, TIMES, bucket_at=TODAY - timedelta(days=days_ago))
+    funcs = {name: make_func(project, name.rpartition("/")[2], uri=name) for name in parts}
+    rng = np.random.default_rng(days_ago + 9)
+    views = list(View.objects.filter(project=project, cell_id=cell.id).order_by("view_id"))
+    sums = dict.fromkeys(parts, 0)
+    for view in views:
+        own = {name: round(view.js_us * part * rng.uniform(0.8, 1.2)) for name, part in parts.items()}
+        found = sorted((funcs[name].id, us) for name, us in own.items())
+        ids, times, zeros = [func for func, _ in found], [us for _, us in found], [0] * len(found)
+        ones = [1] * len(found)
+        view.contribution = encode_contribution(
+            Contribution(ids, times, times, zeros, ones, ones, hidden_total_us=zeros, uncertain_us=zeros)
+        )
+        view.save(update_fields=["contribution"])
+        sums = {name: sums[name] + us for name, us in own.items()}
+    for name, us in sums.items():
+        make_hotspot(cell, funcs[name], self_us=us, total_us=us, views=len(views))
+
+
+APP, TAG = "https://shop.example/app.js", "https://tags.example/tag.js"
+
+
+def test_a_share_of_a_function_has_a_budget(project: Project) -> None:
+    watch = watch_it(project, measure="share", limit=0.3, by="function", name="tag.js")
+    for days_ago in (3, 2):
+        add_functions(project, days_ago, {APP: 0.5, TAG: 0.4})
+    assert evaluate(watch) == "CONFIRMED"
+    row = WatchState.objects.get()
+    assert row.value == pytest.approx(0.4, abs=0.03)
+    told = select_history(project, before=None, most=1)[0]
+    assert told.said.headline.startswith("Script: over its limit (")
+    assert "% to" in told.said.how_sure
+    for days_ago in (0, -1):
+        add_functions(project, days_ago, {APP: 0.5})
+    assert evaluate(watch, TODAY + timedelta(days=2)) == "RESOLVED"
+
+
+def test_a_new_party_that_costs_is_confirmed_and_old_ones_are_not(project: Project, settings: Settings) -> None:
+    watch = watch_it(project, "new_cost", by="party", limit=10.0)
+    tag = "https://www.googletagmanager.com/gtag/js"
+    old = "https://www.google-analytics.com/analytics.js"
+    for days_ago in range(9, 5, -1):
+        add_functions(project, days_ago, {APP: 0.5, old: 0.3})
+    for days_ago in range(5, 0, -1):
+        add_functions(project, days_ago, {APP: 0.5, old: 0.3, tag: 0.2})
+    assert evaluate(watch) == "CONFIRMED"
+    row = WatchState.objects.get()
+    assert row.subject not in ("", "(none)")
+    assert row.value == pytest.approx(21.0, abs=2.0)
+    assert select_standings(project.pk)[-1].about.startswith("Third parties that are new and take more than 10")
+
+
+def test_in_the_first_days_of_a_project_nothing_is_new(project: Project) -> None:
+    watch = watch_it(project, "new_cost", by="party", limit=1.0)
+    add_functions(project, 2, {TAG: 0.5})
+    assert evaluate(watch) == ""
+
+
+def test_another_question_begins_anew_and_the_history_stays(project: Project) -> None:
+    watch = watch_it(project)
+    receive(project, 2)
+    evaluate(watch)
+    change_watch(watch, name="Script", question={**TIME, "limit": 90.0}, is_on=True, now=TODAY)
+    assert not WatchState.objects.exists()
+    delete_watch(watch)
+    assert StateChange.objects.count() == 1
+    assert select_history(project, before=None, most=1)[0].said.headline.startswith("A deleted watch")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "wrong"),
+    [
+        ("release", TIME, "kind"),
+        ("budget", {"measure": "joy", "limit": 1.0}, "measure"),
+        ("budget", {"measure": "time", "limit": 0}, "limit"),
+        ("budget", {"measure": "time", "limit": float("nan")}, "limit"),
+        ("budget", {"measure": "time", "limit": True}, "limit"),
+        ("budget", {"measure": "share", "limit": 1.5, "by": "party", "name": "x"}, "limit"),
+        ("budget", {"measure": "share", "limit": 0.5, "by": "cat", "name": "x"}, "by"),
+        ("budget", {"measure": "share", "limit": 0.5, "by": "party"}, "name"),
+        ("budget", {**TIME, "device": "fridge"}, "device"),
+        ("budget", {**TIME, "page": "x" * 401}, "page"),
+        ("new_cost", {"by": "function", "limit": 1.0}, "by"),
+        ("new_cost", {"by": "party", "limit": 1.0, "measure": "share"}, "measure"),
+    ],
+)
+def test_a_wrong_question_is_refused_by_its_field(kind: str, fields: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        clean_question(kind, fields)
+    assert list(error.value.message_dict) == [wrong]
+
+
+def test_a_project_has_a_bound_of_watches(project: Project, settings: Settings) -> None:
+    settings.GUARD_MAX_WATCHES = 1
+    watch_it(project)
+    with pytest.raises(ValidationError):
+        watch_it(project)
