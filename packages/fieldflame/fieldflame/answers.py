@@ -88,20 +88,20 @@ class Verdict:
 
 def read_verdict(answer: Json) -> Verdict:
     """Returns a verdict. Raises `CommandError` for an answer that is none."""
-    return _checked(_read_verdict, answer)
+    return checked(_read_verdict, answer)
 
 
 def read_views(answer: Json) -> dict[str, int]:
     """Returns the page views of each release in an answer of `overview?by=release`. Raises `CommandError`."""
-    return _checked(lambda known: {_text(row["release"]): int(row["views"]) for row in known["rows"]}, answer)
+    return checked(lambda known: {_text(row["release"]): int(row["views"]) for row in known["rows"]}, answer)
 
 
 def read_names(answer: Json) -> list[str]:
     """Returns the releases of an answer of `releases`, the newest first. Raises `CommandError`."""
-    return _checked(lambda known: [_text(row["release"]) for row in known["releases"]], answer)
+    return checked(lambda known: [_text(row["release"]) for row in known["releases"]], answer)
 
 
-def _checked(read: Callable[[Json], Value], answer: Json) -> Value:
+def checked(read: Callable[[Json], Value], answer: Json) -> Value:
     try:
         return read(answer)
     except KeyError as error:

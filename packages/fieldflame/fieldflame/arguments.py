@@ -18,7 +18,7 @@ exit codes:
 
 environment:
   FIELDFLAME_URL     the server's address, unless --url has it
-  FIELDFLAME_TOKEN   a token of the project: scope read for check, sourcemaps for announce
+  FIELDFLAME_TOKEN   a token of the project: scope read for check and lab, sourcemaps for announce
 """
 
 
@@ -43,11 +43,12 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"fieldflame {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="check | announce")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="check | announce | lab")
     add_check(
         commands.add_parser("check", help="exit with 1 if a release is slower", epilog=EXITS, formatter_class=raw)
     )
     add_announce(commands.add_parser("announce", help="tell the server about a release: its commit, time and links"))
+    add_lab(commands.add_parser("lab", help="estimate what a change that a build recorded would cost real users"))
     return parser
 
 
@@ -106,3 +107,23 @@ def add_announce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--author", help="shown to members of the project; default: none")
     parser.add_argument("--link", metavar="URL", help="about the release; default: the build's page")
     parser.add_argument("--range-link", metavar="URL", help="of the commits between two, with {base} and {head} in it")
+
+
+def add_lab(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `lab`."""
+    add_shared(parser)
+    parser.add_argument("--base", metavar="B", help="the release before: in the lab, and for times of the field")
+    parser.add_argument(
+        "--lab-project", metavar="P", help="where the lab's page views are; token: FIELDFLAME_LAB_TOKEN"
+    )
+    for side in ("base", "head"):
+        parser.add_argument(
+            f"--{side}-profile", action="append", default=[], metavar="FILE", help="a .cpuprofile; may be repeated"
+        )
+    parser.add_argument("--page", action="append", default=[], help="only this page; may be repeated")
+    parser.add_argument("--past", type=int, default=5, metavar="N", help="earlier releases to compare with; default: 5")
+    parser.add_argument(
+        "--fail-over", metavar="50ms", help="exit with 1 if all functions together are certain to exceed this per view"
+    )
+    parser.add_argument("--markdown", metavar="FILE", help="also write Markdown")
+    parser.add_argument("--json", metavar="FILE", help="also write the estimate for programs")

@@ -1,4 +1,4 @@
-"""The command `fieldflame`: `check` and `announce`."""
+"""The command `fieldflame`: `check`, `announce` and `lab`."""
 
 import argparse
 import json
@@ -15,6 +15,7 @@ from fieldflame.arguments import make_parser
 from fieldflame.builds import read_build
 from fieldflame.clean import clean
 from fieldflame.exits import CommandError, DeniedError, Exit, UsageError
+from fieldflame.lab.command import run_lab, write_file
 from fieldflame.outcome import Outcome, judge
 from fieldflame.question import FILTERS, Question, read_duration, read_fail_on, read_percent
 from fieldflame.reports.junit import write_junit
@@ -48,6 +49,8 @@ def main(
         try:
             if options.command == "announce":
                 return announce(server, options, known)
+            if options.command == "lab":
+                return lab(server, options, known, transport, clock)
             return check(server, options, known, clock)
         finally:
             server.close()
@@ -128,12 +131,28 @@ def write_files(
     for name, write in texts:
         if name is None:
             continue
-        is_summary = name == environment.get("GITHUB_STEP_SUMMARY")
-        try:
-            with Path(name).open("a" if is_summary else "w", encoding="utf-8", errors="replace") as file:
-                file.write(write())
-        except OSError as error:
-            raise UsageError(f"{name} cannot be written: {error.strerror}.") from None
+        write_file(name, write(), environment)
+
+
+def lab(
+    field: Server,
+    options: argparse.Namespace,
+    environment: Mapping[str, str],
+    transport: httpx.BaseTransport | None,
+    clock: Clock | None,
+) -> int:
+    """Estimates what a change in the lab would be in the field. The lab's project has a token of its own."""
+    if options.lab_project is None:
+        return run_lab(field, None, options, environment)
+    token = environment.get("FIELDFLAME_LAB_TOKEN")
+    if token is None:
+        raise DeniedError("Set FIELDFLAME_LAB_TOKEN to a token of the lab's project, as a secret of the build.")
+    used = (clock or Clock()).sleep
+    recorded = Server(field.url, options.lab_project, token, transport=transport, sleep=used)
+    try:
+        return run_lab(field, recorded, options, environment)
+    finally:
+        recorded.close()
 
 
 def announce(server: Server, options: argparse.Namespace, environment: Mapping[str, str]) -> int:

@@ -27,7 +27,7 @@ def blocks_of(kind: str, heading: str) -> list[str]:
 def list_commands() -> list[str]:
     """Returns each call of the command in the document, on one line."""
     text = re.sub(r"\s*\\\n\s*", " ", DOCUMENT)
-    return re.findall(r"(?<![`\w-])fieldflame (?:check|announce) --[^|`\n]*", text)
+    return re.findall(r"(?<![`\w-])fieldflame (?:check|announce|lab) --[^|`\n]*", text)
 
 
 @pytest.mark.parametrize("line", list_commands())
@@ -46,7 +46,7 @@ def test_the_exit_codes_are_documented(text: str) -> None:
     assert documented == {int(code) for code in Exit} - {Exit.INTERRUPTED}
 
 
-@pytest.mark.parametrize("command", ["check", "announce"])
+@pytest.mark.parametrize("command", ["check", "announce", "lab"])
 def test_each_option_is_documented(command: str) -> None:
     (commands,) = (each for each in make_parser()._actions if isinstance(each.choices, dict))
     parsers: Any = commands.choices  # argparse types it as anything that can be walked

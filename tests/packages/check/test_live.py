@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-from django.test import Client
 from fieldflame.main import main
 
 from aggregate.models import VerdictLook
@@ -13,17 +12,9 @@ from ingest.projects.tokens import create_token
 from tests.aggregate.posting import fold_all
 from tests.builders import make_project
 from tests.dashboard.pages.compare.lab import NEW, OLD, make_lab, post_views
+from tests.packages.check.asking import answer
 
 Run = Callable[..., int]
-
-
-def answer(request: httpx.Request) -> httpx.Response:
-    """Answers a request by the server's code, in this process."""
-    headers = {name: value for name, value in request.headers.items() if name != "content-length"}
-    kind = headers.pop("content-type", "")
-    address = request.url.raw_path.decode()
-    told = Client().generic(request.method, address, request.content, content_type=kind, headers=headers)
-    return httpx.Response(told.status_code, headers=dict(told.headers), content=told.content)
 
 
 @pytest.fixture

@@ -16,12 +16,11 @@ from fieldflame.answers import Culprit, Verdict
 from fieldflame.budgets import is_over
 from fieldflame.clean import clean
 from fieldflame.outcome import Outcome
+from fieldflame.paths import clean_path
 from fieldflame.reports.words import describe_budgets, describe_culprit, place_of, write_figures
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 RULE: Final = "slower-function"
-# How bundlers write the path of a source: `webpack://app/./src/a.ts`, `../../src/a.ts`, `file:///src/a.ts`.
-SCHEME: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/]*/")
 Json = dict[str, Any]  # Any: JSON
 
 
@@ -77,16 +76,7 @@ def describe_rule() -> Json:
 
 def find_path(culprit: Culprit, source_root: str) -> str:
     """Returns the path of a function's source in the repository; empty if it has none there."""
-    if culprit.original is None:
-        return ""
-    path = SCHEME.sub("", culprit.original.source.partition("?")[0]).replace("\\", "/")
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    while parts and parts[0] == "..":
-        parts.pop(0)
-    if not parts or ".." in parts or any(not part.isprintable() for part in parts):
-        return ""
-    root = [part for part in source_root.replace("\\", "/").split("/") if part not in ("", ".")]
-    return "/".join([*root, *parts])
+    return "" if culprit.original is None else clean_path(culprit.original.source, source_root)
 
 
 def escape_message(text: str) -> str:

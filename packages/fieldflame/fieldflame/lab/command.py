@@ -1,0 +1,165 @@
+"""The command `lab`: asks for both sides of the lab, for the field, and for earlier releases."""
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from fieldflame.answers import read_names, read_views
+from fieldflame.clean import clean
+from fieldflame.exits import CommandError, Exit, UsageError
+from fieldflame.lab.costs import Compared, FieldTable, compare_profiles, read_compared, read_field
+from fieldflame.lab.estimates import Agreement, Estimate, Guess, estimate, measure_agreement, total
+from fieldflame.lab.report import write_lab_markdown, write_lab_text
+from fieldflame.numbers import write_ms
+from fieldflame.server import Server
+
+KINDS: Final = {
+    "phones": ("mobile", "mobile-low", "mobile-high"),
+    "desktops": ("desktop", "desktop-low", "desktop-high"),
+}
+MEASURE: Final = ("measure", "self+hidden")
+LEAST_VIEWS: Final = 25  # of the field: as the server needs for an interval
+# The functions with the most time; what has less than those would not be seen if it doubled.
+MAX_FUNCTIONS: Final = 2_000
+MAX_PAST: Final = 20
+
+
+def run_lab(field: Server, lab: Server | None, options: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Prints the estimate and writes the files; returns the exit code."""
+    limit_ms = None if options.fail_over is None else read_ms(options.fail_over)
+    pages = [("page", page) for page in options.page]
+    compared = compare_lab(lab, options, pages)
+    if compared.is_too_few:
+        base, head = compared.views
+        print(f"Fieldflame: the lab has {base:,} and {head:,} page views; it needs 20 of each release.")
+        return Exit.TOO_FEW
+    release = choose_release(field, options.base)
+    tables = {kind: ask_field(field, release, devices, pages) for kind, devices in KINDS.items()}
+    known = {kind: table for kind, table in tables.items() if table is not None}
+    if not known:
+        print(f"Fieldflame: {clean(release)} has fewer than {LEAST_VIEWS} page views of phones, and of desktops.")
+        return Exit.TOO_FEW
+    estimates = estimate(compared, known)
+    sums = total(estimates)
+    agreement = ask_agreement(field, lab, options, pages)
+    print(write_lab_text(field.project, release, estimates, sums, agreement), flush=True)
+    code, words = judge(estimates, sums, limit_ms)
+    print(f"Result: {words} (exit code {int(code)}).")
+    if options.markdown is not None:
+        told = write_lab_markdown(field.project, release, estimates, sums, agreement)
+        write_file(options.markdown, told, environment)
+    if options.json is not None:
+        answer = encode(release, estimates, sums, agreement)
+        write_file(options.json, json.dumps(answer, indent=2) + "\n", environment)
+    return code
+
+
+def compare_lab(lab: Server | None, options: argparse.Namespace, pages: list[tuple[str, str]]) -> Compared:
+    """Returns both sides of the lab: of two releases of its project, or of files. Raises `CommandError`."""
+    if lab is None:
+        if not options.base_profile or not options.head_profile:
+            raise UsageError("Name the lab's project with --lab-project, or files with --base-profile, --head-profile.")
+        return compare_profiles(options.base_profile, options.head_profile)
+    if options.base is None:
+        raise UsageError("--lab-project needs --base, the release that the lab recorded before.")
+    return ask_compared(lab, options.base, options.release, pages)
+
+
+def ask_compared(server: Server, base: str, head: str, pages: list[tuple[str, str]]) -> Compared:
+    """Returns the comparison of two releases of a project."""
+    return read_compared(server.get("compare", [("base_release", base), ("head_release", head), MEASURE, *pages]))
+
+
+def ask_field(field: Server, release: str, devices: tuple[str, ...], pages: list[tuple[str, str]]) -> FieldTable | None:
+    """Returns the functions of a kind of device; None with too few page views of it."""
+    own = [("device", device) for device in devices]
+    params = [("release", release), *own, MEASURE, ("limit", str(MAX_FUNCTIONS)), *pages]
+    answer = field.get("functions", params)
+    return read_field(answer) if answer.get("views", 0) >= LEAST_VIEWS else None
+
+
+def choose_release(field: Server, wanted: str | None) -> str:
+    """Returns the release whose field times are used: the base, or else the newest with enough page views."""
+    names = read_names(field.get("releases"))
+    views = read_views(field.get("overview", [("by", "release")]))
+    for name in ([wanted] if wanted in names else []) + names:
+        if name is not None and name != "(other)" and views.get(name, 0) >= LEAST_VIEWS:
+            return name
+    raise CommandError("The field has no release with enough page views.")
+
+
+def ask_agreement(
+    field: Server, lab: Server | None, options: argparse.Namespace, pages: list[tuple[str, str]]
+) -> Agreement:
+    """Returns how well the lab foretold the field on the releases that both had before."""
+    if lab is None or not options.past:
+        return measure_agreement([])
+    in_field = set(read_names(field.get("releases")))
+    past = [name for name in read_names(lab.get("releases")) if name in in_field and name != options.release]
+    pairs = list(zip(past[1:], past, strict=False))[: min(options.past, MAX_PAST)]
+    compared = [(ask_compared(lab, *pair, pages), ask_compared(field, *pair, pages)) for pair in pairs]
+    return measure_agreement(compared)
+
+
+def judge(estimates: list[Estimate], sums: dict[str, Guess], limit_ms: float | None) -> tuple[Exit, str]:
+    """Returns the exit code and its word. Only an estimate that is over the bound with its whole interval fails."""
+    if estimates and not sums:
+        return Exit.TOO_FEW, "the field knows none of the functions that changed"
+    over = [kind for kind, guess in sums.items() if limit_ms is not None and guess.ci95[0] > limit_ms]
+    if over and limit_ms is not None:
+        return Exit.WORSE, f"the estimate is over {write_ms(limit_ms)} on {' and '.join(over)}"
+    return Exit.OK, "estimated" if estimates else "no function changed in the lab"
+
+
+def read_ms(text: str) -> float:
+    """Returns the milliseconds of `50ms` or `50`. Raises `UsageError`."""
+    try:
+        ms = float(text.removesuffix("ms").strip())
+    except ValueError:
+        ms = -1.0
+    if not 0 <= ms < 1e9:
+        raise UsageError(f"--fail-over must be a time per view such as 50ms; not {text[:40]!r}.")
+    return ms
+
+
+def encode(release: str, estimates: list[Estimate], sums: dict[str, Guess], agreement: Agreement) -> dict[str, Any]:
+    """Returns the estimate for programs."""
+
+    def encode_guess(guess: Guess) -> dict[str, object]:
+        return {"delta_ms_per_view": guess.ms, "ci95": guess.ci95, "is_own_factor": guess.is_own}
+
+    return {
+        "is_estimate": True,
+        "field_release": release,
+        "functions": [
+            {
+                "label": each.change.name.label,
+                "source": each.change.name.source or None,
+                "lab_base_ms": each.change.base_ms,
+                "lab_head_ms": each.change.head_ms,
+                "field": {kind: encode_guess(guess) for kind, guess in each.guesses.items()},
+            }
+            for each in estimates
+        ],
+        "together": {kind: encode_guess(guess) for kind, guess in sums.items()},
+        "agreement": {
+            "releases": agreement.releases,
+            "functions": agreement.functions,
+            "same_way": agreement.same_way,
+            "median_ratio": agreement.middle,
+            "middle_half": agreement.middle_half,
+        },
+    }
+
+
+def write_file(name: str, text: str, environment: Mapping[str, str]) -> None:
+    """Writes a file, or adds to the summary of a job of GitHub. Raises `UsageError`."""
+    try:
+        with Path(name).open(
+            "a" if name == environment.get("GITHUB_STEP_SUMMARY") else "w", encoding="utf-8", errors="replace"
+        ) as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"{clean(name)} cannot be written: {error.strerror}.") from None

@@ -1,0 +1,130 @@
+"""The estimate: in the field a function's time grows by the factor by which it grew in the lab.
+
+That is a model, not a measurement. Field devices, inputs and caches differ from the lab's, and a change may cost there
+more or less than its factor. So every estimate comes with how well the same rule foretold earlier releases.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+from typing import Final
+
+from fieldflame.lab.costs import Compared, FieldTable, FuncName, LabChange
+
+# Below this a factor says nothing: a sample or two.
+LEAST_LAB_MS: Final = 0.5
+# For the middle half of some ratios there must be four.
+LEAST_FOR_RANGE: Final = 4
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a change in the lab would be per page view on one kind of device.
+
+    `is_own` tells that the function's own factor was used. A function that is new has none: it is scaled as all others
+    together.
+    """
+
+    ms: float
+    ci95: tuple[float, float]
+    is_own: bool
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A change of the lab, and what it would be by kind of device; without one where the field does not know it."""
+
+    change: LabChange
+    guesses: Mapping[str, Guess]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How the rule did on earlier releases: each function that changed in the lab and is known in the field.
+
+    `ratios` are the measured change of the field divided by the estimate.
+    """
+
+    releases: int
+    functions: int
+    same_way: int
+    ratios: tuple[float, ...]
+
+    @property
+    def middle(self) -> float | None:
+        """The middle one of the ratios."""
+        return median(self.ratios) if self.ratios else None
+
+    @property
+    def middle_half(self) -> tuple[float, float] | None:
+        """Between which the middle half of the ratios lies."""
+        if len(self.ratios) < LEAST_FOR_RANGE:
+            return None
+        low, _, high = quantiles(self.ratios, n=4, method="inclusive")
+        return low, high
+
+
+def estimate(lab: Compared, field: Mapping[str, FieldTable]) -> list[Estimate]:
+    """Returns the changes of the lab with their estimates, the largest first."""
+    scales = {kind: find_scale(lab, table) for kind, table in field.items()}
+    found = []
+    for change in lab.changes:
+        guesses = {}
+        for kind, table in field.items():
+            guess = _guess(change, table, scales[kind])
+            if guess is not None:
+                guesses[kind] = guess
+        found.append(Estimate(change, guesses))
+    return sorted(found, key=lambda each: -max((abs(guess.ms) for guess in each.guesses.values()), default=0.0))
+
+
+def find_scale(lab: Compared, table: FieldTable) -> float | None:
+    """Returns how many ms of the field one ms of the lab stands for, over all functions that both know."""
+    pairs = [(each.base_ms, table.find(each.name)) for each in lab.all if each.base_ms >= LEAST_LAB_MS]
+    known = [(lab_ms, cost.ms) for lab_ms, cost in pairs if cost is not None]
+    lab_ms = sum(ms for ms, _ in known)
+    return sum(ms for _, ms in known) / lab_ms if lab_ms else None
+
+
+def _guess(change: LabChange, table: FieldTable, scale: float | None) -> Guess | None:
+    cost = table.find(change.name)
+    if cost is not None and change.base_ms >= LEAST_LAB_MS:
+        growth = change.head_ms / change.base_ms - 1
+        low, high = sorted((cost.ci95[0] * growth, cost.ci95[1] * growth))
+        return Guess(cost.ms * growth, (low, high), is_own=True)
+    if change.base_ms >= LEAST_LAB_MS or scale is None:
+        return None  # it exists, and the field does not run it
+    ms = change.head_ms * scale
+    return Guess(ms, (0.0, 2 * ms), is_own=False)
+
+
+def total(estimates: Iterable[Estimate]) -> dict[str, Guess]:
+    """Returns the sum by kind of device. Its interval adds those of the functions, so it is rather too wide."""
+    sums: dict[str, Guess] = {}
+    for each in estimates:
+        for kind, guess in each.guesses.items():
+            before = sums.get(kind, Guess(0.0, (0.0, 0.0), is_own=True))
+            interval = (before.ci95[0] + guess.ci95[0], before.ci95[1] + guess.ci95[1])
+            sums[kind] = Guess(before.ms + guess.ms, interval, before.is_own and guess.is_own)
+    return sums
+
+
+def measure_agreement(pairs: Sequence[tuple[Compared, Compared]]) -> Agreement:
+    """Returns how well the lab foretold the field on earlier releases: pairs of a lab's and a field's comparison."""
+    functions = same_way = releases = 0
+    ratios = []
+    for lab, field in pairs:
+        if lab.is_too_few or field.is_too_few:
+            continue
+        releases += 1
+        known: dict[FuncName, LabChange] = {each.name: each for each in field.all}
+        for change in lab.changes:
+            there = known.get(change.name)
+            if there is None or change.base_ms < LEAST_LAB_MS or there.base_ms <= 0:
+                continue
+            foretold = there.base_ms * (change.head_ms / change.base_ms - 1)
+            ratio = (there.head_ms - there.base_ms) / foretold
+            functions += 1
+            same_way += ratio > 0
+            ratios.append(ratio)
+    return Agreement(releases, functions, same_way, tuple(ratios))

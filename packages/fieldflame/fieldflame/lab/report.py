@@ -1,0 +1,86 @@
+"""The estimate in words, as text and as Markdown. Each says that it is one."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from fieldflame.clean import clean
+from fieldflame.lab.estimates import Agreement, Estimate, Guess
+from fieldflame.numbers import write_change, write_interval, write_ms
+from fieldflame.reports.markdown import code, escape
+
+CAUTION: Final = "An estimate from the lab, not a measurement of users."
+SHOWN: Final = 10
+
+
+def write_lab_text(
+    project: str, release: str, estimates: Sequence[Estimate], sums: dict[str, Guess], agreement: Agreement
+) -> str:
+    """Returns the estimate for a log. No line begins with foreign text."""
+    lines = [f"Fieldflame, {clean(project)}: {CAUTION} Field times are those of release {clean(release)}."]
+    for each in estimates[:SHOWN]:
+        lines.append(f"  Function: {clean(each.change.name.label)}: {describe_lab(each)}. {describe_field(each)}")
+    if len(estimates) > SHOWN:
+        lines.append(f"  And {len(estimates) - SHOWN:,} more functions with smaller changes.")
+    lines += [f"  All together on {kind}: {describe_guess(guess)}" for kind, guess in sums.items()]
+    lines.append(f"  {describe_agreement(agreement)}")
+    return "\n".join(lines)
+
+
+def write_lab_markdown(
+    project: str, release: str, estimates: Sequence[Estimate], sums: dict[str, Guess], agreement: Agreement
+) -> str:
+    """Returns the estimate for a pull request or the summary of a job."""
+    return "\n".join(_list_lines(project, release, estimates, sums, agreement)) + "\n"
+
+
+def _list_lines(
+    project: str, release: str, estimates: Sequence[Estimate], sums: dict[str, Guess], agreement: Agreement
+) -> Iterator[str]:
+    kinds = list(sums)
+    yield "### Fieldflame: estimate from the lab"
+    yield ""
+    yield f"**{escape(CAUTION)}** Field times are those of {code(release)} in {code(project)}\\."
+    yield ""
+    if estimates:
+        yield "| Function | Lab | " + "".join(f"Field, {kind} | " for kind in kinds).rstrip()
+        yield "|---|---|" + "---|" * len(kinds)
+        for each in estimates[:SHOWN]:
+            told = [describe_guess(each.guesses[kind]) if kind in each.guesses else "not known" for kind in kinds]
+            cells = [code(each.change.name.label, in_table=True), escape(describe_lab(each)), *map(escape, told)]
+            yield f"| {' | '.join(cells)} |"
+        yield ""
+    for kind, guess in sums.items():
+        yield f"- All together on {kind}: {escape(describe_guess(guess))}"
+    yield f"- {escape(describe_agreement(agreement))}"
+
+
+def describe_lab(each: Estimate) -> str:
+    """Returns what the lab measured."""
+    return f"lab {write_ms(each.change.base_ms)} → {write_ms(each.change.head_ms)}"
+
+
+def describe_field(each: Estimate) -> str:
+    """Returns what it would be in the field, by kind of device."""
+    if not each.guesses:
+        return "The field does not know this function."
+    told = [f"{describe_guess(guess)} on {kind}" for kind, guess in each.guesses.items()]
+    return f"In the field that would be {', '.join(told)}."
+
+
+def describe_guess(guess: Guess) -> str:
+    """Returns an estimate with its interval."""
+    told = f"about {write_change(guess.ms)} per view ({write_interval(guess.ci95)})"
+    return told if guess.is_own else f"{told}, scaled as all functions together"
+
+
+def describe_agreement(agreement: Agreement) -> str:
+    """Returns how well lab and field agreed on earlier releases."""
+    if not agreement.functions or agreement.middle is None:
+        return "How well lab and field agree is not known: no function changed in both on an earlier release."
+    told = (
+        f"On {agreement.releases:,} earlier release{'' if agreement.releases == 1 else 's'}, "
+        f"{agreement.same_way:,} of {agreement.functions:,} functions that changed in the lab changed the same way in "
+        f"the field, by {agreement.middle:.1f} times the estimate"
+    )
+    half = agreement.middle_half
+    return f"{told}, the middle half by {half[0]:.1f} to {half[1]:.1f} times." if half else f"{told}."

@@ -1,0 +1,1 @@
+"""Tests of `fieldflame lab`: what a change that a build recorded would cost real users."""

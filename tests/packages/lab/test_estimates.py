@@ -1,0 +1,166 @@
+"""The estimate: which functions are the same in lab and field, the factor, new functions, and earlier releases."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fieldflame.exits import UsageError
+from fieldflame.lab.costs import (
+    Compared,
+    FieldCost,
+    FieldTable,
+    FuncName,
+    LabChange,
+    compare_profiles,
+    read_profile,
+)
+from fieldflame.lab.estimates import estimate, find_scale, measure_agreement, total
+from fieldflame.lab.report import describe_agreement, describe_field, write_lab_markdown, write_lab_text
+
+from tests.packages.check.made_server import HOSTILE
+
+
+def name(label: str, source: str = "") -> FuncName:
+    return FuncName(label, source)
+
+
+def compared(*changes: LabChange, others: tuple[LabChange, ...] = (), is_too_few: bool = False) -> Compared:
+    return Compared(is_too_few, (30, 30), changes, (*changes, *others))
+
+
+def table(*costs: FieldCost) -> FieldTable:
+    return FieldTable(costs)
+
+
+RENDER = LabChange(name("renderCart", "src/cart.ts"), 12.0, 31.0)
+STEADY = LabChange(name("steady"), 8.0, 8.0)
+PHONES = table(
+    FieldCost(name("renderCart", "src/cart.ts"), 88.4, (80.0, 97.0)), FieldCost(name("steady"), 31.6, (30.0, 33.0))
+)
+
+
+def test_a_function_grows_in_the_field_by_its_factor_in_the_lab() -> None:
+    (found,) = estimate(compared(RENDER, others=(STEADY,)), {"phones": PHONES})
+    guess = found.guesses["phones"]
+    assert guess.is_own
+    assert guess.ms == pytest.approx(88.4 * 19 / 12)
+    assert guess.ci95 == pytest.approx((80.0 * 19 / 12, 97.0 * 19 / 12))
+    assert describe_field(found) == "In the field that would be about +140 ms per view (127 to 154 ms) on phones."
+
+
+def test_a_faster_function_has_its_interval_in_order() -> None:
+    (found,) = estimate(compared(LabChange(RENDER.name, 31.0, 12.0)), {"phones": PHONES})
+    low, high = found.guesses["phones"].ci95
+    assert low < found.guesses["phones"].ms < high < 0
+
+
+def test_a_new_function_is_scaled_as_all_others_together() -> None:
+    lab = compared(LabChange(name("fresh"), 0.0, 10.0), others=(LabChange(RENDER.name, 12.0, 12.0), STEADY))
+    assert find_scale(lab, PHONES) == pytest.approx(120 / 20)
+    (found,) = estimate(lab, {"phones": PHONES})
+    assert not found.guesses["phones"].is_own
+    assert found.guesses["phones"].ms == pytest.approx(60.0)
+    assert "scaled as all functions together" in describe_field(found)
+
+
+def test_what_the_field_does_not_run_has_no_estimate() -> None:
+    (found,) = estimate(compared(LabChange(name("other", "src/cart.ts"), 12.0, 31.0)), {"phones": PHONES})
+    assert (found.guesses, total([found])) == ({}, {})
+    assert describe_field(found) == "The field does not know this function."
+
+
+@pytest.mark.parametrize(
+    ("lab", "field", "is_same"),
+    [
+        (name("render", "src/a.ts"), [name("render", "src/a.ts"), name("render", "src/b.ts")], True),
+        (name("render", "src/c.ts"), [name("render", "src/a.ts")], False),
+        (name("render"), [name("render", "src/a.ts")], True),
+        (name("render"), [name("render", "src/a.ts"), name("render", "src/b.ts")], False),
+        (name("render", "src/a.ts"), [name("render")], True),
+        (name("Xt"), [name("Xt")], False),  # minified: another function as often as not
+        (name("Xt", "src/a.ts"), [name("Xt", "src/a.ts")], True),
+        (name("(anonymous) a.js:1:2"), [name("(anonymous) a.js:1:2")], False),
+    ],
+)
+def test_the_same_function_is_of_the_same_source_or_has_a_telling_name(
+    lab: FuncName, field: list[FuncName], is_same: bool
+) -> None:
+    found = FieldTable([FieldCost(each, 1.0, (0.5, 1.5)) for each in field]).find(lab)
+    assert (found is not None) is is_same
+
+
+def pair(lab_head: float, field_head: float, label: str = "f") -> tuple[Compared, Compared]:
+    """Returns a lab's and a field's comparison of one function that took 10 and 100 ms before."""
+    lab, field = LabChange(name(label), 10.0, lab_head), LabChange(name(label), 100.0, field_head)
+    return compared(lab), compared(field)
+
+
+def test_agreement_is_measured_on_earlier_releases() -> None:
+    found = measure_agreement(
+        [
+            pair(20.0, 200.0),  # as foretold
+            pair(20.0, 150.0),  # half of it
+            pair(5.0, 40.0),  # foretold -50, measured -60
+            pair(20.0, 90.0),  # the other way
+            (compared(is_too_few=True), compared()),
+        ]
+    )
+    assert (found.releases, found.functions, found.same_way) == (4, 4, 3)
+    assert found.ratios == pytest.approx((1.0, 0.5, 1.2, -0.1))
+    assert found.middle == pytest.approx(0.75)
+    assert describe_agreement(found) == (
+        "On 4 earlier releases, 3 of 4 functions that changed in the lab changed the same way in the field, by 0.8 "
+        "times the estimate, the middle half by 0.3 to 1.1 times."
+    )
+
+
+def test_agreement_that_is_not_known_is_told() -> None:
+    assert describe_agreement(measure_agreement([])).startswith("How well lab and field agree is not known")
+
+
+def profile(folder: Path, label: str, ms: int) -> str:
+    """Writes a `.cpuprofile` in which a function runs for some ms, between idle time."""
+    body: dict[str, Any] = {
+        "nodes": [
+            {"id": 1, "callFrame": {"functionName": "(root)"}},
+            {"id": 2, "callFrame": {"functionName": "(idle)"}},
+            {"id": 3, "callFrame": {"functionName": label, "url": "https://a/x.js", "lineNumber": 0}},
+        ],
+        "startTime": 0,
+        "endTime": 1_000_000,
+        "samples": [2, 3, 3, 2],
+        "timeDeltas": [0, 1_000, ms * 500, ms * 500],
+    }
+    path = folder / f"{label}-{ms}.cpuprofile"
+    path.write_text(json.dumps(body), encoding="utf-8")
+    return str(path)
+
+
+def test_cpu_profiles_are_read_as_own_time(tmp_path: Path) -> None:
+    assert read_profile(profile(tmp_path, "renderCart", 12)) == {name("renderCart"): 12.0}
+    base = [profile(tmp_path, "renderCart", ms) for ms in (10, 14)]
+    found = compare_profiles(base, [profile(tmp_path, "renderCart", 31)])
+    assert found.changes == (LabChange(name("renderCart"), 12.0, 31.0),)
+    assert compare_profiles(base, [profile(tmp_path, "renderCart", 13)]).changes == ()  # a tenth may be chance
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"nodes": 7}'])
+def test_what_is_no_cpu_profile_is_told(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.cpuprofile"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match="cpuprofile"):
+        read_profile(str(path))
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_profile(str(tmp_path / "none"))
+
+
+def test_hostile_names_are_only_text() -> None:
+    found = estimate(compared(LabChange(name(HOSTILE, "a.ts"), 12.0, 31.0)), {"phones": PHONES})
+    text = write_lab_text("shop", HOSTILE, found, total(found), measure_agreement([]))
+    assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
+    assert "##[" not in text
+    markdown = write_lab_markdown("shop", HOSTILE, found, total(found), measure_agreement([]))
+    assert all(each.isprintable() for each in (text + markdown).replace("\n", ""))
+    assert "An estimate from the lab" in text
+    assert "An estimate from the lab" in markdown
