@@ -107,6 +107,7 @@ def test_files_of_a_profiler_are_a_lab_too(run: Run, capsys: pytest.CaptureFixtu
         ((), 3, "--lab-project"),
         (("--lab-project", "shop-lab"), 3, "needs --base"),
         ((*LAB, "--fail-over", "x"), 3, "--fail-over"),
+        ((*LAB, "--past", "-1"), 3, "--past"),
         ((*LAB, "--page", "/none"), 2, ""),
         (("--lab-project", "elsewhere", "--base", "1.1.0"), 5, "no project 'elsewhere'"),
     ],

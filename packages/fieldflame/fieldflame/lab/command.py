@@ -29,6 +29,8 @@ MAX_PAST: Final = 20
 def run_lab(field: Server, lab: Server | None, options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Prints the estimate and writes the files; returns the exit code."""
     limit_ms = None if options.fail_over is None else read_ms(options.fail_over)
+    if not 0 <= options.past <= MAX_PAST:
+        raise UsageError(f"--past must be a number from 0 to {MAX_PAST}.")
     pages = [("page", page) for page in options.page]
     compared = compare_lab(lab, options, pages)
     if compared.is_too_few:
@@ -98,7 +100,7 @@ def ask_agreement(
         return measure_agreement([])
     in_field = set(read_names(field.get("releases")))
     past = [name for name in read_names(lab.get("releases")) if name in in_field and name != options.release]
-    pairs = list(zip(past[1:], past, strict=False))[: min(options.past, MAX_PAST)]
+    pairs = list(zip(past[1:], past, strict=False))[: options.past]
     compared = [(ask_compared(lab, *pair, pages), ask_compared(field, *pair, pages)) for pair in pairs]
     return measure_agreement(compared)
 

@@ -13,7 +13,9 @@ from ingest.projects.releases import announce_release
 from ingest.projects.tokens import create_token
 from tests.aggregate.selectors.two_releases import TIMES
 from tests.builders import MONDAY, make_group, make_timed_views
+from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import HOSTILE, html_of, text_of
+from tests.dashboard.web.guests.guests import below, open_as_guest, share
 
 API = "/api/v1/projects/shop/"
 RANGE = "https://code.example/shop/compare/{base}...{head}"
@@ -196,3 +198,14 @@ def test_what_a_build_says_is_only_text(
     page = member.get("/projects/shop/").content.decode()
     assert "<script>alert" not in page
     assert "by <bdi>&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_guests_see_no_commits(client: Client, releases: Project, people: People, build: dict[str, str]) -> None:
+    announce(client, {**WHOLE, "release": "3.0.0", "commit": "c3", "base_commit": "c2"}, build)
+    link, path = share(releases, people.member)
+    guest = open_as_guest(path)
+    for page in ("/projects/shop/", "/projects/shop/compare/?base_release=2.0.0&head_release=3.0.0&plain=1"):
+        shown = text_of(guest, below(link, page))
+        assert "3.0.0 made /cart slower" in shown
+        assert "Commits after" not in shown
+        assert "Anna" not in shown
