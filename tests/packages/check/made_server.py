@@ -105,28 +105,32 @@ VERDICT: Final[Mapping[str, Any]] = {
 
 WATCHES: Final[dict[str, Any]] = {
     "watches": [
-        {"id": "0", "kind": "release", "name": "New releases", "is_on": True, "states": []},
         {
-            "id": "1",
+            "id": 0,
+            "kind": "release",
+            "name": "New releases",
+            "is_on": True,
+            "counts": {"confirmed": 1},
+            "problem": None,
+        },
+        {
+            "id": 1,
             "kind": "budget",
             "name": "Script on phones",
             "is_on": True,
-            "states": [
-                {
-                    "release": "",
-                    "page": "/cart",
-                    "subject": "",
-                    "state": "confirmed",
-                    "value": 412.5,
-                    "low": 380.0,
-                    "high": 440.0,
-                    "threshold": 300.0,
-                    "views": 900,
-                }
-            ],
+            "counts": {"confirmed": 1, "ok": 2},
+            "problem": None,
         },
-        {"id": "2", "kind": "budget", "name": "Ads", "is_on": False, "states": []},
-    ]
+        {"id": 2, "kind": "budget", "name": "Ads", "is_on": False, "counts": {"confirmed": 1}, "problem": None},
+    ],
+    "open": [
+        {
+            "watch": {"id": 1, "kind": "budget", "name": "Script on phones"},
+            "state": "confirmed",
+            "text": "/cart takes 412 ms per view (380 to 440 ms), and may take 300 ms.",
+        },
+        {"watch": None, "state": "confirmed", "text": "of a watch that was deleted"},
+    ],
 }
 
 

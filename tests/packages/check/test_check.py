@@ -142,19 +142,38 @@ def test_a_budget_that_is_exceeded_fails_the_build(capsys: pytest.CaptureFixture
     server = MadeServer({"verdict": make_verdict(), "watches": WATCHES})
     assert server.check("--fail-on", "budget") == 1
     out = capsys.readouterr().out
-    assert "Budget: Script on phones: /cart: over budget 412.5 (380 to 440) of 300" in out
+    assert "Budget: Script on phones: over budget: /cart takes 412 ms per view (380 to 440 ms)" in out
+    assert "1 budget of 1 exceeded." in out
     assert "Result: over budget (exit code 1)." in out
     assert "Ads" not in out
     assert server.check("--fail-on", "slower,budget") == 1
     assert "Result: slower and over budget" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("state", "code"), [("ok", 0), ("suspected", 0), ("resolved", 0), ("unknown", 2)])
-def test_only_a_certain_excess_fails_the_build(state: str, code: int) -> None:
-    watch = WATCHES["watches"][1]
-    row = {**watch["states"][0], "state": state}
-    server = MadeServer({"verdict": make_verdict(), "watches": {"watches": [{**watch, "states": [row]}]}})
+@pytest.mark.parametrize(
+    ("counts", "problem", "code", "told"),
+    [
+        ({"ok": 1}, None, 0, ": ok"),
+        ({"ok": 1, "suspected": 1}, None, 0, ": ok"),
+        ({"resolved": 1}, None, 0, ": ok"),
+        ({"unknown": 1}, None, 2, "too few page views so far"),
+        ({}, "OperationalError", 2, "could not be judged the last time: OperationalError"),
+        ({"confirmed": 1}, None, 1, "over budget"),
+    ],
+)
+def test_only_a_certain_excess_fails_the_build(
+    capsys: pytest.CaptureFixture[str], counts: dict[str, int], problem: str | None, code: int, told: str
+) -> None:
+    watch = {**WATCHES["watches"][1], "counts": counts, "problem": problem}
+    server = MadeServer({"verdict": make_verdict(), "watches": {"watches": [watch], "open": []}})
     assert server.check("--fail-on", "budget") == code
+    assert told in capsys.readouterr().out
+
+
+def test_without_budgets_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    server = MadeServer({"verdict": make_verdict(), "watches": {"watches": [], "open": []}})
+    assert server.check("--fail-on", "budget") == 0
+    assert "The project has no budgets that are switched on." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,14 @@ from collections.abc import Callable
 
 import httpx
 import pytest
+from django.utils import timezone
 from fieldflame.main import main
 
+from aggregate.guard_models import Watch, WatchState
 from aggregate.models import VerdictLook
 from ingest.models import AnnouncedRelease, Project
 from ingest.projects.tokens import create_token
+from profcore.guard.states import State
 from tests.aggregate.posting import fold_all
 from tests.builders import make_project
 from tests.dashboard.pages.compare.lab import NEW, OLD, make_lab, post_views
@@ -94,3 +97,19 @@ def test_what_the_server_refuses_is_told(
     make_project("elsewhere")
     assert run(*words, **options) == code
     assert told in capsys.readouterr().err
+
+
+def test_a_budget_that_is_exceeded_fails_the_build(run: Run, lab: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", "--release", NEW, "--fail-on", "budget") == 0
+    now = timezone.now()
+    for number, (name, state) in enumerate((("Script on phones", State.CONFIRMED), ("Ads", State.OK)), start=1):
+        Watch.objects.create(project=lab, id=number, kind="budget", name=name, created_at=now, due_at=now)
+        WatchState.objects.create(
+            project=lab, watch_id=number, subject_key=b"key", state=state, value=412.0, since_at=now, seen_at=now
+        )
+    capsys.readouterr()
+    assert run("check", "--release", NEW, "--fail-on", "budget") == 1
+    out = capsys.readouterr().out
+    assert "Budget: Script on phones: over budget: " in out
+    assert "Budget: Ads: ok" in out
+    assert "Result: over budget (exit code 1)." in out

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fieldflame.answers import Change, Culprit
-from fieldflame.budgets import CONFIRMED, SUSPECTED, Budget, Standing
+from fieldflame.budgets import CONFIRMED, SUSPECTED, Budget, is_over
 from fieldflame.clean import clean
 from fieldflame.numbers import write_change, write_interval
 from fieldflame.outcome import Outcome
@@ -13,6 +13,7 @@ WHY = {
     "own_time": "seen in its own code",
     "hidden_time": "inferred from hidden time",
 }
+STATES = {CONFIRMED: "over budget", SUSPECTED: "may be over budget"}
 SHOWN_PAGES = 10
 
 
@@ -70,25 +71,15 @@ def place_of(culprit: Culprit) -> str:
 
 
 def describe_budgets(budgets: tuple[Budget, ...]) -> list[str]:
-    """Returns a line for each budget: its worst standings, or that it holds."""
+    """Returns the lines on each budget: what is over it, or that it holds."""
     lines = []
     for budget in budgets:
-        bad = [each for each in budget.standings if each.state in (CONFIRMED, SUSPECTED)]
-        if bad:
-            lines += [f"{budget.name}: {describe_standing(each)}" for each in bad]
+        if budget.findings:
+            lines += [f"{budget.name}: {STATES.get(each.state, each.state)}: {each.text}" for each in budget.findings]
+        elif is_over(budget):
+            lines.append(f"{budget.name}: over budget")
+        elif budget.problem is not None:
+            lines.append(f"{budget.name}: could not be judged the last time: {budget.problem}")
         else:
             lines.append(f"{budget.name}: {'ok' if budget.is_judged else 'too few page views so far'}")
     return lines
-
-
-def describe_standing(standing: Standing) -> str:
-    """Returns what is known of one budget: its state, its value with its interval, and the bound."""
-    words = "over budget" if standing.state == CONFIRMED else "may be over budget"
-    parts = [f"{standing.subject}: {words}" if standing.subject else words]
-    if standing.value is not None:
-        parts.append(f"{standing.value:,.4g}")
-    if standing.low is not None and standing.high is not None:
-        parts.append(f"({standing.low:,.4g} to {standing.high:,.4g})")
-    if standing.threshold is not None:
-        parts.append(f"of {standing.threshold:,.4g}")
-    return " ".join(parts)
