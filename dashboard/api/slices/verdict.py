@@ -25,6 +25,7 @@ from dashboard.web.access import Guest
 from dashboard.web.answers import answer_json
 from dashboard.web.shapes import Json, Shape, define_shape, interval_field
 from dashboard.web.verdicts import answer_verdict, choose_sides, facts_of_verdict
+from profcore.guard.states import Evidence, weigh_change
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.power import SmallestChange
 from profcore.stats.verdict import STATES, Change
@@ -42,6 +43,7 @@ class VerdictChangeShape(Shape):
     )
     p = serializers.FloatField(allow_null=True)
     q = serializers.FloatField(allow_null=True, help_text="Over all compared pages and all pages together.")
+    is_confirmed = serializers.BooleanField(help_text="Slower, and as certain as a watch must be to alarm.")
     views = serializers.ListField(child=serializers.IntegerField(), min_length=2, max_length=2)
 
 
@@ -112,6 +114,7 @@ class VerdictShape(Shape):
     is_early = serializers.BooleanField(
         help_text="Whether the change would be clear, if this were the only look at it."
     )
+    is_confirmed = serializers.BooleanField(help_text="Whether it is confirmed for any page, or for all together.")
     scope = serializers.ChoiceField(["all", "page"])
     page = serializers.CharField(allow_null=True)
     sentence = serializers.CharField()
@@ -166,6 +169,7 @@ NO_SIDES: Json = {
     "head_slice": None,
     "state": "too_few",
     "is_early": False,
+    "is_confirmed": False,
     "scope": "all",
     "page": None,
     "sentence": "There are no two releases to compare.",
@@ -190,8 +194,10 @@ NO_SIDES: Json = {
 def encode_verdict(base: Slice, head: Slice, verdict: Verdict, commits: CommitRange | None) -> Json:
     judgement, leading = verdict.judgement, verdict.leading
     names = name_sides(base, head)
-    figures = _encode_change(leading)
-    whole = _encode_change(judgement.whole)
+    bound = judgement.bound
+    figures = _encode_change(leading, bound)
+    whole = _encode_change(judgement.whole, bound)
+    pages = [{"page": each.page, **_encode_change(each, bound)} for each in judgement.pages]
     sentence = write_sentence(verdict, *names)
     return {
         "base": names[0],
@@ -200,14 +206,15 @@ def encode_verdict(base: Slice, head: Slice, verdict: Verdict, commits: CommitRa
         "head_slice": encode_slice(head),
         "state": leading.state,
         "is_early": leading.is_early,
+        "is_confirmed": any(each["is_confirmed"] for each in (whole, *pages)),
         "scope": "all" if leading.page is None else "page",
         "page": leading.page,
         "sentence": plain_text(sentence),
         "sentence_parts": [{"text": part.text, "role": part.role or "words"} for part in sentence],
         **{name: figures[name] for name in ("delta_ms_per_view", "ci95", "relative", "q", "views")},
-        "bound": judgement.bound,
+        "bound": bound,
         "culprits": [_encode_culprit(each) for each in verdict.culprits],
-        "pages": [{"page": each.page, **_encode_change(each)} for each in judgement.pages],
+        "pages": pages,
         "page_count": verdict.page_count,
         "all_pages": whole,
         "smallest_visible_change": _encode_smallest(verdict.smallest),
@@ -231,7 +238,7 @@ def _encode_commits(commits: CommitRange | None) -> Json | None:
     }
 
 
-def _encode_change(change: Change) -> Json:
+def _encode_change(change: Change, bound: float) -> Json:
     found = change.difference
     return {
         "state": change.state,
@@ -241,6 +248,7 @@ def _encode_change(change: Change) -> Json:
         "mix_ms_per_view": found.mix_ms if found else None,
         "p": found.p if found else None,
         "q": found.q if found else None,
+        "is_confirmed": weigh_change(change, bound) is Evidence.CERTAIN,
         "views": list(change.views),
     }
 

@@ -20,6 +20,7 @@ class Change:
     state: State
     delta_ms: float | None
     ci95: tuple[float, float] | None
+    is_confirmed: bool
     views: tuple[int, int]
 
 
@@ -66,6 +67,7 @@ class Verdict:
     head: str | None
     leading: Change
     is_early: bool
+    is_confirmed: bool
     sentence: tuple[tuple[str, str], ...]
     culprits: tuple[Culprit, ...]
     pages: tuple[Change, ...]
@@ -118,6 +120,7 @@ def _read_verdict(answer: Json) -> Verdict:
         head=_maybe_text(answer["head"]),
         leading=_read_change(answer, _maybe_text(answer["page"])),
         is_early=bool(answer["is_early"]),
+        is_confirmed=bool(answer["is_confirmed"]),
         sentence=tuple((_text(part["text"]), _text(part["role"])) for part in answer["sentence_parts"]),
         culprits=tuple(_read_culprit(each) for each in answer["culprits"]),
         pages=tuple(_read_change(each, _text(each["page"])) for each in answer["pages"]),
@@ -144,6 +147,7 @@ def _read_change(each: Json, page: str | None) -> Change:
         state=cast("State", state),
         delta_ms=None if each["delta_ms_per_view"] is None else float(each["delta_ms_per_view"]),
         ci95=_read_interval(each["ci95"]),
+        is_confirmed=bool(each["is_confirmed"]),
         views=(int(base), int(head)),
     )
 

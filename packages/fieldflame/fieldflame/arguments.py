@@ -76,8 +76,8 @@ def add_check(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         action="append",
         default=[],
-        metavar="slower|budget",
-        help="what fails the build; repeat it, or use a comma, for both; default: slower",
+        metavar="slower|confirmed|budget",
+        help="what fails the build; repeat it, or use a comma, for several; default: slower",
     )
     parser.add_argument(
         "--see",

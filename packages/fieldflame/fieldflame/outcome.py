@@ -7,7 +7,7 @@ from fieldflame.budgets import Budget, is_over
 from fieldflame.exits import Exit
 from fieldflame.numbers import round_up, write_count, write_ms, write_percent
 from fieldflame.question import FIVE_PERCENT, Question
-from fieldflame.waiting import Answer
+from fieldflame.waiting import Answer, is_worse
 
 # Another look needs a quarter more information, so at least a quarter more page views.
 NEXT_LOOK = 0.25
@@ -31,8 +31,8 @@ def judge(question: Question, answer: Answer) -> Outcome:
     reasons: list[str] = []
     missing: list[str] = []
     words = []
-    if "slower" in question.fail_on:
-        if verdict.leading.state == "slower":
+    if question.asks_verdict:
+        if is_worse(question, verdict):
             words.append("slower")
         missing += find_missing(question, verdict)
         reasons += describe_sight(verdict)
@@ -54,9 +54,9 @@ def judge(question: Question, answer: Answer) -> Outcome:
 
 
 def find_missing(question: Question, verdict: Verdict) -> list[str]:
-    """Returns what a verdict lacks to be one, with how many more page views it takes; nothing if it is slower."""
+    """Returns what a verdict lacks to be one, with how many more page views it takes; nothing if it is worse."""
     leading = verdict.leading
-    if leading.state == "slower":
+    if is_worse(question, verdict):
         return []
     if verdict.base is None or verdict.head is None:
         return ["There is no release before it with page views, or it has none itself yet."]
@@ -73,6 +73,12 @@ def find_missing(question: Question, verdict: Verdict) -> list[str]:
         return [
             f"Each side needs {least} page views on a page, device class and navigation that both have. They have "
             f"{base:,} and {head:,}, but too few in common."
+        ]
+    if leading.state == "slower":
+        more_views = round_up(max(head * NEXT_LOOK, 1))
+        return [
+            "It is slower, but not yet as certain as an alarm must be. The next look needs about "
+            f"{more_views:,} more page views."
         ]
     if verdict.is_early:
         more_views = round_up(max(head * NEXT_LOOK, 1))

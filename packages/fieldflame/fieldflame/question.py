@@ -6,8 +6,8 @@ from typing import Final, Literal
 
 from fieldflame.exits import UsageError
 
-FailOn = Literal["slower", "budget"]
-FAIL_ON: Final[tuple[FailOn, ...]] = ("slower", "budget")
+FailOn = Literal["slower", "confirmed", "budget"]
+FAIL_ON: Final[tuple[FailOn, ...]] = ("slower", "confirmed", "budget")
 # What a verdict says how many views it takes to see.
 FIVE_PERCENT: Final = 0.05
 DURATION: Final = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,4})m)?(?:(\d{1,6})s)?")
@@ -28,6 +28,11 @@ class Question:
     fail_on: tuple[FailOn, ...] = ("slower",)
     wait_s: float = 0.0
     see: float | None = None
+
+    @property
+    def asks_verdict(self) -> bool:
+        """Tells whether the verdict can fail the build."""
+        return "slower" in self.fail_on or "confirmed" in self.fail_on
 
     @property
     def waits_to_see(self) -> float:
@@ -70,5 +75,5 @@ def read_fail_on(texts: list[str]) -> tuple[FailOn, ...]:
     words = [word.strip() for text in texts for word in text.split(",")] or ["slower"]
     for word in words:
         if word not in FAIL_ON:
-            raise UsageError(f"--fail-on must be slower, budget or both; not {word[:40]!r}.")
+            raise UsageError(f"--fail-on must be slower, confirmed or budget; not {word[:40]!r}.")
     return tuple(word for word in FAIL_ON if word in words)

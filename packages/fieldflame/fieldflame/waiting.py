@@ -86,13 +86,21 @@ def is_settled(question: Question, verdict: Verdict, budgets: tuple[Budget, ...]
     """Tells whether waiting longer would change nothing: it is worse, or enough views have said that it is not."""
     if any(is_over(budget) for budget in budgets):
         return True
-    if "slower" not in question.fail_on:
+    if not question.asks_verdict:
         return all(budget.is_judged for budget in budgets)
-    if verdict.leading.state == "slower":
+    if is_worse(question, verdict):
         return True
+    if verdict.leading.state == "slower":
+        return False  # not certain enough yet
     is_seen = verdict.smallest is not None and verdict.smallest <= question.waits_to_see
     is_judged = verdict.leading.state != "too_few" and not verdict.is_early
     return is_judged and is_seen and all(budget.is_judged for budget in budgets)
+
+
+def is_worse(question: Question, verdict: Verdict) -> bool:
+    """Tells whether the verdict fails the build: a page is slower, or as certainly slower as an alarm demands."""
+    is_slower = "slower" in question.fail_on and verdict.leading.state == "slower"
+    return is_slower or ("confirmed" in question.fail_on and verdict.is_confirmed)
 
 
 def _ask_verdict(server: Server, question: Question, base: str | None) -> Verdict:

@@ -21,6 +21,7 @@ VERDICT: Final[Mapping[str, Any]] = {
     "head": "1.1.0",
     "state": "slower",
     "is_early": False,
+    "is_confirmed": False,
     "scope": "page",
     "page": "/report",
     "sentence": "1.1.0 made /report slower: +389 ms per view (122 to 758 ms), mainly findRuleFor.",
@@ -83,13 +84,41 @@ VERDICT: Final[Mapping[str, Any]] = {
             "delta_ms_per_view": 389.2,
             "ci95": [122.0, 758.3],
             "views": [28, 28],
+            "is_confirmed": False,
         },
-        {"page": "/cart", "state": "slower", "delta_ms_per_view": 20.5, "ci95": [9.0, 31.0], "views": [400, 40]},
-        {"page": "/", "state": "no_clear_change", "delta_ms_per_view": -1.0, "ci95": [-9.0, 7.0], "views": [400, 40]},
-        {"page": "/rare", "state": "too_few", "delta_ms_per_view": None, "ci95": None, "views": [3, 1]},
+        {
+            "page": "/cart",
+            "state": "slower",
+            "delta_ms_per_view": 20.5,
+            "ci95": [9.0, 31.0],
+            "views": [400, 40],
+            "is_confirmed": False,
+        },
+        {
+            "page": "/",
+            "state": "no_clear_change",
+            "delta_ms_per_view": -1.0,
+            "ci95": [-9.0, 7.0],
+            "views": [400, 40],
+            "is_confirmed": False,
+        },
+        {
+            "page": "/rare",
+            "state": "too_few",
+            "delta_ms_per_view": None,
+            "ci95": None,
+            "views": [3, 1],
+            "is_confirmed": False,
+        },
     ],
     "page_count": 6,
-    "all_pages": {"state": "no_clear_change", "delta_ms_per_view": 3.0, "ci95": [-5.0, 11.0], "views": [831, 109]},
+    "all_pages": {
+        "state": "no_clear_change",
+        "delta_ms_per_view": 3.0,
+        "ci95": [-5.0, 11.0],
+        "views": [831, 109],
+        "is_confirmed": False,
+    },
     "smallest_visible_change": {"delta_ms_per_view": 210.0, "relative": 0.33, "views_for_five_percent": 1234},
     "looks": 2,
     "least_views": 20,
@@ -149,6 +178,7 @@ def unclear(base: int = 400, head: int = 40, *, relative: float = 0.33, **change
         "delta_ms_per_view": 1.0,
         "ci95": [-5.0, 7.0],
         "views": [base, head],
+        "is_confirmed": False,
     }
     alike = {**page, "scope": "all", "page": None, "culprits": [], "pages": [page], "page_count": 1, "all_pages": page}
     return make_verdict(**{**alike, "sentence_parts": sentence, "smallest_visible_change": visible, **changes})
@@ -156,7 +186,14 @@ def unclear(base: int = 400, head: int = 40, *, relative: float = 0.33, **change
 
 def too_few(base: int = 400, head: int = 7) -> dict[str, Any]:  # Any: JSON
     """Returns an answer of too few page views."""
-    page = {"page": "/cart", "state": "too_few", "delta_ms_per_view": None, "ci95": None, "views": [base, head]}
+    page: dict[str, Any] = {
+        "page": "/cart",
+        "state": "too_few",
+        "delta_ms_per_view": None,
+        "ci95": None,
+        "views": [base, head],
+    }
+    page["is_confirmed"] = False
     text = "Too few page views to compare 1.1.0 with 1.0.0."
     parts = [{"text": text, "role": "words"}]
     all_null: dict[str, Any] = {

@@ -52,6 +52,16 @@ def test_no_clear_change_passes_and_says_what_would_have_been_seen(capsys: pytes
     assert "Result: nothing worse found (exit code 0)." in out
 
 
+def test_a_build_may_fail_only_on_what_an_alarm_would_tell(capsys: pytest.CaptureFixture[str]) -> None:
+    assert MadeServer({"verdict": make_verdict()}).check("--fail-on", "confirmed") == 2
+    told = "It is slower, but not yet as certain as an alarm must be. The next look needs about 7 more page views."
+    assert told in capsys.readouterr().out
+    answers = [make_verdict(), make_verdict(is_confirmed=True)]
+    server = MadeServer({"verdict": answers, "overview": views_of((400, 40), (400, 60))})
+    assert server.check("--fail-on", "confirmed", "--wait", "1h") == 1
+    assert len(server.pauses_s) == 1
+
+
 def test_a_faster_release_passes() -> None:
     assert MadeServer({"verdict": unclear(state="faster")}).check() == 0
 

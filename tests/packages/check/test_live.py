@@ -43,6 +43,8 @@ def test_a_release_that_made_a_page_slower_is_found(run: Run, capsys: pytest.Cap
     out = capsys.readouterr().out
     assert f"Fieldflame, lab: {NEW} made /cart slower: +5" in out
     assert "Function: slow +50 ms per view" in out
+    assert run("check", "--release", NEW, "--fail-on", "confirmed") == 1
+    capsys.readouterr()
     assert run("check", "--release", NEW, "--base", OLD, "--page", "/start") == 0
     assert "No clear change" in capsys.readouterr().out
 

@@ -111,6 +111,14 @@ def test_junit_fails_only_what_fails_the_build(tmp_path: Path) -> None:
     assert suite.get("failures") == "1"
 
 
+def test_junit_fails_no_page_that_is_not_confirmed_if_that_is_asked(tmp_path: Path) -> None:
+    verdict = make_verdict(is_confirmed=True)
+    verdict["pages"][1]["is_confirmed"] = True
+    suite = ElementTree.parse(write(tmp_path, verdict, "--fail-on", "confirmed") / "junit").getroot()
+    failed = [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None]
+    assert failed == ["page /cart"]
+
+
 def test_sarif_has_the_functions_at_their_places_in_the_source(slower: Path) -> None:
     (run,) = read_json(slower / "sarif")["runs"]
     (result,) = run["results"]

@@ -12,6 +12,7 @@ from fieldflame.answers import Change
 from fieldflame.budgets import is_over
 from fieldflame.clean import clean
 from fieldflame.outcome import Outcome, find_missing
+from fieldflame.question import Question
 from fieldflame.reports.words import describe_budgets, write_figures, write_text
 
 ILLEGAL: Final = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -57,10 +58,10 @@ def list_cases(outcome: Outcome) -> list[Case]:
     """Returns the test cases of an outcome. What does not fail the build fails no case."""
     verdict, question = outcome.verdict, outcome.question
     cases: list[Case] = []
-    if "slower" in question.fail_on:
-        cases += [_make_case(f"page {page.page}", page) for page in verdict.pages]
+    if question.asks_verdict:
+        cases += [_make_case(question, f"page {page.page}", page) for page in verdict.pages]
         if verdict.whole is not None and len(verdict.pages) != 1:
-            cases.append(_make_case("all pages together", verdict.whole))
+            cases.append(_make_case(question, "all pages together", verdict.whole))
         missing = find_missing(question, verdict)
         if missing or not cases:
             cases.append(Case("enough page views", skipped=missing[0] if missing else "No page has been compared."))
@@ -73,8 +74,9 @@ def list_cases(outcome: Outcome) -> list[Case]:
     return cases or [Case("budgets", skipped="The project has no budgets that are switched on.")]
 
 
-def _make_case(name: str, change: Change) -> Case:
-    if change.state == "slower":
+def _make_case(question: Question, name: str, change: Change) -> Case:
+    is_slower = change.state == "slower" and "slower" in question.fail_on
+    if is_slower or (change.is_confirmed and "confirmed" in question.fail_on):
         return Case(name, failure=f"slower: {write_figures(change)}")
     return Case(name, skipped="too few page views" if change.state == "too_few" else "")
 

@@ -168,7 +168,7 @@ def test_a_verdict_and_its_pages_name_the_commits(
     told = after.json()
     assert "".join(part["text"] for part in told["sentence_parts"]) == told["sentence"]
     assert {"text": "3.0.0", "role": "name"} in told["sentence_parts"]
-    assert (told["state"], told["is_early"], told["least_views"]) == ("slower", False, 20)
+    assert (told["state"], told["is_early"], told["is_confirmed"], told["least_views"]) == ("slower", False, True, 20)
     assert after.json()["commits"] == {
         "from": "c2",
         "to": "c3",
