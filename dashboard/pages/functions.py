@@ -162,6 +162,7 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
         "status": select_status(project.pk),
         "arrivals": select_arrivals(slice_),
         "export": build_export_menu(project, slice_),
+        "savings_link": f"{reverse('savings', args=[slug])}?{write_query(slice_.params())}",
         "back_link": f"{reverse('project', args=[slug])}?{replace(slice_, pages=()).query()}",
         "shell": build_shell(request, project, slice_, "page", releases=releases, now=timezone.now(), kept=kept),
         "asked": asked,

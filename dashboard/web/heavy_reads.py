@@ -23,15 +23,15 @@ HEAVY: Final = frozenset(
         *("page-table", "compare-table", "compare-csv", "function-part", "views-list", "view-functions"),
         *("quality-sampled", "changes", "api-functions", "api-compare", "api-matches", "api-census", "api-callers"),
         *("api-callees", "api-calltree", "api-flamegraph", "api-views", "api-timeline", "api-profile", "api-quality"),
-        "api-metrics",
-        "api-vitals",
-        "vitals-windows",
+        *("api-metrics", "api-vitals", "vitals-windows", "api-savings", "savings-table"),
         *("project", "last-change", "change-parts", "api-verdict"),  # they name the functions that changed
         *("shared-profile", "api-code-preview", "api-display-preview", "settings-code", "settings-display"),
     }
 )
 # With `plain=1`, these pages contain the parts that scripts would fetch.
-HEAVY_IF_PLAIN: Final = frozenset({"page", "tree", "function", "views", "view", "quality", "compare", "vitals"})
+HEAVY_IF_PLAIN: Final = frozenset(
+    {"page", "tree", "function", "views", "view", "quality", "compare", "vitals", "savings"}
+)
 # Waiting reads hold threads, and posts need some too: of 64 threads, a quarter.
 MAX_WAITING: Final = 16
 RETRY_AFTER_S: Final = 5

@@ -2,27 +2,36 @@
 
 import threading
 from collections import OrderedDict
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from aggregate.selectors.code.project_code import Code, select_code
 from aggregate.selectors.exports.slice_export import fingerprint_slice
-from aggregate.selectors.functions.table import FunctionTable
+from aggregate.selectors.functions.table import FunctionRow, FunctionTable
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
+from aggregate.selectors.vitals.savings import Saving, rank_savings
 from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, select_vitals
+from dashboard.web.params import Narrowing
 from profcore.stats.views import Measure
 
 # A table is narrowed, ordered and searched over one comparison. One of 2,000 functions takes 2 MB.
 COMPARISONS_KEPT: Final = 4
-# Each is a second's work: raw traces are read. One of six windows of 1,000 functions takes 3 MB.
-VITALS_KEPT: Final = 4
 # Of all remembered tables together, as `weigh_table` estimates them: some thousand rows.
 TABLE_BYTES_KEPT: Final = 8_000_000
 ROW_BYTES: Final = 3_000  # a row with its estimates by two measures, without its texts
 CHAR_BYTES: Final = 4  # at most
+# Of all answers about vitals together, each a second's work: some for all six windows, with a few hundred functions.
+VITALS_BYTES_KEPT: Final = 16_000_000
+WINDOW_ROW_BYTES: Final = 1_500  # a row with its estimates, without its texts
+# Rows that savings rank: those with the most self and hidden time. What is below takes less than each of them.
+RANKED: Final = 500
+WINDOW_ROWS: Final = 1_000  # of each window, in which the ranked rows are looked for
+
+T = TypeVar("T")
 
 
 def remember_comparison(
@@ -58,29 +67,30 @@ def facts_of(code: Code, *slices: Slice) -> tuple[object, ...]:
     )
 
 
-class _Tables:
-    """The last tables by what decides them, those asked last at the end."""
+class Memory(Generic[T]):
+    """The last answers by what decides them, those asked last at the end: at most so many bytes by a scale."""
 
-    def __init__(self) -> None:
+    def __init__(self, scale: Callable[[T], int], most_bytes: int) -> None:
+        self._scale, self.most_bytes = scale, most_bytes
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, FunctionTable] = OrderedDict()
+        self._kept: OrderedDict[str, T] = OrderedDict()
         self._bytes = 0
 
-    def find(self, key: str) -> FunctionTable | None:
+    def find(self, key: str) -> T | None:
         with self._lock:
             if (found := self._kept.get(key)) is not None:
                 self._kept.move_to_end(key)
             return found
 
-    def keep(self, key: str, table: FunctionTable) -> None:
-        size = weigh_table(table)
+    def keep(self, key: str, answer: T) -> None:
+        size = self._scale(answer)
         with self._lock:
-            if size > TABLE_BYTES_KEPT or key in self._kept:
+            if size > self.most_bytes or key in self._kept:
                 return
-            self._kept[key] = table
+            self._kept[key] = answer
             self._bytes += size
-            while self._bytes > TABLE_BYTES_KEPT:
-                self._bytes -= weigh_table(self._kept.popitem(last=False)[1])
+            while self._bytes > self.most_bytes:
+                self._bytes -= self._scale(self._kept.popitem(last=False)[1])
 
     def forget(self) -> None:
         with self._lock:
@@ -90,18 +100,28 @@ class _Tables:
 
 def weigh_table(table: FunctionTable) -> int:
     """Returns about how many bytes a table takes. Strangers write its texts, so these count with their length."""
-    chars = sum(len(row.name) + len(row.uri or "") for row in table.functions)
-    return ROW_BYTES * (1 + len(table.functions)) + CHAR_BYTES * chars
+    return ROW_BYTES * (1 + len(table.functions)) + CHAR_BYTES * _count_chars(table.functions)
 
 
-TABLES: Final = _Tables()
+def weigh_vitals(table: VitalsTable) -> int:
+    """Returns about how many bytes an answer about vitals takes, as above. A function has its texts once."""
+    rows = [each.row for window in table.windows for each in window.rows]
+    return WINDOW_ROW_BYTES * (1 + len(rows)) + CHAR_BYTES * _count_chars({row.id: row for row in rows}.values())
+
+
+def _count_chars(rows: Iterable[FunctionRow]) -> int:
+    return sum(len(row.name) + len(row.uri or "") for row in rows)
+
+
+TABLES: Final = Memory(weigh_table, TABLE_BYTES_KEPT)
+VITALS: Final = Memory(weigh_vitals, VITALS_BYTES_KEPT)
 
 
 def forget_tables() -> None:
     """Empties the process's memory of tables, comparisons and vitals, between tests."""
     TABLES.forget()
     _remember.cache_clear()
-    _remember_vitals.cache_clear()
+    VITALS.forget()
 
 
 def answer_table(slice_: Slice, asked: TableQuery) -> FunctionTable:
@@ -127,9 +147,40 @@ def answer_vitals(slice_: Slice, asked: VitalsQuery) -> VitalsTable:
     Two statements more than the answer takes. Raw traces that expire later change nothing: what was read stays right.
     """
     code = select_code(slice_.project_id, as_stored=slice_.as_stored)
-    return _remember_vitals(slice_, asked, repr(facts_of(code, slice_)))
+    key = repr((facts_of(code, slice_), asked))
+    found = VITALS.find(key)
+    if found is None:
+        found = select_vitals(slice_, asked)
+        VITALS.keep(key, found)
+    return found
 
 
-@lru_cache(maxsize=VITALS_KEPT)
-def _remember_vitals(slice_: Slice, asked: VitalsQuery, _facts: str) -> VitalsTable:
-    return select_vitals(slice_, asked)
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """The rows of a slice by what they would save. `vitals` is None if the slice names traces or tags."""
+
+    table: FunctionTable
+    vitals: VitalsTable | None
+    rows: Sequence[Saving]
+
+
+def answer_savings(slice_: Slice, *, group_by: str, limit: int, narrowing: Narrowing) -> Savings:
+    """Returns what the functions or groups of a slice would save. Raises `SliceError`."""
+    asked = TableQuery(
+        group_by=group_by,
+        sort="cost_ms_per_view",
+        measure="self+hidden",
+        limit=RANKED,
+        categories=narrowing.categories,
+        search=narrowing.search,
+    )
+    table = answer_table(slice_, asked)
+    vitals = find_vitals(slice_, group_by)
+    return Savings(table, vitals, rank_savings(table, vitals, limit=limit))
+
+
+def find_vitals(slice_: Slice, group_by: str) -> VitalsTable | None:
+    """Returns the windows of a slice with as many rows as savings need; None if the slice names parts of views."""
+    if slice_.traces or slice_.tags:
+        return None
+    return answer_vitals(slice_, VitalsQuery(group_by=group_by, limit=WINDOW_ROWS))

@@ -29,7 +29,7 @@ TABS: Final = (
     ("settings", "Settings", False, "s"),
 )
 # Pages that show functions, and so use the category and the search. Some of these have their own search field.
-NARROWED: Final = frozenset({"page", "tree", "compare"})
+NARROWED: Final = frozenset({"page", "tree", "compare", "savings"})
 SEARCHED_BY_THEMSELVES: Final = frozenset({"tree", "compare"})
 PRESETS: Final = (("Last 24 hours", timedelta(days=1)), ("7 days", timedelta(days=7)), ("30 days", timedelta(days=30)))
 MAX_CHOICES: Final = 500  # of one field, plus those that are selected; an address may name any

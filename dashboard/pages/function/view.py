@@ -28,6 +28,7 @@ from dashboard.pages.function.costs import (
 from dashboard.pages.function.drill import build_calls, build_views
 from dashboard.pages.function.grouped import show_grouped_row
 from dashboard.pages.function.question import MEASURES, FunctionQuestion, read_function_question
+from dashboard.pages.function.savings import build_savings
 from dashboard.pages.function.source import describe_source
 from dashboard.pages.function.trend import build_relatives, build_step, build_trend
 from dashboard.web.access import Guest
@@ -41,6 +42,7 @@ Build = Callable[[FunctionQuestion, QueryDict], Context]
 # name in the address → builder of its context, and its template
 PARTS: Final[Mapping[str, tuple[Build, str]]] = {
     "cost": (build_cost, "cost"),
+    "savings": (build_savings, "savings"),
     "trend": (build_trend, "trend"),
     "step": (build_step, "step"),
     "relatives": (build_relatives, "relatives"),
@@ -52,8 +54,9 @@ PARTS: Final[Mapping[str, tuple[Build, str]]] = {
     "days": (build_days, "days"),
     "views": (build_views, "views"),
 }
-ON_PAGE: Final = ("cost", "calls", "trend", "pages", "devices", "browsers", "navigations", "days", "views")
+ON_PAGE: Final = ("cost", "calls", "trend", "savings", "pages", "devices", "browsers", "navigations", "days", "views")
 
+MEMBERS_ONLY: Final = frozenset({"views", "savings"})
 NESTED: Final = (("step", "step_links"), ("relatives", "relative_links"))  # parts of the trend
 
 
@@ -65,8 +68,8 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
         return show_grouped_row(request, slug, func_id)
     question = read_function_question(request, slug, func_id)
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
-    # Guests see no single page views, and no text of a source.
-    shown = [part for part in ON_PAGE if part != "views"] if isinstance(request.user, Guest) else ON_PAGE
+    # Guests see no single page views, nothing that is read from raw traces, and no text of a source.
+    shown = [part for part in ON_PAGE if part not in MEMBERS_ONLY] if isinstance(request.user, Guest) else ON_PAGE
     context = {
         **_common(question),
         **({} if isinstance(request.user, Guest) else describe_source(question, request.GET)),

@@ -22,6 +22,8 @@ COMMON = 9
 STATEMENTS = {
     "": 4,  # code, arrivals, releases, overview by page
     "cost": 4,  # census, sample; code and raw traces: may the views that ran it be exported
+    # code and fingerprint, for the table and for vitals; functions, sample; views, those read, their rows and traces
+    "savings": 13,
     "trend": 5,  # releases, others of its name and place, code, census, samples
     "step": 6,  # code, funcs, and for each side its number of views and a sample
     "relatives": 1,  # code
@@ -44,7 +46,18 @@ def test_the_page_says_what_the_function_is_and_names_its_parts(client: Client, 
     fetched = re.findall(r'hx-get="([^"]+)"', page)
     assert [link.split("/parts/")[1] for link in fetched] == [
         f"{part}/?release=2.0.0&page=/cart&measure=total"
-        for part in ("cost", "calls", "trend", "pages", "devices", "browsers", "navigations", "days", "views")
+        for part in (
+            "cost",
+            "calls",
+            "trend",
+            "savings",
+            "pages",
+            "devices",
+            "browsers",
+            "navigations",
+            "days",
+            "views",
+        )
     ]
     assert {client.get(link).status_code for link in fetched} == {200}
     assert 'name="measure" value="total"' in page  # the slice bar keeps it
@@ -58,7 +71,7 @@ def test_callers_come_after_the_cost_and_what_loads_has_no_tall_blank(client: Cl
     titles = re.findall(r'<h2 id="([^"]+)"', page)
     assert titles[:4] == ["cost-title", "calls-title", "trend-title", "source"]
     assert "…</p>" not in page
-    assert page.count('class="skeleton"') == 9
+    assert page.count('class="skeleton"') == 10
     cost = part_text(client, busy, "cost")
     words = (
         "Self + hidden per view",

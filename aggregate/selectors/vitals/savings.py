@@ -1,0 +1,122 @@
+"""What would it save? For each function, package or party of a slice: bounds of the time that views take without it.
+
+At least its own time goes, if what it called is called by others then. At most goes the time with all that it called.
+Neither is a promise: other code may take its place, and without it a page may do something else.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from aggregate.selectors.functions.table import FunctionRow, FunctionTable
+from aggregate.selectors.vitals.table import VitalsTable, WindowRow, WindowTable
+from profcore.stats.estimates import Figure
+from profcore.stats.summaries import FuncSummary
+
+US_PER_MS: Final = 1_000
+# The windows whose vital a page is judged by.
+JUDGED: Final = ("lcp", "interaction")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowSaving:
+    """The own time of a row in one window: the vital would come sooner by at most so much.
+
+    `share` is that of the window. `ms` is per view that has the window.
+    """
+
+    window: str
+    ms: float
+    share: float
+    found: FuncSummary | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """What one row would save per view, ms.
+
+    `own_ms` is its self and hidden time, `most_ms` the time with all that it called; None if sample rates differ and
+    nothing is known of all users. `found` has the interval of `own_ms` and the share of views that ran it.
+    """
+
+    row: FunctionRow
+    own_ms: float | None
+    most_ms: float | None
+    found: FuncSummary | None
+    windows: Mapping[str, WindowSaving]
+
+    @property
+    def own(self) -> Figure | None:
+        """Its own time per view with its interval."""
+        return self.found.ms_per_view if self.found else None
+
+    @property
+    def sure_ms(self) -> float:
+        """The lower end of the interval of its own time: so much is saved at least, as far as the views tell."""
+        own = self.own
+        return own.ci95.low if own is not None and own.ci95 is not None else 0.0
+
+    @property
+    def lcp(self) -> WindowSaving | None:
+        """Its time until the largest paint."""
+        return self.windows.get("lcp")
+
+    @property
+    def interaction(self) -> WindowSaving | None:
+        """Its time in the longest interaction."""
+        return self.windows.get("interaction")
+
+
+def rank_savings(table: FunctionTable, vitals: VitalsTable | None, *, limit: int) -> list[Saving]:
+    """Returns the rows of a table by what fixing them saves, the surest and largest first.
+
+    The order is that of `sure_ms`. A mean over all views is what a row costs where it runs times the share of views
+    that run it, and the lower end of its interval takes off what is not certain. Rows without an interval come last,
+    by their mean. The table must have estimates by self and hidden time.
+    """
+    windows = {} if vitals is None else {each.window: each for each in vitals.windows if each.window in JUDGED}
+    rows_of = {name: {each.row.id: each for each in window.rows} for name, window in windows.items()}
+    savings = [
+        Saving(
+            row=row,
+            own_ms=table.cost_ms_per_view(row),
+            most_ms=_most_ms(table, row),
+            found=table.estimates.get(row.id),
+            windows={
+                name: save_in_window(window, rows_of[name][row.id])
+                for name, window in windows.items()
+                if row.id in rows_of[name]
+            },
+        )
+        for row in table.functions
+        if row.cost_us
+    ]
+    return sorted(savings, key=lambda each: (-each.sure_ms, -(each.own_ms or 0.0), str(each.row.id)))[:limit]
+
+
+def save_in_window(window: WindowTable, found: WindowRow) -> WindowSaving:
+    """Returns what a row takes in a window."""
+    return WindowSaving(
+        window=window.window,
+        ms=found.row.cost_us / US_PER_MS / window.views,
+        share=found.row.cost_us / window.length_us if window.length_us else 0.0,
+        found=found.found,
+    )
+
+
+def find_in_windows(vitals: VitalsTable, row_id: int | str) -> Sequence[WindowSaving]:
+    """Returns what one row takes in the windows that vitals are judged by."""
+    return [
+        save_in_window(window, each)
+        for window in vitals.windows
+        if window.window in JUDGED
+        for each in window.rows
+        if each.row.id == row_id
+    ]
+
+
+def _most_ms(table: FunctionTable, row: FunctionRow) -> float | None:
+    """Returns the time per view with all that a row called. It is never less than its own."""
+    if table.summary is not None and table.summary.is_weighted:
+        return None
+    return max(row.total_us + row.hidden_total_us, row.cost_us) / US_PER_MS / table.views
