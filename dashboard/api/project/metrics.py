@@ -1,4 +1,4 @@
-"""`metrics`: a project's page metrics as OpenMetrics, for a Prometheus that scrapes them by token."""
+"""`metrics`: a project's pages and watches as OpenMetrics, for a Prometheus that scrapes them by token."""
 
 import gzip
 from collections.abc import Callable
@@ -13,12 +13,13 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 from rest_framework.request import Request
 
+from aggregate.guard.reading import select_standings
 from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.project.page_metrics import last_hours, select_page_metrics
 from aggregate.selectors.slice.slices import Slice
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
-from dashboard.api.project.openmetrics import END, page_families, write_families
+from dashboard.api.project.openmetrics import END, page_families, watch_families, write_families
 from dashboard.web.exports import accepts_gzip
 from dashboard.web.params import read_count
 from ingest.models import Project
@@ -48,8 +49,13 @@ def forget_metrics() -> None:
     _write_pages.cache_clear()
 
 
+def write_watches(project: Project, _hours: int) -> bytes:
+    """Returns the states of a project's watches, as they are now. Two statements."""
+    return write_families(watch_families(project.slug, select_standings(project.pk)))
+
+
 # Each writes families of a project, over a window of so many hours, without the last line.
-WRITERS: Final[tuple[Callable[[Project, int], bytes], ...]] = (write_pages,)
+WRITERS: Final[tuple[Callable[[Project, int], bytes], ...]] = (write_pages, write_watches)
 
 
 class MetricsView(ProjectView):
@@ -71,7 +77,7 @@ class MetricsView(ProjectView):
         },
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        """Views, and script, hidden and engine time per view by page and release, as OpenMetrics for Prometheus."""
+        """Views and their time by page and release, and the states of watches, as OpenMetrics for Prometheus."""
         hours = read_count(request.query_params, "hours", default=DEFAULT_HOURS, high=MAX_HOURS)
         text = b"".join(write(self.project, hours) for write in WRITERS) + END
         return _answer_text(request._request, text)

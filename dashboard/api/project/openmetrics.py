@@ -1,4 +1,4 @@
-"""The page metrics of a project as families of OpenMetrics, and the text of families."""
+"""The page metrics and the watches of a project as families of OpenMetrics, and the text of families."""
 
 import re
 from collections.abc import Iterable
@@ -9,7 +9,9 @@ from typing import Final
 from prometheus_client.core import Exemplar, GaugeMetricFamily, Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 
+from aggregate.guard.reading import Standings
 from aggregate.selectors.project.page_metrics import BOUNDS_MS, PageMetrics, PageSeries
+from profcore.guard.states import State
 
 # Characters of a label's value. Pages may have 400, and Prometheus keeps them in memory for each series.
 MAX_LABEL_CHARS: Final = 160
@@ -80,6 +82,32 @@ def page_families(project: str, found: PageMetrics) -> list[Metric]:
         if series.sampled_views:
             _add_histogram(spread, dict(zip(names, labels, strict=True)), series)
     return [window, views, sampled, means, spread]
+
+
+def watch_families(project: str, standings: Iterable[Standings]) -> list[Metric]:
+    """Returns the families of a project's watches: how many of their subjects have each state."""
+    names = ["project", "watch_id", "watch", "kind"]
+    subjects = GaugeMetricFamily(
+        "fieldflame_watch_subjects",
+        "Subjects of a watch by their state, as a page in a release.",
+        labels=[*names, "state"],
+    )
+    evaluated = GaugeMetricFamily(
+        "fieldflame_watch_evaluated_timestamp_seconds",
+        "When a watch was evaluated last.",
+        labels=names,
+        unit="seconds",
+    )
+    for each in standings:
+        watch = each.watch
+        if not watch.is_on:
+            continue
+        labels = [project, str(watch.id), clean_label(watch.name), watch.kind]
+        for state in State:
+            subjects.add_metric([*labels, state.name.lower()], each.counts.get(state, 0))
+        if watch.evaluated_at is not None:
+            evaluated.add_metric(labels, watch.evaluated_at.timestamp())
+    return [subjects, evaluated]
 
 
 def _add_histogram(family: Metric, labels: dict[str, str], series: PageSeries) -> None:

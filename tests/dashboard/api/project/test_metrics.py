@@ -12,8 +12,10 @@ from prometheus_client.core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from aggregate.guard_models import Watch, WatchState
 from dashboard.api.project.openmetrics import MAX_LABEL_CHARS, clean_label
 from ingest.models import Project
+from profcore.guard.states import State
 from profcore.times import start_of_hour
 from tests.builders import make_group, make_timed_views
 
@@ -134,7 +136,7 @@ def test_what_did_not_change_is_not_computed_again(
 ) -> None:
     add_views(shop, [10], release="2.0.0", page="/a")
     first = scrape(client, bearer)
-    with django_assert_num_queries(3):  # the token, the window, the cells
+    with django_assert_num_queries(5):  # the token, the window, the cells; watches and their states
         assert scrape(client, bearer).keys() == first.keys()
     add_views(shop, [10], release="2.0.0", page="/b")
     assert len(values(scrape(client, bearer)["fieldflame_page_views"])) == 2
@@ -145,8 +147,39 @@ def test_a_bad_window_is_named(client: Client, bearer: Labels) -> None:
     assert (response.status_code, response.json()["field"]) == (400, "hours")
 
 
+def watch(project: Project, number: int, name: str, states: list[State], **fields: Any) -> None:
+    """Adds a watch with subjects in some states."""
+    now = datetime.now(UTC)
+    Watch.objects.create(
+        project=project, id=number, kind=Watch.Kind.BUDGET, name=name, created_at=now, due_at=now, **fields
+    )
+    for place, state in enumerate(states):
+        key = bytes([number, place])
+        WatchState.objects.create(
+            project=project, watch_id=number, subject_key=key, state=state, since_at=now, seen_at=now
+        )
+
+
+def test_watches_have_gauges_of_their_states(client: Client, bearer: Labels, shop: Project) -> None:
+    watch(shop, 7, "Budget", [State.CONFIRMED, State.OK, State.OK], evaluated_at=datetime(2026, 11, 23, tzinfo=UTC))
+    watch(shop, 8, "Switched off", [State.CONFIRMED], is_on=False)
+    found = scrape(client, bearer)
+    subjects = values(found["fieldflame_watch_subjects"], watch="Budget", watch_id="7", kind="budget")
+    assert {labels["state"]: value for labels, value in subjects} == {
+        "unknown": 0,
+        "ok": 2,
+        "suspected": 0,
+        "confirmed": 1,
+        "resolved": 0,
+    }
+    assert len(found["fieldflame_watch_subjects"].samples) == 5
+    ((_, evaluated),) = values(found["fieldflame_watch_evaluated_timestamp_seconds"])
+    assert evaluated == datetime(2026, 11, 23, tzinfo=UTC).timestamp()
+
+
 def test_the_documentation_names_all_metrics_and_no_others(client: Client, bearer: Labels, shop: Project) -> None:
     add_views(shop, [10], release="2.0.0", page="/a")
+    watch(shop, 7, "Budget", [State.OK], evaluated_at=datetime.now(UTC))
     names = {name for family in scrape(client, bearer).values() for name in (family.name, *_names(family))}
     text = (Path(own_settings.BASE_DIR) / "docs" / "metrics-for-grafana.md").read_text()
     documented = set(re.findall(r"fieldflame_\w+", text))
