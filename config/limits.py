@@ -237,6 +237,8 @@ SHARED_LINK_MAX_DAYS = read_int("FIELDFLAME_SHARED_LINK_MAX_DAYS", 30, low=0)  #
 SHARED_LINKS_MAX = read_int("FIELDFLAME_SHARED_LINKS_MAX", 200, low=1)  # live ones of a project: a list to look through
 # Wrong links of one network in a minute, in a web process. A link has 256 random bits, so this only bounds the work.
 SHARED_LINK_FAILURES = read_int("FIELDFLAME_SHARED_LINK_FAILURES", 60, low=1)
+# A replica that is farther behind is not read: people see what was folded half a minute ago as the newest.
+REPLICA_MAX_LAG_S = read_int("FIELDFLAME_REPLICA_MAX_LAG_S", 30, low=1, high=3_600)
 # All statements of a page or an answer together: a reader has gone by then, and its connection is free for others.
 READ_WAIT_S = read_int("FIELDFLAME_READ_WAIT_S", 30, low=1)
 # Tables, call trees, comparisons and exports that a web process computes at a time: up to 150 MB each (docs/benchmarks.md).

@@ -226,6 +226,17 @@ DATABASES["default"]["OPTIONS"] = {
 # transaction. Django's connections prepare no statements anyway.
 TRANSACTION_POOLING = read_bool("FIELDFLAME_TRANSACTION_POOLING", False)
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = TRANSACTION_POOLING
+# A standby of that PostgreSQL, which pages and the read API read. Empty: there is none.
+if read_secret("FIELDFLAME_REPLICA_URL", ""):
+    DATABASES["replica"] = {**DATABASES["default"], **read_database("FIELDFLAME_REPLICA_URL", "")}
+    DATABASES["replica"]["OPTIONS"] = {
+        **DATABASES["default"]["OPTIONS"],  # type: ignore[dict-item]  # as above
+        **DATABASES["replica"]["OPTIONS"],  # type: ignore[dict-item]
+        # A reader waits no longer for a replica that is cut off; the database answers then.
+        **{"connect_timeout": 2, "keepalives_idle": 2, "keepalives_interval": 1, "keepalives_count": 3},
+        "tcp_user_timeout": 5_000,
+    }
+    MIDDLEWARE.append("dashboard.web.replica.reading.OwnWritesMiddleware")
 REDIS_URL = read_secret("REDIS_URL", "redis://127.0.0.1:6379/0")
 # Bodies of traces in an object store: `s3://bucket/folder`. Empty: they lie in PostgreSQL.
 OBJECTS = read_bucket("FIELDFLAME_OBJECTS")

@@ -1,4 +1,7 @@
-"""Who sees which project. Every page and every endpoint finds its project here, or answers 404."""
+"""Who sees which project. Every page and every endpoint finds its project here, or answers 404.
+
+That is never asked of a replica: who has lost a role is refused at once.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +13,7 @@ from django.http import Http404
 from rest_framework.request import Request
 
 from ingest.models import ApiToken, Membership, Project, SharedLink
+from ingest.replica.source import at_database
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,8 @@ def get_visible_project(
         own = reader.project
         project = own if own.slug == slug and own.deletion_started_at is None else None
     else:
-        project = read(visible_projects(reader).filter(slug=slug)).first()
+        with at_database():
+            project = read(visible_projects(reader).filter(slug=slug)).first()
     if project is None:
         raise Http404("There is no such project.")
     return project
@@ -94,7 +99,8 @@ def may_administer(reader: Reader, project: Project) -> bool:
     """
     if isinstance(reader, ApiToken | Guest):
         return False
-    roles = dict(Membership.objects.filter(project=project).values_list("user_id", "role"))
+    with at_database():
+        roles = dict(Membership.objects.filter(project=project).values_list("user_id", "role"))
     if not roles:
         return bool(getattr(reader, "is_superuser", False))
     return reader.pk is not None and roles.get(reader.pk) == Membership.Role.ADMIN

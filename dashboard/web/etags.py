@@ -20,6 +20,8 @@ from django.utils.crypto import salted_hmac
 
 from aggregate.selectors.project.fingerprints import fingerprint_project, with_surroundings
 from dashboard.web.access import get_visible_project
+from dashboard.web.replica.reading import shown_lag
+from ingest.models import Project
 
 Page = Callable[..., HttpResponse]
 Answer = TypeVar("Answer", bound=HttpResponseBase)
@@ -63,7 +65,12 @@ def answer_if_changed(request: HttpRequest, etag: str, make: Callable[[], Answer
 
 def make_page_etag(request: HttpRequest, slug: str, secret: str) -> str:
     """Returns the weak ETag of a page for one person. Raises `Http404` if they cannot see the project."""
-    project = get_visible_project(request.user, slug, read=with_surroundings)
+    lag_s = shown_lag(request)
+    if lag_s is None:
+        project: Project | None = get_visible_project(request.user, slug, read=with_surroundings)
+    else:  # what the page will show is read there too
+        own = get_visible_project(request.user, slug)
+        project = with_surroundings(Project.objects.filter(pk=own.pk)).first()
     facts = (
         request.build_absolute_uri(),
         secret,  # the CSRF cookie, which belongs to the token in the body; each login sets a new one
@@ -71,8 +78,9 @@ def make_page_etag(request: HttpRequest, slug: str, secret: str) -> str:
         request.user.get_username(),
         getattr(request.user, "is_superuser", False),
         timezone.now().replace(minute=0, second=0, microsecond=0),
-        fingerprint_project(project),
+        project and fingerprint_project(project),
         fingerprint_server(),
+        lag_s,
     )
     return make_etag(*facts)
 

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from aggregate.selectors.slice.slices import SliceError
 from dashboard.web.access import Guest
 from dashboard.web.params import ParamError
+from dashboard.web.replica.reading import answer_from_replica
 
 Page = Callable[..., HttpResponse]
 
@@ -61,7 +62,7 @@ def _guard(view: Page, problem_template: str, problem_status: int) -> Page:
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
         try:
-            return view(request, *args, **kwargs)
+            return answer_from_replica(request, lambda: view(request, *args, **kwargs))
         except (ParamError, SliceError) as error:
             return render(request, problem_template, {"error": error}, status=problem_status)
 

@@ -12,6 +12,7 @@ from config.telemetry import requests as _of_requests  # noqa: F401
 from config.telemetry.exposition import BuildCollector
 from config.telemetry.tables import STORE_GAUGES
 from dashboard.pages import login as _of_logins  # noqa: F401
+from dashboard.web.replica import reading as _of_replicas  # noqa: F401
 from ingest.door import absent as _of_absences  # noqa: F401
 from ingest.packs import placing as _of_packs  # noqa: F401
 

@@ -15,6 +15,7 @@ from aggregate.doctor.server.folder_checks import check_folders
 from aggregate.doctor.server.object_checks import check_objects
 from aggregate.doctor.server.postgres_checks import check_durability, check_load, check_replication
 from aggregate.doctor.server.quota_checks import check_quotas
+from aggregate.doctor.server.replica_checks import check_replica
 from aggregate.doctor.server.settings_checks import check_kernel, check_settings, check_versions
 from aggregate.doctor.server.valkey_checks import check_clocks, check_valkey
 from aggregate.doctor.server.work_checks import (
@@ -35,6 +36,7 @@ DATABASE_CHECKS: Final[tuple[Check, ...]] = (
     check_durability,
     check_load,
     check_replication,
+    check_replica,
     check_disk,
     check_partitions,
     check_pending,

@@ -23,6 +23,7 @@ from dashboard.api.core.deprecations import find_deprecations, tell_once, write_
 from dashboard.api.core.permissions import HasCredentials
 from dashboard.web.access import Guest, get_visible_project, may_administer, reader_of
 from dashboard.web.params import ParamError, check_known, read_slice_query
+from dashboard.web.replica.reading import answer_from_replica, may_read_there
 from ingest.models import ApiToken, Project
 
 
@@ -59,6 +60,16 @@ class ProjectView(APIView):
         super().initial(request, *args, **kwargs)
         self.project = get_visible_project(reader_of(request), kwargs["slug"])
         check_known(request.query_params, self.known_params)
+        if may_read_there(request._request):
+            self.read_from_replica(request)
+
+    def read_from_replica(self, request: Request) -> None:
+        """Lets the handler of this request read the replica, if that is near enough."""
+        name = str(request.method).lower()
+        handler = getattr(self, name)
+        setattr(
+            self, name, lambda *given, **named: answer_from_replica(request._request, lambda: handler(*given, **named))
+        )
 
     def handle_exception(self, exc: Exception) -> Response:
         """Answers 400 with the wrong field, and names the job that could answer instead."""
