@@ -5,6 +5,7 @@ from pathlib import Path
 
 from celery import Celery
 from celery.signals import task_postrun, worker_ready
+from kombu.transport import redis, virtual
 
 from config.telemetry import serving as _serves_metrics  # noqa: F401
 from config.telemetry import tasks as _measures_tasks  # noqa: F401
@@ -13,6 +14,25 @@ from config.up.parts import READY_FILE_NAME
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+
+class ForgetfulQoS(redis.QoS):
+    """Counts the messages that a worker has taken, so that it takes no more than it may at a time.
+
+    If Valkey does not hear of an acknowledgement, Celery logs that and goes on. But kombu's own class counts the
+    message for ever: such a worker takes nothing any more, and still answers that it listens. It happens when Valkey
+    is away for some seconds. This one forgets the message. Wake-ups have no data, so nothing is lost.
+    """
+
+    def ack(self, delivery_tag: str) -> None:
+        """Acknowledges a message. Raises redis's errors, after it has forgotten the message."""
+        try:
+            super().ack(delivery_tag)
+        except Exception:
+            virtual.QoS.ack(self, delivery_tag)
+            raise
+
+
+redis.Channel.QoS = ForgetfulQoS
 app = Celery("fieldflame")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["aggregate", "ingest", "dashboard"])
