@@ -55,13 +55,22 @@ def wake_worker(task: str = FOLD_TASK, flag: str = FLAG) -> bool:
         if not flag_client().set(flag, 1, nx=True, ex=FLAG_S):
             return False
         flag_client().set(flag + WAITS, 1, ex=LOST_S)
-        current_app.send_task(task, retry=False, ignore_result=True)
+        _publish(task, flag)
     except (redis.RedisError, OSError, KombuOperationalError) as error:
         with _lock:
             _paused_until = time.monotonic() + PAUSE_S
         logger.warning("No wake-up could be published (%s); the sweep will find the work.", type(error).__name__)
         return False
     return True
+
+
+def _publish(task: str, flag: str) -> None:
+    """Sends a task. If that fails, the flag is cleared: another process may be able to, and should not wait for it."""
+    try:
+        current_app.send_task(task, retry=False, ignore_result=True)
+    except BaseException:
+        clear_flag(flag)
+        raise
 
 
 class Waker:

@@ -3,9 +3,11 @@
 import threading
 import time
 from collections.abc import Iterator
+from typing import NoReturn
 
 import pytest
 from django.db import connection
+from kombu.exceptions import OperationalError
 
 from ingest import wake
 from ingest.door import views
@@ -29,6 +31,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     wake.clear_flag()
     yield names
     wake.clear_flag()
+    wake.clear_flag(wake.FLAG + wake.WAITS)
 
 
 def test_many_wake_ups_are_one_until_the_flag_is_cleared(sent: list[str]) -> None:
@@ -183,3 +186,16 @@ def test_the_flag_of_a_wake_up_that_is_lost_is_not_kept_for_ever(sent: list[str]
     client.delete(wake.FLAG)
     assert wake.wake_worker()
     assert len(sent) == 2
+
+
+def test_another_process_may_wake_at_once_where_one_could_not(sent: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise OperationalError("the connection was lost while the broker's host was cut off")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ingest.wake.current_app.send_task", fail)
+        assert not wake.wake_worker()
+    assert not wake.flag_client().exists(wake.FLAG)
+    monkeypatch.setattr(wake, "_paused_until", 0.0)  # only the process that failed pauses
+    assert wake.wake_worker()
+    assert sent == [wake.FOLD_TASK]
