@@ -11,6 +11,8 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
+from aggregate.folding.locks import try_keys
+from aggregate.folding.sections import next_piece
 from profcore.sums.blobs import PackedTree, decode_call_tree, decode_call_trees, pack_call_tree
 from profcore.sums.calltree import CallTree, CallTreeBuilder, merge_call_trees
 from profcore.sums.tree_sums import CallTreeSum
@@ -71,39 +73,51 @@ class StoredTreeSum:
             self._blobs, self._nodes = [], 0
 
 
-def append_call_trees(project_id: int, trees: Sequence[tuple[int, PackedTree]]) -> None:
+def append_call_trees(project_id: int, trees: Sequence[tuple[int, PackedTree]], section: int | None = None) -> None:
     """Adds a tree to each cell's. `trees` is sorted by cell id; call under the groups' locks."""
-    append_pieces(CELL_TREES, project_id, [((cell_id,), tree) for cell_id, tree in trees])
+    append_pieces(CELL_TREES, project_id, [((cell_id,), tree) for cell_id, tree in trees], section)
 
 
-def append_pieces(table: TreeTable, project_id: int, trees: Sequence[tuple[Key, PackedTree]]) -> None:
-    """Adds trees to a table, each to the tree of its key. `trees` is sorted; call under the groups' locks."""
+def append_pieces(
+    table: TreeTable, project_id: int, trees: Sequence[tuple[Key, PackedTree]], section: int | None = None
+) -> None:
+    """Adds trees to a table, each to the tree of its key. `trees` is sorted; call under the groups' locks.
+
+    With a section, whose lock is held, others may append too. Then one of them merges a tree's pieces at a time.
+    """
     trees = [(key, tree) for key, tree in trees if tree.nodes]
     if not trees:
         return
     pieces = _load_piece_sizes(table, project_id, [key for key, _ in trees])
     stale: list[Key] = []
+    full = [key for key, _ in trees if len(pieces.get(key, ())) >= settings.CALLTREE_MAX_PIECES]
     merging: dict[Key, list[int]] = {}
+    ours = pick_mergeable(project_id, table.name, full, section)
     for key, tree in trees:
-        known = pieces.get(key, [])
-        if len(known) + 1 > settings.CALLTREE_MAX_PIECES:
-            merging[key] = pick_newest(known, tree.nodes)
+        if key in ours:
+            merging[key] = pick_newest(pieces[key], tree.nodes)
             stale.extend((*key, piece) for piece in merging[key])
     blobs = _take_pieces(table, project_id, stale)
     rows = []
     for key, tree in trees:
         merged = tree
-        if key in merging:
-            older = [decode_call_tree(blobs[*key, piece]) for piece in merging[key]]
+        if key in merging:  # others may have merged some of them since they were looked at
+            older = [decode_call_tree(blobs[*key, piece]) for piece in merging[key] if (*key, piece) in blobs]
             merged = pack_call_tree(merge_call_trees([*older, tree.tree()]))
-        next_id = max((piece for piece, _ in pieces.get(key, [])), default=0) + 1
-        rows.append((*key, next_id, *merged))
+        rows.append((*key, next_piece((piece for piece, _ in pieces.get(key, ())), section), *merged))
     with connection.cursor() as cursor:
         cursor.execute(
             f"""INSERT INTO {table.name} (project_id, {table.key}, id, node_count, blob)
                 SELECT %s, * FROM unnest({table.arrays}, %b::int[], %b::int[], %b::bytea[])""",
             [project_id, *(list(column) for column in zip(*rows, strict=True))],
         )
+
+
+def pick_mergeable(project_id: int, table: str, full: Sequence[Key], section: int | None) -> set[Key]:
+    """Returns the keys with many pieces that the caller merges: all, or in a section those that nobody merges now."""
+    if section is None or not full:
+        return set(full)
+    return {key for key, is_ours in zip(full, try_keys(project_id, table, full), strict=True) if is_ours}
 
 
 def pick_newest(pieces: Sequence[tuple[int, int]], new_nodes: int) -> list[int]:

@@ -1,6 +1,8 @@
 """Claiming pending traces: a few small groups of one project at a time, under a lease bound to the worker's heartbeat.
 
-Projects take turns, so that the backlog of one delays another by one batch of each project at most.
+Projects take turns, so that the backlog of one delays another by one batch of each project at most. Of a group that has
+more pending traces than a batch, some sections are claimed (`aggregate.folding.sections`). A batch of one group shares
+it, so that several workers may fold it. Batches of several groups, which are small, have them alone.
 
 A claim ends with its lease, or with its claimant (`aggregate.claimants`). Attempts are counted here, before the work
 and outside its transaction.
@@ -14,8 +16,10 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from aggregate.claimants import LIVE, register
+from aggregate.claimants import LIVE, own_token, register
 from aggregate.folding.rests import Rests
+from aggregate.folding.sections import SECTION_OF, choose_sections
+from aggregate.records import select_rows
 from ingest.models import PENDING
 
 FOLD_BATCH_ATTEMPTS: Final = 2  # failed batches before a trace is folded alone
@@ -37,10 +41,11 @@ ORDER BY p.project_id <= %(last)s, p.project_id LIMIT 1
 """
 CANDIDATES: Final = f"""
 WITH {LIVE}, queue AS (
-    SELECT r.group_id, r.received_at, r.attempts >= %(batch_attempts)s AS is_alone
+    SELECT r.group_id, r.received_at, r.body_bytes, r.attempts >= %(batch_attempts)s AS is_alone
     FROM ingest_tracereceipt r WHERE r.project_id = %(project_id)s AND {CLAIMABLE}
     ORDER BY r.received_at LIMIT {CANDIDATE_ROWS})
-SELECT group_id, is_alone FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1, 2
+SELECT group_id, is_alone, count(*), sum(body_bytes), max(received_at)
+FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1, 2
 """
 # The columns of a `ClaimedTrace` of a receipt r; its attempts come last.
 CLAIMED_COLUMNS: Final = "r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts"
@@ -48,9 +53,11 @@ PICK: Final = f"""
 WITH {LIVE}
 SELECT {CLAIMED_COLUMNS} + 1 FROM ingest_tracereceipt r
 WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s
-  AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s AND {CLAIMABLE}
+  AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s AND {CLAIMABLE} {{of_sections}}
 ORDER BY r.received_at, r.view_id, r.seq LIMIT %(traces)s FOR UPDATE OF r SKIP LOCKED
 """
+PICK_ALL: Final = PICK.format(of_sections="")
+PICK_SECTIONS: Final = PICK.format(of_sections=f"AND {SECTION_OF} = ANY(%(sections)b::int[])")
 # `= ANY` on the key's second column limits the plan to the wanted rows, whatever the planner believes about a table
 # that was empty a minute ago. Joined with the picked rows instead, it has read all receipts of a project for each. The
 # bounds of time limit it to the partitions that they are in.
@@ -82,7 +89,7 @@ class ClaimedTrace:
         return f"{self.view_id}:{self.seq}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """A batch of one project's pending traces. If `is_alone`, it is one trace that must be folded by itself."""
 
@@ -90,6 +97,7 @@ class Claim:
     is_alone: bool
     traces: list[ClaimedTrace]
     token: UUID | None = None  # of the claimant; None for traces that are only folded again
+    shared_group: int | None = None  # one that others may fold too, in other sections
 
 
 def read_claimed(row: tuple[Any, ...]) -> ClaimedTrace:  # Any: a row as the driver types it
@@ -132,56 +140,65 @@ def claim_batch(rests: Rests | None = None) -> Claim | None:
         if row is None:
             return None
         project_id = _turns.last_project = row[0]
-        cursor.execute(CANDIDATES, {"project_id": project_id, "batch_attempts": FOLD_BATCH_ATTEMPTS})
-        candidates = cursor.fetchall()
-        if not candidates:
-            return None
-        token = register()
-        _, is_alone = candidates[0]
-        most = 1 if is_alone else settings.FOLD_BATCH_TRACES
-        claimed: list[ClaimedTrace] = []
-        claimed_bytes = 0
-        for group_id, candidate_alone in candidates:
-            if candidate_alone != is_alone:
-                continue
-            rows = _pick_group(
-                {
-                    "project_id": project_id,
-                    "group_id": group_id,
-                    "is_alone": is_alone,
-                    "batch_attempts": FOLD_BATCH_ATTEMPTS,
-                    "traces": most - len(claimed),
-                },
-                settings.FOLD_BATCH_BYTES - claimed_bytes,
-            )
-            claimed.extend(rows)
-            claimed_bytes += sum(row.body_bytes for row in rows)
-            if len(claimed) >= most or claimed_bytes >= settings.FOLD_BATCH_BYTES:
-                break
-        if not claimed:
+        claim, is_small = _pick(project_id)
+        if not claim.traces:
             return None
         cursor.execute(
             TAKE,
             {
                 "project_id": project_id,
                 "lease_s": settings.FOLD_LEASE_S,
-                "views": [trace.view_id for trace in claimed],
-                "seqs": [trace.seq for trace in claimed],
-                "received": [trace.received_at for trace in claimed],
-                "first": min(trace.received_at for trace in claimed),
-                "last": max(trace.received_at for trace in claimed),
-                "token": token,
+                "views": [trace.view_id for trace in claim.traces],
+                "seqs": [trace.seq for trace in claim.traces],
+                "received": [trace.received_at for trace in claim.traces],
+                "first": min(trace.received_at for trace in claim.traces),
+                "last": max(trace.received_at for trace in claim.traces),
+                "token": register(),
             },
         )
-    if rests is not None and len(claimed) < most and claimed_bytes < settings.FOLD_BATCH_BYTES:
+    if rests is not None and is_small:
         rests.begin(project_id)
-    return Claim(project_id, is_alone, claimed, token)
+    return claim
 
 
-def _pick_group(where: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: one statement's parameters
+def _pick(project_id: int) -> tuple[Claim, bool]:
+    """Locks the receipts of a batch. Returns them as a claim, and whether nothing that could be claimed is left.
+
+    The claim has no traces if there are none.
+    """
+    own = {"project_id": project_id, "batch_attempts": FOLD_BATCH_ATTEMPTS}
+    candidates = select_rows(CANDIDATES, own)
+    is_alone = bool(candidates and candidates[0][1])
+    room, room_bytes = 1 if is_alone else settings.FOLD_BATCH_TRACES, settings.FOLD_BATCH_BYTES
+    claimed: list[ClaimedTrace] = []
+    shared: int | None = None
+    is_small = True
+    for group_id, candidate_alone, traces, size, until in candidates:
+        if candidate_alone != is_alone:
+            continue
+        where = {**own, "group_id": group_id, "is_alone": is_alone, "traces": room}
+        if is_alone or (traces <= room and size <= room_bytes):
+            rows = _pick_group(PICK_ALL, where, room_bytes)
+        else:
+            shared = group_id
+            where["sections"] = choose_sections(project_id, group_id, until=until, room=room, room_bytes=room_bytes)
+            rows = _pick_group(PICK_SECTIONS, where, room_bytes)
+        claimed.extend(rows)
+        room, room_bytes = room - len(rows), room_bytes - sum(row.body_bytes for row in rows)
+        if room <= 0 or room_bytes <= 0 or shared is not None:
+            is_small = False
+            break
+    groups = {trace.group_id for trace in claimed}
+    shared = groups.pop() if len(groups) == 1 else shared
+    token = own_token()
+    claim = Claim(project_id=project_id, is_alone=is_alone, traces=claimed, token=token, shared_group=shared)
+    return claim, is_small
+
+
+def _pick_group(statement: str, where: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: its parameters
     """Locks a group's oldest traces: at least one, and only returns those that start within `most_bytes`."""
     with connection.cursor() as cursor:
-        cursor.execute(PICK, where)
+        cursor.execute(statement, where)
         rows: list[ClaimedTrace] = []
         size = 0
         for row in cursor.fetchall():

@@ -20,11 +20,12 @@ from aggregate.folding.calltrees import append_call_trees
 from aggregate.folding.claims import Claim, ClaimedTrace, claim_batch, count_crash, release_claim
 from aggregate.folding.hotspots import add_to_hotspots
 from aggregate.folding.interning import CellKey, intern_cells, settle_cells
-from aggregate.folding.locks import lock_groups
+from aggregate.folding.locks import lock_cells, lock_groups, lock_sections
 from aggregate.folding.rests import Rests
 from aggregate.folding.rolling import add_to_days
+from aggregate.folding.sections import sections_of
 from aggregate.folding.settled import count_settled
-from aggregate.folding.stragglers import ViewsExpired, rebuild_views
+from aggregate.folding.stragglers import GroupShared, ViewsExpired, rebuild_views
 from aggregate.folding.writes import (
     CellDelta,
     GrownView,
@@ -180,20 +181,39 @@ def _count_crash(claim: Claim, what: str) -> None:
 
 def write_batch(batch: FoldedBatch) -> None:
     """Writes a folded batch in one transaction. Raises `ClaimLost` if the claim no longer holds."""
+    cell_ids = intern_cells(batch.claim.project_id, batch.sums.cells)
+    try:
+        _write(batch, cell_ids)
+    except GroupShared:
+        batch.claim = replace(batch.claim, shared_group=None)
+        _write(batch, cell_ids)
+
+
+def _write(batch: FoldedBatch, interned: Mapping[CellKey, int]) -> None:
     claim = batch.claim
-    cell_ids = intern_cells(claim.project_id, batch.sums.cells)
     with transaction.atomic():
-        lock_groups(claim.project_id, sorted({trace.group_id for trace in claim.traces}))
+        sections = _lock(claim)
         lock_claimed(claim)
-        cell_ids = settle_cells(claim.project_id, cell_ids)
+        cell_ids = settle_cells(claim.project_id, interned)
         views, deltas = _grow_views(batch, cell_ids)
         trees: dict[int, list[PackedTree]] = {}
         for key in batch.sums.cells:
             trees.setdefault(cell_ids[key], []).append(batch.sums.tree(key))
         # Several hours may be in one day by now.
         pieces = [(cell_id, merge_packed(of_cell)) for cell_id, of_cell in sorted(trees.items())]
-        _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), pieces, views)
+        _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), pieces, views, sections)
         mark_receipts(claim.project_id, batch.folded, batch.rejected)
+
+
+def _lock(claim: Claim) -> list[int]:
+    """Locks the groups of a claim, or the sections of one that it shares; returns these."""
+    group_ids = sorted({trace.group_id for trace in claim.traces})
+    if claim.shared_group is None:
+        lock_groups(claim.project_id, group_ids)
+        return []
+    sections = sections_of([trace.view_id for trace in claim.traces if trace.group_id == claim.shared_group])
+    lock_sections(claim.project_id, group_ids, claim.shared_group, sections)
+    return sections
 
 
 def _grow_views(batch: FoldedBatch, cell_ids: Mapping[CellKey, int]) -> tuple[list[GrownView], dict[int, CellDelta]]:
@@ -201,7 +221,8 @@ def _grow_views(batch: FoldedBatch, cell_ids: Mapping[CellKey, int]) -> tuple[li
     folds = {key: sums.views(key) for key in sums.cells}
     places = {(view_id, key.group_id): cell_ids[key] for key, of_cell in folds.items() for view_id in of_cell}
     stored = load_views(project_id, sorted(places))
-    stored |= rebuild_views(project_id, {key: places[key] for key in sorted(places) if key not in stored})
+    unknown = {key: places[key] for key in sorted(places) if key not in stored}
+    stored |= rebuild_views(project_id, unknown, is_shared=batch.claim.shared_group is not None)
     views: list[GrownView] = []
     deltas: dict[int, CellDelta] = {}
     for key, of_cell in folds.items():
@@ -225,14 +246,19 @@ def _write_effects(
     deltas: Sequence[tuple[int, CellDelta]],
     trees: Sequence[tuple[int, PackedTree]],
     views: list[GrownView],
+    sections: Sequence[int],
 ) -> None:
+    """Writes all but receipts. Cells come last: folds that share a group wait for each other's cells."""
     if not deltas:
         return
-    add_to_cells(project_id, deltas)
-    add_to_hotspots(project_id, deltas)
-    append_call_trees(project_id, trees)
-    add_to_days(project_id, deltas, trees)
+    section = sections[0] if sections else None
+    add_to_hotspots(project_id, deltas, section)
+    append_call_trees(project_id, trees, section)
     write_views(project_id, sorted(views, key=lambda view: (view.view_id, view.group_id)))
+    add_to_days(project_id, deltas, trees, section)
+    if sections:
+        lock_cells(project_id, [cell_id for cell_id, _ in deltas])
+    add_to_cells(project_id, deltas)
 
 
 def lock_claimed(claim: Claim) -> None:

@@ -12,7 +12,8 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
-from aggregate.folding.calltrees import pick_newest
+from aggregate.folding.calltrees import pick_mergeable, pick_newest
+from aggregate.folding.sections import next_piece
 from aggregate.folding.writes import HOTSPOT_SUMS, CellDelta
 
 # An array of zeros is null, and few funcs have such time.
@@ -78,19 +79,24 @@ FROM ({pack(unpack("pieces"))}) AS s JOIN new USING (cell_id) ORDER BY s.cell_id
 """
 
 
-def add_to_hotspots(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) -> None:
-    """Adds to hotspots' sums, as a piece of each cell. `deltas` are sorted by cell; call under the groups' locks."""
+def add_to_hotspots(project_id: int, deltas: Sequence[tuple[int, CellDelta]], section: int | None = None) -> None:
+    """Adds to hotspots' sums, as a piece of each cell. `deltas` are sorted by cell; call under the groups' locks.
+
+    With a section, whose lock is held, others may append too. Then one of them merges a cell's pieces at a time.
+    """
     deltas = [(cell_id, delta) for cell_id, delta in deltas if delta.hotspots]
     if not deltas:
         return
     known = _load_sizes(project_id, [cell_id for cell_id, _ in deltas])
+    full = [(cell_id,) for cell_id, pieces in known.items() if len(pieces) >= settings.HOTSPOT_MAX_PIECES]
+    ours = pick_mergeable(project_id, "aggregate_hotspotpiece", full, section)
     plain: list[tuple[Any, ...]] = []
     merged: list[tuple[Any, ...]] = []
     stale: list[tuple[int, int]] = []
     for cell_id, delta in deltas:
         pieces = known.get(cell_id, [])
-        row = (cell_id, max((piece for piece, _ in pieces), default=0) + 1, *_array_texts(delta))
-        if len(pieces) < settings.HOTSPOT_MAX_PIECES:
+        row = (cell_id, next_piece((piece for piece, _ in pieces), section), *_array_texts(delta))
+        if (cell_id,) not in ours:
             plain.append(row)
         else:
             merged.append(row)

@@ -103,9 +103,15 @@ def _sum_trees(project_id: int, cell_ids: Sequence[int]) -> CallTree:
 
 
 def add_to_days(
-    project_id: int, deltas: Sequence[tuple[int, CellDelta]], trees: Sequence[tuple[int, PackedTree]]
+    project_id: int,
+    deltas: Sequence[tuple[int, CellDelta]],
+    trees: Sequence[tuple[int, PackedTree]],
+    section: int | None = None,
 ) -> None:
-    """Adds to the roll-up the additions to cells that are rolled. One statement if none is rolled."""
+    """Adds to the roll-up the additions to cells that are rolled. One statement if none is rolled.
+
+    With a section, others may add at the same time: trees first, since they wait for the rows of hotspots.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT c.id, c.group_id, {DAY_OF} FROM aggregate_cell c
@@ -113,6 +119,11 @@ def add_to_days(
             [project_id, [cell_id for cell_id, _ in deltas]],
         )
         days: dict[int, Key] = {cell_id: (group_id, day_at) for cell_id, group_id, day_at in cursor}
+    of_days: dict[Key, list[PackedTree]] = {}
+    for cell_id, tree in trees:
+        if cell_id in days:
+            of_days.setdefault(days[cell_id], []).append(tree)
+    append_pieces(DAY_TREES, project_id, [(day, merge_packed(of_days[day])) for day in sorted(of_days)], section)
     _add_hotspots(
         project_id,
         [
@@ -122,11 +133,6 @@ def add_to_days(
             for func_id, values in delta.hotspots.items()
         ],
     )
-    of_days: dict[Key, list[PackedTree]] = {}
-    for cell_id, tree in trees:
-        if cell_id in days:
-            of_days.setdefault(days[cell_id], []).append(tree)
-    append_pieces(DAY_TREES, project_id, [(day, merge_packed(of_days[day])) for day in sorted(of_days)])
 
 
 def _add_hotspots(project_id: int, rows: Sequence[tuple[Any, ...]]) -> None:  # Any: a row's key and its sums

@@ -25,16 +25,25 @@ class ViewsExpired(Exception):
         self.keys = keys
 
 
-def rebuild_views(project_id: int, places: Mapping[ViewKey, int]) -> dict[ViewKey, StoredView]:
+class GroupShared(Exception):
+    """A view must be rebuilt, which needs the lock of its group alone. Nothing was written."""
+
+
+def rebuild_views(
+    project_id: int, places: Mapping[ViewKey, int], *, is_shared: bool = False
+) -> dict[ViewKey, StoredView]:
     """Returns the rebuilt rows of the views that have folded traces but no row. `places` are the cells of the views.
 
     Call under the groups' locks: such views are rare, and the traces decoded here were folded before without harm.
-    Raises `ViewsExpired` for views that cannot be rebuilt, and for views whose cell has expired with its sums.
+    Raises `ViewsExpired` for views that cannot be rebuilt, and for views whose cell has expired with its sums; and
+    `GroupShared` if there are views to rebuild and other folds share a group: they would be counted as without a row.
     """
     earlier = load_folded(project_id, places)
     if not earlier:
         return {}
-    batch = fold_claim(Claim(project_id, is_alone=False, traces=earlier))
+    if is_shared:
+        raise GroupShared
+    batch = fold_claim(Claim(project_id=project_id, is_alone=False, traces=earlier))
     lost = {(rejection.trace.view_id, rejection.trace.group_id) for rejection in batch.rejected}
     dropped = {(trace.view_id, trace.group_id) for trace in earlier}
     wanted = Counter(places[key] for key in dropped)

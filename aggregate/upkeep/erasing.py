@@ -94,7 +94,7 @@ def _erase_from_group(project_id: int, key: ViewKey, erasure: Erasure) -> None:
     _lock_receipts(project_id, key)
     stored = load_views(project_id, [key]).get(key)
     folded = load_folded(project_id, [key])
-    batch = fold_claim(Claim(project_id, is_alone=False, traces=folded)) if folded else None
+    batch = fold_claim(Claim(project_id=project_id, is_alone=False, traces=folded)) if folded else None
     is_whole = batch is not None and not batch.rejected and (stored is None or stored.traces == len(folded))
     has_sums = True
     if stored is None and batch is not None:
