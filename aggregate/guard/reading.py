@@ -89,6 +89,8 @@ def select_messages(project_id: int, channel_id: int, *, most: int) -> Sequence[
 
 
 def _tell_all(project: Project, changes: Sequence[StateChange]) -> list[Told]:
+    if not changes:
+        return []
     watches = {watch.id: watch for watch in Watch.objects.filter(project_id=project.pk)}
     return [
         Told(

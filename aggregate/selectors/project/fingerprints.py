@@ -12,7 +12,8 @@ from ingest.models import PENDING, Project
 # Sums change with every trace that is folded, rejected, refused or erased, and with every cell that expires. A refold
 # may give the same sums to other functions, so its run counts too. The lowest cell with kept views changes when views
 # expire, and the list of partitions when raw bodies do. Labels change with their scripts. Counts of absences change on
-# their own day only, and expire by days. What is announced about a release again has a new time.
+# their own day only, and expire by days. What is announced about a release again has a new time. States of watches have a
+# history, and what was found of the open ones changes with each look.
 STATE: Final = f"""
 SELECT to_jsonb(p)::text,
        (SELECT concat_ws(',', count(*), min(r.received_at), max(r.received_at)) FROM ingest_tracereceipt r
@@ -37,6 +38,9 @@ SELECT to_jsonb(p)::text,
        (SELECT concat_ws(',', count(*), bit_xor(hashtextextended(concat_ws(' ', s.id, s.map_id, s.bundle_id, s.attempts,
                          s.labelled_func_id, s.pending_at, s.uploaded_at, s.failure), 0)))
         FROM aggregate_releasescript s WHERE s.project_id = %(project_id)s),
+       (SELECT concat_ws(',', max(h.id), min(h.id)) FROM aggregate_statechange h WHERE h.project_id = %(project_id)s),
+       (SELECT concat_ws(',', count(*), max(w.seen_at)) FROM aggregate_watchstate w
+        WHERE w.project_id = %(project_id)s AND w.state IN (2, 3)),
        (SELECT jsonb_agg(k ORDER BY k.id)::text FROM ingest_ingestkey k WHERE k.project_id = %(project_id)s)
 FROM ingest_project p WHERE p.id = %(project_id)s
 """

@@ -26,6 +26,7 @@ from dashboard.pages.frame.shell import build_shell
 from dashboard.pages.frame.verdict_words import describe_commits, describe_verdict
 from dashboard.pages.overview.changes import describe_page_changes, link_comparison, read_measure
 from dashboard.pages.overview.first_visit import answer_first_visit
+from dashboard.pages.overview.watched import Mark, describe_watches, list_marks
 from dashboard.pages.quality.view import explain_reasons
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.etags import answer_unchanged
@@ -76,7 +77,8 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         **describe_status(status),
         **describe_releases(request, project, slice_, releases),
         **describe_chart(request, project, slice_, measure),
-        "chart_marks": write_marks(slice_, releases),
+        "chart_marks": write_marks(slice_, releases, list_marks(request, project)),
+        **describe_watches(request, project),
         **describe_pages(request, project, slice_, measure),
     }
     return render(request, "dashboard/overview/page.html", context)
@@ -183,10 +185,11 @@ def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measur
     }
 
 
-def write_marks(slice_: Slice, releases: Sequence[ReleaseRow]) -> str:
-    """Returns when the first trace of each of the slice's newest releases arrived, as JSON for the chart."""
+def write_marks(slice_: Slice, releases: Sequence[ReleaseRow], changes: Sequence[Mark]) -> str:
+    """Returns moments for the chart, as JSON: the first trace of each of the slice's newest releases, and changes."""
     shown = [row for row in releases if row.views and (not slice_.releases or row.release in slice_.releases)]
-    return json.dumps([(row.release, row.first_seen_at.isoformat()) for row in shown[:MAX_MARKS]])
+    marks = [(row.release, row.first_seen_at.isoformat()) for row in shown[: MAX_MARKS - len(changes)]]
+    return json.dumps([*marks, *changes])
 
 
 DEFAULTS: Final = (("measure", "self+hidden"), ("lines", "release"), ("sort", PAGE_SORTS[0]))

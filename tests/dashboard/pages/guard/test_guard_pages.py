@@ -213,3 +213,19 @@ def test_a_wrong_field_of_a_watch_says_so(owner: Client, shop: Project) -> None:
     for wrong in ({"limit": "0"}, {"about": "share", "by": "package"}, {"device": "fridge"}, {"name": " "}):
         answer = owner.post(SETTINGS + "watches/new/", {**BUDGET, **wrong})
         assert answer.status_code == 400, wrong
+
+
+def test_the_overview_names_what_is_open_and_marks_it_in_the_chart(member: Client, shop: Project) -> None:
+    assert "is no longer slower" not in text_of(member, "/projects/shop/")
+    before = member.get("/projects/shop/")
+    for page in ("/cart", "/a", "/b", None):
+        change_state(shop, State.CONFIRMED, page=page)
+    text = text_of(member, "/projects/shop/")
+    assert "Watches Confirmed : 1.1 made" in text
+    assert "More states and their history" in text
+    page = member.get("/projects/shop/").content.decode()
+    assert "/cart confirmed" in page.partition("data-chart-marks=")[2][:900]
+    again = member.get("/projects/shop/", headers={"If-None-Match": before["ETag"]}) if "ETag" in before else None
+    assert again is None or again.status_code == 200
+    change_state(shop, State.RESOLVED, page="/cart")
+    assert "/cart resolved" in member.get("/projects/shop/").content.decode()
