@@ -12,8 +12,8 @@ from ingest.models import PENDING, Project
 # Sums change with every trace that is folded, rejected, refused or erased, and with every cell that expires. A refold
 # may give the same sums to other functions, so its run counts too. The lowest cell with kept views changes when views
 # expire, and the list of partitions when raw bodies do. Labels change with their scripts. Counts of absences change on
-# their own day only, and expire by days. What is announced about a release again has a new time. States of watches have a
-# history, and what was found of the open ones changes with each look.
+# their own day only, and expire by days. What is announced about a release again has a new time. States of watches have
+# a history, and what was found of the open ones changes with each look.
 STATE: Final = f"""
 SELECT to_jsonb(p)::text,
        (SELECT concat_ws(',', count(*), min(r.received_at), max(r.received_at)) FROM ingest_tracereceipt r
