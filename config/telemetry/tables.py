@@ -158,7 +158,7 @@ CROSS JOIN LATERAL (
     WHERE project_id = p.id AND bucket_at >= day.starts_at AND bucket_at < day.starts_at + interval '1 day'
           AND merged_into IS NULL
     ORDER BY bucket_at LIMIT {LOOKED_AT_CELLS}) AS c
-WHERE EXISTS (SELECT FROM aggregate_view WHERE project_id = p.id AND cell_id = c.id)"""
+WHERE EXISTS (SELECT 1 FROM aggregate_view WHERE project_id = p.id AND cell_id = c.id)"""
 # The oldest cell of each project, with the days that it is kept; and the oldest that wait to be merged or rolled up.
 OLDEST_CELLS: Final = f"""
 SELECT (SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.bucket_at, 'UTC'))
@@ -195,7 +195,7 @@ WITH oldest AS (
     WHERE c.merged_into IS NULL AND c.bucket_at < date_trunc('day', %(now)s, 'UTC')
           - make_interval(days => coalesce(p.keep_views_days, %(views_days)s)) AND c.bucket_at >=
           date_trunc('day', %(now)s, 'UTC') - make_interval(days => coalesce(p.keep_views_days, %(views_days)s) + 3)
-          AND EXISTS (SELECT FROM aggregate_view v WHERE v.project_id = c.project_id AND v.cell_id = c.id))
+          AND EXISTS (SELECT 1 FROM aggregate_view v WHERE v.project_id = c.project_id AND v.cell_id = c.id))
 SELECT oldest.late_s, views.late_s,
        (SELECT max(coalesce(p.keep_raw_days, %(raw_days)s)) FROM ingest_project p),
        (SELECT max(coalesce(p.keep_views_days, %(views_days)s)) FROM ingest_project p),

@@ -157,7 +157,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
 
     from aggregate.packs import deleting as pack_deleting
     from aggregate.sourcemaps import deleting
-    from aggregate.upkeep import old_funcs, old_groups, old_looks, old_receipts, retention, store_sizes
+    from aggregate.upkeep import old_funcs, old_groups, old_looks, old_receipts, old_states, retention, store_sizes
     from ingest.projects import releases
 
     source = inspect.getsource(retention) + RefoldRun._meta.db_table + Receipt._meta.db_table
@@ -180,6 +180,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
         + inspect.getsource(old_groups)
         + inspect.getsource(old_funcs)
         + inspect.getsource(old_looks)
+        + inspect.getsource(old_states)
         + inspect.getsource(store_sizes)
         + inspect.getsource(old_receipts)
         + inspect.getsource(pack_deleting)
@@ -193,6 +194,8 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     lasting |= {"ingest_provideridentity"}
     # A row per data step of a release.
     lasting |= {"aggregate_datastep"}
+    # A bounded number a project (GUARD_MAX_WATCHES, GUARD_MAX_CHANNELS), kept until somebody deletes them.
+    lasting |= {"aggregate_watch", "aggregate_channel"}
     # A bounded number a member (SAVED_VIEWS_MAX), kept until they delete it.
     lasting |= {"ingest_savedview"}
     assert {name for name in tables - lasting - by_jobs if name not in source} == set()
