@@ -1,12 +1,13 @@
 """`./test`: checks and tests, against servers of their own.
 
-No words: ruff, mypy and the whole suite; at most five tests that failed are tried again, alone. `core`: the pure core
-except its slow tests, without servers. `quick`: all except what needs a browser, starts a whole Fieldflame, kills
-processes, or is slow by itself. `e2e`: the tests of tests/e2e. `formats`: what we write and read, against other
-projects' readers and the newest release of Mozilla's. `image`: builds the image and starts it, which needs root,
-buildah, debootstrap and cargo. `citus`: what the words behind it name, with its database on the Citus of CITUS_URL.
-`fuzz`: hostile inputs that no test has tried, as `./run fuzz`. Other words go to pytest.
-FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
+No words: ruff, mypy and the tests of daily use: `quick` and what is marked `always`. `all`: ruff, mypy and every test,
+as CI runs them. Of both, at most five tests that failed are tried again, alone. `core`: the pure core except its slow
+tests, without servers. `quick`: all except what needs a browser, starts a whole Fieldflame, kills processes, or is
+slow by itself. `e2e`: the tests of tests/e2e. `formats`: what we write and read, against other projects' readers and
+the newest release of Mozilla's. `image`: builds the image and starts it, which needs root, buildah, debootstrap and
+cargo. `citus`: what the words behind it name, with its database on the Citus of CITUS_URL. `fuzz`: hostile inputs that
+no test has tried, as `./run fuzz`. Other words go to pytest. FIELDFLAME_TEST_EXTERNAL=1 uses the servers that
+DATABASE_URL and REDIS_URL name.
 """
 
 import argparse
@@ -44,7 +45,9 @@ BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 AT_A_TIME = ("--numprocesses", str(min(max(CORES + 1, 3), 6)), *BY_FILE)
 CORE = ("pytest", "tests/profcore", "-m", "not slow", "--numprocesses", "auto", *BY_FILE)
-QUICK = ("-m", "not e2e and not stack and not kills and not slow", *AT_A_TIME)
+IS_QUICK = "not e2e and not stack and not kills and not slow"
+QUICK = ("-m", IS_QUICK, *AT_A_TIME)
+DAILY = ("-m", f"always or ({IS_QUICK})", *AT_A_TIME)
 # Where it is set, as in many a container, each of the suite's hundred Python processes compiles all packages anew: half
 # of the 4.4 s of a processor that a worker's imports took.
 NO_BYTECODE_NAME = "PYTHONDONTWRITEBYTECODE"
@@ -135,11 +138,11 @@ def run_suite(words: Sequence[str], more: Mapping[str, str] | None = None) -> in
         end_leftovers(f"{RUN_NAME}={run}")
 
 
-def run_whole_suite() -> int:
-    """Runs all tests, several files at a time, and the few that failed once more alone; returns the exit code."""
+def run_and_try_again(words: Sequence[str]) -> int:
+    """Runs tests, several files at a time, and the few that failed once more alone; returns the exit code."""
     with tempfile.TemporaryDirectory(prefix="fieldflame-failed-") as folder:
         failed = Path(folder) / "failed.txt"
-        code = run_suite(AT_A_TIME, {FAILED_FILE_NAME: str(failed)})
+        code = run_suite(words, {FAILED_FILE_NAME: str(failed)})
         return try_again(code, failed, run_suite, say)
 
 
@@ -191,15 +194,20 @@ def run(words: list[str]) -> int:
         return run_suite(words[1:], citus_environment())
     if words[:1] == ["fuzz"]:
         return run_fuzz(words[1:])
-    if words:
+    if words and words != ["all"]:
         return run_suite(words)
+    return run_with_checks(AT_A_TIME if words else DAILY)
+
+
+def run_with_checks(words: Sequence[str]) -> int:
+    """Runs ruff, mypy and tests; returns the exit code."""
     # Half a minute of one core, and a second when .mypy_cache has it: over before the tests begin, which need both.
     with run_aside(TYPE_CHECK) as finish, run_aside(COMPILE, is_shown=False) as finish_compiling:
         codes = {" ".join(check): run_python(check, os.environ) for check in CHECKS}
         install_node_packages()
         finish_compiling()
         codes[" ".join(TYPE_CHECK)] = finish()
-    codes["pytest"] = run_whole_suite()
+    codes["pytest"] = run_and_try_again(words)
     for name, code in codes.items():
         say(f"{'ok    ' if code == 0 else 'FAILED'}  {name}")
     return next((code for code in codes.values() if code), 0)

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from config.up.running import RunningStack
 from tests.e2e.browser import save_screenshot
 
-pytestmark = [pytest.mark.e2e, pytest.mark.stack, pytest.mark.slow(50)]
+pytestmark = [pytest.mark.always, pytest.mark.e2e, pytest.mark.stack, pytest.mark.slow(50)]
 
 HOT = "findDuplicateOrders"
 SENT_LIMIT_MS = 120_000

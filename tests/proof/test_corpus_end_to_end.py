@@ -12,7 +12,7 @@ from tests.corpus import expected
 from tests.profile_reader import read_functions
 from tests.proof.corpus_stack import compare_with_oracle, corpus, database, post_until_accepted
 
-pytestmark = [pytest.mark.stack, pytest.mark.slow(90)]
+pytestmark = [pytest.mark.always, pytest.mark.stack, pytest.mark.slow(90)]
 
 
 def test_every_func_and_every_part_of_time_equals_the_oracle(folded: tuple[RunningStack, dict[str, str]]) -> None:

@@ -13,7 +13,7 @@ from config.up.running import find_free_port
 from config.up.start import choose_web_processes
 from tests.up.running import Running, run_manage
 
-pytestmark = [pytest.mark.stack, pytest.mark.slow(60)]
+pytestmark = [pytest.mark.always, pytest.mark.stack, pytest.mark.slow(60)]
 
 
 def test_it_says_where_to_look_and_stops_in_order_leaving_nothing(running: Running) -> None:

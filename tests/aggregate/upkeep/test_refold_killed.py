@@ -101,6 +101,7 @@ def kill_at_gate(event: str, passages: int) -> None:
     wait_until(lambda: rows("SELECT pid FROM pg_stat_activity WHERE pid = %s", session) == [])
 
 
+@pytest.mark.always
 @pytest.mark.kills
 @pytest.mark.slow(15)
 @pytest.mark.django_db(transaction=True)

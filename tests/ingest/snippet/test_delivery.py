@@ -10,7 +10,7 @@ from ingest.snippet.views import STUB_PATH
 from tests.ingest.snippet.browsing import BUSY, HIDE, wait_until
 from tests.ingest.snippet.site import WAIT_S, Site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
+pytestmark = [pytest.mark.always, pytest.mark.e2e, pytest.mark.slow(20)]
 
 GZIP = b"\x1f\x8b"
 NOTE_REQUESTS = """
