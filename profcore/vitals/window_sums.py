@@ -94,5 +94,7 @@ def _sum_window(timeline: ViewTimeline, column: _Column, ranges: Sequence[Range]
             at += 1
     length_us = sum(end - start for start, end in ranges)
     parts["unobserved"] = length_us - sum(parts.values())
-    sums = sum_by_func(timeline.prefix, timeline.func, script_us, script_samples, hidden_us)
+    sums = FuncSums()
+    if parts["script"] or parts["hidden"]:  # in most short windows nothing ran
+        sums = sum_by_func(timeline.prefix, timeline.func, script_us, script_samples, hidden_us)
     return WindowSums(length_us=length_us, parts_us=[parts[part] for part in WINDOW_PARTS], sums=sums)
