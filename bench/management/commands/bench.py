@@ -27,6 +27,7 @@ from bench.end_to_end import describe as describe_end_to_end
 from bench.exports import as_json, bench_exports, measure_export
 from bench.exports import describe as describe_exports
 from bench.giant.command import add_giant_arguments, show_giant
+from bench.guard.month import describe_guard
 from bench.heavy import SIZES, make_heavy_envelope
 from bench.hidden import compare_with_facts, describe, measure_hidden
 from bench.history.run import bench_history
@@ -54,7 +55,7 @@ from bench.soak.history import store_history
 from bench.statistics.coverage import list_coverage
 from bench.statistics.discoveries import list_discoveries
 from bench.statistics.peeking import list_peeking
-from bench.statistics.tables import run_table
+from bench.statistics.tables import PROCESSES, run_table
 from bench.symbolicate import bench_symbolicate
 from bench.trees import bench_trees, describe_tree
 from bench.truth import describe_scores, read_recordings, score_recording
@@ -70,6 +71,7 @@ HEAVY_ENVELOPES = 60
 VIEWS_A_CELL = (10, 100, 1000)
 ROUNDS = 5
 SAMPLES = 200
+PROJECTS = 200
 
 
 def find_program(name: str) -> str:
@@ -95,7 +97,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--rounds",
             type=int,
-            help=f"core, queries, pages: rounds (default: {ROUNDS}); statistics: samples per row ({SAMPLES})",
+            help=f"core, queries, pages: rounds (default: {ROUNDS}); statistics: samples per row ({SAMPLES}); "
+            f"guard: projects ({PROJECTS})",
         )
         parser.add_argument(
             "--traces", type=int, default=3000, help="end-to-end, profile, memory --whole: how many (%(default)s)"
@@ -142,7 +145,7 @@ class Command(BaseCommand):
         if not options["corpus"].exists():
             raise CommandError(f"{options['corpus']} does not exist; give recorded traces by --corpus.")
         if options["rounds"] is None:
-            options["rounds"] = SAMPLES if options["what"] == "statistics" else ROUNDS
+            options["rounds"] = {"statistics": SAMPLES, "guard": PROJECTS}.get(options["what"], ROUNDS)
         if options["what"] != "curves":
             if len(options["views"]) > 1:
                 raise CommandError("Give one number of views; only curves takes several.")
@@ -378,6 +381,11 @@ class Command(BaseCommand):
         """Fills the database this command was given, and prints what it did as JSON."""
         self.stdout.write(measure_here(options["corpus"], traces=options["traces"], batch=options["batch"]))
 
+    def show_guard(self, options: dict[str, Any]) -> None:
+        """Needs no database. Takes half an hour; `--rounds` is the number of projects."""
+        for line in describe_guard(options["corpus"], options["rounds"], PROCESSES):
+            self.stdout.write(line)
+
     def show_statistics(self, options: dict[str, Any]) -> None:
         """Needs no database. Takes minutes; two processes at most."""
         given = options["corpus"], options["rounds"]
@@ -397,6 +405,7 @@ class Command(BaseCommand):
         "exports-here": show_exports_here,
         "fill-here": show_fill_here,
         "giant": show_giant,
+        "guard": show_guard,
         "hidden": show_hidden,
         "history": show_history,
         "hostile": show_hostile,

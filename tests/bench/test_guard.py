@@ -1,0 +1,49 @@
+"""The simulation of the guard runs: arrivals are what was asked for, and a page twice as slow is confirmed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.guard.arrivals import Slower, receive
+from bench.guard.month import Followed, find_least, follow_project
+from bench.guard.watching import Watched, watch_release
+from bench.statistics.population import load_population
+
+CORPUS = Path(__file__).parents[1] / "data" / "corpus.jsonl.gz"
+
+
+def test_a_release_arrives_hour_by_hour_and_one_page_is_slower() -> None:
+    pages = load_population(CORPUS)[:2]
+    shares = np.array([0.5, 0.5])
+    sides = [
+        receive(np.random.default_rng(1), pages, views_a_day=600, shares=shares, days=3, slower=slower)
+        for slower in (None, Slower(page=0, factor=2.0))
+    ]
+    assert [side.views for side in sides] == [sides[0].views] * 2
+    assert sides[0].views == pytest.approx(600 * 2.5, rel=0.1)  # it takes over within the first day
+    assert sides[0].until(24).views < sides[0].views / 3
+    means = [side.of_page(0).us.mean() for side in sides]
+    assert means[1] == pytest.approx(2 * means[0], rel=0.001)
+    assert (sides[0].of_page(1).us == sides[1].of_page(1).us).all()
+
+
+@pytest.mark.slow(10)
+def test_a_page_twice_as_slow_is_confirmed_soon_and_the_least_is_less() -> None:
+    followed = follow_project(CORPUS, 1, 2.0)
+    assert all(each.page in each.watched.confirmed for each in followed)
+    assert max(each.watched.confirmed[each.page] for each in followed) < 200
+    assert all(20 <= views < 200 for views in find_least(followed))
+
+
+def test_an_unchanged_release_is_watched_by_looks() -> None:
+    pages = load_population(CORPUS)[:1]
+    rng = np.random.default_rng(3)
+    base, head = (receive(rng, pages, views_a_day=100, shares=np.ones(1), days=4) for _ in range(2))
+    found = watch_release(base, head, days=4)
+    assert 5 < found.looks < 30
+    assert found.confirmed == {}
+
+
+def test_without_a_strength_there_is_no_least() -> None:
+    assert find_least([Followed(factor=1.0, page="/", base_views=9, views=9, watched=Watched())]) == []
