@@ -11,7 +11,10 @@ from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
+from ingest.patience import with_patience
+
 REPLICA: Final = "replica"
+CONNECT_WAIT_S: Final = 2.0  # then the database answers; a pool would wait for a replica that is cut off
 
 _database: ContextVar[Any] = ContextVar("database", default=None)  # Any: Django's connection, set within a block
 
@@ -32,6 +35,12 @@ def at_replica() -> Iterator[None]:
     finally:
         connections[DEFAULT_DB_ALIAS] = own
         _database.reset(token)
+
+
+def open_replica() -> None:
+    """Connects this thread to the replica. Raises `django.db.Error` if that takes longer than CONNECT_WAIT_S."""
+    with with_patience(CONNECT_WAIT_S):
+        connections[REPLICA].ensure_connection()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from prometheus_client import Counter, Histogram
 
 from ingest.patience import OutOfPatience
 from ingest.replica.lag import WATCH
-from ingest.replica.source import at_replica, drop_replica_connection, has_replica
+from ingest.replica.source import at_replica, drop_replica_connection, has_replica, open_replica
 
 # By the names of their addresses: what reads sums of traces, and nothing that a person or a build has just changed.
 READ_THERE: Final = frozenset(
@@ -77,12 +77,15 @@ def answer_from_replica(request: HttpRequest, make: Callable[[], Response]) -> R
     if read is None:
         return make()
     request.replica_read = read  # type: ignore[attr-defined]  # for templates and ETags
+    is_open = False
     try:
+        open_replica()
+        is_open = True
         with at_replica():
             response = make()
     except (OperationalError, InterfaceError, InternalError) as error:
         drop_replica_connection()
-        if isinstance(error.__cause__, OutOfPatience):  # it would take too long elsewhere too
+        if is_open and isinstance(error.__cause__, OutOfPatience):  # it would take too long elsewhere too
             raise
         WATCH.note_fault()
         READS.labels("failed").inc()

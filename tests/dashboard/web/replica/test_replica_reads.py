@@ -4,11 +4,11 @@ The replica of these tests is the same database, by connections that may not wri
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import resolve
@@ -18,6 +18,7 @@ from config.database.base import DatabaseWrapper
 from dashboard.web.replica import reading
 from dashboard.web.replica.reading import HEADER, READ_THERE, WROTE_COOKIE, answer_from_replica
 from ingest.models import Membership, Project
+from ingest.patience import OutOfPatience
 from ingest.projects.tokens import create_token
 from ingest.replica.lag import WATCH
 from ingest.replica.source import REPLICA, at_database, at_replica
@@ -186,6 +187,18 @@ def test_an_answer_of_a_replica_that_fails_comes_from_the_database(
     answer = answer_from_replica(RequestFactory().get(PAGE), make)
     assert (seen, HEADER in answer.headers, counted("failed") - failed) == (["on", "off"], False, 1)
     assert WATCH._is_away  # until a look succeeds
+
+
+def test_a_replica_that_nobody_can_connect_to_is_not_waited_for(
+    member: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait_in_vain() -> NoReturn:
+        raise OperationalError("no connection in time") from OutOfPatience("no connection in time")
+
+    monkeypatch.setattr(reading, "open_replica", wait_in_vain)
+    failed = counted("failed")
+    answer = member.get(PAGE)
+    assert (answer.status_code, HEADER in answer.headers, counted("failed") - failed) == (200, False, 1)
 
 
 def test_who_asks_for_the_newest_gets_it(client: Client, bearer: dict[str, str]) -> None:
