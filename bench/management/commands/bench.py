@@ -59,6 +59,7 @@ from bench.statistics.tables import PROCESSES, run_table
 from bench.symbolicate import bench_symbolicate
 from bench.trees import bench_trees, describe_tree
 from bench.truth import describe_scores, read_recordings, score_recording
+from bench.vitals.run import bench_vitals, describe_vitals, read_views
 from bench.wal import bench_wal, describe_wal, measure_here
 from config.up.running import run_stack
 from ingest.door.limits import envelope_limits
@@ -428,6 +429,7 @@ class Command(BaseCommand):
         "symbolicate": show_symbolicate,
         "symbolicate-here": show_symbolicate_here,
         "trees": show_trees,
+        "vitals": lambda self, _options: self.stdout.write(describe_vitals(bench_vitals(read_views()))),
         "wal": show_wal,
         "wal-here": show_wal_here,
     }

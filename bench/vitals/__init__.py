@@ -1,0 +1,1 @@
+"""What reading the windows of vitals costs, and what keeping them would."""
