@@ -4,14 +4,13 @@ Five hundred and sixty traces of four small apps, recorded in a real browser. Ea
 the recorded ones, so that they are the same in every run.
 """
 
-import gzip
-import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from bench.corpus import read_corpus
+from bench.hosts.oracle import read_expected
 
 DATA: Final = Path(__file__).parent / "data"
 # JSON as recorded: its values are whatever the recorder wrote.
@@ -26,6 +25,4 @@ def corpus_envelopes() -> Iterator[tuple[str, Json]]:
 @cache
 def expected() -> list[Json]:
     """Returns the reference's result for each app, release and page: exact integers, samples and µs."""
-    with gzip.open(DATA / "expected.json.gz", "rb") as file:
-        groups: list[Json] = json.load(file)
-    return groups
+    return read_expected(DATA / "corpus.jsonl.gz")

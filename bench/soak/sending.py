@@ -134,8 +134,9 @@ class Sender:
 class Line:
     """A kept connection, opened again when it was lost."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, key: str = PROJECT) -> None:
         self._port = port
+        self._key = key
         self._used_s = 0.0
         self._connection: http.client.HTTPConnection | None = None
 
@@ -146,7 +147,7 @@ class Line:
         if self._connection is None:
             self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=ANSWER_LIMIT_S)
         try:
-            self._connection.request("POST", f"/ingest/v1/traces?key={PROJECT}", body)
+            self._connection.request("POST", f"/ingest/v1/traces?key={self._key}", body)
             answer = self._connection.getresponse()
             text = answer.read()
         except (OSError, http.client.HTTPException) as error:

@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 import psycopg
 import pytest
 
+from bench.hosts.oracle import APPS
+from bench.hosts.projects import create_projects
 from config.up.running import RunningStack, run_stack
 from tests.citus.cluster import NEEDS_CITUS, execute_on_workers, open_database
-from tests.proof.corpus_stack import APPS, compare_with_oracle, corpus, create_projects, database, post_until_accepted
+from tests.proof.corpus_stack import compare_with_oracle, corpus, database, post_until_accepted
 from tests.proof.killing import LIMIT_S, Sender, kill_workers_in_mid_transaction
 
 pytestmark = [NEEDS_CITUS, pytest.mark.stack, pytest.mark.kills, pytest.mark.slow(200)]

@@ -34,6 +34,7 @@ from bench.history.run import bench_history
 from bench.hostile.reads import bench_reads
 from bench.hostile.reads import describe as describe_reads
 from bench.hostile.shapes import bench_hostile
+from bench.hosts.command import add_hosts_arguments, show_hosts
 from bench.memory.web import addresses_as_json, bench_web_memory, make_addresses, measure_growth, prepare
 from bench.memory.web import as_json as memory_as_json
 from bench.memory.web import describe as describe_memory
@@ -141,6 +142,7 @@ class Command(BaseCommand):
 
         add_soak_arguments(parser)
         add_giant_arguments(parser)
+        add_hosts_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["corpus"].exists():
@@ -183,6 +185,10 @@ class Command(BaseCommand):
         if not is_installed():
             raise CommandError(f"bench history: {MISSING}")
         bench_history(options["corpus"], options["views"], options["days"], options["save"], self.stdout.write)
+
+    def show_hosts_here(self, options: dict[str, Any]) -> None:
+        """Runs on hosts of its own, which it makes on this machine."""
+        show_hosts(self.read_envelopes(options), options["corpus"], options, self.stdout.write)
 
     def show_hostile(self, options: dict[str, Any]) -> None:
         """The first reads run in a stack of their own."""
@@ -411,6 +417,7 @@ class Command(BaseCommand):
         "history": show_history,
         "hostile": show_hostile,
         "hostile-here": show_hostile_here,
+        "hosts": show_hosts_here,
         "memory": show_memory,
         "memory-here": show_memory_here,
         "pages": show_pages,
