@@ -68,6 +68,8 @@ def _headline(watch: Watch | None, change: StateChange) -> str:
             return f"{clean(change.about_release)} made {where} faster again after {release}"
         if change.cause == StateChange.Cause.PERSON:
             return f"The slowdown of {where} in {release} was accepted"
+        if State(change.was) is State.UNKNOWN:
+            return f"No slowdown of {where} found in {release}"
         return f"{where} is no longer slower in {release}"
     name = clean(watch.name) if watch else "A deleted watch"
     about = f"{clean(change.subject)}: " if change.subject else ""
@@ -106,8 +108,8 @@ def _how_much(watch: Watch | None, change: StateChange) -> str:
         return ""
     if change.base_release:
         part = f" ({'+' if change.relative > 0 else ''}{change.relative:.0%})" if change.relative is not None else ""
-        mainly = f", mostly {clean(change.culprit)}" if change.culprit else ""
-        return f"{write_change(change.value)} script time per view{part}{mainly}"
+        most = f"; {clean(change.culprit)} grew most" if change.culprit else ""
+        return f"{write_change(change.value)} script time per view{part}{most}"
     write = UNITS[unit_of(watch)]
     per_view = "" if unit_of(watch) == "share" else " per view"
     limit = f"; the limit is {write(change.threshold)}" if change.threshold is not None else ""

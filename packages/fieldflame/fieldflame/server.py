@@ -45,6 +45,7 @@ class Server:
             headers={
                 "Authorization": f"Bearer {check_token(token)}",
                 "Accept": "application/json",
+                "Cache-Control": "no-cache",  # of a server that reads a replica, the newest
                 "User-Agent": f"fieldflame/{__version__}",
             },
             timeout=TIMEOUT_S,

@@ -216,7 +216,7 @@ def test_a_wrong_field_of_a_watch_says_so(owner: Client, shop: Project) -> None:
 
 
 def test_the_overview_names_what_is_open_and_marks_it_in_the_chart(member: Client, shop: Project) -> None:
-    assert "is no longer slower" not in text_of(member, "/projects/shop/")
+    assert "No slowdown" not in text_of(member, "/projects/shop/")
     before = member.get("/projects/shop/")
     for page in ("/cart", "/a", "/b", None):
         change_state(shop, State.CONFIRMED, page=page)
@@ -229,3 +229,11 @@ def test_the_overview_names_what_is_open_and_marks_it_in_the_chart(member: Clien
     assert again is None or again.status_code == 200
     change_state(shop, State.RESOLVED, page="/cart")
     assert "/cart resolved" in member.get("/projects/shop/").content.decode()
+
+
+def test_what_was_never_slower_is_not_called_slower_no_longer(member: Client, shop: Project) -> None:
+    change_state(shop, State.OK)
+    assert "No slowdown of /cart found in 1.1" in text_of(member, "/projects/shop/watches/")
+    change_state(shop, State.SUSPECTED)
+    change_state(shop, State.OK)
+    assert "/cart is no longer slower in 1.1" in text_of(member, "/projects/shop/watches/")
