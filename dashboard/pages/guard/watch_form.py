@@ -36,21 +36,21 @@ class WatchForm(SettingsForm):
         label="Limit",
         min_value=0,
         max_value=MAX_MS,
-        help_text="Milliseconds per view, or for a share per cent.",
+        help_text="Milliseconds per view. For a share: per cent.",
     )
-    by = forms.ChoiceField(label="Of a share, or new ones: what", choices=SUBJECTS, required=False)
+    by = forms.ChoiceField(label="Share or new cost of a", choices=SUBJECTS, required=False)
     subject = forms.CharField(
-        label="Of a share: its name",
+        label="Name of the function, package or third party",
         required=False,
         max_length=MAX_SUBJECT_CHARS,
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
-        help_text="As the page Functions shows it.",
+        help_text="Only for a share. As the page Functions shows it.",
     )
     page = forms.CharField(
         label="Page", required=False, widget=forms.TextInput({"autocomplete": "off", "placeholder": "/cart"})
     )
     device = forms.ChoiceField(label="Device class", required=False)
-    is_on = forms.BooleanField(label="Evaluate it", required=False, initial=True)
+    is_on = forms.BooleanField(label="Switched on", required=False, initial=True)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: as in Django's stubs
         super().__init__(*args, **kwargs)
