@@ -40,7 +40,7 @@ def schema() -> Iterator[None]:
         cursor.execute("SELECT coalesce(to_regclass('ingest_tracereceipt'), to_regclass('ingest_receipt'))::text")
         ((table,),) = cursor.fetchall()
         cursor.execute(f"DELETE FROM {table}")
-    migrate(MigrationExecutor(connection).loader.graph.leaf_nodes("ingest"))
+    migrate(MigrationExecutor(connection).loader.graph.leaf_nodes())
 
 
 def receipts(table: str) -> list[tuple[Any, ...]]:

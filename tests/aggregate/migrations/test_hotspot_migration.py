@@ -27,7 +27,7 @@ def migrate(target: list[tuple[str, str]]) -> None:
 @pytest.fixture(autouse=True)
 def schema() -> Iterator[None]:
     yield
-    migrate(MigrationExecutor(connection).loader.graph.leaf_nodes("aggregate"))
+    migrate(MigrationExecutor(connection).loader.graph.leaf_nodes())
 
 
 def sums() -> list[tuple[Any, ...]]:
@@ -53,7 +53,7 @@ def test_sums_are_the_same_before_and_after_and_again_on_the_way_back() -> None:
     assert rows(KIND) == [("v",)]
     assert rows("SELECT * FROM aggregate_hotspot ORDER BY 1, 2, 3") == before  # one piece per cell
     assert everything() == state
-    migrate(MigrationExecutor(connection).loader.graph.leaf_nodes("aggregate"))
+    migrate(MigrationExecutor(connection).loader.graph.leaf_nodes())
     post("shop-key", make_envelope("d", "A"))
     fold_all()
     assert sums() != before

@@ -30,7 +30,7 @@ def run(statement: str) -> None:
 
 
 def migrate_to_newest() -> None:
-    migrate(MigrationExecutor(connection).loader.graph.leaf_nodes("aggregate"))
+    migrate(MigrationExecutor(connection).loader.graph.leaf_nodes())
 
 
 @pytest.fixture(autouse=True)
