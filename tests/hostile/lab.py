@@ -114,6 +114,7 @@ def make_lab() -> Lab:
         client.force_login(user)
         cookies[name] = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
     _, bearer = create_token(project=shop, scopes=["raw"])
+    Client().get("/api/v1/schema")  # made once in a process, and no reader pays for it again
     return Lab(shop=shop, cookies=cookies, bearer=bearer)
 
 

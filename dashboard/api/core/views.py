@@ -1,11 +1,13 @@
 """The base of all endpoints. Each endpoint decodes its parameters, calls one selector and encodes the answer."""
 
-from typing import Any
+from threading import Lock
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, JsonResponse
 from django.urls import reverse
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import PermissionDenied
@@ -132,9 +134,25 @@ class BuildView(ProjectView):
         return may_administer(self.request.user, self.project)
 
 
+class OneSchemaGenerator(SchemaGenerator):
+    """Makes the document once in a process. That takes half a second, and anybody may ask for it at any rate."""
+
+    _made: ClassVar[dict[str, Any] | None] = None  # Any: JSON
+    _making: ClassVar[Lock] = Lock()
+
+    def get_schema(self, request: Request | None = None, public: bool = False) -> dict[str, Any]:
+        """Returns the public document, whoever asks."""
+        with self._making:
+            if OneSchemaGenerator._made is None:
+                made = super().get_schema(None, public=True)  # type: ignore[no-untyped-call]  # spectacular has none
+                OneSchemaGenerator._made = made
+            return OneSchemaGenerator._made
+
+
 class SchemaView(SpectacularJSONAPIView):
     """The OpenAPI document. It is public: the documentation says the same."""
 
+    generator_class = OneSchemaGenerator
     authentication_classes = []
     permission_classes = []
     content_negotiation_class = OneRenderer

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from drf_spectacular.generators import EndpointEnumerator
 from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # comes with spectacular, without types
 
 from aggregate.jobs.requests import start_job
@@ -26,6 +27,11 @@ def schema() -> dict[str, Any]:
     assert response.status_code == 200
     document: dict[str, Any] = response.json()
     return document
+
+
+def test_a_process_makes_it_once(schema: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(EndpointEnumerator, "get_api_endpoints")  # without which none can be made
+    assert Client().get(ADDRESS).json() == schema
 
 
 def test_it_has_no_warnings_and_is_valid(tmp_path: Any) -> None:  # Any: pytest types it as a py.path
