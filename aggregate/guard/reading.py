@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 
 from aggregate.guard.delivery.bodies import Told
-from aggregate.guard.delivery.links import make_links
-from aggregate.guard.delivery.wording import say_change
+from aggregate.guard.delivery.gathering import put_into_words
 from aggregate.guard.questions import read_question
 from aggregate.guard_models import Message, StateChange, Watch, WatchFinding, WatchState
 from ingest.models import Project
@@ -66,7 +65,9 @@ def select_standings(project_id: int) -> list[Standings]:
 def select_open(project: Project, *, most: int) -> list[Told]:
     """Returns what is suspected or confirmed, confirmed first, the newest first. Two statements."""
     rows = WatchState.objects.filter(project_id=project.pk, state__in=(State.SUSPECTED, State.CONFIRMED))
-    return _tell_all(project, [_as_change(row) for row in rows.order_by("-state", "-since_at", "subject_key")[:most]])
+    return put_into_words(
+        project, [_as_change(row) for row in rows.order_by("-state", "-since_at", "subject_key")[:most]]
+    )
 
 
 def select_history(project: Project, *, before: int | None, most: int, **only: object) -> list[Told]:
@@ -74,7 +75,7 @@ def select_history(project: Project, *, before: int | None, most: int, **only: o
     rows = changes_of(project.pk).filter(**only)
     if before is not None:
         rows = rows.filter(id__lt=before)
-    return _tell_all(project, list(rows.order_by("-id")[:most]))
+    return put_into_words(project, list(rows.order_by("-id")[:most]))
 
 
 def changes_of(project_id: int) -> QuerySet[StateChange]:
@@ -86,21 +87,6 @@ def select_messages(project_id: int, channel_id: int, *, most: int) -> Sequence[
     """Returns the newest messages of a channel. One statement."""
     rows = Message.objects.filter(project_id=project_id, channel_id=channel_id)
     return list(rows.order_by("-created_at", "id")[:most])
-
-
-def _tell_all(project: Project, changes: Sequence[StateChange]) -> list[Told]:
-    if not changes:
-        return []
-    watches = {watch.id: watch for watch in Watch.objects.filter(project_id=project.pk)}
-    return [
-        Told(
-            change=change,
-            watch=watches.get(change.watch_id),
-            said=say_change(watches.get(change.watch_id), change),
-            links=make_links(project, watches.get(change.watch_id), change),
-        )
-        for change in changes
-    ]
 
 
 def _as_change(row: WatchState) -> StateChange:

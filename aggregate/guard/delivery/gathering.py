@@ -1,5 +1,6 @@
 """From the outbox into messages: what is due for a channel about one release becomes one message."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID, uuid4
@@ -104,8 +105,15 @@ def replay(project_id: int, message_id: UUID, now: datetime) -> bool:
 def tell(project: Project, change_ids: list[int]) -> list[Told]:
     """Returns some changes as they are told: what needs somebody first. Two statements."""
     found = StateChange.objects.filter(project_id=project.pk, id__in=change_ids)
+    first = sorted(found, key=lambda change: (change.state != State.CONFIRMED, -(change.value or 0.0), change.id))
+    return put_into_words(project, first)
+
+
+def put_into_words(project: Project, changes: Sequence[StateChange]) -> list[Told]:
+    """Returns changes with their words and links, in their order. One statement, none if there are none."""
+    if not changes:
+        return []
     watches = {watch.id: watch for watch in Watch.objects.filter(project_id=project.pk)}
-    changes = sorted(found, key=lambda change: (change.state != State.CONFIRMED, -(change.value or 0.0), change.id))
     return [
         Told(
             change=change,
