@@ -42,6 +42,7 @@ def test_a_point_comes_back_from_the_process_that_measured_it() -> None:
     assert read_point(as_json(point)) == point
 
 
+@pytest.mark.slow(50)
 @pytest.mark.django_db
 def test_views_without_rows_of_their_own_are_in_all_sums() -> None:
     written = {}

@@ -83,6 +83,7 @@ def test_a_wrong_setting_ends_parts_and_commands_with_one_sentence(words: list[s
     )
 
 
+@pytest.mark.slow(15)
 @pytest.mark.parametrize("words", [["migrate"], ["create_project", "shop"]], ids=" ".join)
 def test_a_command_without_its_database_says_so_in_one_sentence(words: list[str], tmp_path: Path) -> None:
     environment = {**os.environ, "DATABASE_URL": f"postgresql:///none?host={tmp_path}"}

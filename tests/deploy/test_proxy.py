@@ -310,6 +310,7 @@ def test_the_limit_of_the_proxy_is_that_of_the_door() -> None:
     assert door == (DOOR_PATH, str(settings.INGEST_MAX_BODY_BYTES // MIB))
 
 
+@pytest.mark.slow(25)
 @pytest.mark.parametrize(
     "said", [b"", b"POST / HTTP/1.1\r\nHost: a\r\n", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"]
 )

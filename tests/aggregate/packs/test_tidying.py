@@ -148,6 +148,7 @@ def test_a_view_that_is_erased_while_its_pack_is_written_anew_is_erased_too(
     assert read_views(project_id) == {view_id_of("c")}
 
 
+@pytest.mark.slow(35)
 @pytest.mark.parametrize("is_moved", [True, False], ids=["moved", "settled"])
 def test_an_erasure_that_waits_for_the_transaction_that_moves_its_row_reaches_the_new_pack(
     transactional_db: None,
