@@ -10,7 +10,7 @@ from ingest.snippet.views import STUB_PATH
 from tests.ingest.snippet.browsing import BUSY, HIDE, wait_until
 from tests.ingest.snippet.site import WAIT_S, Site
 
-pytestmark = [pytest.mark.always, pytest.mark.e2e, pytest.mark.slow(20)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
 
 GZIP = b"\x1f\x8b"
 NOTE_REQUESTS = """
@@ -23,6 +23,7 @@ window.fetch = (url, options) => {
 """
 
 
+@pytest.mark.always
 def test_chunks_are_compressed(site: Site, page: Page) -> None:
     site.add_page(after=f"{BUSY} setInterval(spin, 20, 10);")
     page.goto(site.url())
@@ -79,6 +80,7 @@ def test_half_of_the_keepalive_budget_is_left_to_the_page(site: Site, page: Page
         assert not (request["keepalive"] and request["bytes"] > 32_768)
 
 
+@pytest.mark.always
 def test_nothing_is_sent_before_the_time_that_the_server_asked_for(site: Site, page: Page) -> None:
     site.answers = [(429, {"Retry-After": "3"})]
     site.add_page()

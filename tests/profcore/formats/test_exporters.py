@@ -110,6 +110,7 @@ def test_a_file_ends_as_its_kind_does(name: str) -> None:
     assert EXPORTERS[name].suffix.endswith(".gz") is EXPORTERS[name].is_packed
 
 
+@pytest.mark.slow(30)
 @pytest.mark.parametrize("format_name", READERS)
 @PROPERTY
 @given(tree=call_trees())

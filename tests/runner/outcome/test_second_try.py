@@ -48,6 +48,7 @@ def test_no_file_is_a_run_that_did_not_come_to_its_end(tmp_path: Path) -> None:
     assert try_again(1, tmp_path / "none", lambda words: 0, print) == 1
 
 
+@pytest.mark.slow(12)
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_a_run_writes_what_failed(tmp_path: Path, processes: str) -> None:
     (tmp_path / MADE).write_text(
