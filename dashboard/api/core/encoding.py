@@ -265,16 +265,23 @@ def encode_original(row: FunctionRow) -> Json | None:
     }
 
 
+def encode_place(row: FunctionRow) -> Json:
+    """Returns which function or group a row is, and where it is in the code."""
+    return {
+        "id": str(row.id),
+        "name": row.name,
+        "label": row.label,
+        "uri": row.uri,
+        "line": row.line,
+        "column": row.column,
+    }
+
+
 def encode_compared(func: FunctionRow) -> Json:
     """Returns which function a row of a comparison is, and what the base calls it if it was only renamed."""
     old = func.renamed_from
     return {
-        "id": str(func.id),
-        "name": func.name,
-        "label": func.label,
-        "uri": func.uri,
-        "line": func.line,
-        "column": func.column,
+        **encode_place(func),
         "original": encode_original(func),
         "renamed_from": None if old is None else {"id": str(old.id), "label": old.label},
     }
@@ -283,12 +290,7 @@ def encode_compared(func: FunctionRow) -> Json:
 def encode_function(row: FunctionRow, table: FunctionTable) -> Json:
     by_self, estimates = table.self_estimates.get(row.id), table.estimates.get(row.id)
     return {
-        "id": str(row.id),
-        "name": row.name,
-        "label": row.label,
-        "uri": row.uri,
-        "line": row.line,
-        "column": row.column,
+        **encode_place(row),
         "original": encode_original(row),
         "category": row.category,
         **encode_shown(row),

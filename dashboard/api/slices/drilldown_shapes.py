@@ -15,6 +15,7 @@ from dashboard.api.core.encoding import (
     OriginalShape,
     SliceShape,
     encode_original,
+    encode_place,
     encode_shown,
     encode_slice,
     func_fields,
@@ -178,12 +179,7 @@ class ViewsShape(Shape):
 
 def encode_func(row: FunctionRow) -> Json:
     return {
-        "id": str(row.id),
-        "name": row.name,
-        "label": row.label,
-        "uri": row.uri,
-        "line": row.line,
-        "column": row.column,
+        **encode_place(row),
         "original": encode_original(row),
         "category": row.category,
         **encode_shown(row),

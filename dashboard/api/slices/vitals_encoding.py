@@ -4,7 +4,7 @@ from typing import Final
 
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.vitals.table import VitalsTable, WindowRow, WindowTable
-from dashboard.api.core.encoding import encode_slice
+from dashboard.api.core.encoding import encode_place, encode_slice
 from dashboard.api.core.statistics import encode_estimates, encode_statistics
 from dashboard.web.shapes import Json
 from profcore.vitals.window_sums import WINDOW_PARTS
@@ -49,12 +49,7 @@ def _encode_window(window: WindowTable, *, has_totals: bool) -> Json:
 def _encode_row(window: WindowTable, each: WindowRow, *, has_totals: bool) -> Json:
     row = each.row
     return {
-        "id": str(row.id),
-        "name": row.name,
-        "label": row.label,
-        "uri": row.uri,
-        "line": row.line,
-        "column": row.column,
+        **encode_place(row),
         "category": row.category,
         "self_ms": row.self_us / 1000,
         "hidden_ms": row.hidden_us / 1000,
