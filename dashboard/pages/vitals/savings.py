@@ -7,15 +7,11 @@ from typing import Final
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 
 from aggregate.selectors.functions.groups import GROUPINGS
-from aggregate.selectors.project.arrivals import select_arrivals
-from aggregate.selectors.project.pages import select_releases
-from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
-from dashboard.pages.frame.shell import build_shell
 from dashboard.pages.functions import GROUP_WORDS, TableLink
+from dashboard.pages.vitals.frame import describe_frame
 from dashboard.web.access import get_visible_project
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.guards import private_page, private_part
@@ -58,15 +54,8 @@ def show_savings(request: HttpRequest, slug: str) -> HttpResponse:
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     kept = [("group_by", place.group_by)] if place.group_by != "function" else []
     kept += [("plain", "1")] if is_plain else []
-    releases = select_releases(project.pk)
     context: dict[str, object] = {
-        "project": project,
-        "slice": place.slice_,
-        "status": select_status(project.pk),
-        "arrivals": select_arrivals(place.slice_),
-        "shell": build_shell(
-            request, project, place.slice_, "savings", releases=releases, now=timezone.now(), kept=kept
-        ),
+        **describe_frame(request, project, place.slice_, "savings", kept),
         "groups": link_groups(place),
         "part_link": place.link(name="savings-table"),
         "plain_link": place.link(("plain", "1")),

@@ -10,16 +10,12 @@ from typing import Final
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 
 from aggregate.selectors.functions.groups import GROUPINGS
-from aggregate.selectors.project.arrivals import select_arrivals
-from aggregate.selectors.project.pages import select_releases
-from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, WindowTable
-from dashboard.pages.frame.shell import build_shell
 from dashboard.pages.functions import GROUP_WORDS, TableLink
+from dashboard.pages.vitals.frame import describe_frame
 from dashboard.web.access import get_visible_project
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.guards import private_page, private_part
@@ -109,15 +105,8 @@ def show_vitals(request: HttpRequest, slug: str) -> HttpResponse:
     place = VitalsPlace(reverse("vitals", args=[slug]), read_page_slice(request, project), asked)
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     kept = [*kept_params(asked.group_by, place.waits), *([("plain", "1")] if is_plain else [])]
-    releases = select_releases(project.pk)
     context: dict[str, object] = {
-        "project": project,
-        "slice": place.slice_,
-        "status": select_status(project.pk),
-        "arrivals": select_arrivals(place.slice_),
-        "shell": build_shell(
-            request, project, place.slice_, "vitals", releases=releases, now=timezone.now(), kept=kept
-        ),
+        **describe_frame(request, project, place.slice_, "vitals", kept),
         "groups": [
             TableLink(key=key, word=word, link=place.link(group_by=key), is_here=key == asked.group_by)
             for key, word in GROUP_WORDS.items()

@@ -1,31 +1,16 @@
 """The page "What to fix first", the same by the API, and the part of a function's page."""
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from django.test import Client
-from pytest_django import DjangoDbBlocker
 
 from aggregate.models import Func
 from ingest.models import Project
 from tests.dashboard.pages.reading import text_of
-from tests.dashboard.pages.vitals.shop_visits import log_in, make_visited_shop
-from tests.runner.keeping import keep
 
 PAGE = "/projects/shop/savings/"
 TABLE = "/projects/shop/savings/table/"
 API = "/api/v1/projects/shop/savings"
-
-
-@pytest.fixture(scope="module")
-def kept(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Project]:
-    yield from keep(django_db_blocker, make_visited_shop)
-
-
-@pytest.fixture
-def reader(client: Client, kept: Project, db: None) -> Client:
-    return log_in(client)
 
 
 def test_the_api_orders_by_what_is_sure_and_gives_bounds(reader: Client) -> None:

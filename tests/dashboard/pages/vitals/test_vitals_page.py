@@ -1,29 +1,15 @@
 """The page "Vitals": what delays interactions, in words, with intervals, and honest where there is too little."""
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from django.test import Client
-from pytest_django import DjangoDbBlocker
 
 from ingest.models import Project, RawTrace
 from tests.dashboard.pages.reading import HOSTILE, text_of
-from tests.dashboard.pages.vitals.shop_visits import VISITS, log_in, make_visited_shop
-from tests.runner.keeping import keep
+from tests.dashboard.pages.vitals.shop_visits import VISITS
 
 PAGE = "/projects/shop/vitals/"
 WINDOWS = "/projects/shop/vitals/windows/"
-
-
-@pytest.fixture(scope="module")
-def kept(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Project]:
-    yield from keep(django_db_blocker, make_visited_shop)
-
-
-@pytest.fixture
-def reader(client: Client, kept: Project, db: None) -> Client:
-    return log_in(client)
 
 
 def test_the_page_comes_at_once_and_fetches_its_windows(reader: Client) -> None:
