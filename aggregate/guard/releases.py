@@ -65,9 +65,10 @@ def _look_at(watch: Watch, base: str, head: str, now: datetime) -> None:
     if look is None or look.number <= max((row.look or 0 for row in known.values()), default=0):
         return
     verdict = select_verdict(*sides)
-    for change in list_changes(verdict):
+    changes = list_changes(verdict)
+    for change in changes:
         _weigh(watch, verdict, change, known, now)
-    for change in list_changes(verdict):
+    for change in changes:
         if is_certainly_faster(change, verdict.judgement.bound):
             _end_by(watch, change, head, now)
 
