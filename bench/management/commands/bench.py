@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from aggregate.history.parquet import MISSING, is_installed
@@ -26,15 +25,16 @@ from bench.end_to_end import bench_end_to_end
 from bench.end_to_end import describe as describe_end_to_end
 from bench.exports import as_json, bench_exports, measure_export
 from bench.exports import describe as describe_exports
-from bench.giant.command import add_giant_arguments, show_giant
+from bench.giant.command import show_giant
 from bench.guard.month import describe_guard
-from bench.heavy import SIZES, make_heavy_envelope
+from bench.heavy import make_heavy_envelope
 from bench.hidden import compare_with_facts, describe, measure_hidden
 from bench.history.run import bench_history
 from bench.hostile.reads import bench_reads
 from bench.hostile.reads import describe as describe_reads
 from bench.hostile.shapes import bench_hostile
-from bench.hosts.command import add_hosts_arguments, show_hosts
+from bench.hosts.command import show_hosts
+from bench.management.arguments import CORPUS, PROJECTS, ROUNDS, SAMPLES, add_bench_arguments
 from bench.memory.web import addresses_as_json, bench_web_memory, make_addresses, measure_growth, prepare
 from bench.memory.web import as_json as memory_as_json
 from bench.memory.web import describe as describe_memory
@@ -51,7 +51,7 @@ from bench.screens.paints import SLUG as SCREENS_SLUG
 from bench.screens.paints import bench_paints
 from bench.screens.paints import describe as describe_screens
 from bench.sizes import bench_sizes
-from bench.soak.command import add_soak_arguments, show_soak
+from bench.soak.command import show_soak
 from bench.soak.history import store_history
 from bench.statistics.coverage import list_coverage
 from bench.statistics.discoveries import list_discoveries
@@ -66,14 +66,10 @@ from config.up.running import run_stack
 from ingest.door.limits import envelope_limits
 from ingest.models import Project
 
-CORPUS = Path(settings.BASE_DIR) / "tests" / "data" / "corpus.jsonl.gz"
 TRUTH = CORPUS.parent / "truth.jsonl.gz"
 CDP_FACTS = CORPUS.parent / "edge" / "stackless-vs-cdp.facts.json"
 HEAVY_ENVELOPES = 60
 VIEWS_A_CELL = (10, 100, 1000)
-ROUNDS = 5
-SAMPLES = 200
-PROJECTS = 200
 
 
 def find_program(name: str) -> str:
@@ -92,57 +88,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("what", choices=sorted(self.parts))
-        parser.add_argument("--corpus", type=Path, default=CORPUS, help="recorded traces (default: the project's own)")
-        parser.add_argument(
-            "--kind", choices=["corpus", *SIZES], default="corpus", help="core, end-to-end, profile: which traces"
-        )
-        parser.add_argument(
-            "--rounds",
-            type=int,
-            help=f"core, queries, pages: rounds (default: {ROUNDS}); statistics: samples per row ({SAMPLES}); "
-            f"guard: projects ({PROJECTS})",
-        )
-        parser.add_argument(
-            "--traces", type=int, default=3000, help="end-to-end, profile, memory --whole: how many (%(default)s)"
-        )
-        parser.add_argument(
-            "--senders", type=int, default=8, help="end-to-end, profile, memory: connections (default: %(default)s)"
-        )
-        parser.add_argument("--visits", type=int, default=100, help="exits: how many (default: %(default)s)")
-        parser.add_argument("--at-a-time", type=int, default=4, help="exits: pages at once (default: %(default)s)")
-        parser.add_argument("--loads", type=int, default=20, help="cohort: of each app and kind (default: %(default)s)")
-        parser.add_argument("--apps", type=Path, help="cohort: a folder of apps, each with an index.html")
-        parser.add_argument(
-            "--chromium", default="chromium", help="exits, cohort, screens: the browser (default: %(default)s)"
-        )
-        parser.add_argument("--py-spy", default="py-spy", help="profile: the sampler (default: %(default)s)")
-        parser.add_argument(
-            "--save",
-            type=Path,
-            help="profile, soak: a folder for what the sampler wrote, or for logs; curves-here: a file; history: a "
-            "folder that keeps the database and the files, for a second run",
-        )
-        parser.add_argument("--stay", action="store_true", help="profile: run on, to look at the flame graphs")
-        parser.add_argument("--batch", type=int, default=41, help="wal: traces folded at once (default: %(default)s)")
-        parser.add_argument("--reads", type=int, default=1000, help="memory: how many (default: %(default)s)")
-        parser.add_argument("--whole", action="store_true", help="memory: of all processes of a ./run, by part")
-        parser.add_argument("--project", default="", help="export-here, fill-here, pages: which project")
-        parser.add_argument("--format", default="firefox", help="export-here: which format")
-        parser.add_argument("--maps", type=int, default=200, help="symbolicate: how many (default: %(default)s)")
-        parser.add_argument("--funcs", type=int, default=100_000, help="symbolicate: in all (default: %(default)s)")
-        parser.add_argument("--days", type=int, default=365, help="history: how many (default: %(default)s)")
-        parser.add_argument("--nodes", type=int, default=500_000, help="trees: call nodes (default: %(default)s)")
-        parser.add_argument(
-            "--views",
-            type=int,
-            nargs="+",
-            default=[10_000],
-            help="queries, exports, memory, receipts, screens: number (default: %(default)s); curves: several numbers",
-        )
-
-        add_soak_arguments(parser)
-        add_giant_arguments(parser)
-        add_hosts_arguments(parser)
+        add_bench_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["corpus"].exists():
