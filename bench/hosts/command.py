@@ -27,7 +27,7 @@ def add_hosts_arguments(parser: CommandParser) -> None:
 def show_hosts(
     recorded: Iterable[dict[str, Any]], corpus: Path, options: dict[str, Any], write: Callable[[str], object]
 ) -> None:
-    """Runs hosts, and prints what came of it. Raises `CommandError` if anything accepted was lost or changed."""
+    """Runs hosts, and prints the result. Raises `CommandError` if anything accepted was lost or changed."""
     plan = HostsPlan(
         rate=options["rate"],
         cut_s=options["cut_seconds"],
