@@ -11,6 +11,7 @@ from django.urls import reverse
 from aggregate.guard.delivery.bodies import Letter, Told
 from aggregate.guard.delivery.links import absolute, make_links
 from aggregate.guard.delivery.wording import say_change, write_title
+from aggregate.guard.outbox import leave_quiet
 from aggregate.guard_models import Channel, Message, Notice, StateChange, Watch
 from aggregate.turns import end_step
 from ingest.models import Project
@@ -43,7 +44,8 @@ def list_due_channels(now: datetime) -> list[tuple[int, int]]:
 def gather_channel(project_id: int, channel_id: int, now: datetime) -> int:
     """Puts a channel's due notices into one message per release; what waits about these releases goes along.
 
-    Notices of a channel that is gone or off are deleted. One transaction, under the lock of the channel.
+    Notices of a channel that is gone or off are deleted. In its quiet hours they are put off once more: what a watch
+    finds of yesterday, or after the workers were away, may be due in them. One transaction, under the channel's lock.
     """
     with transaction.atomic():
         own = {"project_id": project_id, "channel_id": channel_id}
@@ -51,6 +53,9 @@ def gather_channel(project_id: int, channel_id: int, now: datetime) -> int:
         waiting = Notice.objects.filter(**own, message_id=None)
         if channel is None or not channel.is_on:
             waiting.delete()
+            return 0
+        if (heard_at := leave_quiet(channel, now)) != now:
+            waiting.filter(due_at__lt=heard_at).update(due_at=heard_at)
             return 0
         due = sorted(set(waiting.filter(due_at__lte=now).values_list("release", flat=True)))
         made = 0

@@ -16,6 +16,7 @@ from django.db import connection, transaction
 
 from aggregate.guard.delivery.gathering import gather_due, write_letter
 from aggregate.guard.delivery.receivers import Receipt, Undelivered, hand_over
+from aggregate.guard.outbox import leave_quiet
 from aggregate.guard.sealing import SealBroken, open_seal
 from aggregate.guard_models import Channel, Message
 from aggregate.metrics import MESSAGES, note
@@ -71,12 +72,12 @@ def send_one(project_id: int, message_id: UUID, now: datetime) -> bool | None:
     try:
         receipt = hand_over(channel, open_seal(channel.sealed), write_letter(message))
     except SealBroken as error:
-        settle(message, now, Undelivered(str(error)))
+        settle(message, channel, now, Undelivered(str(error)))
         return False
     except Undelivered as error:
-        settle(message, now, error)
+        settle(message, channel, now, error)
         return False
-    settle(message, now, receipt)
+    settle(message, channel, now, receipt)
     return True
 
 
@@ -101,8 +102,8 @@ def lease_s() -> int:
     return 4 * settings.GUARD_SEND_S + 20
 
 
-def settle(message: Message, now: datetime, outcome: Receipt | Undelivered) -> None:
-    """Notes what became of an attempt, unless a later one began meanwhile."""
+def settle(message: Message, channel: Channel, now: datetime, outcome: Receipt | Undelivered) -> None:
+    """Notes what became of an attempt, unless a later one began meanwhile. The next one is not in quiet hours."""
     values: dict[str, object]
     if isinstance(outcome, Receipt):
         values = {"state": Message.State.SENT, "sent_at": now, "problem": None}
@@ -111,7 +112,7 @@ def settle(message: Message, now: datetime, outcome: Receipt | Undelivered) -> N
         wait_s = max(find_wait_s(message.tries), outcome.wait_s)
         values = {
             "state": Message.State.FAILED if is_over else Message.State.WAITING,
-            "due_at": now + timedelta(seconds=wait_s),
+            "due_at": leave_quiet(channel, now + timedelta(seconds=wait_s)),
             "problem": str(outcome),
         }
     own = Message.objects.filter(project_id=message.project_id, id=message.id, attempts=message.attempts)

@@ -165,6 +165,15 @@ def test_what_fails_is_tried_again_with_the_same_id_and_content(project: Project
     assert len({each["headers"]["webhook-id"] for each in got}) == len({each["body"] for each in got}) == 1
 
 
+def test_what_fails_before_quiet_hours_is_tried_again_after_them(project: Project, hook: Hook) -> None:
+    make_channel(project, hook[0])
+    Channel.objects.update(quiet_from=NOON.hour * 60, quiet_to=NOON.hour * 60 + 30)
+    change_state(project, State.CONFIRMED, at=NOON - timedelta(seconds=5))
+    hook[1].answer_with(500)
+    assert send_due(NOON - timedelta(seconds=5)) == 0
+    assert Message.objects.get().due_at == NOON + timedelta(minutes=30)
+
+
 def test_a_receiver_that_is_gone_or_never_answers_well_is_given_up(
     project: Project, hook: Hook, settings: Settings
 ) -> None:

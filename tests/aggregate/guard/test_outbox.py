@@ -90,6 +90,15 @@ def test_quiet_hours_put_a_notice_off_to_their_end(quiet: tuple[int, int, str], 
     assert leave_quiet(channel, moment(at)) == moment(due)
 
 
+def test_what_a_watch_finds_of_yesterday_is_not_told_in_quiet_hours(project: Project) -> None:
+    make_channel(project, quiet_from=2 * 60, quiet_to=7 * 60)
+    midnight = datetime(2026, 11, 23, tzinfo=UTC)
+    change_state(project, State.CONFIRMED, at=midnight)  # the end of a day, which is judged hours later
+    assert gather_due(midnight + timedelta(hours=3)) == 0
+    assert Notice.objects.get().due_at == midnight + timedelta(hours=7)
+    assert gather_due(midnight + timedelta(hours=7)) == 1
+
+
 def test_quiet_hours_end_at_the_same_time_when_the_clocks_change() -> None:
     channel = Channel(quiet_from=22 * 60, quiet_to=7 * 60, time_zone="Europe/Berlin")
     evening = datetime(2026, 10, 24, 21, 0, tzinfo=UTC)  # 23:00; in that night an hour is repeated
