@@ -1,4 +1,4 @@
-"""The door's tables: projects with their members, groups, receipts, raw traces, refusals, absences.
+"""The door's tables: projects with their members, groups, receipts, raw traces. Its counts are in `count_models`.
 
 Every key begins with `project_id`, so that a cluster can shard by it. Ids are dense within a project and come from
 `Counter` rows, not from sequences. Tables that grow with traffic have no foreign key to the project: its check would
@@ -13,6 +13,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from ingest import count_models as _registers_counts  # noqa: F401
 from ingest.packs import models as _registers_itself  # noqa: F401
 from profcore.trace.collection import Collection
 
@@ -363,62 +364,3 @@ class RawTrace(models.Model):
     class Meta:
         managed = False
         db_table = "ingest_rawtrace"
-
-
-class ReceiptCount(models.Model):
-    """The number of folded and rejected receipts of a project and hour; changed in the same statement as they are."""
-
-    pk = models.CompositePrimaryKey("project_id", "hour_at")
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
-    hour_at = models.DateTimeField()
-    folded = models.BigIntegerField()
-    rejected = models.BigIntegerField()
-    last_received_at = models.DateTimeField()
-
-
-class Refusal(models.Model):
-    """The number of envelopes that the door refused, by project, hour and reason; `shard` spreads a hot row."""
-
-    pk = models.CompositePrimaryKey("project_id", "hour_at", "reason", "shard")
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
-    hour_at = models.DateTimeField()
-    reason = models.CharField(max_length=40)
-    shard = models.SmallIntegerField()
-    count = models.BigIntegerField()
-
-
-class AbsentCount(models.Model):
-    """Page views of a UTC day that recorded nothing, by why: reports, and the views that they stand for.
-
-    `status` is the HTTP status of the reason `status`, else 0. `shard` spreads a hot row.
-    """
-
-    pk = models.CompositePrimaryKey("project_id", "day_on", "page", "browser", "reason", "status", "shard")
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
-    day_on = models.DateField()
-    page = models.TextField()
-    browser = models.SmallIntegerField()
-    reason = models.SmallIntegerField()  # an index into profcore.trace.absence.ABSENT_REASONS
-    status = models.SmallIntegerField()
-    shard = models.SmallIntegerField()
-    reports = models.BigIntegerField()
-    views = models.BigIntegerField()
-
-
-class DayCount(models.Model):
-    """The number of traces that a project with a quota sent in a UTC day."""
-
-    pk = models.CompositePrimaryKey("project_id", "day_on")
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
-    day_on = models.DateField()
-    traces = models.BigIntegerField()
-
-
-class DayBytes(models.Model):
-    """The bytes of the raw traces that a project had stored on a UTC day, as stored; `shard` spreads a hot row."""
-
-    pk = models.CompositePrimaryKey("project_id", "day_on", "shard")
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
-    day_on = models.DateField()
-    shard = models.SmallIntegerField()
-    bytes = models.BigIntegerField()

@@ -13,7 +13,8 @@ from django.db.models import F
 from aggregate.folding.settled import count_settled
 from aggregate.label_models import Label, ReleaseScript, Source
 from aggregate.models import CallTreePiece, Cell, Func, HotspotPiece, PageDay, View
-from ingest.models import AbsentCount, Group, Project, RawTrace, Receipt
+from ingest.count_models import AbsentCount
+from ingest.models import Group, Project, RawTrace, Receipt
 from ingest.projects.creation import create_project
 from profcore.sums.blobs import Contribution, encode_call_tree, encode_contribution
 from profcore.sums.calltree import CallTree

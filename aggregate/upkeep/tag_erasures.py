@@ -26,7 +26,8 @@ from aggregate.upkeep.retention import list_partitions
 from aggregate.upkeep.view_erasures import count_group, finish_erasure
 from ingest.audit.acts import Act
 from ingest.audit.entries import record
-from ingest.models import Receipt, ReceiptCount
+from ingest.count_models import ReceiptCount
+from ingest.models import Receipt
 from profcore.times import bounds_of_day
 from profcore.trace.tags import carries_tag
 

@@ -15,8 +15,8 @@ from typing import Final
 from django.conf import settings
 from django.db import connection
 
+from ingest.count_models import AbsentCount
 from ingest.door.groups import OTHER
-from ingest.models import AbsentCount
 from ingest.remembered import RememberedIds
 from profcore.trace.absence import Absence
 

@@ -10,7 +10,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from ingest.models import Refusal
+from ingest.count_models import Refusal
 from tests.aggregate.posting import fold_all, post
 from tests.builders import MONDAY, make_project
 from tests.e2e.axe import find_violations

@@ -16,8 +16,9 @@ from dashboard.api.core.views import ProjectView
 from dashboard.web.access import may_administer, reader_of
 from dashboard.web.params import ParamError
 from dashboard.web.shapes import Json, Shape
+from ingest.count_models import DayCount
 from ingest.door.quotas import select_bytes
-from ingest.models import DayCount, Project
+from ingest.models import Project
 from ingest.projects.collection import change_collection, plan_collection
 from ingest.projects.limits import LIMITS, change_limits, limit_of
 

@@ -11,10 +11,11 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.upkeep.retention import expire_all
+from ingest.count_models import AbsentCount
 from ingest.door import absent_counts
 from ingest.door.absent_counts import SHARDS, forget_absences
 from ingest.door.keys import forget_keys
-from ingest.models import AbsentCount, IngestKey, Project
+from ingest.models import IngestKey, Project
 from profcore.trace.absence import ABSENT_REASONS
 from profcore.trace.dimensions import BROWSERS
 from tests.ingest.door.posting import Answer, Door

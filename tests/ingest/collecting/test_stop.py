@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pytest_django import Settings
 
+from ingest.count_models import DayBytes
 from ingest.door.answers import STOP_S
 from ingest.door.keys import forget_keys
 from ingest.door.quotas import forget_quotas
-from ingest.models import DayBytes, Project
+from ingest.models import Project
 from profcore.times import next_midnight
 from tests.envelopes import make_envelope
 from tests.ingest.door.posting import Answer, Door, ndjson

@@ -14,10 +14,11 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from pytest_django import Settings
 
+from ingest.count_models import DayBytes, Refusal
 from ingest.door.entrances import receive_traces
 from ingest.door.keys import forget_keys
 from ingest.door.quotas import BytesUsed, forget_quotas, select_bytes
-from ingest.models import DayBytes, Project, Receipt, Refusal
+from ingest.models import Project, Receipt
 from ingest.projects.creation import create_project
 from tests.envelopes import make_envelope
 

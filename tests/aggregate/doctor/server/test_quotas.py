@@ -7,8 +7,9 @@ from django.core.management import call_command
 
 from aggregate.doctor.findings import State
 from aggregate.doctor.server.quota_checks import MOST_NAMED, QuotaUse, check_quotas, judge_use, propose
+from ingest.count_models import DayBytes
 from ingest.door.quotas import MB, select_bytes
-from ingest.models import DayBytes, Project
+from ingest.models import Project
 from profcore.times import DAY
 
 TODAY = date(2026, 11, 23)

@@ -8,7 +8,8 @@ from pytest_django import DjangoAssertNumQueries
 from aggregate.selectors.project.pages import select_pages, select_releases
 from aggregate.selectors.project.summaries import select_project_summaries, select_status
 from aggregate.selectors.slice.slices import Slice
-from ingest.models import Receipt, Refusal
+from ingest.count_models import Refusal
+from ingest.models import Receipt
 from tests.builders import MONDAY, make_cell, make_group, make_project, make_receipt
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from ingest.models import DayCount, Project
+from ingest.count_models import DayCount
+from ingest.models import Project
 from tests.dashboard.conftest import People
 
 ADDRESS = "/api/v1/projects/shop/settings"

@@ -9,8 +9,9 @@ from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
+from ingest.count_models import ReceiptCount, Refusal
 from ingest.door.entrances import receive_traces
-from ingest.models import Membership, Project, ReceiptCount, Refusal
+from ingest.models import Membership, Project
 from tests.aggregate.posting import fold_all
 from tests.builders import make_project
 from tests.dashboard.pages.reading import text_of

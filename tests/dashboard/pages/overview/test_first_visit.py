@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
-from ingest.models import IngestKey, Membership, Project, Receipt, Refusal
+from ingest.count_models import Refusal
+from ingest.models import IngestKey, Membership, Project, Receipt
 from tests.builders import count_receipts, make_absence, make_cell, make_project, make_receipt
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import text_of

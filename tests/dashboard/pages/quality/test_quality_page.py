@@ -14,8 +14,9 @@ from aggregate.selectors.project.quality import IntakeDay, select_intake_days
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.quality.reasons import REASON_WORDS, explain_reason
 from dashboard.pages.quality.view import draw_days
+from ingest.count_models import Refusal
 from ingest.door.groups import forget_groups
-from ingest.models import Membership, Project, Receipt, Refusal
+from ingest.models import Membership, Project, Receipt
 from profcore.errors import Reason
 from tests.aggregate.posting import fold_all, post
 from tests.builders import count_receipts, make_project

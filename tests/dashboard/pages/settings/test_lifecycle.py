@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 
 from aggregate.upkeep.project_deletion import delete_marked_projects
+from ingest.count_models import Refusal
 from ingest.door.keys import forget_keys
-from ingest.models import Project, Refusal
+from ingest.models import Project
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
 from tests.envelopes import make_envelope
