@@ -13,7 +13,7 @@ allowed there. So the rules are:
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -22,6 +22,8 @@ from pglast import enums, parse_sql
 
 from config.database.placement import SHARD_COLUMN as KEY
 from config.database.placement import Place, list_places
+from tests.citus.grammar import has_no_column, may_join, name_of
+from tests.citus.scopes import CONSTANT, Node, Relation, Scope
 
 ast: Any = pglast.ast  # Any: each field of its classes may be None, which the grammar excludes here
 # Views of the database, and the table that each reads.
@@ -50,44 +52,6 @@ def places_of_tables() -> Mapping[str, Place]:
     """Returns the place of each table, and of each view of the database over one."""
     places = list_places()
     return places | {view: places[table] for view, table in VIEWS.items()}
-
-
-Node = object  # a place where a project's id stands: of one table in the statement, or a constant
-CONSTANT: Final = "constant"
-
-
-@dataclass(slots=True)
-class _Relation:
-    """A name in a FROM: a table, or what a subquery gives. `columns` are the nodes of its project ids by column."""
-
-    columns: Mapping[str, Node]
-
-
-@dataclass(slots=True)
-class _Scope:
-    """The names that a part of a statement knows: of its FROM, of its WITH, and those around it."""
-
-    outer: "_Scope | None" = None
-    is_as_a_join: bool = False  # of an EXISTS, which PostgreSQL turns into a join with what is around it
-    relations: dict[str, _Relation] = field(default_factory=dict)
-    queries: dict[str, Mapping[str, Node]] = field(default_factory=dict)
-
-    def find_query(self, name: str) -> Mapping[str, Node] | None:
-        """Returns the columns of a query of WITH, None if there is none of that name."""
-        if name in self.queries:
-            return self.queries[name]
-        return self.outer.find_query(name) if self.outer else None
-
-    def find_node(self, alias: str | None, column: str) -> Node | None:
-        """Returns the node that a column means, None if it holds no project's id.
-
-        What the query around says does not count: a subquery goes to a shard for what it says itself.
-        """
-        for name, relation in self.relations.items():
-            if (alias is None or alias == name) and column in relation.columns:
-                return relation.columns[column]
-        found = self.outer.find_node(alias, column) if self.is_as_a_join and self.outer else None
-        return None if found is not None and column != KEY else found  # a project's own row is on every server
 
 
 class _Reading:
@@ -136,12 +100,12 @@ class _Reading:
         parent = PARTITION.sub("", name)
         return self.places.get(name) or self.places.get(parent) or Place.LOCAL
 
-    def add_table(self, table: Any, scope: _Scope) -> None:
+    def add_table(self, table: Any, scope: Scope) -> None:
         """Notes a table of a FROM under its alias; a name of WITH is the query there."""
         alias = table.alias.aliasname if table.alias else table.relname
         query = scope.find_query(table.relname) if table.schemaname is None else None
         if query is not None:
-            scope.relations[alias] = _Relation(query)
+            scope.relations[alias] = Relation(query)
             return
         place = self.place_of(table.relname, table.schemaname)
         self.used[place].add(table.relname)
@@ -149,13 +113,13 @@ class _Reading:
         if place is Place.DISTRIBUTED:
             self.tables[node] = f"{table.relname} {alias}" if alias != table.relname else alias
         columns = {KEY: node} if place is Place.DISTRIBUTED or table.relname != "ingest_project" else {"id": node}
-        scope.relations[alias] = _Relation(columns)
+        scope.relations[alias] = Relation(columns)
 
     # Queries.
 
-    def read(self, statement: Any, outer: _Scope | None = None, *, is_as_a_join: bool = False) -> Mapping[str, Node]:
+    def read(self, statement: Any, outer: Scope | None = None, *, is_as_a_join: bool = False) -> Mapping[str, Node]:
         """Reads a statement; returns the nodes of its columns that hold a project's id."""
-        scope = _Scope(outer, is_as_a_join=is_as_a_join)
+        scope = Scope(outer, is_as_a_join=is_as_a_join)
         if isinstance(statement, ast.SelectStmt):
             return self._read_select(statement, scope)
         if isinstance(statement, (ast.UpdateStmt, ast.DeleteStmt)):
@@ -165,7 +129,7 @@ class _Reading:
         self._walk(statement, scope)
         return {}
 
-    def _read_with(self, clause: Any, scope: _Scope) -> None:
+    def _read_with(self, clause: Any, scope: Scope) -> None:
         for query in clause.ctes if clause else ():
             if clause is not None and clause.recursive:
                 scope.queries[query.ctename] = {}
@@ -187,10 +151,10 @@ class _Reading:
             return columns
         while query.op != 0 and query.larg is not None:
             query = query.larg
-        own = [_name_of(target) for target in query.targetList or ()]
+        own = [name_of(target) for target in query.targetList or ()]
         return {new: columns[old] for new, old in zip(names, own, strict=False) if old in columns}
 
-    def _read_select(self, select: Any, scope: _Scope) -> Mapping[str, Node]:
+    def _read_select(self, select: Any, scope: Scope) -> Mapping[str, Node]:
         self._read_with(select.withClause, scope)
         if select.larg is not None and select.rarg is not None:
             arms = [self.read(select.larg, scope), self.read(select.rarg, scope)]
@@ -205,7 +169,7 @@ class _Reading:
         self._walk((*rest, select.distinctClause, select.valuesLists), scope)
         return self._read_targets(select.targetList or (), scope)
 
-    def _read_targets(self, targets: Sequence[Any], scope: _Scope) -> Mapping[str, Node]:
+    def _read_targets(self, targets: Sequence[Any], scope: Scope) -> Mapping[str, Node]:
         columns: dict[str, Node] = {}
         for target in targets:
             self._walk(target.val, scope)
@@ -216,10 +180,10 @@ class _Reading:
                 continue
             node = self._node_of(target.val, scope)
             if node is not None:
-                columns[_name_of(target)] = node
+                columns[name_of(target)] = node
         return columns
 
-    def _read_from(self, sources: Sequence[Any], scope: _Scope) -> None:
+    def _read_from(self, sources: Sequence[Any], scope: Scope) -> None:
         for source in sources:
             if isinstance(source, ast.RangeVar):
                 self.add_table(source, scope)
@@ -234,14 +198,14 @@ class _Reading:
                 columns = self.read(source.subquery, scope)
                 names = [name.sval for name in source.alias.colnames or ()] if source.alias else []
                 alias = source.alias.aliasname if source.alias else str(id(source))
-                scope.relations[alias] = _Relation(self._rename(source.subquery, columns, names))
+                scope.relations[alias] = Relation(self._rename(source.subquery, columns, names))
             else:  # a function: it has no project's id, but may read
                 self._walk(source, scope)
                 alias = getattr(source, "alias", None)
                 if alias is not None:
-                    scope.relations[alias.aliasname] = _Relation({})
+                    scope.relations[alias.aliasname] = Relation({})
 
-    def _read_change(self, change: Any, scope: _Scope) -> Mapping[str, Node]:
+    def _read_change(self, change: Any, scope: Scope) -> Mapping[str, Node]:
         self._read_with(change.withClause, scope)
         self.add_table(change.relation, scope)
         self.changed.add(change.relation.relname)
@@ -255,12 +219,12 @@ class _Reading:
                     self.findings.append(Finding("moves rows", f"{change.relation.relname} gets another {KEY}"))
         return self._read_returning(change, scope)
 
-    def _read_returning(self, change: Any, scope: _Scope) -> Mapping[str, Node]:
+    def _read_returning(self, change: Any, scope: Scope) -> Mapping[str, Node]:
         clause = change.returningClause
         targets = getattr(clause, "exprs", clause) or ()
         return self._read_targets(targets, scope)
 
-    def _read_insert(self, insert: Any, scope: _Scope) -> Mapping[str, Node]:
+    def _read_insert(self, insert: Any, scope: Scope) -> Mapping[str, Node]:
         self._read_with(insert.withClause, scope)
         self.changed.add(insert.relation.relname)
         select = insert.selectStmt
@@ -268,7 +232,7 @@ class _Reading:
         own = next(iter(scope.relations.values())).columns.get(KEY)
         names = [column.name for column in insert.cols or ()]
         if isinstance(select, ast.SelectStmt):
-            columns = self.read(select, _Scope(scope, queries=scope.queries))
+            columns = self.read(select, Scope(scope, queries=scope.queries))
             place = names.index(KEY) if KEY in names else None
             value = None if place is None else self._value_at(select, place, columns, scope)
             if (
@@ -291,7 +255,7 @@ class _Reading:
         if keys and keys[0] != KEY and self.place_of(table, None) is Place.DISTRIBUTED:
             self.findings.append(Finding("conflict target", f"that of {table} does not begin with {KEY}"))
 
-    def _value_at(self, select: Any, place: int, columns: Mapping[str, Node], scope: _Scope) -> Node | None:
+    def _value_at(self, select: Any, place: int, columns: Mapping[str, Node], scope: Scope) -> Node | None:
         """Returns the node of the value that an INSERT puts into the column at a place."""
         if select.valuesLists:
             rows = [self._node_of(row[place], scope) for row in select.valuesLists]
@@ -300,11 +264,11 @@ class _Reading:
             select = select.larg
         if len(select.targetList) <= place:
             return columns.get(KEY)  # of a `*`
-        return columns.get(_name_of(select.targetList[place]))
+        return columns.get(name_of(select.targetList[place]))
 
     # Conditions and expressions.
 
-    def _read_condition(self, condition: Any, scope: _Scope) -> None:
+    def _read_condition(self, condition: Any, scope: Scope) -> None:
         """Notes which nodes a condition makes equal: those of its equations that are joined by AND."""
         if isinstance(condition, ast.BoolExpr) and condition.boolop == enums.BoolExprType.AND_EXPR:
             for part in condition.args:
@@ -312,10 +276,10 @@ class _Reading:
             return
         is_not = isinstance(condition, ast.BoolExpr) and condition.boolop == enums.BoolExprType.NOT_EXPR
         asked = condition.args[0] if is_not else condition
-        if _is_as_a_join(asked):
+        if may_join(asked):
             known = set(self.tables)
             self.read(asked.subselect, scope, is_as_a_join=True)
-            if _has_no_column(asked):
+            if has_no_column(asked):
                 self.empty.append(self.tables.keys() - known)
             return
         self._walk(condition, scope)
@@ -333,7 +297,7 @@ class _Reading:
             if one is not None and other is not None:
                 self._equate(one, other)
 
-    def _node_of(self, expression: object, scope: _Scope) -> Node | None:
+    def _node_of(self, expression: object, scope: Scope) -> Node | None:
         """Returns the node of an expression: a project's id in a table, a constant, or None for anything else."""
         while isinstance(expression, ast.TypeCast):
             expression = expression.arg
@@ -344,7 +308,7 @@ class _Reading:
             return scope.find_node(names[-2] if len(names) > 1 else None, names[-1]) if names else None
         return None
 
-    def _walk(self, node: object, scope: _Scope) -> None:
+    def _walk(self, node: object, scope: Scope) -> None:
         """Reads the subqueries and functions of an expression."""
         if isinstance(node, (list, tuple)):
             for each in node:
@@ -356,39 +320,13 @@ class _Reading:
                 self.add_table(node, scope)
             if isinstance(node, ast.FuncCall):
                 self.functions.add(node.funcname[-1].sval)
-            if _has_no_column(node):
+            if has_no_column(node):
                 known = set(self.tables)
                 self.read(node.subselect, scope)
                 self.empty.append(self.tables.keys() - known)
                 return
             for name in node.__slots__:
                 self._walk(getattr(node, name, None), scope)
-
-
-def _is_as_a_join(condition: Any) -> bool:
-    """Tells whether a condition is an EXISTS that PostgreSQL turns into a join."""
-    if not isinstance(condition, ast.SubLink) or condition.subLinkType != enums.SubLinkType.EXISTS_SUBLINK:
-        return False
-    query = condition.subselect
-    is_plain = not (query.groupClause or query.havingClause or query.limitCount or query.limitOffset or query.larg)
-    return is_plain and not query.withClause
-
-
-def _has_no_column(node: Any) -> bool:
-    """Tells whether a node is an EXISTS whose query selects nothing."""
-    is_exists = isinstance(node, ast.SubLink) and node.subLinkType == enums.SubLinkType.EXISTS_SUBLINK
-    return is_exists and not node.subselect.targetList and not node.subselect.larg
-
-
-def _name_of(target: Any) -> str:
-    """Returns the name of a column of a SELECT."""
-    if target.name:
-        return str(target.name)
-    value = target.val
-    while isinstance(value, ast.TypeCast):
-        value = value.arg
-    last = value.fields[-1] if isinstance(value, ast.ColumnRef) else None
-    return str(last.sval) if isinstance(last, ast.String) else "?column?"
 
 
 READABLE: Final = (ast.SelectStmt, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt, ast.DeclareCursorStmt, ast.CopyStmt)
