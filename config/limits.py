@@ -265,7 +265,18 @@ METRICS_MAX_VIEWS = read_int("FIELDFLAME_METRICS_MAX_VIEWS", 5_000, low=1)
 # Views whose raw traces `vitals` reads while somebody waits: about 1 s for recorded ones of four traces each. A job reads
 # all of a slice. With fewer, intervals of shares are wider than people can use.
 VITALS_MAX_VIEWS = read_int("FIELDFLAME_VITALS_MAX_VIEWS", 400, low=50)
-VITALS_MAX_TRACES = read_int("FIELDFLAME_VITALS_MAX_TRACES", 2_000, low=1)  # of these views; bytes as above
+VITALS_MAX_TRACES = read_int("FIELDFLAME_VITALS_MAX_TRACES", 2_000, low=1)  # of these views
+# Their expanded bytes: 400 views of heavy traces have 30 MB. Recorded traces take 0.12 µs per byte, hostile ones 0.3.
+VITALS_MAX_BYTES = read_int("FIELDFLAME_VITALS_MAX_BYTES", 32 * 2**20, low=1)
+# Traces and expanded bytes of one view, which is held whole: up to 25 bytes of memory per byte. Recorded views have 4
+# traces and 21 kB; half a minute of the heaviest recorded app has 4 MB.
+VITALS_VIEW_MAX_TRACES = read_int("FIELDFLAME_VITALS_VIEW_MAX_TRACES", 200, low=1)
+VITALS_VIEW_MAX_BYTES = read_int("FIELDFLAME_VITALS_VIEW_MAX_BYTES", 4 * 2**20, low=1)
+# Functions that an answer meets before it reads no more views: 2.5 kB of memory each, and one view may add 50,000. Large
+# apps have some thousand that ever run.
+VITALS_MAX_FUNCS = read_int("FIELDFLAME_VITALS_MAX_FUNCS", 20_000, low=1)
+# Processor seconds of an answer, after which no more views are read: three times what 400 recorded ones take.
+VITALS_READ_S = read_int("FIELDFLAME_VITALS_READ_S", 5, low=1)
 # Labels of source maps that a process remembers, by (release, func): about 400 bytes each, 80 MB. And as many decisions of
 # display rules, of funcs with up to 1,000 characters: about 800 bytes each. Of the last project there may be more.
 LABELS_CACHE_ROWS = read_int("FIELDFLAME_LABELS_CACHE_ROWS", 200_000, low=1)

@@ -6,7 +6,7 @@ is, within bounds: an unknown fact is no reason to refuse a trace, and no reason
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -80,17 +80,26 @@ class _Marks(msgspec.Struct, gc=False):
 _decoder: Final = msgspec.json.Decoder(_Marks)
 
 
-def read_marks(body: bytes, *, page_url: str | None, page: str) -> list[TimelineMark]:
+def read_marks(
+    body: bytes, *, page_url: str | None, page: str, types: Collection[str] | None = None
+) -> list[TimelineMark]:
     """Reads the marks of an envelope that `decode_envelope` has accepted, in their order. Raises nothing.
 
-    A mark that cannot be read is left out. `page_url` (cleaned) and `page` (the route) are for URLs, as in
-    `read_func_keys`.
+    A mark that cannot be read is left out, and so is one of another type than `types`, if these are given. `page_url`
+    (cleaned) and `page` (the route) are for URLs, as in `read_func_keys`.
     """
     try:
         marks = _decoder.decode(body).marks
     except UNREADABLE:
         return []
+    if types is not None:
+        marks = [mark for mark in marks if _unify_type(mark.get("type")) in types]
     return [found for mark in marks if (found := _read_mark(mark, page_url, page)) is not None]
+
+
+def _unify_type(sent: object) -> str | None:
+    """Returns the type of a mark as `TimelineMark` has it; None if it is no text."""
+    return TYPE_ALIASES.get(sent.lower(), sent)[:MAX_SHORT_CHARS] if isinstance(sent, str) else None
 
 
 # The names of a script's facts, as the snippet and as the browser's own entries have them.
@@ -131,8 +140,8 @@ def plain_mark(mark: Mark) -> TimelineMark:
 
 
 def _read_mark(mark: Mapping[str, object], page_url: str | None, page: str) -> TimelineMark | None:
-    kind, start, duration = mark.get("type"), mark.get("start"), mark.get("duration", 0)
-    if not isinstance(kind, str) or not isinstance(start, int | float) or not isinstance(duration, int | float):
+    kind, start, duration = _unify_type(mark.get("type")), mark.get("start"), mark.get("duration", 0)
+    if kind is None or not isinstance(start, int | float) or not isinstance(duration, int | float):
         return None
     start_us = to_us(start)
     where = _Where(start, page_url, page)
@@ -141,7 +150,7 @@ def _read_mark(mark: Mapping[str, object], page_url: str | None, page: str) -> T
     name = facts.pop("name", "")
     scripts = mark.get("scripts")
     return TimelineMark(
-        type=TYPE_ALIASES.get(kind.lower(), kind)[:MAX_SHORT_CHARS],
+        type=kind,
         start_us=start_us,
         duration_us=max(to_us(start + duration) - start_us, 0),
         name=name if isinstance(name, str) else str(name),

@@ -20,6 +20,8 @@ from profcore.trace.view_facts import INP, INTERACTION, LCP
 
 INTERACTION_PARTS: Final = ("input_delay", "processing", "presentation")
 WINDOWS: Final = ("lcp", "interaction", *INTERACTION_PARTS, "long_frames")
+# The types of the marks that windows are found in.
+WINDOW_MARKS: Final = frozenset({LCP, INTERACTION, INP, LONG_FRAME})
 # A longer wait is good no more, by the thresholds of web.dev (2026): LCP 2.5 s, INP 200 ms.
 SLOW_LCP_US: Final = 2_500_000
 SLOW_INTERACTION_US: Final = 200_000

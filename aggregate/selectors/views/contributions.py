@@ -189,6 +189,29 @@ def select_view_times(
         return [_read_view(row, NO_CONTRIBUTION) for row in cursor.fetchall()]
 
 
+def select_views_of(project_id: int, keys: Collection[ViewKey]) -> dict[ViewKey, SliceView]:
+    """Returns some views of a project without their contributions. One statement.
+
+    A view id may be in thousands of groups, since senders choose both. Only those that are named are read.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT NULL, {VIEW_COLUMNS}
+                FROM unnest(%(views)s::uuid[], %(groups)s::int[]) AS w (view_id, group_id)
+                JOIN aggregate_view v ON v.project_id = %(project_id)s
+                     AND v.view_id = w.view_id AND v.group_id = w.group_id
+                JOIN aggregate_cell c ON c.project_id = v.project_id AND c.id = v.cell_id
+                JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id""",
+            {
+                "project_id": project_id,
+                "views": [view_id for view_id, _ in keys],
+                "groups": [group_id for _, group_id in keys],
+            },
+        )
+        views = [_read_view(row, NO_CONTRIBUTION) for row in cursor.fetchall()]
+    return {(view.view_id, view.group_id): view for view in views}
+
+
 def iter_slice_views(slice_: Slice, reading: Reading) -> Iterator[Sequence[SliceView]]:
     """Yields the views of a slice page by page. One statement if the reading is bounded, else one per page.
 

@@ -21,6 +21,7 @@ from aggregate.selectors.views.contributions import (
     SliceView,
     sample_slice_views,
     select_view_times,
+    select_views_of,
 )
 from aggregate.selectors.views.fine_sums import SeenViews, select_seen_views
 from aggregate.selectors.views.samples import select_sampled
@@ -109,10 +110,7 @@ def _pick_from_sample(slice_: Slice, order: ViewOrder, limit: int, population: i
     median_us = _median([row[2] for row in rows])
     rows.sort(key=lambda row: (*_rank(row[2], row[0], order, median_us or 0.0), row[0], row[1]))
     keys = [(row[0], row[1]) for row in rows[:limit]]
-    picked = Slice(project_id=slice_.project_id, views=tuple(view_id for view_id, _ in keys))
-    found = {
-        (view.view_id, view.group_id): view for view in select_view_times(picked, order=KEY, params={}, limit=None)
-    }
+    found = select_views_of(slice_.project_id, keys)
     table = _table_of(
         slice_.project_id,
         [found[key] for key in keys if key in found],

@@ -82,11 +82,16 @@ class WindowTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VitalsTable:
-    """The windows that any view has. Of `population` views, `read` were read, and `gone` had no raw traces any more."""
+    """The windows that any view has.
+
+    Of `population` views, `read` were read. Of those that were looked at, `gone` had no raw traces any more, and
+    `too_large` had more of them than are read of one view.
+    """
 
     population: int
     read: int
     gone: int
+    too_large: int
     windows: Sequence[WindowTable]
 
     def find(self, window: str) -> WindowTable | None:
@@ -136,24 +141,27 @@ def _contribution_of_parts(sums: WindowSums) -> Contribution:
 def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None = None) -> VitalsTable:
     """Returns what ran in the windows of a slice's views. Raises `SliceError`.
 
-    Without a reading, it is of a uniform sample of the views, or of all views if the slice names views; then at most
-    `VITALS_MAX_VIEWS`. With one, it is of all views. Parts of views have no windows, so a slice may not name traces.
+    Without a reading, it is of a uniform sample of the views within `VITALS_MAX_VIEWS`, `…_TRACES` and `…_BYTES`, and
+    ends after `VITALS_READ_S`. With one, it is of all views. Parts of views have no windows, so a slice may not name
+    traces.
     """
     check_vitals(slice_)
     reader = WindowReader(slice_, only_slow=query.only_slow)
     if reading is not None:
         views = reader.read_all(reading)
-        population = None
     elif slice_.is_fine:
-        views = reader.read_all(replace(Reading.at_once(), max_views=settings.VITALS_MAX_VIEWS))
-        population = None
+        views = reader.read_named()
     else:
-        population = select_overview(slice_, [], limit=1).whole.views
-        views = reader.read_sample(population)
+        views = reader.read_sample(select_overview(slice_, [], limit=1).whole.views)
     sums = _sum_views(views, reader.funcs)
     windows = _make_tables(slice_, sums, reader.funcs, query)
-    known = reader.read + reader.gone if population is None else population
-    return VitalsTable(population=known, read=reader.read, gone=reader.gone, windows=windows)
+    return VitalsTable(
+        population=reader.population,
+        read=reader.read,
+        gone=reader.gone,
+        too_large=reader.too_large,
+        windows=windows,
+    )
 
 
 def check_vitals(slice_: Slice) -> None:

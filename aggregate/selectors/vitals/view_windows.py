@@ -1,18 +1,25 @@
 """The windows of a slice's views: their raw traces are joined, view by view, and summed up (`profcore.vitals`)."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from django.conf import settings
 
-from aggregate.raw_bodies import load_raw_bodies
+from aggregate.raw_bodies import StoredBody, load_raw_bodies
 from aggregate.records import select_records
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.views.contributions import SliceView, ViewKey, iter_slice_views, select_slice_views
+from aggregate.selectors.views.contributions import (
+    SliceView,
+    ViewKey,
+    iter_slice_views,
+    select_slice_views,
+    select_views_of,
+)
 from aggregate.selectors.views.raw_traces import FROM_STORED, split_traces
 from aggregate.selectors.views.samples import select_sampled_views
 from ingest.door.limits import envelope_limits
@@ -22,7 +29,7 @@ from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import decode_envelope
 from profcore.vitals.window_sums import WindowSums, sum_windows
-from profcore.vitals.windows import ViewWindows, find_windows
+from profcore.vitals.windows import WINDOW_MARKS, ViewWindows, find_windows
 
 # Views whose traces are looked up by one statement.
 LOOKED_UP: Final = 200
@@ -49,94 +56,138 @@ class WindowedView:
     sums: Mapping[str, WindowSums]
 
 
+@dataclass(frozen=True, slots=True)
+class _StoredView:
+    """A view and its folded traces."""
+
+    view: SliceView
+    traces: Sequence[_KeptTrace]
+
+    @property
+    def size(self) -> int:
+        """The expanded bytes of its traces."""
+        return sum(trace.body_bytes for trace in self.traces)
+
+
 class WindowReader:
     """Reads the windows of a slice's views.
 
-    `population` is the number of views that the reading is about, `read` those that were read, and `gone` those that
-    could not be, because raw bodies of theirs have expired.
+    `population` is the number of views that the reading is about, if the reader knows it. `read` are those that were
+    read, `gone` those whose raw bodies have expired, and `too_large` those with more traces or bytes than are read of
+    one view (`VITALS_VIEW_MAX_…`): a view is joined in memory.
     """
 
     def __init__(self, slice_: Slice, *, only_slow: bool = False) -> None:
         self.slice_ = slice_
         self.only_slow = only_slow
         self.funcs = FuncTable()
+        self.population = 0
         self.read = 0
         self.gone = 0
+        self.too_large = 0
 
     def read_sample(self, population: int) -> Iterator[WindowedView]:
         """Yields views in the uniform order, at most `VITALS_MAX_VIEWS`, within the limits of an answer.
 
         Three statements, and one for each batch of bodies.
         """
-        most = settings.VITALS_MAX_VIEWS
-        keys = select_sampled_views(self.slice_, most=most, population=population)
-        wanted = Slice(project_id=self.slice_.project_id, views=tuple({view_id for view_id, _ in keys}))
-        found = {(view.view_id, view.group_id): view for view in select_slice_views(wanted, keep_funcs=())}
-        views = [found[key] for key in sorted(keys, key=lambda key: (sample_key(key[0]), key)) if key in found]
-        traces = self._select_stored(views)
-        read_traces = read_bytes = 0
-        chosen: list[SliceView] = []
-        for view in views:  # a part of the uniform order is a uniform sample too
-            own = traces[view.view_id, view.group_id]
-            read_traces += len(own)
-            read_bytes += sum(trace.body_bytes for trace in own)
-            if chosen and (read_traces > settings.VITALS_MAX_TRACES or read_bytes > settings.READ_MAX_RAW_BYTES):
-                break
-            chosen.append(view)
-        yield from self._read(chosen, traces, settings.JOB_BATCH_TRACES)
+        keys = select_sampled_views(self.slice_, most=settings.VITALS_MAX_VIEWS, population=population)
+        found = select_views_of(self.slice_.project_id, keys)
+        yield from self._read_at_once([found[key] for key in keys if key in found])
+        self.population = population
+
+    def read_named(self) -> Iterator[WindowedView]:
+        """Yields the views of a slice that names some, in the uniform order and within the limits of an answer.
+
+        Raises `SliceTooLarge` if there are more than `VITALS_MAX_VIEWS`.
+        """
+        reading = replace(Reading.at_once(), max_views=settings.VITALS_MAX_VIEWS)
+        views = select_slice_views(self.slice_, reading=reading, keep_funcs=())
+        ordered = sorted(views, key=lambda view: (sample_key(view.view_id), view.view_id, view.group_id))
+        yield from self._read_at_once(ordered)
+        self.population = len(views)
 
     def read_all(self, reading: Reading) -> Iterator[WindowedView]:
         """Yields all views of the slice, page by page. Reports traces to the reading."""
         for page in iter_slice_views(self.slice_, reading):
             for start in range(0, len(page), LOOKED_UP):
                 views = page[start : start + LOOKED_UP]
-                traces = self._select_stored(views)
-                yield from self._read(views, traces, reading.batch_traces)
-                reading.on_traces(sum(map(len, traces.values())))
+                stored = self._select_readable(views)
+                yield from self._read(stored, reading.batch_traces)
+                reading.on_traces(sum(view.traces for view in views))
+        self.population = self.read + self.gone + self.too_large
 
-    def _read(
-        self, views: Sequence[SliceView], traces: Mapping[ViewKey, Sequence[_KeptTrace]], batch_traces: int
-    ) -> Iterator[WindowedView]:
-        kept: list[_KeptTrace] = []
-        for view in views:
-            own = traces[view.view_id, view.group_id]
-            if own and all(trace.has_body for trace in own):
-                kept += own
-            else:
+    def _read_at_once(self, views: Sequence[SliceView]) -> Iterator[WindowedView]:
+        """Yields the first of some views: a part of the uniform order is a uniform sample too."""
+        began_s = time.thread_time()
+        chosen: list[_StoredView] = []
+        read_traces = read_bytes = 0
+        for stored in self._select_readable(views):
+            read_traces += len(stored.traces)
+            read_bytes += stored.size
+            if chosen and (read_traces > settings.VITALS_MAX_TRACES or read_bytes > settings.VITALS_MAX_BYTES):
+                break
+            chosen.append(stored)
+        for seen in self._read(chosen, settings.JOB_BATCH_TRACES):
+            yield seen
+            is_over = time.thread_time() - began_s > settings.VITALS_READ_S
+            if is_over or len(self.funcs.keys) > settings.VITALS_MAX_FUNCS:
+                return
+
+    def _select_readable(self, views: Sequence[SliceView]) -> list[_StoredView]:
+        """Returns the views whose bodies are all kept and not too large, in their order. One statement.
+
+        A view's row has its number of traces, so those of a view with a million are not even looked up.
+        """
+        few = [view for view in views if view.traces <= settings.VITALS_VIEW_MAX_TRACES]
+        self.too_large += len(views) - len(few)
+        traces = self._select_stored(few)
+        readable = []
+        for view in few:
+            stored = _StoredView(view, traces[view.view_id, view.group_id])
+            if not stored.traces or not all(trace.has_body for trace in stored.traces):
                 self.gone += 1
-        by_view = {(view.view_id, view.group_id): view for view in views}
-        waiting: dict[ViewKey, list[tuple[_KeptTrace, bytes]]] = {}
-        for batch in split_traces(kept, batch_traces):
+            elif stored.size > settings.VITALS_VIEW_MAX_BYTES:
+                self.too_large += 1
+            else:
+                readable.append(stored)
+        return readable
+
+    def _read(self, views: Sequence[_StoredView], batch_traces: int) -> Iterator[WindowedView]:
+        """Yields views in their order. It holds the packed bodies of a batch, and one view expanded."""
+        by_key = {(each.view.view_id, each.view.group_id): each for each in views}
+        waiting: dict[ViewKey, list[StoredBody]] = {}
+        for batch in split_traces([trace for each in views for trace in each.traces], batch_traces):
             bodies = load_raw_bodies(
                 self.slice_.project_id, [(trace.view_id, trace.seq, trace.received_at) for trace in batch]
             )
             for trace in batch:
                 key = trace.view_id, trace.group_id
-                if (stored := bodies.get((trace.view_id, trace.seq))) is not None:
-                    waiting.setdefault(key, []).append((trace, stored.expand()))
+                if (body := bodies.get((trace.view_id, trace.seq))) is not None:
+                    waiting.setdefault(key, []).append(body)
             last = batch[-1].view_id, batch[-1].group_id  # only this view may go on in the next batch
             for key in [key for key in waiting if key != last]:
-                yield from self._window(by_view[key], waiting.pop(key), len(traces[key]))
-        for key, joined in waiting.items():
-            yield from self._window(by_view[key], joined, len(traces[key]))
+                yield from self._window(by_key[key], waiting.pop(key))
+        for key, own in waiting.items():
+            yield from self._window(by_key[key], own)
 
-    def _window(
-        self, view: SliceView, traces: Sequence[tuple[_KeptTrace, bytes]], expected: int
-    ) -> Iterator[WindowedView]:
-        if len(traces) < expected:  # bodies expired meanwhile
+    def _window(self, stored: _StoredView, bodies: Sequence[StoredBody]) -> Iterator[WindowedView]:
+        if len(bodies) < len(stored.traces):  # some expired meanwhile
             self.gone += 1
             return
-        joined = []
-        for _, body in traces:
-            envelope = decode_envelope(body, envelope_limits())
-            page_url = clean_url(envelope.url) if envelope.url else None
-            joined.append(ViewTrace(envelope, read_marks(body, page_url=page_url, page=view.page)))
+        view = stored.view
+        joined = [self._decode(body.expand(), view.page) for body in bodies]
         timeline = build_timeline(joined, page=view.page, funcs=self.funcs)
         windows = find_windows(timeline.marks)
         if self.only_slow:
             windows = windows.only_slow()
         self.read += 1
         yield WindowedView(view, windows, sum_windows(timeline, windows))
+
+    def _decode(self, body: bytes, page: str) -> ViewTrace:
+        envelope = decode_envelope(body, envelope_limits())
+        page_url = clean_url(envelope.url) if envelope.url else None
+        return ViewTrace(envelope, read_marks(body, page_url=page_url, page=page, types=WINDOW_MARKS))
 
     def _select_stored(self, views: Sequence[SliceView]) -> dict[ViewKey, list[_KeptTrace]]:
         """Returns the traces of each view. One statement."""

@@ -60,7 +60,7 @@ from bench.statistics.tables import PROCESSES, run_table
 from bench.symbolicate import bench_symbolicate
 from bench.trees import bench_trees, describe_tree
 from bench.truth import describe_scores, read_recordings, score_recording
-from bench.vitals.run import bench_vitals, describe_vitals, read_views
+from bench.vitals import requests
 from bench.wal import bench_wal, describe_wal, measure_here
 from config.up.running import run_stack
 from ingest.door.limits import envelope_limits
@@ -382,7 +382,11 @@ class Command(BaseCommand):
         "symbolicate": show_symbolicate,
         "symbolicate-here": show_symbolicate_here,
         "trees": show_trees,
-        "vitals": lambda self, _options: self.stdout.write(describe_vitals(bench_vitals(read_views()))),
+        "vitals": lambda self, _options: requests.show_vitals(self.stdout.write),
+        "vitals-fill-here": lambda self, options: requests.fill(options["project"]),
+        "vitals-here": lambda self, options: self.stdout.write(
+            requests.as_json(requests.measure_request(options["project"]))
+        ),
         "wal": show_wal,
         "wal-here": show_wal_here,
     }

@@ -71,6 +71,7 @@ VitalsShape = define_shape(
         "views": serializers.IntegerField(help_text="Views of the slice."),
         "read_views": serializers.IntegerField(help_text="Views whose traces were read: all, or a uniform sample."),
         "expired_views": serializers.IntegerField(help_text="Views whose raw traces have expired."),
+        "too_large_views": serializers.IntegerField(help_text="Views with more traces or bytes than are read of one."),
         "windows": WindowShape(many=True),
     },
 )

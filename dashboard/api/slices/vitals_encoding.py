@@ -20,6 +20,7 @@ def encode_vitals(slice_: Slice, table: VitalsTable, *, group_by: str) -> Json:
         "views": table.population,
         "read_views": table.read,
         "expired_views": table.gone,
+        "too_large_views": table.too_large,
         "windows": [_encode_window(window, has_totals=group_by == "function") for window in table.windows],
     }
 

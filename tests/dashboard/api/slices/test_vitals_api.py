@@ -45,7 +45,8 @@ def ask(client: Client, bearer: Headers, query: str = "") -> Any:  # Any: JSON
 
 def test_a_window_has_its_length_its_parts_and_its_functions(client: Client, bearer: Headers) -> None:
     answer = ask(client, bearer, "?limit=3")
-    assert (answer["views"], answer["read_views"], answer["expired_views"]) == (34, 34, 0)
+    assert (answer["views"], answer["read_views"]) == (34, 34)
+    assert (answer["expired_views"], answer["too_large_views"]) == (0, 0)
     windows = {window["window"]: window for window in answer["windows"]}
     assert list(windows) == list(WINDOWS)
     found = windows["long_frames"]
@@ -59,6 +60,13 @@ def test_a_window_has_its_length_its_parts_and_its_functions(client: Client, bea
     assert top["ms_per_view"] == pytest.approx((top["self_ms"] + top["hidden_ms"]) / found["views"])
     assert top["estimates"]["ms_per_view_ci95"][0] <= top["ms_per_view"] <= top["estimates"]["ms_per_view_ci95"][1]
     assert top["label"]
+
+
+def test_views_that_are_too_large_are_told(client: Client, bearer: Headers, settings: Settings) -> None:
+    settings.VITALS_VIEW_MAX_TRACES = 3
+    answer = ask(client, bearer)
+    assert answer["views"] == 34 == answer["read_views"] + answer["too_large_views"]
+    assert answer["too_large_views"] > 0
 
 
 def test_groups_have_no_totals(client: Client, bearer: Headers) -> None:
