@@ -30,7 +30,7 @@ from dashboard.pages.quality import view as quality
 from dashboard.pages.search import view as search
 from dashboard.pages.settings import urls as settings
 from dashboard.pages.views import erase_page, list_page, view_page
-from dashboard.pages.vitals import savings
+from dashboard.pages.vitals import all_views, savings
 from dashboard.pages.vitals import view as vitals
 
 PROJECT: str = "projects/<slug:slug>/"
@@ -70,6 +70,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "compare/table/", compare.show_compared, name="compare-table"),
     path(PROJECT + "compare/csv/", compare.download_compared, name="compare-csv"),
     path(PROJECT + "vitals/", vitals.show_vitals, name="vitals"),
+    path(PROJECT + "vitals/all/", all_views.show_all_views, name="vitals-all"),
     path(PROJECT + "savings/", savings.show_savings, name="savings"),
     path(PROJECT + "savings/table/", savings.show_savings_table, name="savings-table"),
     path(PROJECT + "vitals/windows/", vitals.show_windows, name="vitals-windows"),

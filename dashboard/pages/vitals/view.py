@@ -22,6 +22,7 @@ from dashboard.web.guards import private_page, private_part
 from dashboard.web.params import read_choice
 from dashboard.web.queries import read_page_slice, write_query
 from dashboard.web.remembered import answer_vitals
+from ingest.models import Project
 from profcore.numbers import write_ms, write_share
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
 from profcore.trace.weights import TimeParts
@@ -107,20 +108,27 @@ def show_vitals(request: HttpRequest, slug: str) -> HttpResponse:
     kept = [*kept_params(asked.group_by, place.waits), *([("plain", "1")] if is_plain else [])]
     context: dict[str, object] = {
         **describe_frame(request, project, place.slice_, "vitals", kept),
+        **link_ways(place),
+        "part_link": place.link(path=reverse("vitals-windows", args=[slug])),
+        "plain_link": place.link(("plain", "1")),
+        "is_plain": is_plain,
+        **(describe_windows(place, project) if is_plain else {}),
+    }
+    return render(request, "dashboard/vitals/page.html", context)
+
+
+def link_ways(place: VitalsPlace) -> dict[str, object]:
+    """Returns the links to other groupings and waits."""
+    return {
         "groups": [
-            TableLink(key=key, word=word, link=place.link(group_by=key), is_here=key == asked.group_by)
+            TableLink(key=key, word=word, link=place.link(group_by=key), is_here=key == place.asked.group_by)
             for key, word in GROUP_WORDS.items()
         ],
         "waits": [
             TableLink(key=key, word=word, link=place.link(waits=key), is_here=key == place.waits)
             for key, word in WAIT_WORDS.items()
         ],
-        "part_link": place.link(path=reverse("vitals-windows", args=[slug])),
-        "plain_link": place.link(("plain", "1")),
-        "is_plain": is_plain,
-        **(describe_windows(place) if is_plain else {}),
     }
-    return render(request, "dashboard/vitals/page.html", context)
 
 
 @private_part
@@ -129,12 +137,17 @@ def show_windows(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows only the windows."""
     project = get_visible_project(request.user, slug)
     place = VitalsPlace(reverse("vitals", args=[slug]), read_page_slice(request, project), read_query(request.GET))
-    return render(request, "dashboard/vitals/_windows.html", {"project": project, **describe_windows(place)})
+    return render(request, "dashboard/vitals/_windows.html", {"project": project, **describe_windows(place, project)})
 
 
-def describe_windows(place: VitalsPlace) -> dict[str, object]:
-    """Returns the context of the windows. Raises `SliceError`."""
-    table = answer_vitals(place.slice_, place.asked)
+def describe_windows(place: VitalsPlace, project: Project) -> dict[str, object]:
+    """Returns the context of the windows of a sample, with the address that reads all views. Raises `SliceError`."""
+    start_link = place.link(path=reverse("vitals-all", args=[project.slug]))
+    return {**describe_table(place, answer_vitals(place.slice_, place.asked)), "start_link": start_link}
+
+
+def describe_table(place: VitalsPlace, table: VitalsTable) -> dict[str, object]:
+    """Returns the context of windows."""
     shown = {each.window: _show(each, table) for each in table.windows}
     parts = [shown[part] for part in INTERACTION_PARTS if part in shown]
     return {

@@ -55,6 +55,7 @@ PAGE_ADDRESSES = [
     "/projects/shop/last-change/",
     "/projects/shop/functions/1/",
     "/projects/shop/vitals/",
+    "/projects/shop/vitals/all/",
     "/projects/shop/savings/",
     "/projects/shop/savings/table/?group_by=party",
     "/projects/shop/vitals/windows/?group_by=package",

@@ -1,0 +1,92 @@
+"""The stored answer of a job of the kind `vitals`, read back for the page."""
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from aggregate.jobs.requests import iter_result
+from aggregate.models import Job
+from aggregate.selectors.code.labels import label_func
+from aggregate.selectors.functions.table import FunctionRow
+from aggregate.selectors.vitals.table import VitalsTable, WindowRow, WindowTable
+from profcore.code.display_rules import Shown
+from profcore.stats.estimates import Figure, Interval
+from profcore.stats.summaries import FuncSummary, Summary
+
+Json = Mapping[str, Any]  # Any: JSON that this server wrote
+US_PER_MS: Final = 1_000
+OF_A_RULE: Final = 0  # which display rule made a row is not in the answer
+
+
+def read_answer(job: Job, *, rows: int) -> VitalsTable:
+    """Returns the result of a finished job, with at most so many rows of each window."""
+    answer: Json = json.loads(gzip.decompress(b"".join(iter_result(job))))
+    return VitalsTable(
+        population=answer["views"],
+        read=answer["read_views"],
+        gone=answer["expired_views"],
+        too_large=answer.get("too_large_views", 0),  # older answers have none
+        windows=[_read_window(each, rows) for each in answer["windows"]],
+    )
+
+
+def _read_window(window: Json, rows: int) -> WindowTable:
+    views: int = window["views"]
+    functions: Sequence[Json] = window["functions"][:rows]
+    parts: Sequence[Json] = window["parts"]
+    return WindowTable(
+        window=window["window"],
+        views=views,
+        frames=window["frames"] or 0,
+        length_us=_us(window["ms_per_view"] * views),
+        parts_us=[_us(part["ms_per_view"] * views) for part in parts],
+        summary=Summary(**window["statistics"], functions=()),
+        length=_read_estimates(window["estimates"]),
+        parts=[_read_estimates(part["estimates"]) for part in parts],
+        rows=[WindowRow(row=_read_row(row), found=_read_estimates(row["estimates"])) for row in functions],
+        row_count=window["function_count"],
+    )
+
+
+def _read_row(row: Json) -> FunctionRow:
+    """Returns a row by its label: whether that is from a source map or from a display rule is not in the answer."""
+    row_id: str = row["id"]
+    made_id = None if row_id.isdecimal() else row_id
+    own = label_func(row["name"], row["uri"], row["line"], row["column"])
+    return FunctionRow(
+        id=int(row_id) if made_id is None else row_id,
+        name=row["name"],
+        uri=row["uri"],
+        line=row["line"],
+        column=row["column"],
+        self_us=_us(row["self_ms"]),
+        hidden_us=_us(row["hidden_ms"]),
+        total_us=_us(row["total_ms"] or 0),
+        category=row["category"],
+        shown=None if row["label"] == own else Shown(rule=OF_A_RULE, title=row["label"], row_id=made_id),
+    )
+
+
+def _read_estimates(found: Json | None) -> FuncSummary | None:
+    if found is None:
+        return None
+    return FuncSummary(
+        func_id=0,
+        views_ran=0,
+        ms_per_view=_read_figure(found, "ms_per_view"),
+        share=None if found["share"] is None else _read_figure(found, "share"),
+        p50_ms=_read_figure(found, "p50_ms"),
+        p75_ms=_read_figure(found, "p75_ms"),
+        p95_ms=_read_figure(found, "p95_ms"),
+        ran=_read_figure(found, "views_share"),
+    )
+
+
+def _read_figure(found: Json, name: str) -> Figure:
+    ci95 = found[f"{name}_ci95"]
+    return Figure(found[name], None if ci95 is None else Interval(*ci95))
+
+
+def _us(ms: float) -> int:
+    return round(ms * US_PER_MS)
