@@ -23,6 +23,7 @@ from dashboard.api.project.openmetrics import END, page_families, watch_families
 from dashboard.web.exports import accepts_gzip
 from dashboard.web.params import read_count
 from ingest.models import Project
+from ingest.replica.source import at_database
 
 DEFAULT_HOURS: Final = 24
 MAX_HOURS: Final = 48  # hours are merged into days then
@@ -50,8 +51,10 @@ def forget_metrics() -> None:
 
 
 def write_watches(project: Project, _hours: int) -> bytes:
-    """Returns the states of a project's watches, as they are now. Two statements."""
-    return write_families(watch_families(project.slug, select_standings(project.pk)))
+    """Returns the states of a project's watches, as they are now: a replica may be behind. Two statements."""
+    with at_database():
+        standings = select_standings(project.pk)
+    return write_families(watch_families(project.slug, standings))
 
 
 # Each writes families of a project, over a window of so many hours, without the last line.

@@ -23,9 +23,10 @@ READ_THERE: Final = frozenset(
         *("api-releases", "api-pages", "api-overview", "api-trend", "api-functions", "api-matches", "api-quality"),
         *("api-compare", "api-verdict", "api-census", "api-callers", "api-callees", "api-calltree", "api-flamegraph"),
         *("api-views", "api-timeline", "api-traces", "api-trace", "api-profile"),
+        *("api-vitals", "api-savings", "api-metrics"),
         *("project", "changes", "change-parts", "last-change", "page", "page-table", "function", "function-part"),
         *("tree", "compare", "compare-table", "compare-csv", "views", "views-list", "view", "view-functions"),
-        *("quality", "quality-sampled"),
+        *("quality", "quality-sampled", "vitals", "vitals-windows", "savings", "savings-table"),
     }
 )
 HEADER: Final = "Fieldflame-Replica-Lag"

@@ -17,13 +17,16 @@ from pytest_django import Settings
 from config.database.base import DatabaseWrapper
 from dashboard.web.replica import reading
 from dashboard.web.replica.reading import HEADER, READ_THERE, WROTE_COOKIE, answer_from_replica
-from ingest.models import Membership, Project
+from ingest.models import Membership, Project, RawTrace
 from ingest.patience import OutOfPatience
 from ingest.projects.tokens import create_token
 from ingest.replica.lag import WATCH
 from ingest.replica.source import REPLICA, at_database, at_replica
+from tests.aggregate.selectors.vitals.recorded_visits import post_visits, read_visits
+from tests.builders import make_project
 from tests.dashboard.conftest import People, make_people, make_shop
 from tests.dashboard.web.addresses import API_ADDRESSES, PAGE_ADDRESSES
+from tests.object_stores import MemoryStore, objects  # noqa: F401  # a fixture
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -121,6 +124,26 @@ def test_answers_are_read_there_if_they_are_of_sums(client: Client, bearer: dict
     assert answer.status_code in (200, 404)  # there is no source of the function
     assert (HEADER in answer.headers) == (resolve(address.partition("?")[0]).url_name in READ_THERE)
     assert counted("failed") == failed
+
+
+@pytest.mark.parametrize("has_store", [False, True], ids=["in rows", "in an object store"])
+def test_vitals_read_raw_bodies_there(
+    replica: None, lag: object, request: pytest.FixtureRequest, client: Client, has_store: bool
+) -> None:
+    store: MemoryStore | None = request.getfixturevalue("objects") if has_store else None
+    project = make_project("visited")
+    post_visits("KEY-visited", read_visits("1.2.0", 3))
+    assert RawTrace.objects.filter(project_id=project.pk, pack_id=None).exists() == (not has_store)
+    _, clear = create_token(project=project)
+    headers = {"Authorization": f"Bearer {clear}"}
+    failed = counted("failed")
+    for address in ("vitals", "savings?limit=3", "metrics"):
+        answer = client.get(f"/api/v1/projects/visited/{address}", headers=headers)
+        assert (answer.status_code, HEADER in answer.headers) == (200, True), address
+        if address == "vitals":
+            assert answer.json()["read_views"] == 3
+    assert counted("failed") == failed
+    assert store is None or [name for operation, name in store.done if operation == "read"]
 
 
 def test_every_address_that_may_be_read_there_exists_and_is_tested() -> None:
