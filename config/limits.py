@@ -144,6 +144,8 @@ JOB_BATCH_TRACES = read_int("FIELDFLAME_JOB_BATCH_TRACES", 200, low=1)
 JOB_PAGE_VIEWS = 2_000  # views loaded at once: about 20 MB with their contributions decoded
 # Call nodes of a tree merged from raw traces or cells: about 300 bytes each, and as much again to write a format: 300 MB.
 JOB_MAX_NODES = read_int("FIELDFLAME_JOB_MAX_NODES", 300_000, low=1)
+# Functions that a job over vitals meets: 2.5 kB each. Ten releases of a large app, each built anew, have 200,000.
+JOB_MAX_FUNCS = read_int("FIELDFLAME_JOB_MAX_FUNCS", 300_000, low=1)
 JOB_ATTEMPTS = 5  # starts of a job: workers may be restarted, but a job that kills them must end
 JOB_LEASE_S = read_int("FIELDFLAME_JOB_LEASE_S", 300, low=1)  # renewed after each batch and each piece of the result
 JOB_SWEEP_S = read_int("FIELDFLAME_JOB_SWEEP_S", 5, low=1)
@@ -275,6 +277,8 @@ VITALS_VIEW_MAX_BYTES = read_int("FIELDFLAME_VITALS_VIEW_MAX_BYTES", 4 * 2**20, 
 # Functions that an answer meets before it reads no more views: 2.5 kB of memory each, and one view may add 50,000. Large
 # apps have some thousand that ever run.
 VITALS_MAX_FUNCS = read_int("FIELDFLAME_VITALS_MAX_FUNCS", 20_000, low=1)
+# Functions of all views that a window's intervals come from, 200 bytes each: a thousand heavy views have 200,000.
+VITALS_SAMPLE_MAX_FUNCS = read_int("FIELDFLAME_VITALS_SAMPLE_MAX_FUNCS", 250_000, low=1)
 # Processor seconds of an answer, after which no more views are read: three times what 400 recorded ones take.
 VITALS_READ_S = read_int("FIELDFLAME_VITALS_READ_S", 5, low=1)
 # Labels of source maps that a process remembers, by (release, func): about 400 bytes each, 80 MB. And as many decisions of

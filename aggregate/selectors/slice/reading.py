@@ -28,6 +28,7 @@ class Reading:
     max_raw_traces: int | None = None
     max_raw_bytes: int | None = None
     max_nodes: int | None = None
+    max_funcs: int | None = None
     page_views: int = 1
     batch_traces: int = 1
     on_traces: Callable[[int], object] = _ignore
@@ -47,6 +48,7 @@ class Reading:
         """Returns the reading for a job or a command: any number of traces, in bounded memory except for the result."""
         return cls(
             max_nodes=settings.JOB_MAX_NODES,
+            max_funcs=settings.JOB_MAX_FUNCS,
             page_views=settings.JOB_PAGE_VIEWS,
             batch_traces=settings.JOB_BATCH_TRACES,
             on_traces=on_traces,
@@ -69,6 +71,11 @@ class Reading:
         """Raises `SliceTooLarge` if a call tree has grown too large for memory."""
         if self.max_nodes is not None and nodes > self.max_nodes:
             raise SliceTooLarge("from", f"The call tree has more than {self.max_nodes} call nodes. {NARROW}")
+
+    def check_funcs(self, funcs: int) -> None:
+        """Raises `SliceTooLarge` if more functions were met than fit into memory."""
+        if self.max_funcs is not None and funcs > self.max_funcs:
+            raise SliceTooLarge("from", f"The raw traces have more than {self.max_funcs} functions. {NARROW}")
 
 
 class SliceTooLarge(SliceError):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from heapq import heappush, heapreplace
+from heapq import heappop, heappush, heapreplace
 from typing import Any, Final
 from uuid import UUID
 
@@ -200,10 +200,16 @@ def sum_sample(
 
 
 class ViewSampler:
-    """Keeps the views that are first in the uniform order, of all views added: at most `size` at any time."""
+    """Keeps the views that are first in the uniform order, of all views added: at most `size` at any time.
 
-    def __init__(self, size: int) -> None:
+    With `most_funcs`, fewer if their contributions have more funcs together. The first views of fewer are a uniform
+    sample too.
+    """
+
+    def __init__(self, size: int, *, most_funcs: int | None = None) -> None:
         self.size = size
+        self.most_funcs = most_funcs
+        self.funcs = 0
         self.seen = 0
         # The last view in the uniform order is on top.
         self._heap: list[tuple[int, int, SliceView, TimeParts, Contribution]] = []
@@ -216,7 +222,13 @@ class ViewSampler:
         if len(self._heap) < self.size:
             heappush(self._heap, row)
         elif row > self._heap[0]:
-            heapreplace(self._heap, row)
+            self.funcs -= len(heapreplace(self._heap, row)[-1].func)
+        else:
+            return
+        self.funcs += len(contribution.func)
+        while self.most_funcs is not None and self.funcs > self.most_funcs and len(self._heap) > 1:
+            self.funcs -= len(heappop(self._heap)[-1].func)
+            self.size = len(self._heap)
 
     def sample(self, id_of: Sequence[int] | None = None) -> ViewSample:
         """Returns the sample of the views added so far. `id_of` maps the contributions' numbers to func ids."""

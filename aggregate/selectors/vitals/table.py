@@ -110,7 +110,11 @@ class _Window:
     self_us: Counter[Pair] = field(default_factory=Counter)
     hidden_us: Counter[Pair] = field(default_factory=Counter)
     total_us: Counter[Pair] = field(default_factory=Counter)
-    funcs: ViewSampler = field(default_factory=lambda: ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS))
+    funcs: ViewSampler = field(
+        default_factory=lambda: ViewSampler(
+            settings.TABLE_STATISTICS_MAX_VIEWS, most_funcs=settings.VITALS_SAMPLE_MAX_FUNCS
+        )
+    )
     whole: ViewSampler = field(default_factory=lambda: ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS))
 
     def add(self, seen: WindowedView, sums: WindowSums, func_count: int) -> None:

@@ -108,12 +108,17 @@ class WindowReader:
         self.population = len(views)
 
     def read_all(self, reading: Reading) -> Iterator[WindowedView]:
-        """Yields all views of the slice, page by page. Reports traces to the reading."""
+        """Yields all views of the slice, page by page. Reports traces to the reading.
+
+        Raises `SliceTooLarge` if they run more functions than the reading allows.
+        """
         for page in iter_slice_views(self.slice_, reading):
             for start in range(0, len(page), LOOKED_UP):
                 views = page[start : start + LOOKED_UP]
                 stored = self._select_readable(views)
-                yield from self._read(stored, reading.batch_traces)
+                for seen in self._read(stored, reading.batch_traces):
+                    reading.check_funcs(len(self.funcs.keys))
+                    yield seen
                 reading.on_traces(sum(view.traces for view in views))
         self.population = self.read + self.gone + self.too_large
 

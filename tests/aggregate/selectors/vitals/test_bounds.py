@@ -10,10 +10,12 @@ from pytest_django import DjangoDbBlocker, Settings
 from aggregate.raw_bodies import StoredBody
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
+from aggregate.selectors.views.samples import ViewSampler
 from aggregate.selectors.vitals import view_windows
 from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, select_vitals
 from ingest.models import Project, Receipt
 from profcore.stats.sampling import sample_key
+from profcore.stats.views import ViewSample
 from profcore.trace.marks import TimelineMark
 from profcore.vitals.windows import WINDOW_MARKS, ViewWindows, find_windows
 from tests.aggregate.selectors.vitals.recorded_visits import post_visits, read_visits
@@ -136,6 +138,34 @@ def test_an_answer_ends_when_it_has_met_many_functions(project: Project, setting
     settings.VITALS_MAX_FUNCS = 1
     assert ask(project).read == 1
     assert ask(project, by_job=True).read == VISITS
+
+
+def test_a_job_ends_when_it_has_met_too_many_functions(project: Project, settings: Settings) -> None:
+    settings.JOB_MAX_FUNCS = 1
+    with pytest.raises(SliceError, match="more than 1 functions"):
+        ask(project, by_job=True)
+
+
+def test_intervals_come_from_fewer_views_if_these_run_many_functions(
+    project: Project, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[int] = []
+
+    class Noting(ViewSampler):
+        def sample(self, id_of: Sequence[int] | None = None) -> ViewSample:
+            found = super().sample(id_of)
+            if id_of is not None:  # that of functions
+                kept.append(len(found.facts.js_us))
+            return found
+
+    monkeypatch.setattr("aggregate.selectors.vitals.table.ViewSampler", Noting)
+    whole = [(each.views, each.length_us) for each in ask(project).windows]
+    before = sum(kept)
+    settings.VITALS_SAMPLE_MAX_FUNCS = 1
+    kept.clear()
+    assert [(each.views, each.length_us) for each in ask(project).windows] == whole  # sums are of all views
+    assert sum(kept) < before
+    assert min(kept) == 1
 
 
 def test_an_id_on_many_pages_does_not_have_all_of_them_read(project: Project, settings: Settings) -> None:
