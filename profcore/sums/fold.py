@@ -101,6 +101,23 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedFuncs:
+    """The distinct funcs of a prefix tree (`keys`), and of each stack the place of its func and if it is topmost."""
+
+    keys: Sequence[int]
+    places: Sequence[int]
+    topmost: Sequence[bool]
+
+
+def place_funcs(prefix: Sequence[int], func: Sequence[int]) -> PlacedFuncs:
+    """Returns the funcs of a prefix tree, for several sums over it."""
+    keys = list(dict.fromkeys(func))
+    place_of = {index: place for place, index in enumerate(keys)}
+    places = [place_of[index] for index in func]
+    return PlacedFuncs(keys, places, find_topmost(prefix, places, len(keys)))
+
+
 def sum_by_func(
     prefix: Sequence[int],
     func: Sequence[int],
@@ -112,10 +129,18 @@ def sum_by_func(
 
     The same holds for hidden time: self where it was attributed, total once, at the func's topmost call.
     """
-    keys = list(dict.fromkeys(func))
-    place_of = {index: place for place, index in enumerate(keys)}
-    places = [place_of[index] for index in func]
-    topmost = find_topmost(prefix, places, len(keys))
+    return sum_placed(prefix, place_funcs(prefix, func), self_us, self_samples, hidden_us)
+
+
+def sum_placed(
+    prefix: Sequence[int],
+    placed: PlacedFuncs,
+    self_us: Sequence[int],
+    self_samples: Sequence[int],
+    hidden_us: Sequence[int],
+) -> FuncSums:
+    """Returns what `sum_by_func` does, for a tree whose funcs were placed before."""
+    keys, places, topmost = placed.keys, placed.places, placed.topmost
     own_us, own_samples, own_hidden, all_us, all_samples, all_hidden = ([0] * len(keys) for _ in range(6))
     # Totals by stack. The extra last slot is for the prefix of roots, -1, and saves a branch.
     below_us, below_samples, below_hidden = [*self_us, 0], [*self_samples, 0], [*hidden_us, 0]

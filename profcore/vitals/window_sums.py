@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from profcore.formats.timeline import NO_STACK, ViewTimeline
-from profcore.sums.fold import FuncSums, sum_by_func
+from profcore.sums.fold import FuncSums, PlacedFuncs, place_funcs, sum_placed
 from profcore.trace.hidden import Range
 from profcore.trace.weights import KIND_ENGINE, KIND_HIDDEN, KIND_IDLE, KIND_JS, KIND_PROFILER
 from profcore.vitals.windows import ViewWindows
@@ -49,8 +49,10 @@ class _Column:
 
 def sum_windows(timeline: ViewTimeline, windows: ViewWindows) -> Mapping[str, WindowSums]:
     """Returns the sums of each window that a view has. Funcs are indexes as in the timeline."""
-    column = _tile(timeline)
-    return {window: _sum_window(timeline, column, ranges) for window, ranges in windows.ranges.items()}
+    if not windows.ranges:
+        return {}
+    column, placed = _tile(timeline), place_funcs(timeline.prefix, timeline.func)
+    return {window: _sum_window(timeline, placed, column, ranges) for window, ranges in windows.ranges.items()}
 
 
 def _tile(timeline: ViewTimeline) -> _Column:
@@ -74,7 +76,7 @@ def _tile(timeline: ViewTimeline) -> _Column:
     return column
 
 
-def _sum_window(timeline: ViewTimeline, column: _Column, ranges: Sequence[Range]) -> WindowSums:
+def _sum_window(timeline: ViewTimeline, placed: PlacedFuncs, column: _Column, ranges: Sequence[Range]) -> WindowSums:
     samples, stack_count = timeline.samples, len(timeline.prefix)
     script_us, script_samples, hidden_us = ([0] * stack_count for _ in range(3))
     parts = dict.fromkeys(WINDOW_PARTS, 0)
@@ -96,5 +98,5 @@ def _sum_window(timeline: ViewTimeline, column: _Column, ranges: Sequence[Range]
     parts["unobserved"] = length_us - sum(parts.values())
     sums = FuncSums()
     if parts["script"] or parts["hidden"]:  # in most short windows nothing ran
-        sums = sum_by_func(timeline.prefix, timeline.func, script_us, script_samples, hidden_us)
+        sums = sum_placed(timeline.prefix, placed, script_us, script_samples, hidden_us)
     return WindowSums(length_us=length_us, parts_us=[parts[part] for part in WINDOW_PARTS], sums=sums)
