@@ -52,6 +52,7 @@ def test_somebody_reads_all_views_by_keys_and_shares_the_result(
             button = page.get_by_role("button", name="Read all page views")
             expect(button).to_be_visible()
             assert find_violations(page) == []
+            save_screenshot(page, f"pages/vitals-sample-{look.name}")
             button.focus()
             page.keyboard.press("Enter")
             expect(page.get_by_text("Waiting for a worker…")).to_be_visible()
