@@ -202,6 +202,9 @@ GUARD_RELEASES = read_int("FIELDFLAME_GUARD_RELEASES", 3, low=1)  # newest ones 
 GUARD_RELEASE_DAYS = read_int("FIELDFLAME_GUARD_RELEASE_DAYS", 28, low=1)  # for so long: two plans of looks
 GUARD_MAX_WATCHES = read_int("FIELDFLAME_GUARD_MAX_WATCHES", 50, low=1)  # of a project: each takes some statements
 GUARD_MAX_CHANNELS = read_int("FIELDFLAME_GUARD_MAX_CHANNELS", 20, low=1)  # of a project: each gets each message
+# Views of a day whose raw traces a budget on interactions reads: about 1 s, and some hundred of them have an interaction.
+# Their 75th percentile is then known to about a tenth of the views. Traces and bytes are bounded as for `vitals`.
+GUARD_INTERACTION_VIEWS = read_int("FIELDFLAME_GUARD_INTERACTION_VIEWS", 400, low=50)
 # Changes of states that a project keeps, the newest: a release of 40 pages makes some hundred.
 GUARD_MAX_CHANGES = read_int("FIELDFLAME_GUARD_MAX_CHANGES", 20_000, low=100)
 GUARD_DIGEST_HOURS = read_int(

@@ -4,16 +4,19 @@ Each UTC day is one question with its own views, so that looking every day at ne
 A preview walks the same rules over the days that are there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
 
+from django.db import transaction
+
 from aggregate.guard.changes import Cause, found_of, select_states, standing_of, write_standing
-from aggregate.guard.days import Day, list_days, measure_days
+from aggregate.guard.days import Day, list_days, measure_days, measure_interactions
 from aggregate.guard.questions import Question, read_question
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Watch
+from ingest.projects.lifecycle import hold_project
 from profcore.guard.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step, weigh_day
 
 PREVIEW_DAYS: Final = 30
@@ -31,19 +34,55 @@ class Preview:
 
 def evaluate_budget(watch: Watch, now: datetime) -> None:
     """Judges the finished days since the last one that was judged. Call it in a transaction."""
-    question, subject = read_question(watch), Subject()
-    for day in measure_days(watch.project_id, question, days_to_judge(watch, subject, now)):
-        before = select_states(watch).get(subject.key)
-        evidence = weigh_day(day.low, day.high, question.limit)
-        standing = step(standing_of(before), evidence, bad_to_confirm=DAYS_TO_CONFIRM)
-        is_kept = before is not None and evidence is Evidence.NONE  # what was found before stays shown
-        found = found_of(before) if is_kept and before is not None else describe_day(day, question)
-        write_standing(watch, subject, before, standing, found, at=day.ends_at, cause=Cause.DAY)
+    question = read_question(watch)
+    for day in measure_days(watch.project_id, question, days_to_judge(watch, now)):
+        _judge_day(watch, question, day)
 
 
-def days_to_judge(watch: Watch, subject: Subject, now: datetime) -> list[date]:
+def is_read_from_traces(watch: Watch) -> bool:
+    """Tells whether a day takes too long to be read while the watch is locked (`judge_next_day`)."""
+    return watch.kind == Watch.Kind.BUDGET and read_question(watch).measure == "inp_script"
+
+
+def judge_next_day(watch: Watch, now: datetime) -> str | None:
+    """Reads the next finished day, then judges it in a transaction; if others wait, the watch stays due.
+
+    The watch has been put off, so no other worker reads the same. Returns why the day could not be judged, if so.
+    Raises `Stopping`. Call it outside of transactions.
+    """
+    days = days_to_judge(watch, now)
+    if not days:
+        return None
+    question = read_question(watch)
+    day = measure_interactions(watch.project_id, question, days[0])
+    with transaction.atomic():
+        rows = Watch.objects.select_for_update().filter(project_id=watch.project_id, id=watch.id, is_on=True)
+        held = rows.filter(question=watch.question).first()  # it may have been changed meanwhile
+        if held is None or not hold_project(watch.project_id) or days[0] not in days_to_judge(held, now):
+            return None
+        _judge_day(held, question, day)
+        if days[1:]:
+            Watch.objects.filter(project_id=watch.project_id, id=watch.id).update(due_at=now)
+    return f"The raw traces of {day.on} are not kept any more." if day.is_gone else None
+
+
+def _judge_day(watch: Watch, question: Question, day: Day) -> None:
+    subject = Subject()
+    before = select_states(watch).get(subject.key)
+    evidence = weigh_day(day.low, day.high, question.limit)
+    standing = step(standing_of(before), evidence, bad_to_confirm=DAYS_TO_CONFIRM)
+    is_kept = before is not None and evidence is Evidence.NONE  # what was found before stays shown
+    found = found_of(before) if is_kept and before is not None else describe_day(day, question)
+    # So that a day with too few views is read from traces once only.
+    keeps_unknown = is_read_from_traces(watch)
+    write_standing(
+        watch, subject, before, standing, found, at=day.ends_at, cause=Cause.DAY, keeps_unknown=keeps_unknown
+    )
+
+
+def days_to_judge(watch: Watch, now: datetime) -> list[date]:
     """Returns the settled days that were not judged yet; at first the one before its creation."""
-    row = select_states(watch).get(subject.key)
+    row = select_states(watch).get(Subject().key)
     seen_at = row.seen_at if row is not None else watch.created_at - timedelta(days=2)
     last = (seen_at - timedelta(seconds=1)).date()  # a day ends at the midnight that begins the next one
     return list_days(last, now)[-MAX_CATCH_UP:]
@@ -56,9 +95,18 @@ def describe_day(day: Day, question: Question) -> Found:
 
 def preview_budget(project_id: int, question: Question, now: datetime) -> Preview:
     """Returns what a budget would have said in the last `PREVIEW_DAYS` days."""
-    days = list_days(now.date() - timedelta(days=PREVIEW_DAYS + 1), now)
+    return judge_past(question, measure_days(project_id, question, list_past(now)))
+
+
+def list_past(now: datetime) -> list[date]:
+    """Returns the days of a preview."""
+    return list_days(now.date() - timedelta(days=PREVIEW_DAYS + 1), now)
+
+
+def judge_past(question: Question, days: Iterable[Day]) -> Preview:
+    """Returns what a budget would have said on some days in a row."""
     standing, judged, alerts = Standing(), [], 0
-    for day in measure_days(project_id, question, days):
+    for day in days:
         before = standing.state
         evidence = weigh_day(day.low, day.high, question.limit)
         standing = step(standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)

@@ -34,13 +34,15 @@ def write_standing(
     at: datetime,
     cause: StateChange.Cause,
     about_release: str = "",
+    keeps_unknown: bool = False,
 ) -> StateChange | None:
     """Keeps a standing, and its change with the notices about it if the state is another. Call it in a transaction.
 
-    Returns the change, None if there is none. What stays unknown is not kept.
+    Returns the change, None if there is none. What stays unknown is kept only with `keeps_unknown`: then `seen_at`
+    says until when it was looked at.
     """
     was = standing_of(before).state
-    if before is None and standing.state is State.UNKNOWN:
+    if before is None and standing.state is State.UNKNOWN and not keeps_unknown:
         return None
     has_changed = was is not standing.state
     began_at = before.began_at if before is not None and was.is_open else None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
 
+from django.conf import settings
 from django.db import connection
 
 from aggregate.guard.questions import Question
@@ -12,6 +13,7 @@ from aggregate.selectors.project.trends import POINT_VIEWS, estimate_times
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.views.view_times import Stratum, select_view_times
+from aggregate.selectors.vitals.interaction_script import select_interaction_script
 from profcore.stats.estimates import Figure
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.stats.views import Measure
@@ -20,17 +22,23 @@ from profcore.times import DAY, bounds_of_day, start_of_day
 # A day is judged so long after its end: views that began late in it have been sent by then.
 SETTLES: Final = timedelta(hours=3)
 COST: Final[Measure] = "self+hidden"
+# A day of which more views have no raw traces any more is not known: those that are left are not chosen at random.
+MAX_GONE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """What a question measured on a day. Without an interval there were too few views."""
+    """What a question measured on a day. Without an interval there were too few views, or `is_gone`: no raw traces.
+
+    `views` are page views; of the measure `inp_script`, those that were read and have an interaction.
+    """
 
     on: date
     views: int
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    is_gone: bool = False
 
     @property
     def ends_at(self) -> datetime:
@@ -55,6 +63,8 @@ def measure_days(project_id: int, question: Question, days: Sequence[date]) -> l
         return []
     if question.measure == "time":
         return _measure_times(project_id, question, days)
+    if question.measure == "inp_script":
+        return [measure_interactions(project_id, question, day) for day in days]
     return [_measure_share(project_id, question, day) for day in days]
 
 
@@ -132,6 +142,18 @@ def iter_costs(project_id: int, question: Question, day: date) -> Iterator[tuple
                 row.label if question.by == "function" else row.name,
                 Cost(table.views, found.ms_per_view, found.share),
             )
+
+
+def measure_interactions(project_id: int, question: Question, day: date) -> Day:
+    """Returns the script part of INP on a day, from the raw traces of a sample of views: that takes about a second.
+
+    Raises `Stopping`. Call it outside of transactions.
+    """
+    slice_ = slice_of(project_id, question, day, day)
+    found = select_interaction_script(slice_, most_views=settings.GUARD_INTERACTION_VIEWS)
+    if found.gone > MAX_GONE * (found.read + found.gone):
+        return Day(on=day, views=found.views, is_gone=True)
+    return _as_day(day, found.views, found.p75_ms)
 
 
 def _as_day(on: date, views: int, figure: Figure | None) -> Day:

@@ -2,6 +2,9 @@
 
 A worker that is killed in the middle leaves nothing: neither a state, nor a look, nor a notice. The row's lock goes
 with its connection, and the next sweep finds the watch due.
+
+What is read from raw traces takes seconds, too long for a transaction. Such a watch is put off first. Then one day is
+read, and a second transaction judges it. After a kill in between, the watch is due again when it was put off to.
 """
 
 import logging
@@ -13,13 +16,14 @@ from typing import Final
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from aggregate.guard.budgets import evaluate_budget
+from aggregate.guard.budgets import evaluate_budget, is_read_from_traces, judge_next_day
 from aggregate.guard.new_costs import evaluate_new_costs
 from aggregate.guard.releases import evaluate_releases
 from aggregate.guard.watches import make_release_watches
 from aggregate.guard_models import Watch
 from aggregate.metrics import note
-from aggregate.turns import end_step
+from aggregate.stopping import Stopping
+from aggregate.turns import TurnOver, end_step
 from ingest.projects.lifecycle import hold_project
 
 logger = logging.getLogger(__name__)
@@ -70,25 +74,39 @@ def evaluate_one(project_id: int, watch_id: int, now: datetime) -> bool:
             watch = _claim(project_id, watch_id, now)
             if watch is None:
                 return False
-            EVALUATE[watch.kind](watch, now)
+            if not is_read_from_traces(watch):
+                EVALUATE[watch.kind](watch, now)
             _put_off(watch, now, problem=None)
+        if is_read_from_traces(watch):
+            _tell_problem(watch, judge_next_day(watch, now))
     except (OperationalError, InterfaceError):
         raise
+    except Stopping:
+        raise TurnOver from None
     except Exception as error:
         logger.exception("Watch %s of project %s could not be evaluated.", watch_id, project_id)
         with transaction.atomic():
-            watch = _claim(project_id, watch_id, now)
+            watch = _hold(project_id, watch_id)
             if watch is not None:
                 _put_off(watch, now, problem=f"{type(error).__name__}: {error}"[:MAX_PROBLEM_CHARS])
     note("watches")
     return True
 
 
+def _tell_problem(watch: Watch, problem: str | None) -> None:
+    if problem is not None:
+        Watch.objects.filter(project_id=watch.project_id, id=watch.id).update(problem=problem)
+
+
 def _claim(project_id: int, watch_id: int, now: datetime) -> Watch | None:
     """Locks a watch until the transaction ends. None if it is not due, or somebody else holds it."""
-    rows = Watch.objects.select_for_update(skip_locked=True)
-    watch = rows.filter(project_id=project_id, id=watch_id, is_on=True, due_at__lte=now).first()
+    watch = _hold(project_id, watch_id, due_at__lte=now)
     return watch if watch is not None and hold_project(project_id) else None
+
+
+def _hold(project_id: int, watch_id: int, **only: object) -> Watch | None:
+    rows = Watch.objects.select_for_update(skip_locked=True)
+    return rows.filter(project_id=project_id, id=watch_id, is_on=True, **only).first()
 
 
 def _put_off(watch: Watch, now: datetime, *, problem: str | None) -> None:

@@ -10,9 +10,9 @@ from django.core.exceptions import ValidationError
 from aggregate.guard_models import Watch
 from profcore.trace.dimensions import DEVICE_CLASSES
 
-Measure = Literal["time", "share"]
+Measure = Literal["time", "share", "inp_script"]
 By = Literal["function", "package", "party"]
-MEASURES: Final[tuple[Measure, ...]] = ("time", "share")
+MEASURES: Final[tuple[Measure, ...]] = ("time", "share", "inp_script")
 SUBJECTS: Final[tuple[By, ...]] = ("function", "package", "party")
 NEW_SUBJECTS: Final[tuple[By, ...]] = ("package", "party")
 MAX_MS: Final = 3_600_000.0  # an hour per view: beyond it somebody mistook the unit
@@ -21,7 +21,10 @@ MAX_NAME_CHARS: Final = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A bound on script time per view (seen and hidden, ms), or on the share of a function, package or party (0 to 1).
+    """A bound on a daily figure. Script time is seen and hidden.
+
+    The measure `time` is script time per view, ms. `share` is that of a function, package or party (0 to 1).
+    `inp_script` is the 75th percentile, over views with an interaction, of script time in their longest one, ms.
 
     A watch on new cost has the measure "time", a `by` and no `name`: it asks about each that was not there before.
     Without `page` and `device` it is about all of them.
@@ -74,6 +77,6 @@ def clean_question(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:  # A
 def _clean_limit(value: object, measure: Measure) -> float:
     most = 1.0 if measure == "share" else MAX_MS
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-        what = "a share above 0 and up to 1" if measure == "share" else "milliseconds per view, above 0"
+        what = "a share above 0 and up to 1" if measure == "share" else "milliseconds, above 0"
         raise ValidationError({"limit": f"Give {what}."})
     return float(value)

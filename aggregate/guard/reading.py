@@ -7,7 +7,7 @@ from django.db.models import Count, QuerySet
 
 from aggregate.guard.delivery.bodies import Told
 from aggregate.guard.delivery.gathering import put_into_words
-from aggregate.guard.questions import read_question
+from aggregate.guard.questions import Question, read_question
 from aggregate.guard_models import Message, StateChange, Watch, WatchFinding, WatchState
 from ingest.models import Project
 from profcore.guard.states import State
@@ -43,13 +43,24 @@ def describe_question(watch: Watch) -> str:
     if watch.kind == Watch.Kind.RELEASE:
         return "Each new release against the one before, page by page"
     question = read_question(watch)
-    where = ", ".join(part for part in (question.page, question.device) if part) or "all pages and devices"
     if watch.kind == Watch.Kind.NEW_COST:
         what = "Packages" if question.by == "package" else "Third parties"
-        return f"{what} that are new and take more than {write_ms(question.limit)} per view; {where}"
+        return f"{what} that are new and take more than {write_ms(question.limit)} per view; {_where(question)}"
+    return describe_budget(question)
+
+
+def describe_budget(question: Question) -> str:
+    """Returns what a budget bounds, in words."""
+    where = _where(question)
     if question.measure == "share":
         return f"At most {write_share(question.limit)} of the time for {question.by} {question.name}; {where}"
+    if question.measure == "inp_script":
+        return f"At most {write_ms(question.limit)} of script in the longest interaction, 75th percentile; {where}"
     return f"At most {write_ms(question.limit)} script time per view; {where}"
+
+
+def _where(question: Question) -> str:
+    return ", ".join(part for part in (question.page, question.device) if part) or "all pages and devices"
 
 
 def select_standings(project_id: int) -> list[Standings]:

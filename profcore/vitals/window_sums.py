@@ -37,6 +37,11 @@ class WindowSums:
     parts_us: Sequence[int]
     sums: FuncSums
 
+    @property
+    def script_us(self) -> int:
+        """What functions took of it: script, and hidden time."""
+        return self.parts_us[WINDOW_PARTS.index("script")] + self.parts_us[WINDOW_PARTS.index("hidden")]
+
 
 @dataclass(frozen=True, slots=True)
 class _Column:

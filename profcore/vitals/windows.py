@@ -18,6 +18,8 @@ from profcore.trace.mark_types import LONG_FRAME
 from profcore.trace.marks import Fact, TimelineMark
 from profcore.trace.view_facts import INP, INTERACTION, LCP
 
+# The types of marks that are interactions.
+INTERACTIONS: Final = (INTERACTION, INP)
 INTERACTION_PARTS: Final = ("input_delay", "processing", "presentation")
 WINDOWS: Final = ("lcp", "interaction", *INTERACTION_PARTS, "long_frames")
 # The types of the marks that windows are found in.
@@ -58,7 +60,11 @@ class ViewWindows:
             left_out.add("lcp")
         if self.length_us("interaction") <= SLOW_INTERACTION_US:
             left_out |= {"interaction", *INTERACTION_PARTS}
-        kept = {window: ranges for window, ranges in self.ranges.items() if window not in left_out}
+        return self.only([window for window in self.ranges if window not in left_out])
+
+    def only(self, wanted: Sequence[str]) -> "ViewWindows":
+        """Returns those of the wanted windows that the view has."""
+        kept = {window: ranges for window, ranges in self.ranges.items() if window in wanted}
         return ViewWindows(ranges=kept, event=self.event, target=self.target, frames=self.frames)
 
 
@@ -93,7 +99,7 @@ def unite(ranges: Iterable[Range]) -> list[Range]:
 
 def _find_longest(marks: Sequence[TimelineMark]) -> TimelineMark | None:
     """Returns the longest interaction; of equal ones that with the times of its handlers, then the first."""
-    found = [mark for mark in marks if mark.type in (INTERACTION, INP) and mark.duration_us > 0]
+    found = [mark for mark in marks if mark.type in INTERACTIONS and mark.duration_us > 0]
     return min(found, key=lambda mark: (-mark.duration_us, _handlers_of(mark) is None, mark.start_us), default=None)
 
 
@@ -117,7 +123,7 @@ def _events_of(longest: TimelineMark, marks: Sequence[TimelineMark]) -> list[Tim
     return [
         mark
         for mark in marks
-        if mark.type in (INTERACTION, INP)
+        if mark.type in INTERACTIONS
         and mark.facts.get("interactionId") == own
         and abs(mark.end_us - longest.end_us) <= SAME_PAINT_US
     ]

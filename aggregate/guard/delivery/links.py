@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from aggregate.guard_models import StateChange, Watch
 from ingest.models import Project
+from profcore.times import DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,10 @@ def slice_path(project: Project, watch: Watch | None, change: StateChange) -> st
         return f"{reverse('compare', args=[project.slug])}?{urlencode(sides_of(change))}"
     question = watch.question if watch is not None else {}
     pairs = [(name, question[name]) for name in ("page", "device") if question.get(name)]
+    if question.get("measure") == "inp_script":
+        # Raw traces of many days take long to read, and the figures are those of this one.
+        pairs += [("from", f"{change.at - DAY:%Y-%m-%dT%H:%MZ}"), ("to", f"{change.at:%Y-%m-%dT%H:%MZ}")]
+        return f"{reverse('vitals', args=[project.slug])}?{urlencode(pairs)}"
     if change.release:
         pairs.append(("release", change.release))
     if change.began_at is not None:

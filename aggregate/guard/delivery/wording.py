@@ -11,6 +11,13 @@ from profcore.numbers import THIN, write_change, write_interval, write_ms, write
 
 MAX_NAME_CHARS: Final = 120  # of a page, release or function in a message: a line stays one
 UNITS: Final = {"ms": write_ms, "share": write_share}
+# What a figure is of, and which page views are counted, by the measure of a budget.
+FIGURE_WORDS: Final = {
+    "time": " per view",
+    "share": "",
+    "inp_script": " of script in the longest interaction of a view (75th percentile)",
+}
+VIEW_WORDS: Final = {"inp_script": "page views with an interaction"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +97,13 @@ def _figure(watch: Watch | None, change: StateChange) -> str:
 
 
 def unit_of(watch: Watch | None) -> str:
-    """Returns the unit of a watch: `ms` per view, or `share`."""
-    return "share" if watch is not None and watch.question.get("measure") == "share" else "ms"
+    """Returns the unit of a watch: `ms`, or `share`."""
+    return "share" if measure_of(watch) == "share" else "ms"
+
+
+def measure_of(watch: Watch | None) -> str:
+    """Returns the measure of a budget, `time` for other watches."""
+    return str(watch.question.get("measure", "time")) if watch is not None else "time"
 
 
 def _where(watch: Watch | None, change: StateChange) -> str:
@@ -111,13 +123,12 @@ def _how_much(watch: Watch | None, change: StateChange) -> str:
         most = f"; {clean(change.culprit)} grew most" if change.culprit else ""
         return f"{write_change(change.value)} script time per view{part}{most}"
     write = UNITS[unit_of(watch)]
-    per_view = "" if unit_of(watch) == "share" else " per view"
     limit = f"; the limit is {write(change.threshold)}" if change.threshold is not None else ""
-    return f"{write(change.value)}{per_view}{limit}"
+    return f"{write(change.value)}{FIGURE_WORDS[measure_of(watch)]}{limit}"
 
 
 def _how_sure(watch: Watch | None, change: StateChange) -> str:
-    views = f"{change.views:,} page views"
+    views = f"{change.views:,} {VIEW_WORDS.get(measure_of(watch), 'page views')}"
     if change.base_views is not None:
         views = f"{change.base_views:,} page views before, {change.views:,} after"
     if change.low is None or change.high is None:

@@ -156,7 +156,8 @@ def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None 
     elif slice_.is_fine:
         views = reader.read_named()
     else:
-        views = reader.read_sample(select_overview(slice_, [], limit=1).whole.views)
+        population = select_overview(slice_, [], limit=1).whole.views
+        views = reader.read_sample(population, most=settings.VITALS_MAX_VIEWS)
     sums = _sum_views(views, reader.funcs)
     windows = _make_tables(slice_, sums, reader.funcs, query)
     return VitalsTable(

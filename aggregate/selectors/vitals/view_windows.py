@@ -29,7 +29,7 @@ from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import decode_envelope
 from profcore.vitals.window_sums import WindowSums, sum_windows
-from profcore.vitals.windows import WINDOW_MARKS, ViewWindows, find_windows
+from profcore.vitals.windows import INTERACTIONS, WINDOW_MARKS, ViewWindows, find_windows
 
 # Views whose traces are looked up by one statement.
 LOOKED_UP: Final = 200
@@ -74,24 +74,26 @@ class WindowReader:
 
     `population` is the number of views that the reading is about, if the reader knows it. `read` are those that were
     read, `gone` those whose raw bodies have expired, and `too_large` those with more traces or bytes than are read of
-    one view (`VITALS_VIEW_MAX_…`): a view is joined in memory.
+    one view (`VITALS_VIEW_MAX_…`): a view is joined in memory. With `only_interactions`, other windows are not summed,
+    views without an interaction are hardly decoded, and nothing is kept of a view's funcs.
     """
 
-    def __init__(self, slice_: Slice, *, only_slow: bool = False) -> None:
+    def __init__(self, slice_: Slice, *, only_slow: bool = False, only_interactions: bool = False) -> None:
         self.slice_ = slice_
         self.only_slow = only_slow
+        self.only_interactions = only_interactions
         self.funcs = FuncTable()
         self.population = 0
         self.read = 0
         self.gone = 0
         self.too_large = 0
 
-    def read_sample(self, population: int) -> Iterator[WindowedView]:
-        """Yields views in the uniform order, at most `VITALS_MAX_VIEWS`, within the limits of an answer.
+    def read_sample(self, population: int, *, most: int) -> Iterator[WindowedView]:
+        """Yields views in the uniform order, at most so many, within the limits of an answer.
 
         Three statements, and one for each batch of bodies.
         """
-        keys = select_sampled_views(self.slice_, most=settings.VITALS_MAX_VIEWS, population=population)
+        keys = select_sampled_views(self.slice_, most=most, population=population)
         found = select_views_of(self.slice_.project_id, keys)
         yield from self._read_at_once([found[key] for key in keys if key in found])
         self.population = population
@@ -180,14 +182,28 @@ class WindowReader:
         if len(bodies) < len(stored.traces):  # some expired meanwhile
             self.gone += 1
             return
+        self.read += 1
         view = stored.view
+        if self.only_interactions:
+            yield self._window_interaction(view, [body.expand() for body in bodies])
+            return
         joined = [self._decode(body.expand(), view.page) for body in bodies]
         timeline = build_timeline(joined, page=view.page, funcs=self.funcs)
         windows = find_windows(timeline.marks)
         if self.only_slow:
             windows = windows.only_slow()
-        self.read += 1
         yield WindowedView(view, windows, sum_windows(timeline, windows))
+
+    def _window_interaction(self, view: SliceView, bodies: Sequence[bytes]) -> WindowedView:
+        marks = [read_marks(body, page_url=None, page=view.page, types=INTERACTIONS) for body in bodies]
+        if not any(marks):
+            return WindowedView(view, ViewWindows(), {})
+        joined = [
+            ViewTrace(decode_envelope(body, envelope_limits()), own) for body, own in zip(bodies, marks, strict=True)
+        ]
+        timeline = build_timeline(joined, page=view.page, funcs=FuncTable())
+        windows = find_windows(timeline.marks).only(["interaction"])
+        return WindowedView(view, windows, sum_windows(timeline, windows))
 
     def _decode(self, body: bytes, page: str) -> ViewTrace:
         envelope = decode_envelope(body, envelope_limits())

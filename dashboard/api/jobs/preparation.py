@@ -2,6 +2,7 @@
 
 from django.http import QueryDict
 
+from aggregate.guard.previews import PREVIEW_KIND, run_preview
 from aggregate.jobs.runs import JobResult, JobRun, run_job_in_turn
 from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
 from aggregate.selectors.views.fine_sums import count_read_traces
@@ -37,6 +38,8 @@ def answer_job(run: JobRun) -> JobResult:
         return run_erasure(run)
     if job.kind == ERASE_TAG_KIND:
         return run_tag_erasure(run)
+    if job.kind == PREVIEW_KIND:
+        return run_preview(run)
     try:
         slice_, question = read_job(job.project_id, job.kind, make_params([(n, v) for n, v in job.params]))
     except ParamError as error:  # accepted by an older version

@@ -4,7 +4,7 @@ from typing import Final
 
 from django.urls import URLPattern, path
 
-from dashboard.pages.guard import channels, history, profile, watch_form, watches
+from dashboard.pages.guard import channels, history, previews, profile, watch_form, watches
 
 PROJECT: Final = "projects/<slug:slug>/"
 SETTINGS: Final = PROJECT + "settings/"
@@ -15,6 +15,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "watches/changes/<int:change_id>/profile/", profile.open_difference, name="guard-profile"),
     path(SETTINGS + "watches/", watches.show_watches, name="settings-watches"),
     path(SETTINGS + "watches/new/", watch_form.show_new_watch, name="settings-watch-new"),
+    path(SETTINGS + "watches/previews/<uuid:job_id>/", previews.show_preview, name="settings-watch-preview"),
     path(SETTINGS + "watches/<int:watch_id>/", watch_form.show_watch, name="settings-watch"),
     path(SETTINGS + "watches/<int:watch_id>/delete/", watch_form.end_watch, name="settings-watch-end"),
     path(SETTINGS + "watches/<int:watch_id>/switch/", watches.switch_watch, name="settings-watch-switch"),

@@ -8,19 +8,21 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 
 from aggregate.guard.budgets import Preview, preview_budget
-from aggregate.guard.questions import MAX_MS, Question, clean_question
+from aggregate.guard.questions import MAX_MS, MEASURES, Question, clean_question
 from aggregate.guard.questions import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
 from aggregate.guard.watches import MAX_NAME_CHARS, RELEASE_WATCH_ID, change_watch, create_watch, delete_watch
 from aggregate.guard_models import Watch
 from dashboard.pages.frame.forms import SettingsForm
+from dashboard.pages.guard.previews import ShownPreview, prepare_preview
 from dashboard.pages.settings.frame import SettingsRequest, settings_page
 from profcore.trace.dimensions import DEVICE_CLASSES
 
 SECTION: Final = "settings-watches"
-TIME, SHARE, NEW = "time", "share", "new_cost"
+TIME, SHARE, INTERACTION, NEW = "time", "share", "inp_script", "new_cost"
 ABOUT: Final = (
     (TIME, "Script time per view, seen and hidden"),
     (SHARE, "The share of a function, package or third party"),
+    (INTERACTION, "Script time in the longest interaction of a view (INP)"),
     (NEW, "New third parties or packages"),
 )
 SUBJECTS: Final = (("", "–"), ("function", "Function"), ("package", "Package"), ("party", "Third party"))
@@ -36,7 +38,7 @@ class WatchForm(SettingsForm):
         label="Limit",
         min_value=0,
         max_value=MAX_MS,
-        help_text="Milliseconds per view. For a share: per cent.",
+        help_text="Milliseconds per view. For a share: per cent. For interactions: ms at the 75th percentile of views.",
     )
     by = forms.ChoiceField(label="Share or new cost of a", choices=SUBJECTS, required=False)
     subject = forms.CharField(
@@ -67,7 +69,7 @@ class WatchForm(SettingsForm):
         fields = self.cleaned_data
         is_share = fields["about"] == SHARE
         asked = {
-            "measure": SHARE if is_share else TIME,
+            "measure": fields["about"] if fields["about"] in MEASURES else TIME,
             "limit": fields["limit"] / PERCENT if is_share else fields["limit"],
             "page": fields["page"],
             "device": fields["device"],
@@ -111,6 +113,8 @@ def _show(page: SettingsRequest, watch: Watch | None) -> HttpResponse:
         try:
             question = form.question()
             if "preview" in page.request.POST:
+                if form.cleaned_data["about"] == INTERACTION:
+                    return _render(page, watch, form, shown=prepare_preview(page, question, now))
                 if form.kind == Watch.Kind.BUDGET:
                     preview = preview_budget(page.project.pk, Question(**question), now)
                 return _render(page, watch, form, preview=preview, asked=True)
@@ -144,6 +148,7 @@ def _render(
     preview: Preview | None = None,
     asked: bool = False,
     status: int = 200,
+    shown: ShownPreview | None = None,
 ) -> HttpResponse:
     unit = "%" if form.is_bound and form.is_valid() and form.cleaned_data["about"] == SHARE else "ms"
     factor = PERCENT if unit == "%" else 1.0
@@ -151,7 +156,7 @@ def _render(
         (day, state.name.capitalize(), None if day.value is None else day.value * factor)
         for day, state in (preview.days if preview else [])
     ]
-    found = {"days": days, "alerts": preview.alerts if preview else 0, "unit": unit}
+    found = {"days": days, "alerts": preview.alerts if preview else 0, "unit": unit, "shown": shown}
     return page.render("watch", status=status, watch=watch, form=form, preview=preview, asked=asked, **found)
 
 

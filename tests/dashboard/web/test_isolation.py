@@ -67,7 +67,7 @@ OPEN_ADDRESSES = {
     "api-audit",  # for admins, and tokens with its scope: test_audit_api
     # Of one state, change, watch or channel: test_guard_pages.
     *("guard-accept", "guard-profile", "settings-watch-switch", "settings-channel", "settings-channel-end"),
-    *("settings-watch", "settings-watch-end"),
+    *("settings-watch", "settings-watch-end", "settings-watch-preview"),
     "style",  # of no project, and with DEBUG only: test_style
 }
 

@@ -89,6 +89,40 @@ def script_in(envelopes: list[Json], ranges: list[tuple[int, int]]) -> tuple[Cou
     return own, everything
 
 
+def hidden_in(envelopes: list[Json], ranges: list[tuple[int, int]]) -> int:
+    """Returns the hidden µs in some ranges, by the rules of docs/weights.md. Traces must not overlap."""
+    start = min(map(start_of, envelopes))
+    columns = [(column, envelope) for envelope in envelopes if (column := _times(envelope, start))]
+    columns.sort(key=lambda pair: pair[0][0][0])
+    took = 0
+    for number, (column, envelope) in enumerate(columns):
+        begins_next = columns[number + 1][0][0][0] if number + 1 < len(columns) else column[-1][1]
+        for place, (begins, ends, _) in enumerate(column):
+            if _is_hidden(envelope, column, place, us(envelope["timeOrigin"] - start)):
+                until = min(ends, begins_next)
+                took += sum(max(0, min(until, to) - max(begins, first)) for first, to in ranges)
+    return took
+
+
+def _is_hidden(envelope: Json, column: list[tuple[int, int, int | None]], place: int, shift: int) -> bool:
+    at, _, stack = column[place]
+    if stack is not None:
+        return False
+    marks = envelope["marks"]
+    frames = [mark for mark in marks if mark["type"] == "long-animation-frame" and "scripts" in mark]
+    scripts = [(us(own["start"]), us(own["start"] + own["duration"])) for mark in frames for own in mark["scripts"]]
+    in_script = any(first <= at - shift < to for first, to in scripts)
+    tasks = [(us(m["start"]), us(m["start"] + m["duration"])) for m in marks if m["type"] == "longtask"]
+    own = [task for task in tasks if task[0] <= at - shift < task[1]]
+    if not own:  # no recorded sample has a marker
+        return False
+    first, to = max(own)
+    before = next((each for each in column[place::-1] if each[2] is not None), None)
+    after = next((each for each in column[place:] if each[2] is not None), None)
+    is_between = all(each is not None and first <= each[0] - shift < to for each in (before, after))
+    return not frames or in_script or is_between
+
+
 def _times(envelope: Json, start: float) -> list[tuple[int, int, int | None]]:
     """Returns start, end and stack of each sample, on the view's clock."""
     samples = sorted(envelope["trace"]["samples"], key=lambda sample: us(sample["timestamp"]))

@@ -19,7 +19,7 @@ from profcore.vitals.window_sums import WINDOW_PARTS, WindowSums, sum_windows
 from profcore.vitals.windows import WINDOWS, ViewWindows, find_windows
 from tests.envelopes import make_envelope
 from tests.profcore.strategies import PROPERTY, mark_lists, sample_lists
-from tests.profcore.vitals.oracle import script_in, windows_of
+from tests.profcore.vitals.oracle import hidden_in, script_in, windows_of
 
 LIMITS: Final = Limits()
 COLUMNS: Final = ("self_us", "total_us", "hidden_us", "hidden_total_us")
@@ -78,6 +78,8 @@ def test_recorded_views_have_the_oracles_windows_and_script_times(release: str) 
             assert named(found[window].sums.total_us, funcs) == without_uri(everything)
             parts = dict(zip(WINDOW_PARTS, found[window].parts_us, strict=True))
             assert parts["script"] == sum(own.values())
+            assert parts["hidden"] == hidden_in(envelopes, ranges)
+            assert found[window].script_us == parts["script"] + parts["hidden"]
             assert sum(parts.values()) == sum(end - start for start, end in ranges)
         tiles = [found[part] for part in ("input_delay", "processing", "presentation")]
         assert add(tiles) == add([found["interaction"]])

@@ -6,15 +6,18 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from aggregate.guard.channels import Terms, create_channel
 from aggregate.guard.delivery.gathering import gather_due
 from aggregate.guard.sealing import open_seal
 from aggregate.guard.watches import create_watch
 from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchState
+from aggregate.models import Job
 from ingest.models import Project
 from profcore.guard.states import State
 from tests.aggregate.guard.told_changes import NOON, change_state
+from tests.aggregate.jobs.running_jobs import run_jobs, start
 from tests.dashboard.pages.reading import HOSTILE, text_of
 
 pytestmark = pytest.mark.django_db
@@ -200,6 +203,48 @@ def test_a_budget_is_previewed_created_changed_and_deleted(owner: Client, member
     assert "The watch is deleted" in text_of_posted(owner, own + "delete/")
     assert owner.get(own).status_code == 404
     assert owner.get(SETTINGS + "watches/0/").status_code == 404
+
+
+def test_a_budget_on_interactions_is_previewed_by_a_job(owner: Client, member: Client, shop: Project) -> None:
+    fields = {**BUDGET, "about": "inp_script"}
+    text = text_of_posted(owner, SETTINGS + "watches/new/", **fields, preview="1")
+    assert "The preview is being prepared" in text
+    assert "Waiting for a worker" in text
+    job = Job.objects.get()
+    address = f"{SETTINGS}watches/previews/{job.id}/"
+    assert f'hx-get="{address}"' in text
+    assert "The preview is being prepared" in text_of(owner, address)
+    Job.objects.update(state=Job.State.RUNNING, done_traces=3, total_traces=30)
+    assert "3 of 30 days are read" in text_of(owner, address)
+    Job.objects.update(state=Job.State.QUEUED)
+    run_jobs()
+    text = text_of(owner, address)
+    assert "It would have alerted never in the last 30 days" in text
+    assert "hx-get" not in owner.get(address).content.decode()
+    assert "It would have alerted never" in text_of_posted(owner, SETTINGS + "watches/new/", **fields, preview="1")
+    assert member.get(address).status_code == 403
+    assert "The watch is saved" in text_of_posted(owner, SETTINGS + "watches/new/", **fields)
+    watch = Watch.objects.get(kind="budget")
+    assert watch.question == {"measure": "inp_script", "limit": 150.0}
+    assert "of script in the longest interaction, 75th percentile" in text_of(member, SETTINGS + "watches/")
+    assert "inp_script" in owner.get(f"{SETTINGS}watches/{watch.id}/").content.decode()
+    Job.objects.update(state=Job.State.CANCELLED, expires_at=NOON)
+    assert "There is no preview It was cancelled" in text_of(owner, address)
+
+
+def test_a_preview_is_of_its_project_and_nothing_else_is_one(
+    owner: Client, stranger: Client, shop: Project, settings: Settings
+) -> None:
+    export = start(shop)
+    assert owner.get(f"{SETTINGS}watches/previews/{export.id}/").status_code == 404
+    settings.JOBS_MAX_UNFINISHED = 1
+    fields = {**BUDGET, "about": "inp_script", "preview": "1"}
+    answer = owner.post(SETTINGS + "watches/new/", fields)
+    assert answer.status_code == 400
+    assert "jobs of this project wait or run" in answer.content.decode()
+    export.delete()
+    owner.post(SETTINGS + "watches/new/", fields)
+    assert stranger.get(f"{SETTINGS}watches/previews/{Job.objects.get().id}/").status_code == 404
 
 
 def test_new_cost_is_watched_without_a_preview(owner: Client, shop: Project) -> None:
