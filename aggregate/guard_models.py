@@ -88,13 +88,19 @@ class WatchState(WatchFinding):
 
 
 class StateChange(WatchFinding):
-    """One change of a state, kept as history. `cause` says by what: a look, a day, a newer release or a person."""
+    """One change of a state, kept as history. `cause` says by what.
+
+    If its release went out of use or came back, `views` are those of the last day: of the release, and in `base_views`
+    of all others.
+    """
 
     class Cause(models.TextChoices):
         LOOK = "look"
         DAY = "day"
         NEWER_RELEASE = "release"  # `about_release` is clearly faster
         PERSON = "person"  # somebody accepted it
+        GONE = "gone"  # the release is no longer in use: it was rolled back, mostly to `about_release`
+        BACK = "back"  # a release that was gone is in use again
 
     pk = models.CompositePrimaryKey("project_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)

@@ -4,7 +4,7 @@ The looks are those of everybody who asks about these two releases (`aggregate.s
 person or the watch asks, a question spends its error once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,6 +13,7 @@ from django.conf import settings
 
 from aggregate.guard.changes import Cause, found_of, select_states, standing_of, subject_of, write_standing
 from aggregate.guard.subjects import Found, Subject
+from aggregate.guard.usage import follow_usage
 from aggregate.guard_models import Watch, WatchState
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.slices import Slice
@@ -30,8 +31,10 @@ RECOVERED: Final = 0.5
 
 def evaluate_releases(watch: Watch, now: datetime) -> None:
     """Looks at the newest releases, where another look is due. Call it in a transaction."""
-    for base, head in pick_pairs(watch, select_releases(watch.project_id), now):
-        _look_at(watch, base, head, now)
+    releases = select_releases(watch.project_id)
+    gone = follow_usage(watch, releases, now)
+    for base, head in pick_pairs(watch, releases, now):
+        _look_at(watch, base, head, gone, now)
 
 
 def pick_pairs(watch: Watch, releases: Sequence[ReleaseRow], now: datetime) -> Iterator[tuple[str, str]]:
@@ -57,7 +60,8 @@ def pick_pairs(watch: Watch, releases: Sequence[ReleaseRow], now: datetime) -> I
         yield (first if first in known else base), head
 
 
-def _look_at(watch: Watch, base: str, head: str, now: datetime) -> None:
+def _look_at(watch: Watch, base: str, head: str, gone: Collection[bytes], now: datetime) -> None:
+    """Judges a release where another look is due, except states that ended because it is gone."""
     whole = Slice(project_id=watch.project_id)
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
     known = select_states(watch, release=head)
@@ -67,7 +71,8 @@ def _look_at(watch: Watch, base: str, head: str, now: datetime) -> None:
     verdict = select_verdict(*sides)
     changes = list_changes(verdict)
     for change in changes:
-        _weigh(watch, verdict, change, known, now)
+        if Subject(release=head, page=change.page).key not in gone:
+            _weigh(watch, verdict, change, known, now)
     for change in changes:
         if is_certainly_faster(change, verdict.judgement.bound):
             _end_by(watch, change, head, now)

@@ -7,6 +7,7 @@ import pytest
 
 from bench.guard.arrivals import Slower, receive
 from bench.guard.month import Followed, find_least, follow_project
+from bench.guard.usage import KINDS, describe_usage, draw_visits, find_end, make_traffic
 from bench.guard.watching import Watched, watch_release
 from bench.statistics.population import load_population
 
@@ -47,3 +48,22 @@ def test_an_unchanged_release_is_watched_by_looks() -> None:
 
 def test_without_a_strength_there_is_no_least() -> None:
     assert find_least([Followed(factor=1.0, page="/", base_views=9, views=9, watched=Watched())]) == []
+
+
+def test_a_rollback_is_noticed_in_a_day_or_two_and_what_is_in_use_is_not_gone() -> None:
+    found = {}
+    for kind in KINDS:
+        rng = np.random.default_rng(2)
+        traffic = make_traffic(rng, *draw_visits(rng), kind=kind)
+        end = find_end(traffic)
+        found[kind] = None if end is None else end - (traffic.rolled_back_at or 0)
+    back = found.pop("rolled back")
+    assert back is not None
+    assert 12 <= back <= 48
+    assert set(found.values()) == {None}
+
+
+def test_the_table_of_rollbacks_has_a_line_for_each_kind() -> None:
+    lines = list(describe_usage(1, lambda traffic: traffic.rolled_back_at))
+    assert len(lines) == 2 + len(KINDS)
+    assert lines[-1].startswith("| rolled back after 2 hours to 5 days | 1 of 1 | – |")

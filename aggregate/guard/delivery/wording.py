@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import floor
 from typing import Final
 
 from aggregate.guard_models import StateChange, Watch
 from profcore.guard.states import State
+from profcore.guard.usage import USAGE_HOURS
 from profcore.numbers import THIN, write_change, write_interval, write_ms, write_share
 
 MAX_NAME_CHARS: Final = 120  # of a page, release or function in a message: a line stays one
@@ -67,6 +69,10 @@ def _headline(watch: Watch | None, change: StateChange) -> str:
     state, where = State(change.state), clean(change.page) if change.page is not None else "all pages together"
     if change.base_release:
         release = clean(change.release)
+        if change.cause == StateChange.Cause.GONE:
+            return f"{release} is no longer in use: users of {where} have {clean(change.about_release)} again"
+        if change.cause == StateChange.Cause.BACK:
+            return f"{release} is in use again, which made {where} slower: {_figure(watch, change)} per view"
         if state is State.CONFIRMED:
             return f"{release} made {where} slower: {_figure(watch, change)} per view"
         if state is State.SUSPECTED:
@@ -118,6 +124,9 @@ def _where(watch: Watch | None, change: StateChange) -> str:
 def _how_much(watch: Watch | None, change: StateChange) -> str:
     if change.value is None:
         return ""
+    if change.cause == StateChange.Cause.GONE:
+        older, last = clean(change.about_release), f"the last {USAGE_HOURS} hours"
+        return f"{_share_of_others(change):.0%} of the page views of {last} have other releases, most of them {older}"
     if change.base_release:
         part = f" ({'+' if change.relative > 0 else ''}{change.relative:.0%})" if change.relative is not None else ""
         most = f"; {clean(change.culprit)} grew most" if change.culprit else ""
@@ -128,6 +137,9 @@ def _how_much(watch: Watch | None, change: StateChange) -> str:
 
 
 def _how_sure(watch: Watch | None, change: StateChange) -> str:
+    if change.cause in (StateChange.Cause.GONE, StateChange.Cause.BACK):
+        whole = change.views + (change.base_views or 0)
+        return f"{change.views:,} of {whole:,} page views in the last {USAGE_HOURS} hours have {clean(change.release)}"
     views = f"{change.views:,} {VIEW_WORDS.get(measure_of(watch), 'page views')}"
     if change.base_views is not None:
         views = f"{change.base_views:,} page views before, {change.views:,} after"
@@ -138,6 +150,12 @@ def _how_sure(watch: Watch | None, change: StateChange) -> str:
         between = f"{write_share(change.low)} to {write_share(change.high)}"
     look = f", look {change.look}" if change.look is not None else ""
     return f"95 % certain: {between}; {views}{look}"
+
+
+def _share_of_others(change: StateChange) -> float:
+    """Returns the share of page views of other releases, rounded down: all of them is only what is all."""
+    others = change.base_views or 0
+    return floor(100 * others / max(others + change.views, 1)) / 100
 
 
 def write_moment(at: datetime) -> str:

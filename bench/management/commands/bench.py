@@ -27,6 +27,7 @@ from bench.exports import as_json, bench_exports, measure_export
 from bench.exports import describe as describe_exports
 from bench.giant.command import show_giant
 from bench.guard.month import describe_guard
+from bench.guard.usage import describe_usage
 from bench.heavy import make_heavy_envelope
 from bench.hidden import compare_with_facts, describe, measure_hidden
 from bench.history.run import bench_history
@@ -336,6 +337,8 @@ class Command(BaseCommand):
 
     def show_guard(self, options: dict[str, Any]) -> None:
         """Needs no database. Takes half an hour; `--rounds` is the number of projects."""
+        for line in describe_usage(options["rounds"]):
+            self.stdout.write(line)
         for line in describe_guard(options["corpus"], options["rounds"], PROCESSES):
             self.stdout.write(line)
 

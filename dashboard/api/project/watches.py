@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from aggregate.guard.delivery.bodies import Told, encode_change
 from aggregate.guard.reading import Standings, select_history, select_open, select_standings
+from aggregate.guard_models import StateChange
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
 from dashboard.web.params import read_count
@@ -34,12 +35,14 @@ class WatchStateShape(Shape):
     watch = WatchNameShape(allow_null=True, help_text="Null if it was deleted.")
     state = serializers.ChoiceField(STATE_NAMES)
     was = serializers.ChoiceField(STATE_NAMES)
-    cause = serializers.ChoiceField(["look", "day", "release", "person"])
+    cause = serializers.ChoiceField(StateChange.Cause.values)
     at = serializers.DateTimeField()
     began_at = serializers.DateTimeField(allow_null=True, help_text="When it was first suspected.")
     release = serializers.CharField(allow_null=True)
     base_release = serializers.CharField(allow_null=True)
-    about_release = serializers.CharField(allow_null=True, help_text="The newer release that ended it.")
+    about_release = serializers.CharField(
+        allow_null=True, help_text="The newer release that ended it, or the older one that most users have again."
+    )
     page = serializers.CharField(allow_null=True, help_text="Null for all pages together.")
     subject = serializers.CharField(allow_null=True)
     value = serializers.FloatField(allow_null=True, help_text="Of a release watch the change in ms per view.")
@@ -50,7 +53,10 @@ class WatchStateShape(Shape):
     bound = serializers.FloatField(allow_null=True)
     look = serializers.IntegerField(allow_null=True)
     views = serializers.ListField(
-        child=serializers.IntegerField(allow_null=True), min_length=2, max_length=2, help_text="Of base and head."
+        child=serializers.IntegerField(allow_null=True),
+        min_length=2,
+        max_length=2,
+        help_text="Of base and head; of other releases and this one if the cause is gone or back.",
     )
     culprit = serializers.CharField(allow_null=True)
     text = serializers.CharField()

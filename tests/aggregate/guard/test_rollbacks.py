@@ -1,0 +1,180 @@
+"""A slow release that is rolled back ends its alarms, is told, and opens them again if it comes back."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from aggregate.guard import usage
+from aggregate.guard.channels import Terms, create_channel
+from aggregate.guard.delivery.bodies import encode_change
+from aggregate.guard.evaluating import evaluate_one
+from aggregate.guard.reading import select_history
+from aggregate.guard.usage import follow_usage
+from aggregate.guard.watches import RELEASE_WATCH_ID, make_release_watch
+from aggregate.guard_models import Notice, StateChange, Watch, WatchState
+from aggregate.selectors.project.pages import select_releases
+from ingest.models import Project
+from profcore.guard.states import State
+from tests.builders import make_group, make_project, make_timed_views
+
+pytestmark = pytest.mark.django_db
+START = datetime(2026, 11, 16, 0, tzinfo=UTC)
+TIMES = [10_000, 12_000, 14_000, 16_000]
+PAGES = ("/cart", "/home")
+
+
+@pytest.fixture
+def project() -> Project:
+    """Two days of the old release, then one of a slow one that everybody has."""
+    made = make_project("shop")
+    make_release_watch(made.pk, START)
+    for page in PAGES:
+        make_group(made, "1.0", page, first_seen_at=START)
+        make_group(made, "1.1", page, first_seen_at=START + timedelta(days=2))
+    receive(made, "1.0", range(48))
+    receive(made, "1.1", range(48, 72), cart=2.0)
+    return made
+
+
+def receive(
+    project: Project, release: str, hours: range, *, cart: float = 1.0, views: int = 20, device: str = "desktop"
+) -> None:
+    """So many views of each page in each of some hours."""
+    for page in PAGES:
+        factor = cart if page == "/cart" else 1.0
+        for hour in hours:
+            times = [round(us * factor) for us in (TIMES * 15)[:views]]
+            make_timed_views(
+                project, times, release=release, page=page, device=device, bucket_at=START + timedelta(hours=hour)
+            )
+
+
+def at(hour: int) -> datetime:
+    return START + timedelta(hours=hour, minutes=30)
+
+
+def evaluate(project: Project, hour: int) -> dict[str, str]:
+    Watch.objects.filter(project=project).update(due_at=at(hour))
+    assert evaluate_one(project.pk, RELEASE_WATCH_ID, at(hour))
+    assert Watch.objects.get(project=project).problem is None
+    rows = WatchState.objects.filter(project=project, release="1.1")
+    return {row.page or "all": State(row.state).name for row in rows}
+
+
+def test_a_rollback_ends_the_alarm_after_a_day_and_says_what_users_have(project: Project) -> None:
+    address = ["https://hooks.example/secret"]
+    channel, _ = create_channel(
+        project=project, kind="webhook", name="Team", addresses=address, terms=Terms(), now=START
+    )
+    assert evaluate(project, 71)["/cart"] == "CONFIRMED"
+    receive(project, "1.0", range(72, 96))
+    receive(project, "1.1", range(72, 96, 8), cart=2.0, views=4)
+    assert evaluate(project, 80)["/cart"] == "CONFIRMED"  # most of the last day had it
+    found = evaluate(project, 95)
+    assert (found["/cart"], found["/home"]) == ("RESOLVED", "OK")
+    end = StateChange.objects.get(page="/cart", state=State.RESOLVED)
+    assert (end.cause, end.about_release, end.release, end.base_release) == ("gone", "1.0", "1.1", "1.0")
+    assert (end.views, end.base_views) == (12, 480)
+    assert end.value == pytest.approx(13.0)  # what it cost stays known
+    assert Notice.objects.filter(change_id=end.id, channel_id=channel.id).exists()
+    told = next(each for each in select_history(project, before=None, most=9) if each.change.id == end.id)
+    assert told.said.headline == "1.1 is no longer in use: users of /cart have 1.0 again"
+    assert told.said.how_much == "97% of the page views of the last 24 hours have other releases, most of them 1.0"
+    assert told.said.how_sure == "12 of 492 page views in the last 24 hours have 1.1"
+    body = encode_change(told)
+    assert (body["cause"], body["about_release"], body["views"]) == ("gone", "1.0", [480, 12])
+    assert "/projects/shop/compare/?base_release=1.0&head_release=1.1&page=%2Fcart" in body["url"]
+
+
+def test_what_is_left_of_a_release_that_is_gone_opens_nothing(project: Project) -> None:
+    evaluate(project, 71)
+    receive(project, "1.0", range(72, 120))
+    assert evaluate(project, 96)["/cart"] == "RESOLVED"
+    receive(project, "1.1", range(60, 72), cart=2.0, device="mobile-low")  # late ones: another look is due
+    assert evaluate(project, 97)["/cart"] == "RESOLVED"
+    changes = StateChange.objects.count()
+    assert evaluate(project, 110)["/cart"] == "RESOLVED"
+    assert StateChange.objects.count() == changes
+
+
+def test_the_same_release_that_comes_back_opens_the_alarm_again(project: Project) -> None:
+    evaluate(project, 71)
+    receive(project, "1.0", range(72, 96))
+    assert evaluate(project, 95)["/cart"] == "RESOLVED"
+    receive(project, "1.1", range(96, 120), cart=2.0)
+    assert evaluate(project, 98)["/cart"] == "RESOLVED"
+    assert evaluate(project, 110)["/cart"] == "CONFIRMED"
+    back = StateChange.objects.filter(page="/cart").latest("id")
+    assert (back.cause, back.was, back.began_at) == ("back", State.RESOLVED, at(110))
+    told = next(each for each in select_history(project, before=None, most=9) if each.change.id == back.id)
+    assert told.said.headline.startswith("1.1 is in use again, which made /cart slower: +13")
+    receive(project, "1.0", range(120, 144))
+    assert evaluate(project, 145)["/cart"] == "RESOLVED"  # and is rolled back once more
+
+
+def test_a_release_that_just_came_to_all_users_is_not_gone(project: Project) -> None:
+    receive(project, "1.0", range(24, 48), device="mobile-low")
+    assert evaluate(project, 48)["/cart"] == "CONFIRMED"
+    assert evaluate(project, 49)["/cart"] == "CONFIRMED"  # nearly all of the last day had the old one
+    assert evaluate(project, 55)["/cart"] == "CONFIRMED"
+    assert not StateChange.objects.filter(cause="gone").exists()
+
+
+def test_few_views_and_quiet_days_end_nothing(project: Project) -> None:
+    evaluate(project, 71)
+    assert evaluate(project, 120)["/cart"] == "CONFIRMED"  # nobody came for two days
+    receive(project, "1.0", range(96, 119), views=2)
+    assert evaluate(project, 120)["/cart"] == "CONFIRMED"  # some views of old tabs are no rollback
+
+
+def test_a_newer_release_that_is_as_slow_does_not_end_it(project: Project) -> None:
+    evaluate(project, 71)
+    for page in PAGES:
+        make_group(project, "1.2", page, first_seen_at=START + timedelta(days=3))
+    receive(project, "1.2", range(72, 96), cart=2.0)
+    receive(project, "1.0", range(72, 96), views=5)
+    assert evaluate(project, 96)["/cart"] == "CONFIRMED"
+
+
+def test_a_page_that_few_visit_follows_the_project(project: Project) -> None:
+    make_group(project, "1.0", "/rare", first_seen_at=START)
+    make_group(project, "1.1", "/rare", first_seen_at=START + timedelta(days=2))
+    make_timed_views(project, TIMES * 10, release="1.0", page="/rare", bucket_at=START)
+    times = [us * 4 for us in TIMES * 10]
+    make_timed_views(project, times, release="1.1", page="/rare", bucket_at=START + timedelta(hours=60))
+    assert evaluate(project, 71)["/rare"] == "CONFIRMED"
+    receive(project, "1.0", range(72, 96))
+    assert evaluate(project, 96)["/rare"] == "RESOLVED"
+    make_timed_views(project, times[:5], release="1.1", page="/rare", bucket_at=START + timedelta(hours=97))
+    assert evaluate(project, 97)["/rare"] == "RESOLVED"  # some old tabs
+    receive(project, "1.1", range(96, 120), cart=2.0)
+    assert evaluate(project, 119)["/rare"] == "CONFIRMED"
+
+
+def test_views_are_counted_once_an_hour(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate(project, 71)
+    counted = []
+    really = usage.measure_usage
+    monkeypatch.setattr(usage, "measure_usage", lambda *args: counted.append(args) or really(*args))  # type: ignore[func-returns-value]
+    evaluate(project, 71)
+    assert counted == []
+    evaluate(project, 72)
+    assert len(counted) == 1
+
+
+def test_a_made_up_release_does_not_make_another_one_look_gone(project: Project) -> None:
+    evaluate(project, 71)
+    receive(project, "1.1", range(72, 96), cart=2.0, views=4)
+    for page in PAGES:
+        make_group(project, "fake", page, first_seen_at=START + timedelta(days=3))
+    receive(project, "fake", range(72, 96), cart=2.0, views=60)
+    assert evaluate(project, 96)["/cart"] == "CONFIRMED"
+
+
+def test_without_an_open_state_nothing_is_counted(
+    project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    watch, releases = Watch.objects.get(project=project), select_releases(project.pk)
+    with django_assert_max_num_queries(3):
+        assert not follow_usage(watch, releases, at(71))
