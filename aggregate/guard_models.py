@@ -3,6 +3,8 @@
 The key of each begins with `project_id`, and ids come from the project's counters, as everywhere.
 """
 
+from datetime import datetime
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -109,6 +111,7 @@ class StateChange(WatchFinding):
     was = models.SmallIntegerField(choices=STATES)
     cause = models.CharField(max_length=10, choices=Cause.choices)
     about_release = models.TextField(default="")
+    seen_at: datetime | None = None  # no column: of a present state in this form, when its figures were found
 
     class Meta:
         indexes = [

@@ -104,4 +104,6 @@ def _as_change(row: WatchState) -> StateChange:
     """Returns a state in the form of a change, for what puts it into words. It has no id."""
     names = [field.name for field in WatchFinding._meta.get_fields() if field.name not in ("id",)]
     facts = {name: getattr(row, name) for name in names}
-    return StateChange(project_id=row.project_id, id=0, at=row.since_at, was=row.state, cause="look", **facts)
+    change = StateChange(project_id=row.project_id, id=0, at=row.since_at, was=row.state, cause="look", **facts)
+    change.seen_at = row.seen_at
+    return change

@@ -41,7 +41,8 @@ def slice_path(project: Project, watch: Watch | None, change: StateChange) -> st
     pairs = [(name, question[name]) for name in ("page", "device") if question.get(name)]
     if question.get("measure") == "inp_script":
         # Raw traces of many days take long to read, and the figures are those of this one.
-        pairs += [("from", f"{change.at - DAY:%Y-%m-%dT%H:%MZ}"), ("to", f"{change.at:%Y-%m-%dT%H:%MZ}")]
+        until = change.seen_at or change.at
+        pairs += [("from", f"{until - DAY:%Y-%m-%dT%H:%MZ}"), ("to", f"{until:%Y-%m-%dT%H:%MZ}")]
         return f"{reverse('vitals', args=[project.slug])}?{urlencode(pairs)}"
     if change.release:
         pairs.append(("release", change.release))

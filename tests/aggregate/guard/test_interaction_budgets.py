@@ -14,7 +14,7 @@ from aggregate.guard.days import Day, measure_interactions
 from aggregate.guard.evaluating import evaluate_due, evaluate_one
 from aggregate.guard.previews import read_preview, start_preview
 from aggregate.guard.questions import Question, clean_question
-from aggregate.guard.reading import select_history, select_standings
+from aggregate.guard.reading import select_history, select_open, select_standings
 from aggregate.guard.watches import change_watch, create_watch
 from aggregate.guard_models import StateChange, Watch, WatchState
 from aggregate.stopping import Stopping
@@ -133,6 +133,9 @@ def test_two_days_over_the_limit_are_confirmed_and_told_with_a_link_to_the_day(p
     assert told.said.how_sure.endswith("page views with an interaction")
     day = f"from={LAST}T00%3A00Z&to={LAST + timedelta(days=1)}T00%3A00Z"
     assert told.links.slice.endswith(f"/projects/shop/vitals/?{day}")
+    WatchState.objects.filter(watch_id=watch.id).update(seen_at=told.change.at - timedelta(days=3))
+    (shown,) = select_open(project, most=9)
+    assert f"from={LAST - timedelta(days=3)}T" in shown.links.slice  # the day that its figures are of
     about = select_standings(project.pk)[-1].about
     assert about == "At most 5\u202fms of script in the longest interaction, 75th percentile; all pages and devices"
 
