@@ -16,7 +16,16 @@ from django.conf import settings
 from config.up.children import Child
 from config.up.folder import DataFolder
 from config.up.parts import WEB_MAX_MB, make_worker_child
-from tests.deploy.chart.rendering import CHART, RENDERED, digest_sources, kept, read_documents, render, run_helm
+from tests.deploy.chart.rendering import (
+    CHART,
+    KUBERNETES,
+    RENDERED,
+    digest_sources,
+    kept,
+    read_documents,
+    render,
+    run_helm,
+)
 from tests.deploy.files import DEPLOY, ROOT
 
 # Folder of schemas as `<kind>-<group>-<version>.json`; without it, kubeconform would have to download them.
@@ -109,6 +118,9 @@ def test_the_schema_accepts_the_values_and_no_typo() -> None:
     assert not is_accepted({**values, "web": {**values["web"], "replcas": 3}})
     assert not is_accepted({**values, "worker": {**values["worker"], "terminationGracePeriodSeconds": 5}})
     assert not is_accepted({**values, "oidc": {**values["oidc"], "passwords": False}})  # nobody could log in
+    policy = values["networkPolicy"]
+    assert is_accepted({**values, "networkPolicy": {**policy, "receivers": []}})
+    assert not is_accepted({**values, "networkPolicy": {**policy, "receivers": [{"port": 443}]}})
 
 
 @BOTH
@@ -216,6 +228,43 @@ def test_only_the_proxy_and_monitors_reach_the_web_pods(name: str) -> None:
         [to_provider] = web["egress"]
         assert to_provider["ports"] == [{"port": 8443, "protocol": "TCP"}]
         assert list(to_provider["to"][0]) == ["namespaceSelector"]
+
+
+@BOTH
+def test_only_the_pods_that_send_messages_reach_their_receivers(name: str) -> None:
+    policies = {document["metadata"]["name"]: document["spec"] for document in list_of_policies(name)}
+    spec = policies.pop("fieldflame-receivers")
+    assert spec["policyTypes"] == ["Egress"]
+    sender = spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"]
+    routed = settings.CELERY_TASK_ROUTES["aggregate.send_messages"]["queue"]
+    assert (sender, routed) == ("upkeep", settings.UPKEEP_QUEUE)
+    first, *others = spec["egress"]
+    if name == "default":
+        assert (list_ports(first), others) == ([443], [])
+    else:
+        assert (list_ports(first), list_ports(others[0])) == ([443, 587], [25])
+        assert others[0]["to"] == [{"ipBlock": {"cidr": "10.30.0.5/32"}}]
+    assert {"10.0.0.0/8", "169.254.0.0/16"} <= set(first["to"][0]["ipBlock"]["except"])  # public addresses only
+    everyone = [port for rule in policies["fieldflame"]["egress"] for port in list_ports(rule)]
+    assert not {443, 587, 25} & set(everyone)
+
+
+def list_ports(rule: Manifest) -> list[int]:
+    return [entry["port"] for entry in rule["ports"]]
+
+
+@pytest.mark.parametrize(
+    ("option", "sender"),
+    [("upkeep.enabled=false", ["worker"]), ("networkPolicy.receivers=null", []), ("networkPolicy.enabled=false", [])],
+)
+def test_who_sends_messages_follows_the_values(option: str, sender: list[str]) -> None:
+    require_tool("helm")
+    options = ("--set", "hosts={a.example}", "--set", option, "--kube-version", KUBERNETES)
+    done = run_helm("template", "fieldflame", str(CHART), *options)
+    assert done.returncode == 0, done.stderr
+    policies = [found for found in yaml.safe_load_all(done.stdout) if found and found["kind"] == "NetworkPolicy"]
+    found = [each["spec"] for each in policies if each["metadata"]["name"] == "fieldflame-receivers"]
+    assert [spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for spec in found] == sender
 
 
 @BOTH
