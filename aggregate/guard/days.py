@@ -133,7 +133,7 @@ def iter_costs(project_id: int, question: Question, day: date) -> Iterator[tuple
     Two functions may have one label; the heavier one comes first.
     """
     slice_ = slice_of(project_id, question, day, day)
-    table = select_estimated(slice_, TableQuery(group_by=question.by or "function", measure=COST))
+    table = select_estimated(slice_, TableQuery(group_by=question.by or "function", measure=COST, counts_once=False))
     rows = sorted(table.functions, key=lambda row: -(row.self_us + row.hidden_us))
     for row in rows:
         found = table.estimates.get(row.id)

@@ -110,11 +110,12 @@ def select_group_table(
     categories: Sequence[str] = (),
     search: str = "",
     reading: Reading | None = None,
+    counts_once: bool = True,
 ) -> FunctionTable:
     """Returns a slice's sums and its groups of funcs, `by` one of `GROUPINGS`. Display rules do not apply to them.
 
     `categories` and `search` choose funcs before they are summed up: a group has only those. About totals and views of
-    a group see `_count_once`.
+    a group see `_count_once`. It takes most of the time; without `counts_once` they are sums over the group's funcs.
     """
     code = select_code(slice_.project_id, as_stored=True)
     reading = reading or Reading.at_once()
@@ -123,9 +124,32 @@ def select_group_table(
     name_of = name_group(by, code)
     membership = _Membership(parts, [name_of(part) for part in parts])
     rows = [_sum_row(members, empty_group(str(name), by), name) for name, members in membership.members.items()]
-    counted = _count_once(slice_, membership, None, table.views, reading)
+    shared: Shared | None = None if counts_once else {}
+    counted = _count_once(slice_, membership, shared, table.views, reading)
     shown = sort_rows([counted.apply(row, members) for row, members in rows], sort)[:limit]
     return replace(table, function_count=len(membership.members), functions=shown, row_of=membership.row_of)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSums:
+    """The page views of a slice, and the self and hidden time of its groups by name, µs."""
+
+    views: int
+    cost_us: Mapping[str, int]
+
+
+def sum_groups(slice_: Slice, by: str, *, code: Code | None = None) -> GroupSums:
+    """Returns a slice's groups by their exact sums, `by` one of `GROUPINGS`: less than a table, for less work.
+
+    `code` is the project's as stored, for a caller that has it. One statement, and those that read labels.
+    """
+    code = code or select_code(slice_.project_id, as_stored=True)
+    table, name_of = select_parts(slice_, code), name_group(by, code)
+    cost_us: dict[str, int] = {}
+    for part in table.functions:
+        name = name_of(part)
+        cost_us[name] = cost_us.get(name, 0) + part.cost_us
+    return GroupSums(table.views, cost_us)
 
 
 def _choose_parts(

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.models import Func
 from aggregate.selectors.code.refs import FuncRef, find_ref
 from aggregate.selectors.functions.calls import select_func
 from aggregate.selectors.functions.census import DIMENSIONS, select_census
+from aggregate.selectors.functions.groups import sum_groups
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.statistics.function_costs import FuncCosts, select_costs
@@ -252,3 +254,18 @@ def test_a_fine_slice_beyond_bounds_is_refused(project: Project, settings: Setti
     )
     with pytest.raises(SliceError, match="more than 5 views"):
         costs_by(Slice(project_id=project.pk, views=views), ref_of(project, "slow"), None)
+
+
+@pytest.mark.parametrize("by", ["file", "origin", "party"])
+def test_groups_cost_the_same_if_their_totals_are_not_counted(project: Project, by: str) -> None:
+    query = TableQuery(group_by=by, measure="self+hidden")
+    with CaptureQueriesContext(connection) as asked:
+        counted = select_estimated(Slice(project_id=project.pk), query)
+    with CaptureQueriesContext(connection) as asked_less:
+        summed = select_estimated(Slice(project_id=project.pk), replace(query, counts_once=False))
+    assert counted.estimates
+    assert summed.estimates == counted.estimates
+    assert len(asked_less) < len(asked)
+    sums = sum_groups(Slice(project_id=project.pk), by)
+    assert sums.views == counted.views
+    assert sums.cost_us == {row.name: row.cost_us for row in counted.functions}
