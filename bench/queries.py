@@ -9,6 +9,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from aggregate.guard.new_cost_previews import preview_new_costs
+from aggregate.guard.questions import Question
 from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.functions.table import select_functions
 from aggregate.selectors.project.overview import select_overview
@@ -82,6 +84,9 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
         ),
         "metrics of the last 24 hours, computed": lambda: select_page_metrics(last_day(project)),
         "the same, nothing folded since": lambda: fingerprint_slice(last_day(project)),
+        "preview of a watch on new cost, 30 days": lambda: preview_new_costs(
+            project.pk, Question(measure="time", by="party", limit=5.0), datetime.now(UTC)
+        ),
         "state of the queue": lambda: select_status(project.pk),
     }
     return written, [_measure(name, ask, rounds) for name, ask in questions.items()]

@@ -1,8 +1,10 @@
 """New cost: third parties or packages that were not there before, and certainly cost more than some ms per view.
 
-Each has a state of its own, from the first day on which it ran. It is watched for as long as it counts as new.
+Each has a state of its own, from the first day on which it ran. It is watched for as long as it counts as new. A
+preview (`guard.new_cost_previews`) walks the same rules over the days that are there.
 """
 
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Final
 
@@ -12,7 +14,7 @@ from aggregate.guard.days import Cost, count_views, iter_costs, last_settled, li
 from aggregate.guard.questions import Question, read_question
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Watch, WatchState
-from aggregate.selectors.functions.groups import select_group_table
+from aggregate.selectors.functions.groups import GroupSums, sum_groups
 from profcore.code.categories import NO_GROUP
 from profcore.guard.states import DAYS_TO_CONFIRM, State, step, weigh_day
 from profcore.stats.summaries import MIN_VIEWS
@@ -34,25 +36,44 @@ def evaluate_new_costs(watch: Watch, now: datetime) -> None:
 
 
 def _judge(watch: Watch, question: Question, day: date) -> None:
-    before, views_before = _list_before(watch.project_id, question, day)
-    if views_before < MIN_VIEWS or count_views(watch.project_id, question, day) < MIN_VIEWS:
+    before = _sum_before(watch.project_id, question, day)
+    if min(before.views, count_views(watch.project_id, question, day)) < MIN_VIEWS:
         return  # everything would be new, or over
     states = {row.subject: row for row in select_states(watch).values()}
-    costs = {name: cost for name, cost in iter_costs(watch.project_id, question, day) if name != NO_GROUP}
-    new = [name for name in costs if name not in states and name not in before]
-    for name in [*(name for name, row in states.items() if _is_watched(row, day)), *new[:MAX_NEW]]:
+    costs = dict(iter_costs(watch.project_id, question, day))
+    known = {name: (State(row.state), row.since_at) for name, row in states.items()}
+    for name in choose_names(known, costs, before.cost_us, day):
         _weigh(watch, name, states.get(name), costs.get(name), day)
 
 
-def _list_before(project_id: int, question: Question, day: date) -> tuple[set[str], int]:
-    """Returns the names that ran in the days before one day, and the number of page views."""
+def _sum_before(project_id: int, question: Question, day: date) -> GroupSums:
+    """Returns what ran in the days before one day."""
     slice_ = slice_of(project_id, question, day - timedelta(days=NEW_DAYS), day - timedelta(days=1))
-    table = select_group_table(slice_, question.by or "party")
-    return {row.name for row in table.functions}, table.views
+    return sum_groups(slice_, question.by or "party")
 
 
-def _is_watched(row: WatchState, day: date) -> bool:
-    return State(row.state).is_open or bounds_of_day(day)[0] - row.since_at < timedelta(days=NEW_DAYS)
+def choose_names(
+    known: Mapping[str, tuple[State, datetime]], names: Iterable[str], before: Collection[str], day: date
+) -> list[str]:
+    """Returns what is judged on a day: what is watched already, and of `names`, the heaviest first, what is new.
+
+    `known` has states with the moments since which they hold, `before` what ran in the days before.
+    """
+    watched = [name for name, (state, since_at) in known.items() if _is_watched(state, since_at, day)]
+    new = [name for name in names if name not in known and name not in before and name != NO_GROUP]
+    return [*watched, *new[:MAX_NEW]]
+
+
+def _is_watched(state: State, since_at: datetime, day: date) -> bool:
+    return state.is_open or bounds_of_day(day)[0] - since_at < timedelta(days=NEW_DAYS)
+
+
+def interval_of(cost: Cost | None) -> tuple[float | None, float | None]:
+    """Returns the bounds of a cost in ms per view; zeros if it did not run on that day, None with too few views."""
+    if cost is None:
+        return 0.0, 0.0
+    interval = cost.per_view.ci95
+    return (None, None) if interval is None else (interval.low, interval.high)
 
 
 def _weigh(watch: Watch, name: str, before: WatchState | None, cost: Cost | None, day: date) -> None:
@@ -60,10 +81,7 @@ def _weigh(watch: Watch, name: str, before: WatchState | None, cost: Cost | None
     ends_at = bounds_of_day(day)[1]
     if before is not None and before.seen_at >= ends_at:
         return
-    interval = cost.per_view.ci95 if cost is not None else None
-    low, high = (interval.low, interval.high) if interval is not None else (None, None)
-    if cost is None:  # it did not run on that day
-        low = high = 0.0
+    low, high = interval_of(cost)
     standing = step(standing_of(before), weigh_day(low, high, question.limit), bad_to_confirm=DAYS_TO_CONFIRM)
     found = Found(
         views=cost.views if cost is not None else 0,

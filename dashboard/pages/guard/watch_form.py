@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 
 from aggregate.guard.budgets import Preview, preview_budget
+from aggregate.guard.new_cost_previews import NewCostPreview, preview_new_costs
 from aggregate.guard.questions import MAX_MS, MEASURES, Question, clean_question
 from aggregate.guard.questions import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
 from aggregate.guard.watches import MAX_NAME_CHARS, RELEASE_WATCH_ID, change_watch, create_watch, delete_watch
@@ -27,6 +28,7 @@ ABOUT: Final = (
 )
 SUBJECTS: Final = (("", "–"), ("function", "Function"), ("package", "Package"), ("party", "Third party"))
 PERCENT: Final = 100.0
+SHOWN_NEW: Final = 50  # of a preview: those that would be told come first
 
 
 class WatchForm(SettingsForm):
@@ -107,17 +109,15 @@ def _show(page: SettingsRequest, watch: Watch | None) -> HttpResponse:
     """Shows, previews, creates or changes a watch."""
     initial = fill(watch) if watch is not None else {"by": "party"}
     form = WatchForm(page.request.POST if page.has_posted else None, initial=initial)
-    preview: Preview | None = None
     if form.is_bound and form.is_valid():
         now = datetime.now(UTC)
         try:
             question = form.question()
             if "preview" in page.request.POST:
                 if form.cleaned_data["about"] == INTERACTION:
-                    return _render(page, watch, form, shown=prepare_preview(page, question, now))
-                if form.kind == Watch.Kind.BUDGET:
-                    preview = preview_budget(page.project.pk, Question(**question), now)
-                return _render(page, watch, form, preview=preview, asked=True)
+                    return _render(page, watch, form, prepared=prepare_preview(page, question, now))
+                make = preview_budget if form.kind == Watch.Kind.BUDGET else preview_new_costs
+                return _render(page, watch, form, preview=make(page.project.pk, Question(**question), now))
             _save(page, watch, form, question, now)
         except ValidationError as error:
             form.add_service_errors(error)
@@ -145,19 +145,25 @@ def _render(
     watch: Watch | None,
     form: WatchForm,
     *,
-    preview: Preview | None = None,
-    asked: bool = False,
+    preview: Preview | NewCostPreview | None = None,
     status: int = 200,
-    shown: ShownPreview | None = None,
+    prepared: ShownPreview | None = None,
 ) -> HttpResponse:
+    if isinstance(preview, NewCostPreview):
+        one, many = (
+            ("package", "packages") if form.cleaned_data["by"] == "package" else ("third party", "third parties")
+        )
+        what = one if len(preview.told) == 1 else many
+        shown = {"new_costs": preview, "found": preview.found[:SHOWN_NEW], "what": what}
+        return page.render("watch", status=status, watch=watch, form=form, **shown)
     unit = "%" if form.is_bound and form.is_valid() and form.cleaned_data["about"] == SHARE else "ms"
     factor = PERCENT if unit == "%" else 1.0
     days = [
         (day, state.name.capitalize(), None if day.value is None else day.value * factor)
         for day, state in (preview.days if preview else [])
     ]
-    found = {"days": days, "alerts": preview.alerts if preview else 0, "unit": unit, "shown": shown}
-    return page.render("watch", status=status, watch=watch, form=form, preview=preview, asked=asked, **found)
+    found = {"days": days, "alerts": preview.alerts if preview else 0, "unit": unit, "shown": prepared}
+    return page.render("watch", status=status, watch=watch, form=form, preview=preview, **found)
 
 
 @settings_page(SECTION, for_admins=True)

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import numpy as np
 import pytest
 from django.core.exceptions import ValidationError
 from pytest_django import Settings
@@ -14,15 +13,12 @@ from aggregate.guard.questions import clean_question, read_question
 from aggregate.guard.reading import select_history, select_standings
 from aggregate.guard.watches import change_watch, create_watch, delete_watch
 from aggregate.guard_models import StateChange, Watch, WatchState
-from aggregate.models import View
 from ingest.models import Project
 from profcore.guard.states import State
-from profcore.sums.blobs import Contribution, encode_contribution
-from tests.builders import make_func, make_hotspot, make_project, make_timed_views
+from tests.aggregate.guard.costly_days import APP, TAG, TIMES, TODAY, add_functions
+from tests.builders import make_project, make_timed_views
 
 pytestmark = pytest.mark.django_db
-TODAY = datetime(2026, 11, 20, 9, tzinfo=UTC)
-TIMES = [90_000, 100_000, 110_000, 120_000] * 15
 TIME = {"measure": "time", "limit": 150.0}
 
 
@@ -110,30 +106,6 @@ def test_a_preview_says_how_often_it_would_have_alerted(project: Project) -> Non
     assert (found.alerts, len(found.days)) == (2, 30)
     states = {day.on.day: state.name for day, state in found.days if day.on.month == 11}
     assert (states[1], states[11], states[12]) == ("CONFIRMED", "SUSPECTED", "CONFIRMED")
-
-
-def add_functions(project: Project, days_ago: int, parts: dict[str, float]) -> None:
-    """60 views of a day, of whose time some functions of packages or other origins have these parts."""
-    cell = make_timed_views(project, TIMES, bucket_at=TODAY - timedelta(days=days_ago))
-    funcs = {name: make_func(project, name.rpartition("/")[2], uri=name) for name in parts}
-    rng = np.random.default_rng(days_ago + 9)
-    views = list(View.objects.filter(project=project, cell_id=cell.id).order_by("view_id"))
-    sums = dict.fromkeys(parts, 0)
-    for view in views:
-        own = {name: round(view.js_us * part * rng.uniform(0.8, 1.2)) for name, part in parts.items()}
-        found = sorted((funcs[name].id, us) for name, us in own.items())
-        ids, times, zeros = [func for func, _ in found], [us for _, us in found], [0] * len(found)
-        ones = [1] * len(found)
-        view.contribution = encode_contribution(
-            Contribution(ids, times, times, zeros, ones, ones, hidden_total_us=zeros, uncertain_us=zeros)
-        )
-        view.save(update_fields=["contribution"])
-        sums = {name: sums[name] + us for name, us in own.items()}
-    for name, us in sums.items():
-        make_hotspot(cell, funcs[name], self_us=us, total_us=us, views=len(views))
-
-
-APP, TAG = "https://shop.example/app.js", "https://tags.example/tag.js"
 
 
 def test_a_share_of_a_function_has_a_budget(project: Project) -> None:

@@ -1,7 +1,7 @@
 """The pages of watches: states, history, the way to the viewer, channels with their secret and deliveries."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchSt
 from aggregate.models import Job
 from ingest.models import Project
 from profcore.guard.states import State
+from tests.aggregate.guard.costly_days import APP, add_functions
 from tests.aggregate.guard.told_changes import NOON, change_state
 from tests.aggregate.jobs.running_jobs import run_jobs, start
 from tests.dashboard.pages.reading import HOSTILE, text_of
@@ -247,10 +248,30 @@ def test_a_preview_is_of_its_project_and_nothing_else_is_one(
     assert stranger.get(f"{SETTINGS}watches/previews/{Job.objects.get().id}/").status_code == 404
 
 
-def test_new_cost_is_watched_without_a_preview(owner: Client, shop: Project) -> None:
-    fields = {**BUDGET, "about": "new_cost", "by": "party", "limit": "5"}
-    assert "no preview of new cost" in text_of_posted(owner, SETTINGS + "watches/new/", **fields, preview="1")
-    text_of_posted(owner, SETTINGS + "watches/new/", **fields)
+NEW_COST = {**BUDGET, "about": "new_cost", "by": "party", "limit": "5"}
+
+
+def test_new_cost_is_previewed_and_watched(owner: Client, shop: Project) -> None:
+    now = datetime.now(UTC)
+    for days_ago in range(9, 1, -1):
+        new = {"https://www.googletagmanager.com/a.js": 0.1, "https://connect.facebook.net/b.js": 0.01}
+        add_functions(shop, days_ago, {APP: 0.5, **(new if days_ago < 5 else {})}, today=now)
+    text = text_of_posted(owner, SETTINGS + "watches/new/", **NEW_COST, preview="1")
+    assert "It would have told of 1 third party in the last" in text
+    tag = re.sub(r"<[^>]+>|\s+", " ", text[text.index("Google Tag Manager") : text.index("Facebook")])
+    assert f"{now - timedelta(days=4):%Y-%m-%d}" in tag
+    assert f"{now - timedelta(days=3):%Y-%m-%d}" in tag
+    assert re.search(r"1\d\.\d\d ms", tag)
+    assert "2 new in all. 7 of " in text
+    assert "1 had too few views in the four weeks before: everything would look new" in text
+    assert "Before 7 of the judged days, less than three weeks are known" in text
+    assert not Watch.objects.filter(kind="new_cost").exists()
+
+
+def test_a_preview_without_new_cost_says_so_and_the_watch_is_created(owner: Client, shop: Project) -> None:
+    text = text_of_posted(owner, SETTINGS + "watches/new/", **NEW_COST, preview="1")
+    assert "It would have told of nothing in the last" in text
+    text_of_posted(owner, SETTINGS + "watches/new/", **NEW_COST)
     assert Watch.objects.get(kind="new_cost").question == {"measure": "time", "limit": 5.0, "by": "party"}
 
 
