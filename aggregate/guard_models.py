@@ -18,8 +18,9 @@ STATES = [(state.value, state.name.capitalize()) for state in State]
 class Watch(models.Model):
     """Something that is watched in a project, as data. `question` has what depends on the kind (`guard.watches`).
 
-    The release watch of a project has the id 1 and is created when it is first evaluated; it can be switched off, but
-    not deleted. `due_at` is when it is evaluated next. Its row is locked meanwhile: that is the claim.
+    The release watch of a project has the id 0 and is created when it is first evaluated; it can be switched off, but
+    not deleted. `due_at` is when it is evaluated next. Its row is locked meanwhile: that is the claim. `slug` is the
+    name that a client of the API chose for it; watches that were created on a page have none.
     """
 
     class Kind(models.TextChoices):
@@ -38,9 +39,13 @@ class Watch(models.Model):
     due_at = models.DateTimeField()
     evaluated_at = models.DateTimeField(null=True)
     problem = models.TextField(null=True)  # why it could not be evaluated the last time
+    slug = models.CharField(max_length=64, null=True)
 
     class Meta:
         indexes = [models.Index(fields=["due_at"], name="watch_due", condition=Q(is_on=True))]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "slug"], name="watch_by_slug", condition=Q(slug__isnull=False))
+        ]
 
 
 class WatchFinding(models.Model):
@@ -123,7 +128,8 @@ class StateChange(WatchFinding):
 class Channel(models.Model):
     """Where messages of a project go. `sealed` holds its address and its secret, encrypted (`guard.sealing`).
 
-    `hint` is what can be shown of the address. Times of quiet hours are minutes of the day in `time_zone`.
+    `hint` is what can be shown of the address. Times of quiet hours are minutes of the day in `time_zone`. `slug` is as
+    of watches.
     """
 
     class Kind(models.TextChoices):
@@ -146,6 +152,12 @@ class Channel(models.Model):
     quiet_to = models.SmallIntegerField(null=True)
     time_zone = models.CharField(max_length=64, default="UTC")
     created_at = models.DateTimeField()
+    slug = models.CharField(max_length=64, null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "slug"], name="channel_by_slug", condition=Q(slug__isnull=False))
+        ]
 
 
 class Notice(models.Model):

@@ -211,6 +211,7 @@ GUARD_DIGEST_HOURS = read_int(
     "FIELDFLAME_GUARD_DIGEST_HOURS", 24, low=1
 )  # in which a digest gathers a release's changes
 GUARD_SEND_S = read_int("FIELDFLAME_GUARD_SEND_S", 10, low=1)  # for an answer of a receiver, or of the mail server
+GUARD_TESTS_PER_HOUR = read_int("FIELDFLAME_GUARD_TESTS_PER_HOUR", 20, low=1)  # of a channel: they go to other people
 GUARD_TRIES = read_int("FIELDFLAME_GUARD_TRIES", 12, low=1)  # of a message: with back-off they last about half a day
 KEEP_MESSAGES_DAYS = read_int("FIELDFLAME_KEEP_MESSAGES_DAYS", 90, low=1)  # the log of deliveries: a quarter
 # Webhooks go to addresses that admins of projects name: to public ones only, or within these networks too.

@@ -148,6 +148,7 @@ class ApiToken(models.Model):
         SOURCEMAPS = "sourcemaps"  # announce releases, upload source maps
         ERASE = "erase"  # erase views, by their id or by a tag
         AUDIT = "audit"  # read the project's log of administration
+        WATCHES = "watches"  # read and change watches and channels
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tokens")
     prefix = models.CharField(max_length=12, unique=True)

@@ -1,6 +1,7 @@
 """The channels of a project, to which messages go: creating, changing and deleting them."""
 
 import base64
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from django.db import transaction
 
 from aggregate.doctor.addresses import Network, RefusedAddress, may_visit, split_url
 from aggregate.guard.sealing import SealBroken, Sealed, open_seal, seal
-from aggregate.guard.watches import clean_name
+from aggregate.guard.watches import NUMBER, SLUG, clean_name, clean_slug
 from aggregate.guard_models import Channel, Message, Notice
 from ingest.audit.acts import Act
 from ingest.audit.entries import record
@@ -28,6 +29,7 @@ SECRET_BYTES: Final = 32
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105  # the prefix of https://www.standardwebhooks.com
 DAY_MINUTES: Final = 24 * 60
 MAX_HINT_CHARS: Final = 255
+LOCAL_PART: Final = re.compile(r"([^\s<>,;:'\"@])[^\s<>,;:'\"@]*@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +44,28 @@ class Terms:
     time_zone: str = "UTC"
 
 
+def write_minutes(minutes: int | None) -> str:
+    """Returns a time of the day such as 22:00, empty for none."""
+    return "" if minutes is None else f"{minutes // 60:02}:{minutes % 60:02}"
+
+
+def find_channel(project_id: int, called: str) -> Channel | None:
+    """Returns a channel by its id or slug, None if there is no such channel."""
+    own = Channel.objects.filter(project_id=project_id)
+    if NUMBER.fullmatch(called):
+        return own.filter(id=int(called)).first()
+    return own.filter(slug=called).first() if SLUG.fullmatch(called) else None
+
+
 def create_channel(
-    *, project: Project, kind: str, name: str, addresses: Sequence[str], terms: Terms, now: datetime
+    *,
+    project: Project,
+    kind: str,
+    name: str,
+    addresses: Sequence[str],
+    terms: Terms,
+    now: datetime,
+    slug: str | None = None,
 ) -> tuple[Channel, str]:
     """Creates a channel, and returns it with the secret of a webhook, which is never shown again; empty for others.
 
@@ -58,15 +80,36 @@ def create_channel(
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # two at the same time count one by one
         if Channel.objects.filter(project_id=project.pk).count() >= settings.GUARD_MAX_CHANNELS:
             raise ValidationError({"name": f"A project has at most {settings.GUARD_MAX_CHANNELS} channels."})
-        channel = Channel(
-            project=project, id=allocate_ids(project.pk, "channel", 1)[0], kind=kind, name=clean_name(name)
-        )
+        number = allocate_ids(project.pk, "channel", 1)[0]
+        channel = Channel(project=project, id=number, kind=kind, name=clean_name(name), slug=slug)
         channel.created_at, channel.hint = now, write_hint(kind, cleaned)
         channel.sealed = seal(Sealed(cleaned, secret))
         _set_terms(channel, terms)
         channel.save(force_insert=True)
         record(Act.CHANNEL_CREATED, project=project, channel=channel.id, kind=kind, name=channel.name)
     return channel, secret
+
+
+def put_channel(
+    *, project: Project, called: str, kind: str, name: str, addresses: Sequence[str] | None, terms: Terms, now: datetime
+) -> tuple[Channel, str, bool]:
+    """Makes a channel of this slug or id what is given. Twice is as once. Without addresses it keeps those it has.
+
+    Returns it, the secret of a new webhook, and whether it was created. Raises `Channel.DoesNotExist` for an id that no
+    channel has, and `ValidationError` for a field, or for `slug`.
+    """
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # of two at the same time, one creates it
+        channel = find_channel(project.pk, called)
+        if channel is None:
+            slug = clean_slug(called, Channel.DoesNotExist)
+            made, secret = create_channel(
+                project=project, kind=kind, name=name, addresses=addresses or (), terms=terms, now=now, slug=slug
+            )
+            return made, secret, True
+        if kind != channel.kind:
+            raise ValidationError({"kind": f"This channel has the kind {channel.kind}. Create another one."})
+        return channel, change_channel(channel, name=name, terms=terms, addresses=addresses), False
 
 
 def change_channel(
@@ -77,17 +120,15 @@ def change_channel(
     Raises `ValidationError`, and `SealBroken` if the kept addresses cannot be read.
     """
     check_terms(terms)
+    cleaned = clean_name(name)
     renews_secret = renews_secret and channel.kind == Channel.Kind.WEBHOOK
     with transaction.atomic():
-        secret = ""
+        secret, has_moved = "", False
         if addresses is not None or renews_secret:
-            before = _open_kept(channel, may_fail=addresses is not None)
-            cleaned = before.addresses if addresses is None else clean_addresses(channel.kind, addresses)
-            if renews_secret or (channel.kind == Channel.Kind.WEBHOOK and not before.secret):
-                secret = make_secret()
-            channel.sealed = seal(Sealed(cleaned, secret or before.secret))
-            channel.hint = write_hint(channel.kind, cleaned)
-        channel.name = clean_name(name)
+            secret, has_moved = _seal_anew(channel, addresses, renews_secret=renews_secret)
+        if not secret and not has_moved and (channel.name, terms_of(channel)) == (cleaned, terms):
+            return ""
+        channel.name = cleaned
         _set_terms(channel, terms)
         channel.save()
         record(
@@ -96,10 +137,22 @@ def change_channel(
             channel=channel.id,
             name=channel.name,
             is_on=channel.is_on,
-            address=addresses is not None,
+            address=has_moved,
             secret=bool(secret),
         )
     return secret
+
+
+def _seal_anew(channel: Channel, addresses: Sequence[str] | None, *, renews_secret: bool) -> tuple[str, bool]:
+    """Seals other addresses or another secret. Returns the new secret, and whether the addresses are others."""
+    before = _open_kept(channel, may_fail=addresses is not None)
+    cleaned = before.addresses if addresses is None else clean_addresses(channel.kind, addresses)
+    is_signed = channel.kind == Channel.Kind.WEBHOOK
+    secret = make_secret() if renews_secret or (is_signed and not before.secret) else ""
+    if secret or cleaned != before.addresses:
+        channel.sealed = seal(Sealed(cleaned, secret or before.secret))
+        channel.hint = write_hint(channel.kind, cleaned)
+    return secret, cleaned != before.addresses
 
 
 def delete_channel(channel: Channel) -> None:
@@ -180,6 +233,11 @@ def write_hint(kind: str, addresses: Sequence[str]) -> str:
     return text if len(text) <= MAX_HINT_CHARS else text[: MAX_HINT_CHARS - 1] + "…"
 
 
+def mask_addresses(text: str) -> str:
+    """Returns a text without the names in front of the @ of mail addresses: enough to recognise one's own."""
+    return LOCAL_PART.sub(r"\1…@", text)
+
+
 def _open_kept(channel: Channel, *, may_fail: bool) -> Sealed:
     """Returns what is sealed; nothing if it cannot be opened and `may_fail`, because it is replaced."""
     try:
@@ -193,3 +251,8 @@ def _open_kept(channel: Channel, *, may_fail: bool) -> Sealed:
 def _set_terms(channel: Channel, terms: Terms) -> None:
     for name in Terms.__slots__:
         setattr(channel, name, getattr(terms, name))
+
+
+def terms_of(channel: Channel) -> Terms:
+    """Returns the terms of a channel."""
+    return Terms(**{name: getattr(channel, name) for name in Terms.__slots__})

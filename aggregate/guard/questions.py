@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 
 from aggregate.guard_models import Watch
 from profcore.trace.dimensions import DEVICE_CLASSES
+from profcore.trace.funcs import UNSTORABLE
 
 Measure = Literal["time", "share", "inp_script"]
 By = Literal["function", "package", "party"]
@@ -57,7 +58,7 @@ def clean_question(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:  # A
         raise ValidationError({"device": f"Choose one of {', '.join(DEVICE_CLASSES)}."})
     for field, text in (("page", page), ("name", name)):
         most = settings.INGEST_MAX_PAGE_CHARS if field == "page" else MAX_NAME_CHARS
-        if text is not None and (not isinstance(text, str) or len(text) > most or "\0" in text):
+        if text is not None and (not isinstance(text, str) or len(text) > most or UNSTORABLE.search(text)):
             raise ValidationError({field: f"Give a text of at most {most} characters."})
     if kind == Watch.Kind.NEW_COST:
         name = None

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db.models import Count, QuerySet
 
 from aggregate.guard.delivery.bodies import Told
 from aggregate.guard.delivery.gathering import put_into_words
 from aggregate.guard.questions import Question, read_question
-from aggregate.guard_models import Message, StateChange, Watch, WatchFinding, WatchState
+from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchFinding, WatchState
 from ingest.models import Project
 from profcore.guard.states import State
 from profcore.numbers import write_ms, write_share
@@ -73,6 +74,13 @@ def select_standings(project_id: int) -> list[Standings]:
     return [Standings(watch, counts.get(watch.id, {})) for watch in watches]
 
 
+def find_standings(watch: Watch) -> Standings:
+    """Returns one watch with the counts of its states. One statement."""
+    rows = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id).values("state")
+    counted = rows.annotate(number=Count("state")).order_by("state")
+    return Standings(watch, {State(row["state"]): row["number"] for row in counted})
+
+
 def select_open(project: Project, *, most: int) -> list[Told]:
     """Returns what is suspected or confirmed, confirmed first, the newest first. Two statements."""
     rows = WatchState.objects.filter(project_id=project.pk, state__in=(State.SUSPECTED, State.CONFIRMED))
@@ -94,10 +102,26 @@ def changes_of(project_id: int) -> QuerySet[StateChange]:
     return StateChange.objects.filter(project_id=project_id)
 
 
+def select_channels(project_id: int) -> Sequence[Channel]:
+    """Returns the channels of a project. One statement."""
+    return list(Channel.objects.filter(project_id=project_id).order_by("id"))
+
+
 def select_messages(project_id: int, channel_id: int, *, most: int) -> Sequence[Message]:
     """Returns the newest messages of a channel. One statement."""
     rows = Message.objects.filter(project_id=project_id, channel_id=channel_id)
     return list(rows.order_by("-created_at", "id")[:most])
+
+
+def find_message(project_id: int, channel_id: int, message_id: UUID) -> Message | None:
+    """Returns a message of a channel, None if it has no such message. One statement."""
+    return Message.objects.filter(project_id=project_id, channel_id=channel_id, id=message_id).first()
+
+
+def has_state(watch: Watch, subject_key: bytes) -> bool:
+    """Tells whether a watch has a state of a subject. One statement."""
+    states = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, subject_key=subject_key)
+    return states.exists()
 
 
 def _as_change(row: WatchState) -> StateChange:

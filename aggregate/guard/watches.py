@@ -1,11 +1,12 @@
 """The watches of a project: creating, changing and deleting them, and accepting what they found."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import connection, transaction
 
 from aggregate.guard.changes import Cause, found_of, subject_of, write_standing
@@ -18,6 +19,11 @@ from profcore.guard.states import Standing, State
 
 RELEASE_WATCH_ID: Final = 0  # the project's counter begins at 1
 MAX_NAME_CHARS: Final = 80
+RELEASE_SLUG: Final = "release"
+# Names that clients choose. Parts of the read API's addresses are not free.
+SLUG: Final = re.compile(r"[a-z][a-z0-9-]{0,63}")
+TAKEN_SLUGS: Final = (RELEASE_SLUG, "changes", "preview")
+NUMBER: Final = re.compile(r"[0-9]{1,9}")
 
 
 def make_release_watches(now: datetime) -> int:
@@ -48,7 +54,26 @@ def make_release_watch(project_id: int, now: datetime) -> None:
     Watch.objects.bulk_create([watch], ignore_conflicts=True)
 
 
-def create_watch(*, project: Project, kind: str, name: str, question: Mapping[str, Any], now: datetime) -> Watch:
+def find_watch(project_id: int, called: str) -> Watch | None:
+    """Returns a watch by its id or slug; `release` is the release watch. None if there is no such watch."""
+    own = Watch.objects.filter(project_id=project_id)
+    if called == RELEASE_SLUG:
+        return own.filter(id=RELEASE_WATCH_ID).first()
+    if NUMBER.fullmatch(called):
+        return own.filter(id=int(called)).first()
+    return own.filter(slug=called).first() if SLUG.fullmatch(called) else None
+
+
+def create_watch(
+    *,
+    project: Project,
+    kind: str,
+    name: str,
+    question: Mapping[str, Any],
+    now: datetime,
+    is_on: bool = True,
+    slug: str | None = None,
+) -> Watch:
     """Creates a watch of a checked question. Raises `ValidationError` for `name`, or if the project has too many."""
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # two at the same time count one by one
@@ -62,16 +87,47 @@ def create_watch(*, project: Project, kind: str, name: str, question: Mapping[st
             kind=kind,
             name=clean_name(name),
             question=dict(question),
+            is_on=is_on,
+            slug=slug,
             created_at=now,
             due_at=now,
         )
-        record(Act.WATCH_CREATED, project=project, watch=watch.id, kind=kind, name=watch.name, question=dict(question))
+        about = {"watch": watch.id, "kind": kind, "name": watch.name, "question": dict(question), "is_on": is_on}
+        record(Act.WATCH_CREATED, project=project, **about)
     return watch
+
+
+def put_watch(
+    *, project: Project, called: str, kind: str, name: str, question: Mapping[str, Any], is_on: bool, now: datetime
+) -> tuple[Watch, bool]:
+    """Makes a watch of this slug or id what is given, and returns it, and whether it was created. Twice is as once.
+
+    Raises `Watch.DoesNotExist` for an id that no watch has, and `ValidationError` for a field, or for `slug`.
+    """
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # of two at the same time, one creates it
+        if called == RELEASE_SLUG:
+            make_release_watch(project.pk, now)
+        watch = find_watch(project.pk, called)
+        if watch is None:
+            slug = clean_slug(called, Watch.DoesNotExist)
+            if kind == Watch.Kind.RELEASE:
+                raise ValidationError({"kind": f"A project has one watch on releases. It is called {RELEASE_SLUG}."})
+            made = create_watch(
+                project=project, kind=kind, name=name, question=question, now=now, is_on=is_on, slug=slug
+            )
+            return made, True
+        if kind != watch.kind:
+            raise ValidationError({"kind": f"This watch has the kind {watch.kind}. Create another one."})
+        change_watch(watch, name=name, question=question, is_on=is_on, now=now)
+    return watch, False
 
 
 def change_watch(watch: Watch, *, name: str, question: Mapping[str, Any], is_on: bool, now: datetime) -> None:
     """Changes a watch. With another question its states begin anew; the history stays. Raises `ValidationError`."""
     cleaned = clean_name(name)
+    if (cleaned, dict(question), is_on) == (watch.name, watch.question, watch.is_on):
+        return
     with transaction.atomic():
         if dict(question) != watch.question:
             WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id).delete()
@@ -117,3 +173,13 @@ def clean_name(name: str) -> str:
     if not 0 < len(cleaned) <= MAX_NAME_CHARS or not cleaned.isprintable():
         raise ValidationError({"name": f"Give a name of 1 to {MAX_NAME_CHARS} characters."})
     return cleaned
+
+
+def clean_slug(slug: str, missing: type[ObjectDoesNotExist]) -> str:
+    """Returns the slug of a new watch or channel. Raises `missing` for an id, and `ValidationError` for `slug`."""
+    if NUMBER.fullmatch(slug):
+        raise missing
+    if slug in TAKEN_SLUGS or not SLUG.fullmatch(slug):
+        words = "Use lower-case letters, digits and hyphens, at most 64, with a letter first"
+        raise ValidationError({"slug": f"{words}; and not {', '.join(TAKEN_SLUGS)}."})
+    return slug

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path, re_path
 
 from dashboard.api.core.views import SchemaView, no_such_address
+from dashboard.api.guard import channels, deliveries, previews, watch, watches
 from dashboard.api.jobs import endpoints as jobs
 from dashboard.api.jobs import links
 from dashboard.api.project import (
@@ -16,7 +17,6 @@ from dashboard.api.project import (
     releases,
     settings,
     sourcemaps,
-    watches,
 )
 from dashboard.api.slices import (
     compare,
@@ -34,6 +34,7 @@ from dashboard.api.slices import (
 )
 
 PROJECT: str = "api/v1/projects/<slug:slug>/"
+CHANNEL: str = "channels/<str:channel>/"
 
 urlpatterns: list[URLPattern] = [
     path(PROJECT + "status", lists.StatusView.as_view(), name="api-status"),
@@ -45,6 +46,15 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "settings", settings.SettingsView.as_view(), name="api-settings"),
     path(PROJECT + "watches", watches.WatchesView.as_view(), name="api-watches"),
     path(PROJECT + "watches/changes", watches.StateChangesView.as_view(), name="api-watch-changes"),
+    path(PROJECT + "watches/preview", previews.WatchPreviewView.as_view(), name="api-watch-preview"),
+    path(PROJECT + "watches/<str:watch>", watch.WatchView.as_view(), name="api-watch"),
+    path(PROJECT + "watches/<str:watch>/states/<str:key>/accept", watch.AcceptStateView.as_view(), name="api-accept"),
+    path(PROJECT + "channels", channels.ChannelsView.as_view(), name="api-channels"),
+    path(PROJECT + "channels/<str:channel>", channels.ChannelView.as_view(), name="api-channel"),
+    path(PROJECT + CHANNEL + "secret", channels.ChannelSecretView.as_view(), name="api-channel-secret"),
+    path(PROJECT + CHANNEL + "test", deliveries.ChannelTestView.as_view(), name="api-channel-test"),
+    path(PROJECT + CHANNEL + "deliveries", deliveries.DeliveriesView.as_view(), name="api-deliveries"),
+    path(PROJECT + CHANNEL + "deliveries/<uuid:message_id>/replay", deliveries.ReplayView.as_view(), name="api-replay"),
     path(PROJECT + "audit", audit.AuditView.as_view(), name="api-audit"),
     path(PROJECT + "erasures", erasures.ErasuresView.as_view(), name="api-erasures"),
     path(PROJECT + "erasures/<uuid:job_id>", erasures.ErasureView.as_view(), name="api-erasure"),

@@ -26,7 +26,7 @@ HEAVY: Final = frozenset(
         *("api-metrics", "api-vitals", "vitals-windows", "api-savings", "savings-table"),
         *("project", "last-change", "change-parts", "api-verdict"),  # they name the functions that changed
         *("shared-profile", "api-code-preview", "api-display-preview", "settings-code", "settings-display"),
-        *("settings-watch", "settings-watch-new"),  # previews read a table per day
+        *("api-watch-preview", "settings-watch", "settings-watch-new"),  # previews read a table per day
     }
 )
 # With `plain=1`, these pages contain the parts that scripts would fetch.

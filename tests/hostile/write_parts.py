@@ -33,12 +33,18 @@ CODE: Final = (
     b'{"categories":[{"category":"library","uri":"vendor/.*","name":"A|B"}],"parties":[{"domain":"a.example",'
     b'"owner":"own","name":"Us"}],"packages":[{"path":"packages/*","name":"*"}],"same":[{"from":"1","to":"2"}]}'
 )
+ASKED: Final = b'{"measure":"share","limit":0.5,"by":"party","name":"a.example","page":"/cart","device":"mobile"}'
+QUIET: Final = b'"quiet_from":"22:00","quiet_to":"07:00","time_zone":"Europe/Berlin","is_digest":true'
 JSON_BODIES: Final[tuple[tuple[str, str, bytes], ...]] = (
     ("POST", API + "jobs", b'{"kind":"functions","params":{"release":["1.0.0"],"tag":"cache=warm","limit":"5"}}'),
     ("POST", API + "jobs", b'{"kind":"profile","params":{"format":"firefox","page":"/cart"}}'),
     ("POST", API + "jobs", b'{"kind":"flamegraph","params":{"base_release":"1.0.0","head_release":["2.0.0"]}}'),
     ("POST", API + "jobs", b'{"kind":"calltree","params":{"device":"desktop","min_share":"0.1"}}'),
     ("POST", API + "erasures", b'{"tag":"visitor","value":"3f9a"}'),
+    ("PUT", API + "watches/cart", b'{"kind":"budget","name":"A","question":' + ASKED + b',"is_on":true}'),
+    ("PATCH", API + "watches/release", b'{"is_on":false}'),
+    ("POST", API + "watches/preview", b'{"kind":"new_cost","question":{"by":"party","limit":5,"page":"/cart"}}'),
+    ("PUT", API + "channels/team", b'{"kind":"slack","name":"A","addresses":["https://a.example/b"],' + QUIET + b"}"),
     ("POST", API + "links", b'{"params":{"format":"speedscope","page":["/cart"]},"expires_in_s":3600}'),
     ("PATCH", API + "settings", b'{"keep_raw_days":3,"keep_views_days":null,"max_traces_per_day":5}'),
     ("PATCH", API + "settings", b'{"collection":{"rate":0.5,"pages":[["/a/*",1]],"duration_ms":5000,"off":false}}'),

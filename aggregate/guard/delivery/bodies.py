@@ -76,6 +76,7 @@ def encode_change(told: Told) -> Json:
     return {
         "id": change.id,
         "watch": {"id": change.watch_id, "kind": watch.kind, "name": watch.name} if watch else None,
+        "key": told.key,
         "state": State(change.state).name.lower(),
         "was": State(change.was).name.lower(),
         "cause": str(change.cause),

@@ -1,10 +1,11 @@
 """From the outbox into messages: what is due for a channel about one release becomes one message."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.urls import reverse
 
@@ -19,6 +20,15 @@ from profcore.guard.states import State
 
 MAX_CHANGES: Final = 200  # of one message; the next one has the rest
 CHANNELS_AT_ONCE: Final = 500
+HOUR: Final = timedelta(hours=1)
+
+
+class TooManyTests(Exception):
+    """A channel had its tests of the hour; has a sentence, and the seconds until the next one."""
+
+    def __init__(self, wait_s: int) -> None:
+        super().__init__(f"A channel gets at most {settings.GUARD_TESTS_PER_HOUR} tests per hour. Try again later.")
+        self.wait_s = wait_s
 
 
 def gather_due(now: datetime) -> int:
@@ -88,17 +98,23 @@ def _make_message(channel: Channel, change_ids: list[int], now: datetime) -> boo
 
 
 def make_test(channel: Channel, now: datetime) -> Message:
-    """Makes a message that is about nothing, to see whether it arrives."""
+    """Makes a message that is about nothing, to see whether it arrives. Raises `TooManyTests`."""
     project = Project.objects.get(pk=channel.project_id)
-    return Message.objects.create(
-        project=project,
-        id=uuid4(),
-        channel_id=channel.id,
-        change_ids=[],
-        title=f"{project.name}: a test of Fieldflame",
-        created_at=now,
-        due_at=now,
-    )
+    with transaction.atomic():
+        Channel.objects.select_for_update().filter(project_id=project.pk, id=channel.id).first()  # two count one by one
+        last = Message.objects.filter(project_id=project.pk, channel_id=channel.id, change_ids=[])
+        made = list(last.filter(created_at__gt=now - HOUR).order_by("created_at").values_list("created_at", flat=True))
+        if len(made) >= settings.GUARD_TESTS_PER_HOUR:
+            raise TooManyTests(wait_s=max(1, round((made[0] + HOUR - now).total_seconds())))
+        return Message.objects.create(
+            project=project,
+            id=uuid4(),
+            channel_id=channel.id,
+            change_ids=[],
+            title=f"{project.name}: a test of Fieldflame",
+            created_at=now,
+            due_at=now,
+        )
 
 
 def replay(project_id: int, message_id: UUID, now: datetime) -> bool:

@@ -11,9 +11,9 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 
-from aggregate.guard.channels import Terms, change_channel, create_channel, delete_channel
-from aggregate.guard.delivery.gathering import make_test, replay
-from aggregate.guard.reading import select_messages
+from aggregate.guard.channels import Terms, change_channel, create_channel, delete_channel, write_minutes
+from aggregate.guard.delivery.gathering import TooManyTests, make_test, replay
+from aggregate.guard.reading import find_message, select_messages
 from aggregate.guard.sealing import SealBroken
 from aggregate.guard.watches import MAX_NAME_CHARS
 from aggregate.guard_models import Channel
@@ -70,10 +70,6 @@ def _minutes(time: Any) -> int | None:  # Any: a time of the day, or nothing
     return None if time is None else time.hour * 60 + time.minute
 
 
-def _write_minutes(minutes: int | None) -> str:
-    return "" if minutes is None else f"{minutes // 60:02}:{minutes % 60:02}"
-
-
 @settings_page(SECTION, for_admins=True)
 def show_new_channel(page: SettingsRequest) -> HttpResponse:
     """Creates a channel. The secret of a webhook is shown once: a redirect would have to keep it."""
@@ -107,7 +103,10 @@ def show_channel(page: SettingsRequest, channel_id: int) -> HttpResponse:
     if not page.has_posted:
         return render_channel(page, channel)
     if "test" in page.request.POST:
-        make_test(channel, datetime.now(UTC))
+        try:
+            make_test(channel, datetime.now(UTC))
+        except TooManyTests as error:
+            return page.redirect(str(error), to=_link(page, channel), level=messages.ERROR)
         return page.redirect("A test is on its way. Its outcome appears below.", to=_link(page, channel))
     if "replay" in page.request.POST:
         return replay_message(page, channel)
@@ -136,7 +135,7 @@ def render_channel(
 ) -> HttpResponse:
     """Renders the page of a channel, with its newest messages."""
     initial = {name: getattr(channel, name) for name in ("name", *Terms.__slots__)}
-    initial |= {name: _write_minutes(getattr(channel, name)) for name in ("quiet_from", "quiet_to")}
+    initial |= {name: write_minutes(getattr(channel, name)) for name in ("quiet_from", "quiet_to")}
     response = page.render(
         "channel",
         status=status,
@@ -157,7 +156,7 @@ def replay_message(page: SettingsRequest, channel: Channel) -> HttpResponse:
         message_id = UUID(page.request.POST["replay"])
     except ValueError:
         raise Http404("There is no such message.") from None
-    if not any(each.id == message_id for each in select_messages(page.project.pk, channel.id, most=SHOWN_MESSAGES)):
+    if find_message(page.project.pk, channel.id, message_id) is None:
         raise Http404("There is no such message.")
     is_new = replay(page.project.pk, message_id, datetime.now(UTC))
     words = "It is sent again, with the same id." if is_new else "It is on its way already."

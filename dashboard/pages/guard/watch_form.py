@@ -129,9 +129,7 @@ def _show(page: SettingsRequest, watch: Watch | None) -> HttpResponse:
 def _save(page: SettingsRequest, watch: Watch | None, form: WatchForm, question: dict[str, Any], now: datetime) -> None:
     name, is_on = form.cleaned_data["name"], form.cleaned_data["is_on"]
     if watch is None:
-        made = create_watch(project=page.project, kind=form.kind, name=name, question=question, now=now)
-        if not is_on:
-            change_watch(made, name=name, question=question, is_on=False, now=now)
+        made = create_watch(project=page.project, kind=form.kind, name=name, question=question, is_on=is_on, now=now)
         page.log_change("watch created:", made.id)
         return
     if form.kind != watch.kind:

@@ -22,6 +22,7 @@ SCOPES: Final = (
     (ApiToken.Scope.SOURCEMAPS, "Announce releases and upload source maps"),
     (ApiToken.Scope.ERASE, "Erase page views"),
     (ApiToken.Scope.AUDIT, "Read the audit log"),
+    (ApiToken.Scope.WATCHES, "Change watches and channels"),
 )
 DAYS: Final = (30, 90, 365)  # what people can choose
 
@@ -93,7 +94,12 @@ def list_token(token: ApiToken) -> dict[str, object]:
 
 def write_command(page: SettingsRequest, token: ApiToken, clear: str) -> str:
     """Returns a shell command that tests the token."""
-    name = "api-status" if ApiToken.Scope.READ in token.granted else "api-sourcemaps"
+    tried = {
+        ApiToken.Scope.READ: "api-status",
+        ApiToken.Scope.WATCHES: "api-watches",
+        ApiToken.Scope.AUDIT: "api-audit",
+    }
+    name = next((name for scope, name in tried.items() if scope in token.granted), "api-sourcemaps")
     address = page.request.build_absolute_uri(reverse(name, args=[page.project.slug]))
     return f"curl -H 'Authorization: Bearer {clear}' {shlex.quote(address)}"
 

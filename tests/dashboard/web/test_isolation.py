@@ -68,6 +68,9 @@ OPEN_ADDRESSES = {
     # Of one state, change, watch or channel: test_guard_pages.
     *("guard-accept", "guard-profile", "settings-watch-switch", "settings-channel", "settings-channel-end"),
     *("settings-watch", "settings-watch-end", "settings-watch-preview"),
+    # Of one watch or channel, or for admins and tokens with their scope: test_watch_api, test_channel_api.
+    *("api-watch", "api-accept", "api-watch-preview", "api-channels", "api-channel", "api-channel-secret"),
+    *("api-channel-test", "api-deliveries", "api-replay"),
     "style",  # of no project, and with DEBUG only: test_style
 }
 

@@ -61,7 +61,10 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "views/{view_id}/timeline",
         "verdict",
     }
-    names |= {"watches", "watches/changes"}
+    names |= {"watches", "watches/changes", "watches/preview", "watches/{watch}", "watches/{watch}/states/{key}/accept"}
+    names |= {"channels", "channels/{channel}"}
+    names |= {f"channels/{{channel}}/{name}" for name in ("secret", "test", "deliveries")}
+    names |= {"channels/{channel}/deliveries/{message_id}/replay"}
     names |= {"audit", "erasures", "erasures/{job_id}", "code", "code/preview", "matches", "display", "display/preview"}
     names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees", "source")}
     own = {prefix + name for name in names} | {"/api/v1/shared/{token}/{file_name}"}

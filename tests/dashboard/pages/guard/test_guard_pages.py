@@ -275,6 +275,16 @@ def test_a_preview_without_new_cost_says_so_and_the_watch_is_created(owner: Clie
     assert Watch.objects.get(kind="new_cost").question == {"measure": "time", "limit": 5.0, "by": "party"}
 
 
+def test_no_more_tests_are_sent_than_a_channel_gets_in_an_hour(
+    owner: Client, shop: Project, settings: Settings
+) -> None:
+    settings.GUARD_TESTS_PER_HOUR = 1
+    address = f"{SETTINGS}channels/{make_channel(shop).id}/"
+    assert "A test is on its way" in text_of_posted(owner, address, test="1")
+    assert "at most 1 tests per hour" in text_of_posted(owner, address, test="1")
+    assert Message.objects.count() == 1
+
+
 def test_a_wrong_field_of_a_watch_says_so(owner: Client, shop: Project) -> None:
     for wrong in ({"limit": "0"}, {"about": "share", "by": "package"}, {"device": "fridge"}, {"name": " "}):
         answer = owner.post(SETTINGS + "watches/new/", {**BUDGET, **wrong})

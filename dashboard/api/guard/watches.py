@@ -1,4 +1,4 @@
-"""`watches`: what is watched, the open states, and the history of states."""
+"""`watches`: what is watched, the open states, and the history of states. How to read a watch, too."""
 
 from typing import Final
 
@@ -8,10 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from aggregate.guard.delivery.bodies import Told, encode_change
+from aggregate.guard.questions import MEASURES, Question, read_question
 from aggregate.guard.reading import Standings, select_history, select_open, select_standings
-from aggregate.guard_models import StateChange
+from aggregate.guard.watches import RELEASE_SLUG, RELEASE_WATCH_ID
+from aggregate.guard_models import StateChange, Watch
 from dashboard.api.core.parameters import ERRORS
-from dashboard.api.core.views import ProjectView
+from dashboard.api.guard.access import GuardView
 from dashboard.web.params import read_count
 from dashboard.web.shapes import Json, Shape, interval_field
 from profcore.guard.states import STATE_NAMES
@@ -33,6 +35,7 @@ class WatchStateShape(Shape):
 
     id = serializers.IntegerField()
     watch = WatchNameShape(allow_null=True, help_text="Null if it was deleted.")
+    key = serializers.CharField(help_text="Of what it is about, within the watch: to accept its state.")
     state = serializers.ChoiceField(STATE_NAMES)
     was = serializers.ChoiceField(STATE_NAMES)
     cause = serializers.ChoiceField(StateChange.Cause.values)
@@ -64,7 +67,20 @@ class WatchStateShape(Shape):
     profile_url = serializers.CharField(allow_null=True)
 
 
+class QuestionShape(Shape):
+    """What a budget or a watch on new cost asks. What it does not name is null."""
+
+    measure = serializers.CharField(help_text=f"One of {', '.join(MEASURES)}.")
+    limit = serializers.FloatField(help_text="ms per view; of a share, a number up to 1.")
+    page = serializers.CharField(allow_null=True, help_text="Null for all pages.")
+    device = serializers.CharField(allow_null=True, help_text="A device class; null for all.")
+    by = serializers.CharField(allow_null=True, help_text="Whose share, or whose new cost: function, package or party.")
+    name = serializers.CharField(allow_null=True, help_text="Of the function, package or party whose share it is.")
+
+
 class WatchShape(WatchNameShape):
+    slug = serializers.CharField(allow_null=True, help_text="The name that a client chose; null if none did.")
+    question = QuestionShape(allow_null=True, help_text="Null for the watch on releases.")
     is_on = serializers.BooleanField()
     state = serializers.ChoiceField(STATE_NAMES, help_text="The most urgent one of its subjects.")
     counts = serializers.DictField(child=serializers.IntegerField(), help_text="Subjects by their state.")
@@ -82,7 +98,7 @@ class StateChangesShape(Shape):
     next_before = serializers.IntegerField(allow_null=True, help_text="`before` of the next page; null at the end.")
 
 
-class WatchesView(ProjectView):
+class WatchesView(GuardView):
     @extend_schema(operation_id="watches", responses={200: WatchesShape, **ERRORS})
     def get(self, request: Request, slug: str) -> Response:
         """What is watched, and what is suspected or confirmed now."""
@@ -91,7 +107,7 @@ class WatchesView(ProjectView):
         return Response({"watches": list(map(encode_standings, standings)), "open": list(map(encode_told, found))})
 
 
-class StateChangesView(ProjectView):
+class StateChangesView(GuardView):
     known_params = ("limit", "before")
 
     @extend_schema(
@@ -124,9 +140,19 @@ def encode_standings(standings: Standings) -> Json:
         "id": watch.id,
         "kind": watch.kind,
         "name": watch.name,
+        "slug": RELEASE_SLUG if watch.id == RELEASE_WATCH_ID else watch.slug,
+        "question": encode_question(watch),
         "is_on": watch.is_on,
         "state": standings.worst.name.lower(),
         "counts": {state.name.lower(): count for state, count in standings.counts.items()},
         "evaluated_at": watch.evaluated_at,
         "problem": watch.problem,
     }
+
+
+def encode_question(watch: Watch) -> Json | None:
+    """Returns what a watch asks, with each field; None for the watch on releases."""
+    if watch.kind == Watch.Kind.RELEASE:
+        return None
+    question = read_question(watch)
+    return {name: getattr(question, name) for name in Question.__slots__}

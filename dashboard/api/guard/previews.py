@@ -1,0 +1,130 @@
+"""`watches/preview`: what a watch would have told in the last 30 days, before it is created."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from aggregate.guard.budgets import Preview, preview_budget
+from aggregate.guard.new_cost_previews import DayUse, NewCostPreview, preview_new_costs
+from aggregate.guard.questions import Question
+from aggregate.guard_models import Watch
+from dashboard.api.core.parameters import ERRORS
+from dashboard.api.guard.access import GuardView
+from dashboard.api.guard.bodies import ASKED, ASKING_FIELDS, read_asked
+from dashboard.web.params import ParamError, read_changes
+from dashboard.web.shapes import Json, Shape, interval_field
+from profcore.guard.states import STATE_NAMES, State
+
+MAX_FOUND: Final = 200  # of new ones: a page that makes up names has 50 each day
+
+
+class PreviewDayShape(Shape):
+    """A UTC day. Of a budget it has a value and a state; of new cost, what was new and what was told."""
+
+    day = serializers.DateField()
+    views = serializers.IntegerField()
+    use = serializers.ChoiceField(
+        [use.value for use in DayUse],
+        help_text="too_few: too few views on it. no_history: too few in the four weeks before (new cost).",
+    )
+    value = serializers.FloatField(allow_null=True)
+    ci95 = interval_field()
+    state = serializers.ChoiceField(STATE_NAMES, allow_null=True, help_text="After this day; null for new cost.")
+    days_before = serializers.IntegerField(
+        allow_null=True,
+        help_text="New cost: how many of the 28 days before are known, since the first views. Else null.",
+    )
+    new = serializers.IntegerField(allow_null=True, help_text="New cost: how many were new on it. Else null.")
+    alerts = serializers.IntegerField(help_text="How often it would have alerted.")
+
+
+class NewCostShape(Shape):
+    name = serializers.CharField()
+    first_day = serializers.DateField()
+    told_days = serializers.ListField(child=serializers.DateField(), help_text="On which it would have been told.")
+    ms_per_view = serializers.FloatField(help_text="When it was told first; else the largest mean of a day.")
+    ci95 = interval_field()
+    state = serializers.ChoiceField(STATE_NAMES, help_text="At the end.")
+
+
+class WatchPreviewShape(Shape):
+    alerts = serializers.IntegerField(help_text="How often it would have alerted.")
+    days = PreviewDayShape(many=True, help_text="The oldest first.")
+    found_count = serializers.IntegerField(help_text="How many were new, told or not; 0 for budgets.")
+    found = NewCostShape(many=True, help_text=f"Of them up to {MAX_FOUND}, told ones and the costliest first.")
+
+
+class WatchPreviewView(GuardView):
+    only_reads = True
+
+    @extend_schema(
+        operation_id="preview_watch",
+        request={"application/json": ASKED},
+        responses={200: WatchPreviewShape, **ERRORS},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """What a budget or a watch on new cost would have told in the last 30 days. Nothing is stored."""
+        given = read_changes(request.data, ASKING_FIELDS)
+        kind, now = given.get("kind"), datetime.now(UTC)
+        if kind not in (Watch.Kind.BUDGET, Watch.Kind.NEW_COST):
+            raise ParamError("kind", "kind must be budget or new_cost: other watches have no preview.")
+        question = Question(**read_asked(kind, given.get("question")))
+        if kind == Watch.Kind.BUDGET:
+            return Response(encode_budget(preview_budget(self.project.pk, question, now)))
+        return Response(encode_new_costs(preview_new_costs(self.project.pk, question, now)))
+
+
+def encode_budget(preview: Preview) -> Json:
+    """Returns the preview of a budget for JSON."""
+    days: list[Json] = []
+    was = State.UNKNOWN
+    for day, state in preview.days:
+        days.append(
+            {
+                "day": day.on,
+                "views": day.views,
+                "use": DayUse.TOO_FEW if day.low is None else DayUse.JUDGED,
+                "value": day.value,
+                "ci95": None if day.low is None else [day.low, day.high],
+                "state": state.name.lower(),
+                "days_before": None,
+                "new": None,
+                "alerts": int(state is State.CONFIRMED and was is not state),
+            }
+        )
+        was = state
+    return {"alerts": preview.alerts, "days": days, "found_count": 0, "found": []}
+
+
+def encode_new_costs(preview: NewCostPreview) -> Json:
+    """Returns the preview of a watch on new cost for JSON."""
+    days: list[Json] = [
+        {
+            "day": day.on,
+            "views": day.views,
+            "use": day.use,
+            "value": None,
+            "ci95": None,
+            "state": None,
+            "days_before": day.days_before,
+            "new": day.new,
+            "alerts": day.alerts,
+        }
+        for day in preview.days
+    ]
+    found: list[Json] = [
+        {
+            "name": each.name,
+            "first_day": each.first_on,
+            "told_days": each.told_on,
+            "ms_per_view": each.value,
+            "ci95": None if each.low is None else [each.low, each.high],
+            "state": each.state.name.lower(),
+        }
+        for each in preview.found[:MAX_FOUND]
+    ]
+    return {"alerts": preview.alerts, "days": days, "found_count": len(preview.found), "found": found}

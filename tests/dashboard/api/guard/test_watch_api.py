@@ -1,0 +1,204 @@
+"""Watches by the API: created by a name that the client chooses, the same again changes nothing, and who may."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from aggregate.guard_models import StateChange, Watch, WatchState
+from ingest.models import AuditEntry, Project
+from profcore.guard.states import State
+from tests.aggregate.guard.told_changes import change_state
+from tests.dashboard.api.guard.asking import API, BUDGET, Asker, ask_with
+from tests.dashboard.conftest import People
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_watch_is_created_once_and_the_same_again_changes_nothing(coder: Asker, shop: Project) -> None:
+    first = coder.ask("PUT", "watches/cart", BUDGET)
+    assert first.status_code == 201
+    made = first.json()
+    assert (made["slug"], made["kind"], made["name"], made["is_on"]) == ("cart", "budget", "Cart", True)
+    asked = {"measure": "time", "limit": 200.0, "page": "/cart", "device": None, "by": None, "name": None}
+    assert made["question"] == asked
+    again = coder.ask("PUT", "watches/cart", BUDGET)
+    assert (again.status_code, again.json()) == (200, made)
+    assert Watch.objects.count() == 1
+    assert list(AuditEntry.objects.filter(act__startswith="watch.").values_list("act", flat=True)) == ["watch.created"]
+    assert coder.ask("GET", "watches/cart").json() == made
+    assert coder.ask("GET", f"watches/{made['id']}").json() == made
+    assert made in coder.ask("GET", "watches").json()["watches"]
+
+
+def test_what_comes_back_can_be_sent_again(coder: Asker, shop: Project) -> None:
+    made = coder.ask("PUT", "watches/cart", BUDGET).json()
+    body = {name: made[name] for name in ("kind", "name", "question", "is_on")}
+    assert coder.ask("PUT", "watches/cart", body).json() == made
+
+
+def test_a_put_replaces_and_a_patch_changes_the_given_fields(coder: Asker, shop: Project) -> None:
+    coder.ask("PUT", "watches/cart", BUDGET)
+    assert coder.ask("PATCH", "watches/cart", {"is_on": False}).json()["question"]["limit"] == 200.0
+    assert not Watch.objects.get().is_on
+    answer = coder.ask("PUT", "watches/cart", {**BUDGET, "question": {"limit": 300}}).json()
+    assert (answer["is_on"], answer["question"]["limit"], answer["question"]["page"]) == (True, 300.0, None)
+    assert [entry.about["is_on"] for entry in AuditEntry.objects.filter(act="watch.changed").order_by("pk")] == [
+        False,
+        True,
+    ]
+
+
+def test_a_log_entry_names_the_token(coder: Asker, shop: Project) -> None:
+    coder.ask("PUT", "watches/cart", BUDGET)
+    entry = AuditEntry.objects.get(act="watch.created")
+    assert (entry.actor_kind, entry.actor_name.endswith("as code")) == ("token", True)
+    assert entry.about["question"] == {"measure": "time", "limit": 200.0, "page": "/cart"}
+
+
+def test_new_cost_is_watched_and_a_watch_is_deleted(coder: Asker, shop: Project) -> None:
+    body = {"kind": "new_cost", "name": "New parties", "question": {"by": "party", "limit": 5}}
+    assert coder.ask("PUT", "watches/new-parties", body).status_code == 201
+    assert coder.ask("DELETE", "watches/new-parties").status_code == 204
+    assert coder.ask("DELETE", "watches/new-parties").status_code == 404
+    assert not Watch.objects.exists()
+
+
+def test_the_watch_on_releases_is_switched_but_neither_made_twice_nor_deleted(coder: Asker, shop: Project) -> None:
+    off = coder.ask("PUT", "watches/release", {"kind": "release", "name": "New releases", "is_on": False})
+    assert (off.status_code, off.json()["slug"], off.json()["question"]) == (200, "release", None)
+    assert not Watch.objects.get(id=0).is_on
+    assert coder.ask("PATCH", "watches/release", {"is_on": True}).json()["is_on"] is True
+    second = coder.ask("PUT", "watches/other", {"kind": "release", "name": "More"})
+    assert (second.status_code, second.json()["field"]) == (400, "kind")
+    deleted = coder.ask("DELETE", "watches/release")
+    assert (deleted.status_code, deleted.json()["field"]) == (400, "name")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"kind": "joy"}, "kind"),
+        ({"kind": ["budget"]}, "kind"),
+        ({"name": ""}, "name"),
+        ({"name": None}, "name"),
+        ({"name": "a\ud800"}, "name"),
+        ({"is_on": 1}, "is_on"),
+        ({"question": None}, "question"),
+        ({"question": []}, "question"),
+        ({"question": {}}, "question.limit"),
+        ({"question": {"limit": "5"}}, "question.limit"),
+        ({"question": {"limit": 5, "page": 7}}, "question.page"),
+        ({"question": {"limit": 5, "page": "\ud800"}}, "question.page"),
+        ({"question": {"limit": 5, "page": "a\0"}}, "question.page"),
+        ({"question": {"limit": 5, "device": "fridge"}}, "question.device"),
+        ({"question": {"limit": 0.5, "measure": "share", "by": "cat"}}, "question.by"),
+        ({"question": {"limit": 5, "pages": "/"}}, "question.pages"),
+        ({"slug": "x"}, "slug"),
+    ],
+    ids=ascii,
+)
+def test_a_wrong_field_is_named_and_nothing_is_created(coder: Asker, change: dict[str, Any], field: str) -> None:
+    answer = coder.ask("PUT", "watches/cart", {**BUDGET, **change})
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+    assert not Watch.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("called", "status"),
+    [("Cart", 400), ("-a", 400), ("a" * 65, 400), ("a_b", 400), ("%00", 400), ("7", 404), ("1" * 30, 400)],
+)
+def test_a_slug_is_a_word_and_an_id_must_be_there(coder: Asker, called: str, status: int) -> None:
+    assert coder.ask("PUT", f"watches/{called}", BUDGET).status_code == status
+    assert coder.ask("GET", f"watches/{called}").status_code == 404
+
+
+def test_a_watch_keeps_its_kind(coder: Asker, shop: Project) -> None:
+    coder.ask("PUT", "watches/cart", BUDGET)
+    body = {"kind": "new_cost", "name": "Cart", "question": {"by": "party", "limit": 5}}
+    assert coder.ask("PUT", "watches/cart", body).json()["field"] == "kind"
+
+
+def test_a_project_has_a_bound_of_watches_for_the_api_too(coder: Asker, settings: Settings) -> None:
+    settings.GUARD_MAX_WATCHES = 1
+    assert coder.ask("PUT", "watches/one", BUDGET).status_code == 201
+    answer = coder.ask("PUT", "watches/two", BUDGET)
+    assert (answer.status_code, answer.json()["field"]) == (400, "name")
+    assert "at most 1 watches" in answer.json()["detail"]
+
+
+def test_a_token_that_reads_changes_nothing_and_the_answer_says_which_scope_it_needs(shop: Project) -> None:
+    reader = ask_with(shop, "read")
+    assert reader.ask("GET", "watches").status_code == 200
+    for method, address in (
+        ("PUT", "watches/a"),
+        ("PATCH", "watches/a"),
+        ("DELETE", "watches/a"),
+        ("PUT", "channels/a"),
+    ):
+        answer = reader.ask(method, address, BUDGET)
+        assert (answer.status_code, "It needs watches" in answer.json()["detail"]) == (403, True)
+    for address in ("channels", "channels/a", "channels/a/deliveries"):
+        assert reader.ask("GET", address).status_code == 403
+    writer = ask_with(shop, "watches")
+    for address in ("functions", "releases", "settings", "audit"):
+        assert writer.ask("GET", address).status_code == 403
+    assert not Watch.objects.exists()
+
+
+@pytest.mark.parametrize(("who", "status"), [("owner", 201), ("member", 403), ("stranger", 404)])
+def test_admins_create_and_no_one_else(people: People, who: str, status: int) -> None:
+    client = Client()
+    client.force_login(getattr(people, who))
+    assert Asker(client, {}).ask("PUT", "watches/cart", BUDGET).status_code == status
+    assert Watch.objects.exists() == (status == 201)
+
+
+def test_a_session_needs_its_csrf_token(people: People) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(people.owner)
+    for method, address in (("PUT", "watches/a"), ("DELETE", "watches/a"), ("POST", "watches/preview")):
+        assert Asker(client, {}).ask(method, address, BUDGET).status_code == 403
+    assert not Watch.objects.exists()
+
+
+def test_a_token_of_another_project_finds_nothing(people: People, shop: Project) -> None:
+    other = ask_with(Project.objects.get(slug="elsewhere"), "watches")
+    for method in ("GET", "PUT", "DELETE"):
+        assert other.ask(method, "watches/cart", BUDGET).status_code == 404
+
+
+def test_a_state_is_accepted_and_told_as_by_a_person(coder: Asker, shop: Project) -> None:
+    change_state(shop, State.CONFIRMED)
+    [open_state] = coder.ask("GET", "watches").json()["open"]
+    address = f"watches/release/states/{open_state['key']}/accept"
+    assert ask_with(shop, "read").ask("POST", address).status_code == 403
+    change = coder.ask("POST", address).json()["change"]
+    assert (change["state"], change["was"], change["cause"]) == ("resolved", "confirmed", "person")
+    assert change["id"] == StateChange.objects.order_by("-id")[0].id
+    assert WatchState.objects.get().state == State.RESOLVED
+    assert coder.ask("POST", address).json() == {"change": None}
+    for wrong in ("zz", "00" * 16):
+        assert coder.ask("POST", f"watches/release/states/{wrong}/accept").status_code == 404
+
+
+def test_a_preview_counts_alerts_and_stores_nothing(coder: Asker, shop: Project) -> None:
+    asked = {"kind": "budget", "question": BUDGET["question"]}
+    answer = coder.ask("POST", "watches/preview", asked)
+    assert answer.status_code == 200
+    found = answer.json()
+    assert (found["alerts"], len(found["days"]), found["found"]) == (0, 30, [])
+    assert {day["use"] for day in found["days"]} == {"too_few"}
+    fresh = coder.ask("POST", "watches/preview", {"kind": "new_cost", "question": {"by": "party", "limit": 1}}).json()
+    assert (fresh["alerts"], fresh["found_count"]) == (0, 0)
+    assert {day["use"] for day in fresh["days"]} == {"too_few"}
+    assert ask_with(shop, "read").ask("POST", "watches/preview", asked).status_code == 200
+    assert coder.ask("POST", "watches/preview", {"kind": "release"}).json()["field"] == "kind"
+    assert coder.ask("POST", "watches/preview", {"kind": "budget"}).json()["field"] == "question"
+    assert not Watch.objects.exists()
+
+
+def test_without_credentials_there_is_nothing(client: Client, shop: Project) -> None:
+    for address in ("watches/cart", "channels", "channels/a", "channels/a/deliveries"):
+        assert client.get(API + address).status_code == 401
