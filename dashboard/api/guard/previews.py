@@ -3,15 +3,18 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from aggregate.guard.budgets import Preview, preview_budget
 from aggregate.guard.new_cost_previews import DayUse, NewCostPreview, preview_new_costs
+from aggregate.guard.previews import read_preview, start_preview
 from aggregate.guard.questions import Question
 from aggregate.guard_models import Watch
+from aggregate.jobs.requests import TooManyJobs, has_result
+from dashboard.api.core.encoding import ErrorShape
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.guard.access import GuardView
 from dashboard.api.guard.bodies import ASKED, ASKING_FIELDS, read_asked
@@ -19,6 +22,8 @@ from dashboard.web.params import ParamError, read_changes
 from dashboard.web.shapes import Json, Shape, interval_field
 from profcore.guard.states import STATE_NAMES, State
 
+WAIT_S: Final = 2  # a day takes about a second to read
+BUSY_WAIT_S: Final = 60
 MAX_FOUND: Final = 200  # of new ones: a page that makes up names has 50 each day
 
 
@@ -58,13 +63,24 @@ class WatchPreviewShape(Shape):
     found = NewCostShape(many=True, help_text=f"Of them up to {MAX_FOUND}, told ones and the costliest first.")
 
 
+class PreparedShape(Shape):
+    detail = serializers.CharField()
+    read_days = serializers.IntegerField()
+    total_days = serializers.IntegerField(allow_null=True, help_text="Null before it has begun.")
+
+
 class WatchPreviewView(GuardView):
     only_reads = True
 
     @extend_schema(
         operation_id="preview_watch",
         request={"application/json": ASKED},
-        responses={200: WatchPreviewShape, **ERRORS},
+        responses={
+            200: WatchPreviewShape,
+            202: OpenApiResponse(PreparedShape, "Of `inp_script`: it is being prepared. Send the same again."),
+            **ERRORS,
+            429: OpenApiResponse(ErrorShape, "The project has reached its limit of jobs."),
+        },
     )
     def post(self, request: Request, slug: str) -> Response:
         """What a budget or a watch on new cost would have told in the last 30 days. Nothing is stored."""
@@ -72,10 +88,25 @@ class WatchPreviewView(GuardView):
         kind, now = given.get("kind"), datetime.now(UTC)
         if kind not in (Watch.Kind.BUDGET, Watch.Kind.NEW_COST):
             raise ParamError("kind", "kind must be budget or new_cost: other watches have no preview.")
-        question = Question(**read_asked(kind, given.get("question")))
+        asked = read_asked(kind, given.get("question"))
+        question = Question(**asked)
+        if question.measure == "inp_script":
+            return self.answer_prepared(asked, now)
         if kind == Watch.Kind.BUDGET:
             return Response(encode_budget(preview_budget(self.project.pk, question, now)))
         return Response(encode_new_costs(preview_new_costs(self.project.pk, question, now)))
+
+    def answer_prepared(self, asked: Json, now: datetime) -> Response:
+        """Answers with the preview of today if its job is done; else says how far it is, and starts it if need be."""
+        try:
+            job = start_preview(self.project.pk, asked, now)
+        except TooManyJobs as error:
+            return Response({"detail": str(error)}, status=429, headers={"Retry-After": str(BUSY_WAIT_S)})
+        if has_result(job, now):
+            return Response(encode_budget(read_preview(job)))
+        detail = "The preview is being prepared. Send the same again."
+        found = {"detail": detail, "read_days": job.done_traces, "total_days": job.total_traces}
+        return Response(found, status=202, headers={"Retry-After": str(WAIT_S)})
 
 
 def encode_budget(preview: Preview) -> Json:

@@ -10,6 +10,7 @@ from aggregate.guard_models import StateChange, Watch, WatchState
 from ingest.models import AuditEntry, Project
 from profcore.guard.states import State
 from tests.aggregate.guard.told_changes import change_state
+from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.dashboard.api.guard.asking import API, BUDGET, Asker, ask_with
 from tests.dashboard.conftest import People
 
@@ -197,6 +198,22 @@ def test_a_preview_counts_alerts_and_stores_nothing(coder: Asker, shop: Project)
     assert coder.ask("POST", "watches/preview", {"kind": "release"}).json()["field"] == "kind"
     assert coder.ask("POST", "watches/preview", {"kind": "budget"}).json()["field"] == "question"
     assert not Watch.objects.exists()
+
+
+def test_a_preview_of_interactions_is_asked_again_until_its_job_is_done(
+    coder: Asker, shop: Project, settings: Settings
+) -> None:
+    asked = {"kind": "budget", "question": {"measure": "inp_script", "limit": 50}}
+    for _ in range(2):
+        answer = coder.ask("POST", "watches/preview", asked)
+        assert (answer.status_code, answer["Retry-After"]) == (202, "2")
+        assert (answer.json()["read_days"], answer.json()["total_days"]) == (0, None)
+    settings.JOBS_MAX_UNFINISHED = 1
+    other = {**asked, "question": {**asked["question"], "limit": 60}}  # type: ignore[dict-item]
+    assert coder.ask("POST", "watches/preview", other).status_code == 429
+    run_jobs()
+    found = coder.ask("POST", "watches/preview", asked)
+    assert (found.status_code, found.json()["alerts"], len(found.json()["days"])) == (200, 0, 30)
 
 
 def test_without_credentials_there_is_nothing(client: Client, shop: Project) -> None:
