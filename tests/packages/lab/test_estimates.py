@@ -1,20 +1,7 @@
 """The estimate: which functions are the same in lab and field, the factor, new functions, and earlier releases."""
 
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
-from fieldflame.exits import UsageError
-from fieldflame.lab.costs import (
-    Compared,
-    FieldCost,
-    FieldTable,
-    FuncName,
-    LabChange,
-    compare_profiles,
-    read_profile,
-)
+from fieldflame.lab.costs import Compared, FieldCost, FieldTable, FuncName, LabChange
 from fieldflame.lab.estimates import estimate, find_scale, measure_agreement, total
 from fieldflame.lab.report import describe_agreement, describe_field, write_lab_markdown, write_lab_text
 
@@ -117,42 +104,6 @@ def test_agreement_is_measured_on_earlier_releases() -> None:
 
 def test_agreement_that_is_not_known_is_told() -> None:
     assert describe_agreement(measure_agreement([])).startswith("How well lab and field agree is not known")
-
-
-def profile(folder: Path, label: str, ms: int) -> str:
-    """Writes a `.cpuprofile` in which a function runs for some ms, between idle time."""
-    body: dict[str, Any] = {
-        "nodes": [
-            {"id": 1, "callFrame": {"functionName": "(root)"}},
-            {"id": 2, "callFrame": {"functionName": "(idle)"}},
-            {"id": 3, "callFrame": {"functionName": label, "url": "https://a/x.js", "lineNumber": 0}},
-        ],
-        "startTime": 0,
-        "endTime": 1_000_000,
-        "samples": [2, 3, 3, 2],
-        "timeDeltas": [0, 1_000, ms * 500, ms * 500],
-    }
-    path = folder / f"{label}-{ms}.cpuprofile"
-    path.write_text(json.dumps(body), encoding="utf-8")
-    return str(path)
-
-
-def test_cpu_profiles_are_read_as_own_time(tmp_path: Path) -> None:
-    assert read_profile(profile(tmp_path, "renderCart", 12)) == {name("renderCart"): 12.0}
-    base = [profile(tmp_path, "renderCart", ms) for ms in (10, 14)]
-    found = compare_profiles(base, [profile(tmp_path, "renderCart", 31)])
-    assert found.changes == (LabChange(name("renderCart"), 12.0, 31.0),)
-    assert compare_profiles(base, [profile(tmp_path, "renderCart", 13)]).changes == ()  # a tenth may be chance
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"nodes": 7}'])
-def test_what_is_no_cpu_profile_is_told(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "x.cpuprofile"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(UsageError, match="cpuprofile"):
-        read_profile(str(path))
-    with pytest.raises(UsageError, match="cannot be read"):
-        read_profile(str(tmp_path / "none"))
 
 
 def test_hostile_names_are_only_text() -> None:

@@ -91,7 +91,7 @@ def test_a_bound_fails_only_what_is_certain(run: Run, capsys: pytest.CaptureFixt
 def test_files_of_a_profiler_are_a_lab_too(run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     names = []
     for ms in (12, 31):
-        nodes = [{"id": 1, "callFrame": {"functionName": "renderCart"}}]
+        nodes = [{"id": 1, "callFrame": {"functionName": "renderCart", "url": "https://a/x.js"}}]
         body = {"nodes": nodes, "samples": [1, 1], "timeDeltas": [0, ms * 1_000]}
         names.append(tmp_path / f"{ms}.cpuprofile")
         names[-1].write_text(json.dumps(body), encoding="utf-8")

@@ -9,8 +9,9 @@ from typing import Any, Final
 from fieldflame.answers import read_names, read_views
 from fieldflame.clean import clean
 from fieldflame.exits import CommandError, Exit, UsageError
-from fieldflame.lab.costs import Compared, FieldTable, compare_profiles, read_compared, read_field
+from fieldflame.lab.costs import Compared, FieldTable, read_compared, read_field
 from fieldflame.lab.estimates import Agreement, Estimate, Guess, estimate, measure_agreement, total
+from fieldflame.lab.profiles import compare_profiles
 from fieldflame.lab.report import write_lab_markdown, write_lab_text
 from fieldflame.numbers import write_ms
 from fieldflame.server import Server

@@ -1,23 +1,16 @@
-"""What functions cost: in a comparison of two releases, in the field by kind of device, or in CPU profiles."""
+"""What functions cost: in a comparison of two releases, and in the field by kind of device."""
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from fieldflame.answers import checked
-from fieldflame.exits import UsageError
 from fieldflame.paths import clean_path
 
 Json = Mapping[str, Any]  # Any: JSON
 # Most names in minified code have one or two letters: two functions of such a name are seldom the same one.
 LEAST_NAME: Final = 3
-US_PER_MS: Final = 1_000
-# What V8 writes for time without a function of the page.
-NO_FUNCTIONS: Final = frozenset({"(root)", "(idle)", "(program)", "(garbage collector)"})
-MAX_PROFILE_BYTES: Final = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -112,47 +105,3 @@ def _read_field(answer: Json) -> FieldTable:
 def _read_name(each: Json) -> FuncName:
     original = each["original"]
     return FuncName(str(each["label"]), clean_path(str(original["source"])) if original else "")
-
-
-def compare_profiles(base: Sequence[str], head: Sequence[str]) -> Compared:
-    """Returns two sides of recordings, `.cpuprofile` files, compared by each function's own time per recording.
-
-    Files say nothing about chance, so changes are those of at least a tenth and one millisecond.
-    """
-    sides = []
-    for names in (base, head):
-        sums: dict[FuncName, float] = defaultdict(float)
-        for name in names:
-            for func, ms in read_profile(name).items():
-                sums[func] += ms / len(names)
-        sides.append(sums)
-    before, after = sides
-    every = tuple(LabChange(name, before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after})
-    changes = tuple(
-        each
-        for each in every
-        if abs(each.head_ms - each.base_ms) >= max(1.0, each.base_ms / 10) and len(each.name.label) >= LEAST_NAME
-    )
-    return Compared(False, (len(base), len(head)), changes, every)
-
-
-def read_profile(name: str) -> dict[FuncName, float]:
-    """Returns each function's own time in a `.cpuprofile`, in ms. Raises `UsageError`."""
-    try:
-        path = Path(name)
-        if path.stat().st_size > MAX_PROFILE_BYTES:
-            raise UsageError(f"{name} is larger than {MAX_PROFILE_BYTES:,} bytes.")
-        profile = json.loads(path.read_bytes())
-        names = {int(node["id"]): str(node["callFrame"]["functionName"]) for node in profile["nodes"]}
-        samples, deltas = profile["samples"], profile["timeDeltas"]
-        sums: dict[FuncName, float] = defaultdict(float)
-        # A delta is the time before its sample: a sample lasts until the next one.
-        for sample, delta_us in zip(samples, deltas[1:], strict=False):
-            label = names[int(sample)]
-            if label and label not in NO_FUNCTIONS and delta_us > 0:
-                sums[FuncName(label, "")] += float(delta_us) / US_PER_MS
-    except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}.") from None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise UsageError(f"{name} is no .cpuprofile with nodes, samples and timeDeltas.") from None
-    return dict(sums)
