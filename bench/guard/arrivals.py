@@ -74,10 +74,11 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slower:
-    """A page whose views take `factor` times as long in a release."""
+    """A page that is slower in a release: its views take `factor` times as long, or are drawn from `recorded`."""
 
     page: int
-    factor: float
+    factor: float = 1.0
+    recorded: Recorded | None = None
 
 
 def receive(
@@ -88,8 +89,12 @@ def receive(
     shares: FloatColumn,
     days: int,
     slower: Slower | None = None,
+    spread: float = SIGMA,
 ) -> Arrived:
-    """Returns the views of a release in so many days. It takes over within the first."""
+    """Returns the views of a release in so many days. It takes over within the first.
+
+    A drawn view takes as long as a recorded one, times a lognormal factor with the sigma `spread` and the mean 1.
+    """
     hours = np.arange(days * HOURS)
     a_day = 1 + 0.8 * np.sin(2 * np.pi * (hours % HOURS - 9) / HOURS)  # more by day than by night
     wanted = views_a_day / HOURS * a_day * np.minimum((hours + 1) / TAKE_OVER_HOURS, 1.0)
@@ -97,17 +102,19 @@ def receive(
     hour = np.repeat(hours, counts)
     page = rng.choice(len(pages), size=hour.size, p=shares)
     device, us = np.zeros(hour.size, dtype=np.int64), np.zeros(hour.size, dtype=np.int64)
-    for number, recorded in enumerate(pages):
+    for number, page_before in enumerate(pages):
+        is_slower = slower is not None and slower.page == number
+        recorded = slower.recorded if slower is not None and is_slower and slower.recorded else page_before
         for day in range(days):
             own = np.flatnonzero((page == number) & (hour // HOURS == day))
             if own.size:
-                device[own], us[own] = _draw(rng, recorded, own.size)
+                device[own], us[own] = _draw(rng, recorded, own.size, spread)
     if slower is not None:
         us = np.where(page == slower.page, np.rint(us * slower.factor).astype(np.int64), us)
     return Arrived(page=page, hour=hour, device=device, us=us, names=[each.name for each in pages])
 
 
-def _draw(rng: np.random.Generator, page: Recorded, size: int) -> tuple[IntColumn, IntColumn]:
+def _draw(rng: np.random.Generator, page: Recorded, size: int, spread: float) -> tuple[IntColumn, IntColumn]:
     """Returns device classes and times of views drawn from a page, on one day."""
     classes, counts = np.unique(page.device, return_counts=True)
     chance = rng.dirichlet(DEVICE_SPREAD * counts / counts.sum())
@@ -117,5 +124,5 @@ def _draw(rng: np.random.Generator, page: Recorded, size: int) -> tuple[IntColum
     for each in classes.tolist():
         own = np.flatnonzero(device == each)
         us[own] = rng.choice(time[page.device == each], size=own.size)
-    factor = rng.lognormal(-(SIGMA**2) / 2, SIGMA, size)
+    factor = rng.lognormal(-(spread**2) / 2, spread, size)
     return device, np.rint(us * factor).astype(np.int64)

@@ -1,8 +1,8 @@
 """Many projects over a month: a new release each week or two, unchanged or with one page that got slower."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from statistics import median
@@ -10,12 +10,13 @@ from typing import Final
 
 import numpy as np
 
-from bench.guard.arrivals import Slower, receive
+from bench.guard.arrivals import Arrived, Slower, receive
 from bench.guard.watching import Watched, watch_release
-from bench.statistics.population import Recorded, load_population
+from bench.statistics.population import SIGMA, Recorded, load_population
 from bench.statistics.tables import percent
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.distributions import normal_quantile
+from profcore.stats.estimates import wilson_interval
 
 DAYS: Final = 30
 WEEK: Final = 7
@@ -39,24 +40,61 @@ class Followed:
     watched: Watched
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """What a project's views are drawn from: its pages, and by how much views of one recording differ.
+
+    A slower page takes `factor` times as long; or, with `slower`, it is one of these, by number, as recorded.
+    """
+
+    pages: Sequence[Recorded]
+    factor: float = 1.0
+    slower: Mapping[int, Recorded] = field(default_factory=dict)
+    spread: float = SIGMA
+
+    def choose(self, rng: np.random.Generator) -> Slower | None:
+        """Returns the page that gets slower in a release; None if none does."""
+        if self.slower:
+            page = int(rng.choice(sorted(self.slower)))
+            return Slower(page=page, recorded=self.slower[page])
+        page = int(rng.integers(len(self.pages)))
+        return Slower(page=page, factor=self.factor) if self.factor != 1.0 else None
+
+
 def follow_project(path: Path, number: int, factor: float) -> list[Followed]:
     """Returns what became of the releases of a project in a month, each against the one before."""
     rng = np.random.default_rng([number, round(100 * factor)])
     apps = [list(group) for _, group in groupby(load_population(path), key=lambda page: page.app)]
-    pages: Sequence[Recorded] = apps[number % len(apps)]
+    return follow_month(rng, Traffic(pages=apps[number % len(apps)], factor=factor), number)
+
+
+def follow_month(rng: np.random.Generator, traffic: Traffic, number: int) -> list[Followed]:
+    """Returns what became of the releases of a project, by its number, in a month."""
     views_a_day = float(np.exp(rng.uniform(*np.log(VIEWS_A_DAY))))
-    shares = rng.dirichlet(np.full(len(pages), 3.0))
+    shares = rng.dirichlet(np.full(len(traffic.pages), 3.0))
     days = WEEK if number % SLOW_ONES else 2 * WEEK
-    found, before = [], receive(rng, pages, views_a_day=views_a_day, shares=shares, days=days)
+
+    def arrive(slower: Slower | None = None) -> Arrived:
+        return receive(
+            rng,
+            traffic.pages,
+            views_a_day=views_a_day,
+            shares=shares,
+            days=days,
+            slower=slower,
+            spread=traffic.spread,
+        )
+
+    found, before = [], arrive()
     for _ in range(DAYS // days):
-        page = int(rng.integers(len(pages)))
-        slower = Slower(page=page, factor=factor) if factor != 1.0 else None
-        head = receive(rng, pages, views_a_day=views_a_day, shares=shares, days=days, slower=slower)
-        name = pages[page].name if slower else ""
+        slower = traffic.choose(rng)
+        head = arrive(slower)
+        page = slower.page if slower else 0
+        name = traffic.pages[page].name if slower else ""
         watched = watch_release(before, head, days=days, until=name or None)
         sizes = [int((side.page == page).sum()) for side in (before, head)]
-        found.append(Followed(factor=factor, page=name, base_views=sizes[0], views=sizes[1], watched=watched))
-        before = receive(rng, pages, views_a_day=views_a_day, shares=shares, days=days)
+        found.append(Followed(factor=traffic.factor, page=name, base_views=sizes[0], views=sizes[1], watched=watched))
+        before = arrive()
     return found
 
 
@@ -67,16 +105,25 @@ def follow_projects(path: Path, projects: int, factor: float, processes: int) ->
         return [each for project in done for each in project]
 
 
-def describe_guard(path: Path, projects: int, processes: int) -> Iterator[str]:
-    """Yields the lines of two tables: false alarms, and delays."""
-    calm = follow_projects(path, projects, 1.0, processes)
-    yield f"{projects} projects, {DAYS} days, a release every one or two weeks, {len(calm):,} unchanged releases"
-    yield ""
-    yield "| unchanged releases | looks (median) | ever suspected, % | falsely confirmed, % |"
-    yield "|---:|---:|---:|---:|"
+def describe_calm(calm: Sequence[Followed]) -> Iterator[str]:
+    """Yields the table of false alarms. Their interval is Wilson's."""
+    yield "| unchanged releases | looks (median) | ever suspected, % | falsely confirmed, % | 95 % interval |"
+    yield "|---:|---:|---:|---:|---:|"
     counts = [sum(bool(each) for each in column) for column in (_of(calm, "suspected"), _of(calm, "confirmed"))]
     looks = median(each.watched.looks for each in calm)
-    yield f"| {len(calm):,} | {looks:.0f} | {percent(counts[0], len(calm))} | {percent(counts[1], len(calm))} |"
+    low, high = wilson_interval(np.array([counts[1] / len(calm)]), len(calm))
+    yield (
+        f"| {len(calm):,} | {looks:.0f} | {percent(counts[0], len(calm))} | {100 * counts[1] / len(calm):.2f} "
+        f"({counts[1]}) | {100 * low[0]:.2f} to {100 * high[0]:.2f} |"
+    )
+
+
+def describe_guard(path: Path, projects: int, calm_projects: int, processes: int) -> Iterator[str]:
+    """Yields the lines of two tables: false alarms of so many projects, and delays."""
+    calm = follow_projects(path, max(projects, calm_projects), 1.0, processes)
+    yield f"{max(projects, calm_projects)} projects, {DAYS} days, a release every one or two weeks"
+    yield ""
+    yield from describe_calm(calm)
     yield ""
     yield (
         "| slower by | releases | suspected, % | confirmed, % | another page confirmed, % "
@@ -84,25 +131,26 @@ def describe_guard(path: Path, projects: int, processes: int) -> Iterator[str]:
     )
     yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for factor in FACTORS:
-        yield _describe_factor(factor, follow_projects(path, projects, factor, processes))
+        yield describe_found(f"{factor:g}×", follow_projects(path, projects, factor, processes))
 
 
 def _of(followed: Sequence[Followed], name: str) -> list[dict[str | None, int]]:
     return [getattr(each.watched, name) for each in followed]
 
 
-def _describe_factor(factor: float, followed: Sequence[Followed]) -> str:
+def describe_found(name: str, followed: Sequence[Followed]) -> str:
+    """Returns the row of some releases with a slower page: how many were found, and after how many views."""
     found = {
-        name: [views.get(each.page) for each, views in zip(followed, _of(followed, name), strict=True)]
-        for name in ("suspected", "confirmed")
+        state: [views.get(each.page) for each, views in zip(followed, _of(followed, state), strict=True)]
+        for state in ("suspected", "confirmed")
     }
     others = sum(bool(set(each.watched.confirmed) - {each.page, None}) for each in followed)
     least = find_least(followed)
-    seen = {name: [views for views in column if views is not None] for name, column in found.items()}
+    seen = {state: [views for views in column if views is not None] for state, column in found.items()}
     cells = [
-        f"{factor:g}×",
+        name,
         f"{len(followed):,}",
-        *(percent(len(seen[name]), len(followed)) for name in ("suspected", "confirmed")),
+        *(percent(len(seen[state]), len(followed)) for state in ("suspected", "confirmed")),
         percent(others, len(followed)),
         *(f"{median(column):,.0f}" if column else "–" for column in seen.values()),
         f"{median(least):,.0f}" if least else "–",
@@ -123,7 +171,7 @@ def find_least(followed: Sequence[Followed]) -> list[float]:
         if each.page in each.watched.scores:
             z, information = each.watched.scores[each.page]
             strength.setdefault(each.page, []).append(z / np.sqrt(information))
-    needed = normal_quantile(1 - FALSE_ALARMS)
+    needed = normal_quantile(FALSE_ALARMS)
     least = []
     for each in followed:
         mean = float(np.mean(strength.get(each.page, [0.0])))

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from bench.giant.command import add_giant_arguments
+from bench.guard.command import add_guard_arguments
 from bench.heavy import SIZES
 from bench.hosts.command import add_hosts_arguments
 from bench.soak.command import add_soak_arguments
@@ -66,6 +67,7 @@ def add_bench_arguments(parser: CommandParser) -> None:
         help="queries, exports, memory, receipts, screens: number (default: %(default)s); curves: several numbers",
     )
 
+    add_guard_arguments(parser)
     add_soak_arguments(parser)
     add_giant_arguments(parser)
     add_hosts_arguments(parser)

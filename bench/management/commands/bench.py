@@ -26,8 +26,7 @@ from bench.end_to_end import describe as describe_end_to_end
 from bench.exports import as_json, bench_exports, measure_export
 from bench.exports import describe as describe_exports
 from bench.giant.command import show_giant
-from bench.guard.month import describe_guard
-from bench.guard.usage import describe_usage
+from bench.guard.command import show_guard
 from bench.heavy import make_heavy_envelope
 from bench.hidden import compare_with_facts, describe, measure_hidden
 from bench.history.run import bench_history
@@ -57,7 +56,7 @@ from bench.soak.history import store_history
 from bench.statistics.coverage import list_coverage
 from bench.statistics.discoveries import list_discoveries
 from bench.statistics.peeking import list_peeking
-from bench.statistics.tables import PROCESSES, run_table
+from bench.statistics.tables import run_table
 from bench.symbolicate import bench_symbolicate
 from bench.trees import bench_trees, describe_tree
 from bench.truth import describe_scores, read_recordings, score_recording
@@ -335,13 +334,6 @@ class Command(BaseCommand):
         """Fills the database this command was given, and prints what it did as JSON."""
         self.stdout.write(measure_here(options["corpus"], traces=options["traces"], batch=options["batch"]))
 
-    def show_guard(self, options: dict[str, Any]) -> None:
-        """Needs no database. Takes half an hour; `--rounds` is the number of projects."""
-        for line in describe_usage(options["rounds"]):
-            self.stdout.write(line)
-        for line in describe_guard(options["corpus"], options["rounds"], PROCESSES):
-            self.stdout.write(line)
-
     def show_statistics(self, options: dict[str, Any]) -> None:
         """Needs no database. Takes minutes; two processes at most."""
         given = options["corpus"], options["rounds"]
@@ -361,7 +353,7 @@ class Command(BaseCommand):
         "exports-here": show_exports_here,
         "fill-here": show_fill_here,
         "giant": show_giant,
-        "guard": show_guard,
+        "guard": lambda self, options: show_guard(options["corpus"], options, self.stdout.write),
         "hidden": show_hidden,
         "history": show_history,
         "hostile": show_hostile,

@@ -1,0 +1,172 @@
+"""Budgets and new costs over a month: how often they alarm falsely, and how soon a real excess is confirmed.
+
+The limit is set relative to the true mean, so one simulated month serves all limits. Days are judged as the guard
+judges them: the interval of a day's mean, and two days in a row that are certainly over.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+from typing import Final, Literal
+
+import numpy as np
+
+from bench.statistics.population import Recorded, draw_pages, join_pages, load_population
+from bench.statistics.tables import percent
+from profcore.guard.states import DAYS_TO_CONFIRM, Standing, State, step, weigh_day
+from profcore.stats.estimates import Figure, Interval
+from profcore.stats.summaries import summarise
+from profcore.stats.trends import BucketSums, estimate_buckets
+from profcore.stats.views import ViewSample
+
+Kind = Literal["time", "share", "new cost"]
+KINDS: Final[Sequence[Kind]] = ("time", "share", "new cost")
+DAYS: Final = 30
+WEEK: Final = 7
+WEEKEND: Final = (5, 6)
+# A share of the views that moves to the slowest devices, or from them: as random as the mix of days is elsewhere, and
+# on weekends, when more people use phones.
+DAILY_SHIFT: Final = 0.03
+WEEKEND_SHIFT: Final = 0.1
+VIEWS_A_DAY: Final = (50, 200, 500, 2_000)
+# As the guard reads the views of a day for a budget on time (`aggregate.selectors.project.trends.POINT_VIEWS`).
+POINT_VIEWS: Final = 400
+# Budgets relative to the true mean, and excesses of the mean over the budget.
+ABOVE: Final = (0.0, 0.05, 0.1, 0.2)
+EXCESSES: Final = (1.1, 1.25, 1.5)
+FUNCS: Final = 10  # a share or a new cost is that of one of the heaviest functions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Month:
+    """The intervals of each day by kind, relative to the true mean of the month; None with too few views."""
+
+    views_a_day: int
+    days: Mapping[Kind, Sequence[Interval | None]]
+
+
+def simulate_month(path: Path, number: int, views_a_day: int, has_weekends: bool) -> Month:
+    """Returns a month of a project, whose figures do not change except by chance and by the mix of devices."""
+    rng = np.random.default_rng([number, views_a_day, int(has_weekends)])
+    apps = [list(group) for _, group in groupby(load_population(path), key=lambda page: page.app)]
+    pages = apps[number % len(apps)]
+    shares = rng.dirichlet(np.full(len(pages), 3.0)).tolist()
+    whole = join_pages(pages)
+    func = int(rng.choice(whole.heaviest(FUNCS)))
+    days: dict[Kind, list[Interval | None]] = {kind: [] for kind in KINDS}
+    shift = WEEKEND_SHIFT * len(WEEKEND) / WEEK if has_weekends else 0.0
+    truth = find_truth(pages, shares, func, shift)
+    for day in range(DAYS):
+        slow = float(rng.normal(0, DAILY_SHIFT)) + (WEEKEND_SHIFT if has_weekends and day % WEEK in WEEKEND else 0.0)
+        views = int(rng.poisson(views_a_day))
+        if not views:
+            continue
+        sample = draw_pages(rng, pages, shares, views, slow=slow)
+        for kind, figure in measure_day(sample, func).items():
+            found = figure.ci95 if figure is not None else None
+            days[kind].append(None if found is None else Interval(found.low / truth[kind], found.high / truth[kind]))
+    return Month(views_a_day=views_a_day, days=days)
+
+
+def find_truth(pages: Sequence[Recorded], shares: Sequence[float], func: int, shift: float) -> dict[Kind, float]:
+    """Returns the true mean of each kind over all days, with so many more views of the slowest devices."""
+    whole = join_pages(pages)
+    chance = np.repeat(
+        np.array(shares) / sum(shares) / [page.js_us.size for page in pages], [page.js_us.size for page in pages]
+    )
+    is_slowest = whole.device == whole.device.max()
+    slowest = chance[is_slowest].sum()
+    chance = np.where(is_slowest, chance * (1 + shift / slowest), chance * (1 - shift / (1 - slowest)))
+    view = np.repeat(np.arange(whole.js_us.size), whole.lengths)
+    own = whole.columns[0] == func
+    cost = np.bincount(view[own], (whole.columns[1] + whole.columns[2])[own], minlength=whole.js_us.size)
+    time_us, cost_us = (float((chance * column).sum()) for column in (whole.js_us + whole.hidden_us, cost))
+    return {"time": time_us / 1000, "share": cost_us / time_us, "new cost": cost_us / 1000}
+
+
+def measure_day(sample: ViewSample, func: int) -> dict[Kind, Figure | None]:
+    """Returns the figures of a day: time per view, and the share and the time per view of one function."""
+    us = sample.facts.js_us + sample.facts.hidden_us
+    read = us[:POINT_VIEWS]
+    (time,) = estimate_buckets(
+        [BucketSums(us.size, int(us.sum()))],
+        bucket=np.zeros(read.size, dtype=np.int64),
+        us=read,
+        weight=np.ones(read.size),
+        wanted=[min(POINT_VIEWS, us.size)],
+    )
+    at = int(np.flatnonzero(sample.func_ids == func)[0]) if func in sample.func_ids else -1
+    own = sample.func == at
+    only = replace(
+        sample,
+        view=sample.view[own],
+        func=np.zeros(int(own.sum()), dtype=np.int64),
+        self_us=sample.self_us[own],
+        total_us=sample.total_us[own],
+        hidden_us=sample.hidden_us[own],
+        func_ids=np.array([func]),
+    )
+    found = summarise(only, "self+hidden").functions
+    cost, share = (found[0].ms_per_view, found[0].share) if found else (None, None)
+    return {"time": time.ms_per_view, "share": share, "new cost": cost}
+
+
+def find_alarm(days: Sequence[Interval | None], limit: float, days_to_confirm: int = DAYS_TO_CONFIRM) -> int | None:
+    """Returns after how many days a limit is confirmed to be exceeded; None if it is not."""
+    standing = Standing()
+    for number, day in enumerate(days, start=1):
+        low, high = (None, None) if day is None else day
+        standing = step(standing, weigh_day(low, high, limit), bad_to_confirm=days_to_confirm)
+        if standing.state is State.CONFIRMED:
+            return number
+    return None
+
+
+def simulate_months(path: Path, projects: int, has_weekends: bool, processes: int) -> list[Month]:
+    """Returns a month of each project at each number of views a day."""
+    plan = [(number, views) for views in VIEWS_A_DAY for number in range(projects)]
+    numbers, views = zip(*plan, strict=True)
+    with ProcessPoolExecutor(processes) as pool:
+        given = [path] * len(plan), numbers, views, [has_weekends] * len(plan)
+        return list(pool.map(simulate_month, *given, chunksize=8))
+
+
+def describe_budgets(path: Path, projects: int, processes: int) -> Iterator[str]:
+    """Yields the lines of two tables: false alarms, and how soon an excess is confirmed."""
+    months = {weekends: simulate_months(path, projects, weekends, processes) for weekends in (False, True)}
+    yield f"{projects} budgets each, {DAYS} days; months with a false alarm, %"
+    yield ""
+    limits = [f"limit {above:.0%} above the mean" for above in ABOVE]
+    yield f"| budget on | views a day | {' | '.join(limits)} | {ABOVE[2]:.0%} above, more phones on weekends |"
+    yield f"|---|---:|{'---:|' * (len(ABOVE) + 1)}"
+    for kind in KINDS:
+        for views in VIEWS_A_DAY:
+            cells = [_count_false(months[False], kind, views, above) for above in ABOVE]
+            cells.append(_count_false(months[True], kind, views, ABOVE[2]))
+            yield f"| {kind} | {views:,} | {' | '.join(cells)} |"
+    yield ""
+    heads = [f"{excess - 1:.0%} over the budget: confirmed in 30 days, %, after days" for excess in EXCESSES]
+    yield f"| budget on | views a day | {' | '.join(heads)} |"
+    yield f"|---|---:|{'---:|' * len(EXCESSES)}"
+    for kind in KINDS:
+        for views in VIEWS_A_DAY:
+            cells = [_describe_excess(months[False], kind, views, excess) for excess in EXCESSES]
+            yield f"| {kind} | {views:,} | {' | '.join(cells)} |"
+
+
+def _alarms(months: Sequence[Month], kind: Kind, views: int, limit: float) -> list[int | None]:
+    return [find_alarm(month.days[kind], limit) for month in months if month.views_a_day == views]
+
+
+def _count_false(months: Sequence[Month], kind: Kind, views: int, above: float) -> str:
+    found = _alarms(months, kind, views, 1 + above)
+    return percent(sum(day is not None for day in found), len(found))
+
+
+def _describe_excess(months: Sequence[Month], kind: Kind, views: int, excess: float) -> str:
+    found = _alarms(months, kind, views, 1 / excess)
+    seen = [day for day in found if day is not None]
+    return f"{percent(len(seen), len(found))}, {median(seen):.0f}" if seen else f"{percent(0, len(found))}, –"
