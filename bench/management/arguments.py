@@ -9,6 +9,7 @@ from bench.giant.command import add_giant_arguments
 from bench.guard.command import add_guard_arguments
 from bench.heavy import SIZES
 from bench.hosts.command import add_hosts_arguments
+from bench.lab.command import add_lab_arguments
 from bench.soak.command import add_soak_arguments
 
 CORPUS = Path(settings.BASE_DIR) / "tests" / "data" / "corpus.jsonl.gz"
@@ -40,7 +41,7 @@ def add_bench_arguments(parser: CommandParser) -> None:
     parser.add_argument("--loads", type=int, default=20, help="cohort: of each app and kind (default: %(default)s)")
     parser.add_argument("--apps", type=Path, help="cohort: a folder of apps, each with an index.html")
     parser.add_argument(
-        "--chromium", default="chromium", help="exits, cohort, screens: the browser (default: %(default)s)"
+        "--chromium", default="chromium", help="exits, cohort, lab, screens: the browser (default: %(default)s)"
     )
     parser.add_argument("--py-spy", default="py-spy", help="profile: the sampler (default: %(default)s)")
     parser.add_argument(
@@ -68,6 +69,7 @@ def add_bench_arguments(parser: CommandParser) -> None:
     )
 
     add_guard_arguments(parser)
+    add_lab_arguments(parser)
     add_soak_arguments(parser)
     add_giant_arguments(parser)
     add_hosts_arguments(parser)

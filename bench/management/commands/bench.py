@@ -34,6 +34,7 @@ from bench.hostile.reads import bench_reads
 from bench.hostile.reads import describe as describe_reads
 from bench.hostile.shapes import bench_hostile
 from bench.hosts.command import show_hosts
+from bench.lab.command import show_lab
 from bench.management.arguments import CORPUS, PROJECTS, ROUNDS, SAMPLES, add_bench_arguments
 from bench.memory.web import addresses_as_json, bench_web_memory, make_addresses, measure_growth, prepare
 from bench.memory.web import as_json as memory_as_json
@@ -359,6 +360,7 @@ class Command(BaseCommand):
         "hostile": show_hostile,
         "hostile-here": show_hostile_here,
         "hosts": show_hosts_here,
+        "lab": lambda self, options: show_lab(options, lambda: find_program(options["chromium"]), self.stdout.write),
         "memory": show_memory,
         "memory-here": show_memory_here,
         "pages": show_pages,

@@ -1,9 +1,13 @@
 """The estimate: which functions are the same in lab and field, the factor, new functions, and earlier releases."""
 
+import math
+from dataclasses import replace
+
 import pytest
+from fieldflame.lab.command import judge
 from fieldflame.lab.costs import Compared, FieldCost, FieldTable, FuncName, LabChange
-from fieldflame.lab.estimates import estimate, find_scale, measure_agreement, total
-from fieldflame.lab.report import describe_agreement, describe_field, write_lab_markdown, write_lab_text
+from fieldflame.lab.estimates import ALLOWANCE, estimate, find_scale, is_moved, measure_agreement, total
+from fieldflame.lab.report import Told, describe_agreement, describe_field, write_lab_markdown, write_lab_text
 
 from tests.packages.check.made_server import HOSTILE
 
@@ -20,6 +24,7 @@ def table(*costs: FieldCost) -> FieldTable:
     return FieldTable(costs)
 
 
+EXACT = (1.0, 1.0)  # no allowance
 RENDER = LabChange(name("renderCart", "src/cart.ts"), 12.0, 31.0)
 STEADY = LabChange(name("steady"), 8.0, 8.0)
 PHONES = table(
@@ -28,7 +33,7 @@ PHONES = table(
 
 
 def test_a_function_grows_in_the_field_by_its_factor_in_the_lab() -> None:
-    (found,) = estimate(compared(RENDER, others=(STEADY,)), {"phones": PHONES})
+    (found,) = estimate(compared(RENDER, others=(STEADY,)), {"phones": PHONES}, EXACT)
     guess = found.guesses["phones"]
     assert guess.is_own
     assert guess.ms == pytest.approx(88.4 * 19 / 12)
@@ -40,6 +45,46 @@ def test_a_faster_function_has_its_interval_in_order() -> None:
     (found,) = estimate(compared(LabChange(RENDER.name, 31.0, 12.0)), {"phones": PHONES})
     low, high = found.guesses["phones"].ci95
     assert low < found.guesses["phones"].ms < high < 0
+
+
+def test_the_interval_has_the_labs_own_uncertainty() -> None:
+    unsure = LabChange(RENDER.name, 12.0, 31.0, (10.0, 30.0))
+    (found,) = estimate(compared(unsure), {"phones": PHONES}, EXACT)
+    ms, (low, high) = found.guesses["phones"].ms, found.guesses["phones"].ci95
+    # 8.4 and 8.6 ms of the field's time, 9 and 11 ms of the lab's change: each moves the product by itself.
+    assert ms - low == pytest.approx(math.hypot(8.4 * 19 / 12, 88.4 * 9 / 12))
+    assert high - ms == pytest.approx(math.hypot(8.6 * 19 / 12, 88.4 * 11 / 12))
+
+
+def test_the_interval_allows_for_what_earlier_releases_were_off() -> None:
+    def bounds(change: LabChange, *given: tuple[float, float]) -> tuple[float, float]:
+        return estimate(compared(change), {"phones": PHONES}, *given)[0].guesses["phones"].ci95
+
+    ms = 88.4 * 19 / 12
+    exact = bounds(RENDER, EXACT)
+    assert bounds(RENDER, (0.5, 1.0)) == pytest.approx((ms - math.hypot(ms - exact[0], ms / 2), exact[1]))
+    assert bounds(RENDER) == pytest.approx((ms - math.hypot(ms - exact[0], ms / 2), ms + math.hypot(exact[1] - ms, ms)))
+    low, high = bounds(LabChange(RENDER.name, 31.0, 12.0), (-0.1, 3.0))
+    assert low < -3 * 88.4 * 19 / 31
+    assert high > 0  # an earlier release went the other way
+
+
+def test_time_may_have_moved_unless_whole_page_views_changed_too() -> None:
+    lab = compared(RENDER)
+    assert not is_moved(lab)  # files say nothing of it
+    assert not is_moved(replace(lab, whole_ci95=(2.0, 40.0)))
+    assert is_moved(replace(lab, whole_ci95=(-2.0, 40.0)))
+    faster = replace(compared(LabChange(RENDER.name, 31.0, 12.0)), whole_ci95=(-40.0, -2.0))
+    assert not is_moved(faster)
+    assert is_moved(replace(faster, whole_ci95=(-40.0, 2.0)))
+    assert not is_moved(compared())
+
+
+def test_what_may_only_have_moved_fails_no_build() -> None:
+    found = estimate(compared(RENDER), {"phones": PHONES}, EXACT)
+    assert judge(found, total(found), 50.0, has_moved=False)[0] == 1
+    code, words = judge(found, total(found), 50.0, has_moved=True)
+    assert (code, words) == (0, "the estimate is over 50 ms on phones, but may only have moved")
 
 
 def test_a_new_function_is_scaled_as_all_others_together() -> None:
@@ -96,6 +141,7 @@ def test_agreement_is_measured_on_earlier_releases() -> None:
     assert (found.releases, found.functions, found.same_way) == (4, 4, 3)
     assert found.ratios == pytest.approx((1.0, 0.5, 1.2, -0.1))
     assert found.middle == pytest.approx(0.75)
+    assert found.allowance == pytest.approx((0.35, 1.05))
     assert describe_agreement(found) == (
         "On 4 earlier releases, 3 of 4 functions that changed in the lab changed the same way in the field, by 0.8 "
         "times the estimate, the middle half by 0.3 to 1.1 times."
@@ -103,15 +149,20 @@ def test_agreement_is_measured_on_earlier_releases() -> None:
 
 
 def test_agreement_that_is_not_known_is_told() -> None:
-    assert describe_agreement(measure_agreement([])).startswith("How well lab and field agree is not known")
+    nothing = measure_agreement([])
+    assert describe_agreement(nothing).startswith("How well lab and field agree is not known")
+    assert nothing.allowance == ALLOWANCE
 
 
 def test_hostile_names_are_only_text() -> None:
     found = estimate(compared(LabChange(name(HOSTILE, "a.ts"), 12.0, 31.0)), {"phones": PHONES})
-    text = write_lab_text("shop", HOSTILE, found, total(found), measure_agreement([]))
+    told = Told("shop", HOSTILE, found, total(found), measure_agreement([]), has_moved=True)
+    text = write_lab_text(told)
     assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
     assert "##[" not in text
-    markdown = write_lab_markdown("shop", HOSTILE, found, total(found), measure_agreement([]))
+    markdown = write_lab_markdown(told)
     assert all(each.isprintable() for each in (text + markdown).replace("\n", ""))
     assert "An estimate from the lab" in text
     assert "An estimate from the lab" in markdown
+    assert "page views as a whole did not clearly change" in text
+    assert "page views as a whole did not clearly change" in markdown

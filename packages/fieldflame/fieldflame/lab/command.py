@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,9 +10,9 @@ from fieldflame.answers import read_names, read_views
 from fieldflame.clean import clean
 from fieldflame.exits import CommandError, Exit, UsageError
 from fieldflame.lab.costs import Compared, FieldTable, read_compared, read_field
-from fieldflame.lab.estimates import Agreement, Estimate, Guess, estimate, measure_agreement, total
+from fieldflame.lab.estimates import Agreement, Estimate, Guess, estimate, is_moved, measure_agreement, total
 from fieldflame.lab.profiles import compare_profiles
-from fieldflame.lab.report import write_lab_markdown, write_lab_text
+from fieldflame.lab.report import Told, write_lab_markdown, write_lab_text
 from fieldflame.numbers import write_ms
 from fieldflame.server import Server
 
@@ -44,17 +44,17 @@ def run_lab(field: Server, lab: Server | None, options: argparse.Namespace, envi
     if not known:
         print(f"Fieldflame: {clean(release)} has fewer than {LEAST_VIEWS} page views of phones, and of desktops.")
         return Exit.TOO_FEW
-    estimates = estimate(compared, known)
-    sums = total(estimates)
     agreement = ask_agreement(field, lab, options, pages)
-    print(write_lab_text(field.project, release, estimates, sums, agreement), flush=True)
-    code, words = judge(estimates, sums, limit_ms)
+    estimates = estimate(compared, known, agreement.allowance)
+    sums, has_moved = total(estimates), is_moved(compared)
+    told = Told(field.project, release, estimates, sums, agreement, has_moved)
+    print(write_lab_text(told), flush=True)
+    code, words = judge(estimates, sums, limit_ms, has_moved=has_moved)
     print(f"Result: {words} (exit code {int(code)}).")
     if options.markdown is not None:
-        told = write_lab_markdown(field.project, release, estimates, sums, agreement)
-        write_file(options.markdown, told, environment)
+        write_file(options.markdown, write_lab_markdown(told), environment)
     if options.json is not None:
-        answer = encode(release, estimates, sums, agreement)
+        answer = encode(told, compared)
         write_file(options.json, json.dumps(answer, indent=2) + "\n", environment)
     return code
 
@@ -106,13 +106,20 @@ def ask_agreement(
     return measure_agreement(compared)
 
 
-def judge(estimates: list[Estimate], sums: dict[str, Guess], limit_ms: float | None) -> tuple[Exit, str]:
-    """Returns the exit code and its word. Only an estimate that is over the bound with its whole interval fails."""
+def judge(
+    estimates: Sequence[Estimate], sums: Mapping[str, Guess], limit_ms: float | None, *, has_moved: bool
+) -> tuple[Exit, str]:
+    """Returns the exit code and its word.
+
+    Only an estimate that is over the bound with its whole interval fails, and only if the lab's page views as a whole
+    changed too.
+    """
     if estimates and not sums:
         return Exit.TOO_FEW, "the field knows none of the functions that changed"
     over = [kind for kind, guess in sums.items() if limit_ms is not None and guess.ci95[0] > limit_ms]
     if over and limit_ms is not None:
-        return Exit.WORSE, f"the estimate is over {write_ms(limit_ms)} on {' and '.join(over)}"
+        words = f"the estimate is over {write_ms(limit_ms)} on {' and '.join(over)}"
+        return (Exit.OK, f"{words}, but may only have moved") if has_moved else (Exit.WORSE, words)
     return Exit.OK, "estimated" if estimates else "no function changed in the lab"
 
 
@@ -127,15 +134,16 @@ def read_ms(text: str) -> float:
     return ms
 
 
-def encode(release: str, estimates: list[Estimate], sums: dict[str, Guess], agreement: Agreement) -> dict[str, Any]:
+def encode(told: Told, compared: Compared) -> dict[str, Any]:
     """Returns the estimate for programs."""
+    agreement = told.agreement
 
     def encode_guess(guess: Guess) -> dict[str, object]:
         return {"delta_ms_per_view": guess.ms, "ci95": guess.ci95, "is_own_factor": guess.is_own}
 
     return {
         "is_estimate": True,
-        "field_release": release,
+        "field_release": told.release,
         "functions": [
             {
                 "label": each.change.name.label,
@@ -144,15 +152,18 @@ def encode(release: str, estimates: list[Estimate], sums: dict[str, Guess], agre
                 "lab_head_ms": each.change.head_ms,
                 "field": {kind: encode_guess(guess) for kind, guess in each.guesses.items()},
             }
-            for each in estimates
+            for each in told.estimates
         ],
-        "together": {kind: encode_guess(guess) for kind, guess in sums.items()},
+        "lab_page_view_delta_ci95": compared.whole_ci95,
+        "may_have_moved": told.has_moved,
+        "together": {kind: encode_guess(guess) for kind, guess in told.sums.items()},
         "agreement": {
             "releases": agreement.releases,
             "functions": agreement.functions,
             "same_way": agreement.same_way,
             "median_ratio": agreement.middle,
             "middle_half": agreement.middle_half,
+            "allowance": agreement.allowance,
         },
     }
 

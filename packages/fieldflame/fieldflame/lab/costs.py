@@ -23,21 +23,26 @@ class FuncName:
 
 @dataclass(frozen=True)
 class LabChange:
-    """A function's time per recording or page view, before and after."""
+    """A function's time per recording or page view, before and after; `delta_ci95` is that of the change, if known."""
 
     name: FuncName
     base_ms: float
     head_ms: float
+    delta_ci95: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A comparison of two releases. `changes` has those that are beyond chance; `all` has each function."""
+    """A comparison of two releases. `changes` has those that are beyond chance; `all` has each function.
+
+    `whole_ci95` is the interval of the change of a whole page view, if known.
+    """
 
     is_too_few: bool
     views: tuple[int, int]
     changes: tuple[LabChange, ...]
     all: tuple[LabChange, ...]
+    whole_ci95: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -85,11 +90,17 @@ def _read_compared(answer: Json) -> Compared:
         views=(int(answer["base"]["views"]), int(answer["head"]["views"])),
         changes=tuple(change for change, is_clear in rows if is_clear),
         all=tuple(change for change, _ in rows),
+        whole_ci95=_read_interval(answer["overall_delta_ci95"]),
     )
 
 
 def _read_change(each: Json) -> LabChange:
-    return LabChange(_read_name(each), float(each["base_ms_per_view"]), float(each["head_ms_per_view"]))
+    delta_ci95 = _read_interval(each["delta_ci95"])
+    return LabChange(_read_name(each), float(each["base_ms_per_view"]), float(each["head_ms_per_view"]), delta_ci95)
+
+
+def _read_interval(pair: Any) -> tuple[float, float] | None:  # Any: JSON
+    return None if pair is None else (float(pair[0]), float(pair[1]))
 
 
 def _read_field(answer: Json) -> FieldTable:

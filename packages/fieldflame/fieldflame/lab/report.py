@@ -1,6 +1,7 @@
 """The estimate in words, as text and as Markdown. Each says that it is one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from fieldflame.clean import clean
@@ -9,49 +10,62 @@ from fieldflame.numbers import write_change, write_interval, write_ms
 from fieldflame.reports.markdown import code, escape
 
 CAUTION: Final = "An estimate from the lab, not a measurement of users."
+MOVED: Final = (
+    "In the lab, page views as a whole did not clearly change: the time may have moved from functions whose change is "
+    "not clear."
+)
 SHOWN: Final = 10
 
 
-def write_lab_text(
-    project: str, release: str, estimates: Sequence[Estimate], sums: dict[str, Guess], agreement: Agreement
-) -> str:
+@dataclass(frozen=True)
+class Told:
+    """All that is said of a release. `has_moved` tells that the lab's page views as a whole did not clearly change."""
+
+    project: str
+    release: str
+    estimates: Sequence[Estimate]
+    sums: Mapping[str, Guess]
+    agreement: Agreement
+    has_moved: bool
+
+
+def write_lab_text(told: Told) -> str:
     """Returns the estimate for a log. No line begins with foreign text."""
-    lines = [f"Fieldflame, {clean(project)}: {CAUTION} Field times are those of release {clean(release)}."]
-    for each in estimates[:SHOWN]:
+    lines = [f"Fieldflame, {clean(told.project)}: {CAUTION} Field times are those of release {clean(told.release)}."]
+    for each in told.estimates[:SHOWN]:
         lines.append(f"  Function: {clean(each.change.name.label)}: {describe_lab(each)}. {describe_field(each)}")
-    if len(estimates) > SHOWN:
-        lines.append(f"  And {len(estimates) - SHOWN:,} more functions with smaller changes.")
-    lines += [f"  All together on {kind}: {describe_guess(guess)}" for kind, guess in sums.items()]
-    lines.append(f"  {describe_agreement(agreement)}")
+    if len(told.estimates) > SHOWN:
+        lines.append(f"  And {len(told.estimates) - SHOWN:,} more functions with smaller changes.")
+    lines += [f"  All together on {kind}: {describe_guess(guess)}" for kind, guess in told.sums.items()]
+    lines += [f"  {MOVED}"] if told.has_moved else []
+    lines.append(f"  {describe_agreement(told.agreement)}")
     return "\n".join(lines)
 
 
-def write_lab_markdown(
-    project: str, release: str, estimates: Sequence[Estimate], sums: dict[str, Guess], agreement: Agreement
-) -> str:
+def write_lab_markdown(told: Told) -> str:
     """Returns the estimate for a pull request or the summary of a job."""
-    return "\n".join(_list_lines(project, release, estimates, sums, agreement)) + "\n"
+    return "\n".join(_list_lines(told)) + "\n"
 
 
-def _list_lines(
-    project: str, release: str, estimates: Sequence[Estimate], sums: dict[str, Guess], agreement: Agreement
-) -> Iterator[str]:
-    kinds = list(sums)
+def _list_lines(told: Told) -> Iterator[str]:
+    kinds = list(told.sums)
     yield "### Fieldflame: estimate from the lab"
     yield ""
-    yield f"**{escape(CAUTION)}** Field times are those of {code(release)} in {code(project)}\\."
+    yield f"**{escape(CAUTION)}** Field times are those of {code(told.release)} in {code(told.project)}\\."
     yield ""
-    if estimates:
+    if told.estimates:
         yield "| Function | Lab | " + "".join(f"Field, {kind} | " for kind in kinds).rstrip()
         yield "|---|---|" + "---|" * len(kinds)
-        for each in estimates[:SHOWN]:
-            told = [describe_guess(each.guesses[kind]) if kind in each.guesses else "not known" for kind in kinds]
-            cells = [code(each.change.name.label, in_table=True), escape(describe_lab(each)), *map(escape, told)]
+        for each in told.estimates[:SHOWN]:
+            cost = [describe_guess(each.guesses[kind]) if kind in each.guesses else "not known" for kind in kinds]
+            cells = [code(each.change.name.label, in_table=True), escape(describe_lab(each)), *map(escape, cost)]
             yield f"| {' | '.join(cells)} |"
         yield ""
-    for kind, guess in sums.items():
+    for kind, guess in told.sums.items():
         yield f"- All together on {kind}: {escape(describe_guess(guess))}"
-    yield f"- {escape(describe_agreement(agreement))}"
+    if told.has_moved:
+        yield f"- {escape(MOVED)}"
+    yield f"- {escape(describe_agreement(told.agreement))}"
 
 
 def describe_lab(each: Estimate) -> str:

@@ -1,0 +1,1 @@
+"""How well `fieldflame lab` foretells the field: recorded releases of a small shop, in a lab and on users' devices."""

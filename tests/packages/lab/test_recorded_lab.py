@@ -1,0 +1,61 @@
+"""The whole way: a lab and a field recorded in Chromium by the real snippet, folded, and asked by the command."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from fieldflame.main import main
+
+from bench.lab.recording import plan_visits, record
+from ingest.models import Project
+from ingest.projects.creation import create_project
+from ingest.projects.tokens import create_token
+from tests.aggregate.posting import fold_all, post
+from tests.e2e.browser import find_chromium
+from tests.packages.check.asking import answer
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True), pytest.mark.slow(120)]
+
+LAB_VIEWS, FIELD_VIEWS = 36, 26
+# The sixth and the seventh release: formatPrices does half as much work, and matchPairs no longer the square.
+BASE, HEAD = 5, 6
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder for files, when both projects have their views."""
+    lab_visits = plan_visits({"lab": LAB_VIEWS}, [BASE, HEAD])
+    field_visits = plan_visits({"desktops": FIELD_VIEWS}, [BASE])
+    chromium = find_chromium()
+    with ThreadPoolExecutor(1) as pool:  # the other browser tests of this process have an event loop
+        recorded = pool.submit(record, [*lab_visits, *field_visits], chromium=chromium, at_a_time=3).result()
+    for slug in ("shop", "shop-lab"):
+        create_project(slug=slug, key=slug, origins=["*"])
+    for (side, _), envelopes in sorted(recorded.items(), key=lambda each: each[0][1]):
+        for envelope in envelopes:
+            post("shop-lab" if side == "lab" else "shop", envelope)
+    fold_all()
+    return tmp_path
+
+
+def test_a_recorded_change_is_named_and_has_the_right_sign(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tokens = [create_token(project=Project.objects.get(slug=slug))[1] for slug in ("shop", "shop-lab")]
+    known = {
+        "FIELDFLAME_URL": "http://testserver",
+        "FIELDFLAME_TOKEN": tokens[0],
+        "FIELDFLAME_LAB_TOKEN": tokens[1],
+    }
+    words = ("lab", "--project", "shop", "--lab-project", "shop-lab", "--base", "1.5", "--release", "1.6")
+    code = main((*words, "--json", str(folder / "json")), environment=known, transport=httpx.MockTransport(answer))
+    assert code == 0, capsys.readouterr()
+    told = json.loads((folder / "json").read_text(encoding="utf-8"))
+    assert told["field_release"] == "1.5"
+    found = {each["label"]: each for each in told["functions"]}
+    assert "formatPrices" in found
+    guess = found["formatPrices"]["field"]["desktops"]
+    assert guess["is_own_factor"]
+    assert guess["delta_ms_per_view"] < 0
+    assert guess["ci95"][0] < guess["delta_ms_per_view"] < guess["ci95"][1]
+    assert "phones" not in found["formatPrices"]["field"]  # none were recorded
