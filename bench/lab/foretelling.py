@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.lab.recording import Envelope, Side
-from bench.lab.shop import RELEASES
+from bench.lab.shop import RELEASES, Release
 from config.up.parts import BASE_DIR
 from config.up.running import RunningStack
 
@@ -59,27 +59,39 @@ class Outcome:
     agreements: Sequence[str]
 
 
-def foretell(stack: RunningStack, recorded: Recorded) -> Outcome:
-    """Posts all releases in turn, and asks before each one's field views are there."""
+def foretell(stack: RunningStack, recorded: Recorded, names: Sequence[Release] = RELEASES) -> Outcome:
+    """Posts all releases in turn, and asks before each one's field views are there. `names` are the releases."""
     tokens = {slug: stack.create_project(slug) for slug in (FIELD, LAB)}
+    if names is not RELEASES:
+        for slug in tokens:
+            stack.manage("bench", "demo-maps-here", "--project", slug)
     releases = sorted({release for _, release in recorded})
     found: list[Foretold] = []
     missed: list[str] = []
     agreements = []
     for before, release in zip([None, *releases], releases, strict=False):
         post_views(stack, LAB, recorded["lab", release])
-        stack.wait_until_folded(tokens)
-        answer = None if before is None else ask_lab(stack, tokens, RELEASES[before].name, RELEASES[release].name)
+        settle(stack, tokens)
+        answer = None if before is None else ask_lab(stack, tokens, names[before].name, names[release].name)
         for side in DEVICES:
             post_views(stack, FIELD, recorded[side, release])
-        stack.wait_until_folded(tokens)
+        settle(stack, tokens)
         if before is not None and answer is not None:
-            measured = {side: measure(stack, tokens[FIELD], before, release, side) for side in DEVICES}
-            found += list_foretold(answer, release, measured)
+            measured = {
+                side: measure(stack, tokens[FIELD], names[before].name, names[release].name, side) for side in DEVICES
+            }
+            found += list_foretold(answer, names[release], measured)
             named = {each["label"] for each in answer["functions"]}
-            missed += [f"{RELEASES[release].name} {name}" for name in RELEASES[release].changed if name not in named]
-            agreements.append(describe_whole(RELEASES[release].name, answer, measured))
+            missed += [f"{names[release].name} {name}" for name in names[release].changed if name not in named]
+            agreements.append(describe_whole(names[release].name, answer, measured))
     return Outcome(foretold=found, missed=missed, agreements=agreements)
+
+
+def settle(stack: RunningStack, tokens: Mapping[str, str]) -> None:
+    """Waits until all views are folded, and gives functions their original names."""
+    stack.wait_until_folded(tokens)
+    for slug in tokens:
+        stack.manage("symbolicate", "--project", slug)
 
 
 def post_views(stack: RunningStack, key: str, envelopes: Sequence[Envelope]) -> None:
@@ -118,10 +130,10 @@ def ask_lab(stack: RunningStack, tokens: Mapping[str, str], base: str, release: 
         return answer
 
 
-def measure(stack: RunningStack, token: str, base: int, head: int, side: Side) -> dict[str, Mapping[str, Any]]:
+def measure(stack: RunningStack, token: str, base: str, head: str, side: Side) -> dict[str, Mapping[str, Any]]:
     """Returns the field's change of each function, by its name, and of a whole page view."""
     devices = "".join(f"&device={device}" for device in DEVICES[side])
-    question = f"compare?base_release={RELEASES[base].name}&head_release={RELEASES[head].name}&measure=self%2Bhidden"
+    question = f"compare?base_release={base}&head_release={head}&measure=self%2Bhidden"
     answer = stack.read(FIELD, token, f"{question}{devices}&limit=1000")
     whole = {"delta_ms_per_view": answer["overall_delta_ms_per_view"], "delta_ci95": answer["overall_delta_ci95"]}
     return {**{each["label"]: each for each in answer["functions"]}, WHOLE: whole}
@@ -143,7 +155,7 @@ def describe_whole(
 
 
 def list_foretold(
-    answer: Mapping[str, Any], release: int, measured: Mapping[Side, Mapping[str, Mapping[str, Any]]]
+    answer: Mapping[str, Any], release: Release, measured: Mapping[Side, Mapping[str, Mapping[str, Any]]]
 ) -> list[Foretold]:
     """Returns the estimates of a release beside what was measured."""
     found = []
@@ -153,9 +165,9 @@ def list_foretold(
             there = functions.get(each["label"], {"delta_ms_per_view": None, "delta_ci95": None})
             found.append(
                 Foretold(
-                    release=RELEASES[release].name,
+                    release=release.name,
                     function=each["label"],
-                    kind=RELEASES[release].changed.get(each["label"], ""),
+                    kind=release.changed.get(each["label"], ""),
                     side=side,
                     lab=(each["lab_base_ms"], each["lab_head_ms"]),
                     estimate=guess and guess["delta_ms_per_view"],

@@ -63,6 +63,7 @@ from bench.trees import bench_trees, describe_tree
 from bench.truth import describe_scores, read_recordings, score_recording
 from bench.vitals import requests
 from bench.wal import bench_wal, describe_wal, measure_here
+from config.demo.loading import upload_maps
 from config.up.running import run_stack
 from ingest.door.limits import envelope_limits
 from ingest.models import Project
@@ -347,6 +348,7 @@ class Command(BaseCommand):
         "core": show_core,
         "curves": show_curves,
         "curves-here": show_curves_here,
+        "demo-maps-here": lambda _self, options: upload_maps(Project.objects.get(slug=options["project"])),
         "end-to-end": show_end_to_end,
         "export-here": show_export_here,
         "exits": show_exits,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from fieldflame.lab.command import judge
 from fieldflame.lab.costs import Compared, FieldCost, FieldTable, FuncName, LabChange
-from fieldflame.lab.estimates import ALLOWANCE, estimate, find_scale, is_moved, measure_agreement, total
+from fieldflame.lab.estimates import ALLOWANCE, estimate, find_scale, is_moved, is_replaced, measure_agreement, total
 from fieldflame.lab.report import Told, describe_agreement, describe_field, write_lab_markdown, write_lab_text
 
 from tests.packages.check.made_server import HOSTILE
@@ -96,10 +96,22 @@ def test_a_new_function_is_scaled_as_all_others_together() -> None:
     assert "scaled as all functions together" in describe_field(found)
 
 
+def test_what_may_only_have_moved_in_its_script_is_not_taken_for_new() -> None:
+    new, gone = LabChange(name("getRegex"), 0.0, 6.0), LabChange(name("getRegex"), 11.0, 0.0)
+    pair_of_one = compared(new, gone, others=(RENDER, STEADY))
+    assert [is_replaced(each, pair_of_one) for each in (new, gone)] == [True, True]
+    assert not any(each.guesses for each in estimate(pair_of_one, {"phones": PHONES}))
+    minified = LabChange(name("Ce"), 0.0, 6.0)
+    assert is_replaced(minified, compared(minified))
+    assert not is_replaced(replace(minified, name=name("Ce", "src/a.ts")), compared())  # a source map names it
+    assert not is_replaced(new, compared(new, others=(RENDER,)))
+    assert not is_replaced(RENDER, compared(RENDER))
+
+
 def test_what_the_field_does_not_run_has_no_estimate() -> None:
     (found,) = estimate(compared(LabChange(name("other", "src/cart.ts"), 12.0, 31.0)), {"phones": PHONES})
     assert (found.guesses, total([found])) == ({}, {})
-    assert describe_field(found) == "The field does not know this function."
+    assert describe_field(found) == "The field does not know this function, or it only moved in its script."
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,11 @@ class FuncName:
     label: str
     source: str
 
+    @property
+    def is_telling(self) -> bool:
+        """Tells whether the name alone makes it likely that two functions of this name are one."""
+        return len(self.label) >= LEAST_NAME and not self.label.startswith("(")
+
 
 @dataclass(frozen=True)
 class LabChange:
@@ -68,9 +73,8 @@ class FieldTable:
         placed = [each for each in same if name.source and each.name.source == name.source]
         if len(placed) == 1:
             return placed[0]
-        is_telling = len(name.label) >= LEAST_NAME and not name.label.startswith("(")
         open_ones = [each for each in same if not (name.source and each.name.source)]
-        return open_ones[0] if is_telling and len(same) == len(open_ones) == 1 else None
+        return open_ones[0] if name.is_telling and len(same) == len(open_ones) == 1 else None
 
 
 def read_compared(answer: Json) -> Compared:

@@ -85,12 +85,26 @@ def estimate(
     found = []
     for change in lab.changes:
         guesses = {}
-        for kind, table in field.items():
+        known = {} if is_replaced(change, lab) else field
+        for kind, table in known.items():
             guess = _guess(change, table, scales[kind], allowance)
             if guess is not None:
                 guesses[kind] = guess
         found.append(Estimate(change, guesses))
     return sorted(found, key=lambda each: -max((abs(guess.ms) for guess in each.guesses.values()), default=0.0))
+
+
+def is_replaced(change: LabChange, lab: Compared) -> bool:
+    """Tells whether a new or gone function may be one that only moved in its script, and so is new and gone.
+
+    Without a source map a function is known by its place. It may have moved if its name is minified, or if another one
+    of its name was there on the other side.
+    """
+    is_new, is_gone = change.base_ms < LEAST_LAB_MS, change.head_ms == 0
+    if change.name.source or not (is_new or is_gone):
+        return False
+    others = [each for each in lab.all if each is not change and each.name.label == change.name.label]
+    return not change.name.is_telling or any((each.base_ms if is_new else each.head_ms) > 0 for each in others)
 
 
 def is_moved(lab: Compared) -> bool:

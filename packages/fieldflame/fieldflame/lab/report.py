@@ -76,7 +76,7 @@ def describe_lab(each: Estimate) -> str:
 def describe_field(each: Estimate) -> str:
     """Returns what it would be in the field, by kind of device."""
     if not each.guesses:
-        return "The field does not know this function."
+        return "The field does not know this function, or it only moved in its script."
     told = [f"{describe_guess(guess)} on {kind}" for kind, guess in each.guesses.items()]
     return f"In the field that would be {', '.join(told)}."
 

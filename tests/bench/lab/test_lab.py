@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from bench.lab.command import read_recorded, write_recorded
+from bench.lab.demo import read_demo
 from bench.lab.foretelling import Foretold, Outcome
 from bench.lab.recording import LAB_SIZE, plan_visits
 from bench.lab.report import describe_outcome
@@ -70,3 +71,12 @@ def test_a_recording_is_kept_as_it_is(tmp_path: Path) -> None:
     recorded = {("lab", 0): [{"seq": 0}], ("phones", 1): [{"seq": 0}, {"seq": 1}]}
     write_recorded(tmp_path / "kept", recorded)  # type: ignore[arg-type]  # the keys' sides are plain text here
     assert read_recorded(tmp_path / "kept") == recorded
+
+
+def test_the_demo_has_a_lab_and_a_field() -> None:
+    found = read_demo()
+    assert set(found) == {(side, number) for side in ("lab", "phones", "desktops") for number in range(3)}
+    assert all(len({envelope["viewId"] for envelope in envelopes}) > 60 for envelopes in found.values())
+    assert len({envelope["traceId"] for envelopes in found.values() for envelope in envelopes}) == sum(
+        map(len, found.values())
+    )

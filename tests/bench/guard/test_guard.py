@@ -11,7 +11,7 @@ from bench.guard.usage import KINDS, describe_usage, draw_visits, find_end, make
 from bench.guard.watching import Watched, watch_release
 from bench.statistics.population import load_population
 
-CORPUS = Path(__file__).parents[1] / "data" / "corpus.jsonl.gz"
+CORPUS = Path(__file__).parents[2] / "data" / "corpus.jsonl.gz"
 
 
 def test_a_release_arrives_hour_by_hour_and_one_page_is_slower() -> None:

@@ -10,7 +10,7 @@ from bench.guard.budgets import KINDS, find_alarm, simulate_month
 from bench.guard.recorded import follow_recorded, load_recorded
 from profcore.stats.estimates import Interval
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 CORPUS, TRUTH = DATA / "corpus.jsonl.gz", DATA / "truth.jsonl.gz"
 
 
