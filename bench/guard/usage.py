@@ -27,7 +27,7 @@ ROLLED_BACK_AFTER_H: Final = (2, 120)
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class ReleaseTraffic:
     """Page views by hour of a release, of the older one, and of a newer one. `rolled_back_at` is an hour, or None."""
 
     own: Counts
@@ -54,7 +54,7 @@ def replaced_by(began: int) -> Shares:
     return np.where(since < 0, 1.0, OPEN_TABS * 0.5 ** (np.maximum(since, 0) / TABS_HALVE_H))
 
 
-def make_traffic(rng: np.random.Generator, west: Shares, east: Shares, *, kind: str) -> Traffic:
+def make_traffic(rng: np.random.Generator, west: Shares, east: Shares, *, kind: str) -> ReleaseTraffic:
     """Draws page views of one of `KINDS`."""
     whole, old = west + east, replaced_by(BEGINS)
     later = BEGINS + int(rng.integers(*ROLLED_BACK_AFTER_H))
@@ -73,7 +73,7 @@ def make_traffic(rng: np.random.Generator, west: Shares, east: Shares, *, kind: 
         left = replaced_by(later)
         own, older = own * left, older + own * (1 - left)
     rolled_back_at = later if kind == "rolled back" else None
-    return Traffic(rng.poisson(own), rng.poisson(older), rng.poisson(newer), rolled_back_at)
+    return ReleaseTraffic(rng.poisson(own), rng.poisson(older), rng.poisson(newer), rolled_back_at)
 
 
 KINDS: Final[Mapping[str, str]] = {
@@ -86,7 +86,7 @@ KINDS: Final[Mapping[str, str]] = {
 }
 
 
-def find_end(traffic: Traffic) -> int | None:
+def find_end(traffic: ReleaseTraffic) -> int | None:
     """Returns the first hour after which the release is taken for gone."""
     sums = [np.concatenate(([0], np.cumsum(each))) for each in (traffic.own, traffic.older, traffic.newer)]
 
@@ -101,7 +101,7 @@ def find_end(traffic: Traffic) -> int | None:
     return None
 
 
-def describe_usage(projects: int, ask: Callable[[Traffic], int | None] = find_end) -> Iterator[str]:
+def describe_usage(projects: int, ask: Callable[[ReleaseTraffic], int | None] = find_end) -> Iterator[str]:
     """Yields the lines of a table: how often each kind of release is taken for gone, and after how many hours."""
     yield "| release | taken for gone | hours after the rollback (median) | of 9 in 10 |"
     yield "|---|---:|---:|---:|"
