@@ -33,38 +33,50 @@ def evaluate_releases(watch: Watch, now: datetime) -> None:
     """Looks at the newest releases, where another look is due. Call it in a transaction."""
     releases = select_releases(watch.project_id)
     gone = follow_usage(watch, releases, now)
-    for base, head in pick_pairs(watch, releases, now):
+    for base, head in pick_pairs(watch, releases, gone, now):
         _look_at(watch, base, head, gone, now)
 
 
-def pick_pairs(watch: Watch, releases: Sequence[ReleaseRow], now: datetime) -> Iterator[tuple[str, str]]:
+def pick_pairs(
+    watch: Watch, releases: Sequence[ReleaseRow], gone: Collection[bytes], now: datetime
+) -> Iterator[tuple[str, str]]:
     """Yields (base, head) of the releases that are watched, the oldest head first.
 
     A head keeps the base that it was first compared with: a release that gets its views late is another question.
-    Releases with too few views to compare are skipped, and so is "(other)".
+    Only a base that was rolled back is left, unless something is open against it: a repaired release is compared with
+    the one that users have again. Releases with too few views to compare are skipped, and so is "(other)".
     """
     rows = [row for row in releases if row.views >= MIN_COMPARED_VIEWS and row.release != OTHER]
     since = now - timedelta(days=settings.GUARD_RELEASE_DAYS)
-    pairs = [
-        (base.release, head.release) for base, head in zip(rows[1:], rows, strict=False) if head.first_seen_at >= since
-    ][: settings.GUARD_RELEASES]
-    heads = [head for _, head in pairs]
-    kept = dict(
-        WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, release__in=heads).values_list(
-            "release", "base_release"
-        )
-    )
+    recent = [number for number, row in enumerate(rows[:-1]) if row.first_seen_at >= since][: settings.GUARD_RELEASES]
+    states = select_states(watch, release__in=[rows[number].release for number in recent]).values()
+    kept = {row.release: row.base_release for row in states}
+    opened = {row.release for row in states if State(row.state).is_open}
+    rolled_back = find_rolled_back(watch, gone)
     known = {row.release for row in rows}
-    for base, head in reversed(pairs):
+    for number in reversed(recent):
+        head, older = rows[number].release, [row.release for row in rows[number + 1 :]]
         first = kept.get(head)
-        yield (first if first in known else base), head
+        if first in known and (first not in rolled_back or head in opened):
+            yield first, head
+        else:
+            yield next((each for each in older if each not in rolled_back), older[0]), head
+
+
+def find_rolled_back(watch: Watch, gone: Collection[bytes]) -> Collection[str]:
+    """Returns the releases that are gone, and on no page open. Two statements, none if there is none."""
+    if not gone:
+        return ()
+    ended = {row.release for row in select_states(watch, subject_key__in=list(gone)).values()}
+    opened = select_states(watch, release__in=list(ended), state__in=(State.SUSPECTED, State.CONFIRMED))
+    return ended - {row.release for row in opened.values()}
 
 
 def _look_at(watch: Watch, base: str, head: str, gone: Collection[bytes], now: datetime) -> None:
     """Judges a release where another look is due, except states that ended because it is gone."""
     whole = Slice(project_id=watch.project_id)
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
-    known = select_states(watch, release=head)
+    known = begin_anew(watch, base, select_states(watch, release=head), gone)
     look = find_look(*sides, sum_pages(*sides).views)
     if look is None or look.number <= max((row.look or 0 for row in known.values()), default=0):
         return
@@ -76,6 +88,23 @@ def _look_at(watch: Watch, base: str, head: str, gone: Collection[bytes], now: d
     for change in changes:
         if is_certainly_faster(change, verdict.judgement.bound):
             _end_by(watch, change, head, now)
+
+
+def begin_anew(
+    watch: Watch, base: str, known: Mapping[bytes, WatchState], gone: Collection[bytes]
+) -> Mapping[bytes, WatchState]:
+    """Returns the states of a release that are about this base, and deletes others: it is another question.
+
+    What is open stays, and so does what ended because the release is gone.
+    """
+    old = [
+        key
+        for key, row in known.items()
+        if row.base_release != base and not State(row.state).is_open and key not in gone
+    ]
+    if old:
+        WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, subject_key__in=old).delete()
+    return {key: row for key, row in known.items() if key not in old}
 
 
 def list_changes(verdict: Verdict) -> list[Change]:

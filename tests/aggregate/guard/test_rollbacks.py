@@ -137,6 +137,32 @@ def test_a_newer_release_that_is_as_slow_does_not_end_it(project: Project) -> No
     assert evaluate(project, 96)["/cart"] == "CONFIRMED"
 
 
+def test_a_repaired_release_is_compared_with_the_one_that_users_have_again(project: Project) -> None:
+    evaluate(project, 71)
+    receive(project, "1.0", range(72, 96))
+    for page in PAGES:
+        make_group(project, "1.2", page, first_seen_at=START + timedelta(hours=90))
+    receive(project, "1.2", range(90, 92), cart=2.0, views=12)  # to few users at first, and not repaired
+    evaluate(project, 92)
+    assert bases_of(project) == {"1.1": "1.0", "1.2": "1.1"}
+    assert not WatchState.objects.filter(release="1.2", state__in=(State.SUSPECTED, State.CONFIRMED)).exists()
+    assert evaluate(project, 96)["/cart"] == "RESOLVED"  # 1.1 is gone
+    assert bases_of(project) == {"1.1": "1.0", "1.2": "1.0"}
+    receive(project, "1.2", range(96, 98), cart=2.0)
+    evaluate(project, 98)
+    assert WatchState.objects.get(release="1.2", page="/cart").state == State.CONFIRMED
+    receive(project, "1.1", range(98, 120))
+    assert bases_of(project)["1.2"] == "1.0"  # it keeps that base, also if 1.1 comes back
+    evaluate(project, 120)
+    assert bases_of(project)["1.2"] == "1.0"
+
+
+def bases_of(project: Project) -> dict[str, str]:
+    rows = WatchState.objects.filter(project=project)
+    assert len(set(rows.values_list("release", "base_release"))) == len(set(rows.values_list("release")))
+    return dict(rows.values_list("release", "base_release"))
+
+
 def test_a_page_that_few_visit_follows_the_project(project: Project) -> None:
     make_group(project, "1.0", "/rare", first_seen_at=START)
     make_group(project, "1.1", "/rare", first_seen_at=START + timedelta(days=2))
