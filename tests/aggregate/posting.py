@@ -21,7 +21,8 @@ def post(key: str, *envelopes: dict[str, Any]) -> None:
     )
     answer = receive_traces(request)
     assert answer.status_code == 202, answer.content
-    assert json.loads(answer.content)["rejected"] == []
+    rejected = json.loads(answer.content)["rejected"]
+    assert rejected == [], rejected
 
 
 def fold_all() -> list[BatchOutcome]:

@@ -6,6 +6,8 @@ from typing import TypeVar
 from django.db import transaction
 from pytest_django import DjangoDbBlocker
 
+from tests.runner.memories import forget_everything
+
 T = TypeVar("T")
 
 
@@ -18,8 +20,17 @@ def keep(blocker: DjangoDbBlocker, make: Callable[[], T]) -> Iterator[T]:
     whole = transaction.atomic()
     with blocker.unblock():
         whole.__enter__()
-        made = make()
+        forget_everything()  # before each test too, but fixtures of a module come first: a key may be another project's
+        try:
+            made = make()
+        except BaseException:
+            _take_back(whole)  # else all later tests of this process would run in this transaction
+            raise
     yield made
     with blocker.unblock():
-        transaction.set_rollback(True)
-        whole.__exit__(None, None, None)
+        _take_back(whole)
+
+
+def _take_back(whole: transaction.Atomic) -> None:
+    transaction.set_rollback(True)
+    whole.__exit__(None, None, None)
