@@ -105,7 +105,15 @@ def test_a_budget_that_is_exceeded_fails_the_build(run: Run, lab: Project, capsy
     assert run("check", "--release", NEW, "--fail-on", "budget") == 0
     now = timezone.now()
     for number, (name, state) in enumerate((("Script on phones", State.CONFIRMED), ("Ads", State.OK)), start=1):
-        Watch.objects.create(project=lab, id=number, kind="budget", name=name, created_at=now, due_at=now)
+        Watch.objects.create(
+            project=lab,
+            id=number,
+            kind="budget",
+            name=name,
+            question={"measure": "time", "limit": 200.0},
+            created_at=now,
+            due_at=now,
+        )
         WatchState.objects.create(
             project=lab, watch_id=number, subject_key=b"key", state=state, value=412.0, since_at=now, seen_at=now
         )
