@@ -53,8 +53,10 @@ def slice_path(project: Project, watch: Watch | None, change: StateChange) -> st
 
 
 def sides_of(change: StateChange) -> list[tuple[str, str]]:
-    """Returns the parameters of the two releases that a change compares."""
+    """Returns the parameters of the two releases to compare. A newer, faster one is compared with the slow one."""
     pairs = [("base_release", change.base_release), ("head_release", change.release)]
+    if change.cause == StateChange.Cause.NEWER_RELEASE and change.about_release:
+        pairs = [("base_release", change.release), ("head_release", change.about_release)]
     return [*pairs, ("page", change.page)] if change.page is not None else pairs
 
 

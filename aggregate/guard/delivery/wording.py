@@ -50,7 +50,7 @@ def say_change(watch: Watch | None, change: StateChange) -> Said:
         where=_plain(_where(watch, change)),
         how_much=_plain(_how_much(watch, change)),
         how_sure=_plain(_how_sure(watch, change)),
-        since=write_moment(change.began_at) if change.began_at else write_moment(change.at),
+        since=_since(change),
     )
 
 
@@ -70,9 +70,10 @@ def _headline(watch: Watch | None, change: StateChange) -> str:
     if change.base_release:
         release = clean(change.release)
         if change.cause == StateChange.Cause.GONE:
-            return f"{release} is no longer in use: users of {where} have {clean(change.about_release)} again"
+            users = "users" if change.page is None else f"users of {where}"
+            return f"{release} is no longer in use: {users} have {_older(change)} again"
         if change.cause == StateChange.Cause.BACK:
-            return f"{release} is in use again, which made {where} slower: {_figure(watch, change)} per view"
+            return f"{release} is in use again; it made {where} slower: {_figure(watch, change)} per view"
         if state is State.CONFIRMED:
             return f"{release} made {where} slower: {_figure(watch, change)} per view"
         if state is State.SUSPECTED:
@@ -125,12 +126,14 @@ def _how_much(watch: Watch | None, change: StateChange) -> str:
     if change.value is None:
         return ""
     if change.cause == StateChange.Cause.GONE:
-        older, last = clean(change.about_release), f"the last {USAGE_HOURS} hours"
-        return f"{_share_of_others(change):.0%} of the page views of {last} have other releases, most of them {older}"
+        others, last = f"{_share_of_others(change)} %", f"the last {USAGE_HOURS} hours"
+        return f"{others} of the page views of {last} have other releases, most of them {_older(change)}"
     if change.base_release:
-        part = f" ({'+' if change.relative > 0 else ''}{change.relative:.0%})" if change.relative is not None else ""
+        sign = "+" if change.relative is not None and change.relative > 0 else ""
+        part = f" ({sign}{round(100 * change.relative)} %)" if change.relative is not None else ""
         most = f"; {clean(change.culprit)} grew most" if change.culprit else ""
-        return f"{write_change(change.value)} script time per view{part}{most}"
+        before = "it was " if change.cause == StateChange.Cause.NEWER_RELEASE else ""
+        return f"{before}{write_change(change.value)} script time per view{part}{most}"
     write = UNITS[unit_of(watch)]
     limit = f"; the limit is {write(change.threshold)}" if change.threshold is not None else ""
     return f"{write(change.value)}{FIGURE_WORDS[measure_of(watch)]}{limit}"
@@ -152,10 +155,23 @@ def _how_sure(watch: Watch | None, change: StateChange) -> str:
     return f"95 % certain: {between}; {views}{look}"
 
 
-def _share_of_others(change: StateChange) -> float:
-    """Returns the share of page views of other releases, rounded down: all of them is only what is all."""
+def _older(change: StateChange) -> str:
+    """Returns the release that most users have again."""
+    return clean(change.about_release) or "older releases"
+
+
+def _share_of_others(change: StateChange) -> int:
+    """Returns how many of 100 page views have other releases, rounded down: all of them is only what is all."""
     others = change.base_views or 0
-    return floor(100 * others / max(others + change.views, 1)) / 100
+    return floor(100 * others / max(others + change.views, 1))
+
+
+def _since(change: StateChange) -> str:
+    """Returns when it began, and when it ended if it has."""
+    if change.began_at is None:
+        return write_moment(change.at)
+    ended = "" if State(change.state).is_open else f" until {write_moment(change.at)}"
+    return f"{write_moment(change.began_at)}{ended}"
 
 
 def write_moment(at: datetime) -> str:

@@ -8,6 +8,7 @@ from pytest_django import Settings
 
 from aggregate.guard import evaluating
 from aggregate.guard.evaluating import evaluate_due, evaluate_one
+from aggregate.guard.reading import select_history
 from aggregate.guard.watches import RELEASE_WATCH_ID, accept
 from aggregate.guard_models import StateChange, Watch, WatchState
 from aggregate.models import Cell, VerdictLook
@@ -118,6 +119,10 @@ def test_a_faster_release_ends_an_alarm_and_says_so(project: Project) -> None:
     assert states(project, "1.1")["/cart"] == "RESOLVED"
     end = StateChange.objects.get(page="/cart", state=State.RESOLVED)
     assert (end.cause, end.about_release, end.release) == ("release", "1.2", "1.1")
+    told = next(each for each in select_history(project, before=None, most=9) if each.change.id == end.id)
+    assert told.said.headline == "1.2 made /cart faster again after 1.1"
+    assert told.said.how_much.startswith("it was +")
+    assert "/compare/?base_release=1.1&head_release=1.2&page=%2Fcart" in told.links.slice
 
 
 def test_a_release_that_is_only_a_little_faster_ends_nothing(project: Project) -> None:

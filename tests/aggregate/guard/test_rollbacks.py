@@ -80,8 +80,9 @@ def test_a_rollback_ends_the_alarm_after_a_day_and_says_what_users_have(project:
     assert Notice.objects.filter(change_id=end.id, channel_id=channel.id).exists()
     told = next(each for each in select_history(project, before=None, most=9) if each.change.id == end.id)
     assert told.said.headline == "1.1 is no longer in use: users of /cart have 1.0 again"
-    assert told.said.how_much == "97% of the page views of the last 24 hours have other releases, most of them 1.0"
+    assert told.said.how_much == "97 % of the page views of the last 24 hours have other releases, most of them 1.0"
     assert told.said.how_sure == "12 of 492 page views in the last 24 hours have 1.1"
+    assert told.said.since == "2026-11-18 23:30 UTC until 2026-11-19 23:30 UTC"
     body = encode_change(told)
     assert (body["cause"], body["about_release"], body["views"]) == ("gone", "1.0", [480, 12])
     assert "/projects/shop/compare/?base_release=1.0&head_release=1.1&page=%2Fcart" in body["url"]
@@ -108,7 +109,7 @@ def test_the_same_release_that_comes_back_opens_the_alarm_again(project: Project
     back = StateChange.objects.filter(page="/cart").latest("id")
     assert (back.cause, back.was, back.began_at) == ("back", State.RESOLVED, at(110))
     told = next(each for each in select_history(project, before=None, most=9) if each.change.id == back.id)
-    assert told.said.headline.startswith("1.1 is in use again, which made /cart slower: +13")
+    assert told.said.headline.startswith("1.1 is in use again; it made /cart slower: +13")
     receive(project, "1.0", range(120, 144))
     assert evaluate(project, 145)["/cart"] == "RESOLVED"  # and is rolled back once more
 
