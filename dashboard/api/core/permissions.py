@@ -17,6 +17,7 @@ class HasCredentials(BasePermission):
         if isinstance(request.auth, ApiToken):
             wanted = getattr(view, "token_scopes", ())
             granted = request.auth.granted
-            self.message = f"This token has the scope {', '.join(sorted(granted))}. It needs {' or '.join(wanted)}."
+            scopes = "scope" if len(granted) == 1 else "scopes"
+            self.message = f"This token has the {scopes} {', '.join(sorted(granted))}. It needs {' or '.join(wanted)}."
             return not granted.isdisjoint(wanted)
         return may_read(request.user)

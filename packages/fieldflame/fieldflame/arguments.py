@@ -29,6 +29,8 @@ class Parser(argparse.ArgumentParser):
         """Raises `UsageError`."""
         # After the colon argparse repeats what it was given.
         first = message.partition(":")[0] if "unrecognized" in message or "invalid" in message else message
+        if "invalid" in message:
+            first = f"{first.removeprefix('argument ')}: this value is not known here"
         raise UsageError(f"{first}. See {self.prog} --help. The token is read from FIELDFLAME_TOKEN only.")
 
 

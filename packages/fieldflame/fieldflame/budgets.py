@@ -12,6 +12,7 @@ KINDS: Final = ("budget", "new_cost")
 UNKNOWN: Final = "unknown"
 SUSPECTED: Final = "suspected"
 CONFIRMED: Final = "confirmed"
+NEW_COST: Final = "new_cost"
 Json = Mapping[str, Any]  # Any: JSON, checked here
 
 
@@ -31,11 +32,12 @@ class Budget:
     counts: Mapping[str, int]
     findings: tuple[Finding, ...]
     problem: str | None
+    has_nothing_new: bool = False
 
     @property
     def is_judged(self) -> bool:
-        """Tells whether there were enough page views on any day."""
-        return any(count for state, count in self.counts.items() if state != UNKNOWN)
+        """Tells whether there were enough page views on any day, or, of new cost, whether nothing is new."""
+        return self.has_nothing_new or any(count for state, count in self.counts.items() if state != UNKNOWN)
 
 
 def is_over(budget: Budget) -> bool:
@@ -62,6 +64,8 @@ def _read_budgets(answer: Json) -> tuple[Budget, ...]:
             counts={str(state): int(count) for state, count in each["counts"].items()},
             findings=tuple(findings.get(int(each["id"]), ())),
             problem=None if each["problem"] is None else str(each["problem"]),
+            # Only what is new has a state.
+            has_nothing_new=each["kind"] == NEW_COST and not each["counts"] and each["evaluated_at"] is not None,
         )
         for each in answer["watches"]
         if each["kind"] in KINDS and each["is_on"]

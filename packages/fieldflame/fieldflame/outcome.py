@@ -59,7 +59,8 @@ def find_missing(question: Question, verdict: Verdict) -> list[str]:
     if is_worse(question, verdict):
         return []
     if verdict.base is None or verdict.head is None:
-        return ["There is no release before it with page views, or it has none itself yet."]
+        where = " with these filters" if question.filters else ""
+        return [f"This release has no page views{where} yet, or no release before it has any."]
     base, head = leading.views
     if leading.state == "too_few":
         least = verdict.least_views
@@ -82,7 +83,7 @@ def find_missing(question: Question, verdict: Verdict) -> list[str]:
         ]
     if verdict.is_early:
         more_views = round_up(max(head * NEXT_LOOK, 1))
-        return [f"It is too early to be certain. The next look needs about {more_views:,} more page views."]
+        return [f"Not certain yet: the next look needs about {more_views:,} more page views."]
     if question.see is None or (verdict.smallest is not None and verdict.smallest <= question.see):
         return []
     if not verdict.views_for_five_percent:

@@ -119,7 +119,9 @@ class Server:
         if status == 404:
             raise DeniedError(f"There is no project {self.project!r} at {self.url} that this token can read (404).")
         if 400 <= status < 500 and status not in AGAIN:
-            raise UsageError(f"The server refused the request ({status}): {detail or 'it does not say why'}")
+            field = answer.get("field") if isinstance(answer, dict) else None
+            named = f"{clean(field, 80)}: " if isinstance(field, str) and not detail.startswith(field) else ""
+            raise UsageError(f"The server refused the request ({status}): {named}{detail or 'it does not say why'}")
         if status != 200:
             raise CommandError(f"{self.url} answered {status}. {detail}".rstrip())
         if not isinstance(answer, dict):

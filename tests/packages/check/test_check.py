@@ -79,9 +79,9 @@ def test_a_faster_release_passes() -> None:
         (
             make_verdict(base=None, head=None, state="too_few", culprits=[], pages=[]),
             (),
-            "There is no release before it",
+            "This release has no page views yet, or no release before it has any.",
         ),
-        (unclear(is_early=True), (), "too early to be certain. The next look needs about 10 more page views."),
+        (unclear(is_early=True), (), "Not certain yet: the next look needs about 10 more page views."),
         (
             unclear(),
             ("--see", "10%"),
@@ -178,6 +178,26 @@ def test_only_a_certain_excess_fails_the_build(
     server = MadeServer({"verdict": make_verdict(), "watches": {"watches": [watch], "open": []}})
     assert server.check("--fail-on", "budget") == code
     assert told in capsys.readouterr().out
+
+
+def test_a_watch_on_new_cost_that_found_nothing_new_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    watch = {**WATCHES["watches"][1], "kind": "new_cost", "counts": {}, "problem": None}
+    for evaluated_at, code, told in (
+        ("2026-11-23T03:00:00Z", 0, ": nothing new"),
+        (None, 2, "too few page views so far"),
+    ):
+        watches = {"watches": [{**watch, "evaluated_at": evaluated_at}], "open": []}
+        assert MadeServer({"verdict": make_verdict(), "watches": watches}).check("--fail-on", "budget") == code
+        assert told in capsys.readouterr().out
+
+
+def test_the_name_of_a_budget_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    watch = {**WATCHES["watches"][1], "id": 5, "name": "Ads", "counts": {"confirmed": 1}, "problem": None}
+    found = {**WATCHES["open"][0], "state": "confirmed", "text": "Ads: over its limit (7.6 %)"}
+    found["watch"] = {"id": 5, "kind": "budget", "name": "Ads"}
+    server = MadeServer({"verdict": make_verdict(), "watches": {"watches": [watch], "open": [found]}})
+    assert server.check("--fail-on", "budget") == 1
+    assert "Budget: Ads: over budget: over its limit (7.6 %)" in capsys.readouterr().out
 
 
 def test_without_budgets_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:

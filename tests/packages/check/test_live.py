@@ -57,7 +57,7 @@ def test_asking_again_is_the_same_look(run: Run) -> None:
 
 def test_a_new_release_has_too_few_views(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "--release", "1.2.0") == 2  # none at all
-    assert "There is no release before it with page views, or it has none itself yet." in capsys.readouterr().out
+    assert "This release has no page views yet, or no release before it has any." in capsys.readouterr().out
     post_views("1.2.0", "/cart", 8, is_slow=True)
     fold_all()
     assert run("check", "--release", "1.2.0") == 2
@@ -85,7 +85,7 @@ def test_a_build_announces_its_release_and_the_verdict_names_the_commits(
         (("check", "--release", NEW), {"project": "elsewhere"}, 5, "There is no project 'elsewhere'"),
         (("check", "--release", NEW, "--device", "toaster"), {}, 3, "(400): device"),
         (("check", "--release", NEW, "--base", "0.9"), {}, 3, "No page view has release '0.9'"),
-        (("announce", "--release", "2", "--link", "javascript:x"), {"scopes": ("sourcemaps",)}, 3, "(400)"),
+        (("announce", "--release", "2", "--link", "javascript:x"), {"scopes": ("sourcemaps",)}, 3, "(400): link: "),
     ],
 )
 def test_what_the_server_refuses_is_told(
@@ -105,14 +105,9 @@ def test_a_budget_that_is_exceeded_fails_the_build(run: Run, lab: Project, capsy
     assert run("check", "--release", NEW, "--fail-on", "budget") == 0
     now = timezone.now()
     for number, (name, state) in enumerate((("Script on phones", State.CONFIRMED), ("Ads", State.OK)), start=1):
+        question = {"measure": "time", "limit": 400.0}
         Watch.objects.create(
-            project=lab,
-            id=number,
-            kind="budget",
-            name=name,
-            question={"measure": "time", "limit": 200.0},
-            created_at=now,
-            due_at=now,
+            project=lab, id=number, kind="budget", name=name, question=question, created_at=now, due_at=now
         )
         WatchState.objects.create(
             project=lab, watch_id=number, subject_key=b"key", state=state, value=412.0, since_at=now, seen_at=now

@@ -75,11 +75,17 @@ def describe_budgets(budgets: tuple[Budget, ...]) -> list[str]:
     lines = []
     for budget in budgets:
         if budget.findings:
-            lines += [f"{budget.name}: {STATES.get(each.state, each.state)}: {each.text}" for each in budget.findings]
+            name = f"{budget.name}: "  # the server's sentence begins with it, too
+            lines += [
+                f"{name}{STATES.get(each.state, each.state)}: {each.text.removeprefix(name)}"
+                for each in budget.findings
+            ]
         elif is_over(budget):
             lines.append(f"{budget.name}: over budget")
         elif budget.problem is not None:
             lines.append(f"{budget.name}: could not be judged the last time: {budget.problem}")
+        elif budget.has_nothing_new:
+            lines.append(f"{budget.name}: nothing new")
         else:
             lines.append(f"{budget.name}: {'ok' if budget.is_judged else 'too few page views so far'}")
     return lines
