@@ -51,7 +51,9 @@ def clean_question(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:  # A
     page, device = fields.get("page") or None, fields.get("device") or None
     if kind not in (Watch.Kind.BUDGET, Watch.Kind.NEW_COST):
         raise ValidationError({"kind": "Choose a budget or a watch on new cost."})
-    if measure not in MEASURES or (kind == Watch.Kind.NEW_COST and measure != "time"):
+    if kind == Watch.Kind.NEW_COST and measure != "time":
+        raise ValidationError({"measure": "A watch on new cost measures time per view: leave the measure out."})
+    if measure not in MEASURES:
         raise ValidationError({"measure": f"Choose one of {', '.join(MEASURES)}."})
     limit = _clean_limit(fields.get("limit"), cast("Measure", measure))
     if device is not None and device not in DEVICE_CLASSES:
@@ -61,23 +63,30 @@ def clean_question(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:  # A
         if text is not None and (not isinstance(text, str) or len(text) > most or UNSTORABLE.search(text)):
             raise ValidationError({field: f"Give a text of at most {most} characters."})
     if kind == Watch.Kind.NEW_COST:
-        name = None
         if by not in NEW_SUBJECTS:
             raise ValidationError({"by": f"Choose one of {', '.join(NEW_SUBJECTS)}."})
+        _refuse({"name": name}, "A watch on new cost is about all that are new: leave the name out.")
     elif measure == "share":
         if by not in SUBJECTS:
             raise ValidationError({"by": f"Choose one of {', '.join(SUBJECTS)}."})
         if name is None:
             raise ValidationError({"name": "Give the name of the function, package or party."})
     else:
-        by = name = None
+        _refuse({"by": by, "name": name}, "This goes with the measure share only: this budget bounds all script time.")
     found = {"measure": measure, "limit": limit, "page": page, "device": device, "by": by, "name": name}
     return {field: value for field, value in found.items() if value is not None}
+
+
+def _refuse(fields: Mapping[str, object], why: str) -> None:
+    """Raises `ValidationError` for the first field that has a value: a bound on something else must not look right."""
+    for name, value in fields.items():
+        if value is not None:
+            raise ValidationError({name: why})
 
 
 def _clean_limit(value: object, measure: Measure) -> float:
     most = 1.0 if measure == "share" else MAX_MS
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-        what = "a share above 0 and up to 1" if measure == "share" else "milliseconds, above 0"
-        raise ValidationError({"limit": f"Give {what}."})
+        what = "a share" if measure == "share" else "milliseconds"
+        raise ValidationError({"limit": f"Give {what}: a number above 0, at most {most:,.0f}."})
     return float(value)

@@ -40,9 +40,9 @@ class TermsForm(SettingsForm):
         required=False,
         max_length=MAX_ADDRESS_CHARS,
         widget=forms.Textarea({"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
-        help_text="E-mail: one address per line. Else the address that the other service gave you.",
+        help_text="E-mail: one address per line. Other kinds: the address that the receiving service gave you.",
     )
-    tells_suspected = forms.BooleanField(label="Tell suspicions, too", required=False)
+    tells_suspected = forms.BooleanField(label="Also send what is only suspected", required=False)
     is_digest = forms.BooleanField(label="One digest per release, a day after its first change", required=False)
     quiet_from = forms.TimeField(label="Quiet from", required=False, widget=forms.TimeInput({"type": "time"}))
     quiet_to = forms.TimeField(label="Quiet until", required=False, widget=forms.TimeInput({"type": "time"}))

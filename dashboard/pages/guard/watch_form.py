@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 
 from aggregate.guard.budgets import Preview, preview_budget
+from aggregate.guard.days import Day
 from aggregate.guard.new_cost_previews import NewCostPreview, preview_new_costs
 from aggregate.guard.questions import MAX_MS, MEASURES, Question, clean_question
 from aggregate.guard.questions import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
@@ -16,6 +17,8 @@ from aggregate.guard_models import Watch
 from dashboard.pages.frame.forms import SettingsForm
 from dashboard.pages.guard.previews import ShownPreview, prepare_preview
 from dashboard.pages.settings.frame import SettingsRequest, settings_page
+from profcore.numbers import write_interval, write_ms, write_share
+from profcore.stats.summaries import MIN_VIEWS
 from profcore.trace.dimensions import DEVICE_CLASSES
 
 SECTION: Final = "settings-watches"
@@ -40,18 +43,27 @@ class WatchForm(SettingsForm):
         label="Limit",
         min_value=0,
         max_value=MAX_MS,
-        help_text="Milliseconds per view. For a share: per cent. For interactions: ms at the 75th percentile of views.",
+        help_text="Milliseconds per view. For a share: per cent of the time. For interactions: milliseconds, of which "
+        "three of four views may have no more.",
     )
-    by = forms.ChoiceField(label="Share or new cost of a", choices=SUBJECTS, required=False)
+    by = forms.ChoiceField(
+        label="Whose share, or what is new",
+        choices=SUBJECTS,
+        required=False,
+        help_text="Only for a share or new cost. New cost: package or third party.",
+    )
     subject = forms.CharField(
         label="Name of the function, package or third party",
         required=False,
         max_length=MAX_SUBJECT_CHARS,
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
-        help_text="Only for a share. As the page Functions shows it.",
+        help_text="Only for a share. Written as on the page Functions.",
     )
     page = forms.CharField(
-        label="Page", required=False, widget=forms.TextInput({"autocomplete": "off", "placeholder": "/cart"})
+        label="Page",
+        required=False,
+        widget=forms.TextInput({"autocomplete": "off", "placeholder": "/cart"}),
+        help_text="Empty: all pages together.",
     )
     device = forms.ChoiceField(label="Device class", required=False)
     is_on = forms.BooleanField(label="Switched on", required=False, initial=True)
@@ -69,14 +81,16 @@ class WatchForm(SettingsForm):
     def question(self) -> dict[str, Any]:  # Any: JSON
         """Returns the checked question of a valid form. Raises `ValidationError` for the form's fields."""
         fields = self.cleaned_data
-        is_share = fields["about"] == SHARE
+        is_share, is_new = fields["about"] == SHARE, fields["about"] == NEW
+        if is_share and not 0 < fields["limit"] <= PERCENT:
+            raise ValidationError({"limit": "Give per cent: a number above 0, at most 100."})
         asked = {
             "measure": fields["about"] if fields["about"] in MEASURES else TIME,
             "limit": fields["limit"] / PERCENT if is_share else fields["limit"],
             "page": fields["page"],
             "device": fields["device"],
-            "by": fields["by"],
-            "name": fields["subject"],
+            "by": fields["by"] if is_share or is_new else None,  # the form shows all its fields for each kind
+            "name": fields["subject"] if is_share else None,
         }
         try:
             return clean_question(self.kind, asked)
@@ -154,14 +168,31 @@ def _render(
         what = one if len(preview.told) == 1 else many
         shown = {"new_costs": preview, "found": preview.found[:SHOWN_NEW], "what": what}
         return page.render("watch", status=status, watch=watch, form=form, **shown)
-    unit = "%" if form.is_bound and form.is_valid() and form.cleaned_data["about"] == SHARE else "ms"
-    factor = PERCENT if unit == "%" else 1.0
-    days = [
-        (day, state.name.capitalize(), None if day.value is None else day.value * factor)
-        for day, state in (preview.days if preview else [])
-    ]
-    found = {"days": days, "alerts": preview.alerts if preview else 0, "unit": unit, "shown": prepared}
+    found = {"shown": prepared, **(describe_days(preview, form) if preview else {})}
     return page.render("watch", status=status, watch=watch, form=form, preview=preview, **found)
+
+
+def describe_days(preview: Preview, form: WatchForm) -> dict[str, object]:
+    """Returns the days of a budget's preview in words, and how many of them could be judged."""
+    is_share = form.cleaned_data["about"] == SHARE
+    days = [(day, state.name.capitalize(), *_write_figures(day, is_share=is_share)) for day, state in preview.days]
+    judged = [day for day, _ in preview.days if day.low is not None]
+    return {
+        "days": days,
+        "alerts": preview.alerts,
+        "judged_days": len(judged),
+        "min_views": MIN_VIEWS,
+        "is_never_seen": is_share and bool(judged) and not any(day.value for day in judged),
+    }
+
+
+def _write_figures(day: Day, *, is_share: bool) -> tuple[str, str]:
+    """Returns the figure of a day and its interval, empty with too few views."""
+    if day.value is None or day.low is None or day.high is None:
+        return "", ""
+    if is_share:
+        return write_share(day.value), f"{write_share(day.low)} to {write_share(day.high)}"
+    return write_ms(day.value), write_interval(day.low, day.high)
 
 
 @settings_page(SECTION, for_admins=True)

@@ -170,6 +170,10 @@ def test_another_question_begins_anew_and_the_history_stays(project: Project) ->
         ("budget", {**TIME, "page": "x" * 401}, "page"),
         ("new_cost", {"by": "function", "limit": 1.0}, "by"),
         ("new_cost", {"by": "party", "limit": 1.0, "measure": "share"}, "measure"),
+        ("new_cost", {"by": "party", "limit": 1.0, "name": "ads.example"}, "name"),
+        ("budget", {**TIME, "by": "party", "name": "ads.example"}, "by"),
+        ("budget", {**TIME, "name": "ads.example"}, "name"),
+        ("budget", {**TIME, "limit": 3_600_001}, "limit"),
     ],
 )
 def test_a_wrong_question_is_refused_by_its_field(kind: str, fields: dict[str, Any], wrong: str) -> None:

@@ -186,9 +186,10 @@ def test_a_budget_is_previewed_created_changed_and_deleted(owner: Client, member
     address = SETTINGS + "watches/new/"
     assert member.get(address).status_code == 403
     text = text_of_posted(owner, address, **BUDGET, preview="1")
-    assert "It would have alerted never in the last 30 days" in text
+    assert "It would never have alerted in the last 30 days" in text
+    assert "0 of 30 days could be judged: the others have fewer than 25 page views, and never alert." in text
     assert not Watch.objects.filter(kind="budget").exists()
-    assert "The watch is saved" in text_of_posted(owner, address, **BUDGET)
+    assert "The watch is saved" in text_of_posted(owner, address, **{**BUDGET, "by": "party", "subject": "left over"})
     watch = Watch.objects.get(kind="budget")
     assert watch.question == {"measure": "time", "limit": 150.0}
     assert "At most 150 ms script time per view" in text_of(member, SETTINGS + "watches/")
@@ -220,9 +221,9 @@ def test_a_budget_on_interactions_is_previewed_by_a_job(owner: Client, member: C
     Job.objects.update(state=Job.State.QUEUED)
     run_jobs()
     text = text_of(owner, address)
-    assert "It would have alerted never in the last 30 days" in text
+    assert "It would never have alerted in the last 30 days" in text
     assert "hx-get" not in owner.get(address).content.decode()
-    assert "It would have alerted never" in text_of_posted(owner, SETTINGS + "watches/new/", **fields, preview="1")
+    assert "It would never have alerted" in text_of_posted(owner, SETTINGS + "watches/new/", **fields, preview="1")
     assert member.get(address).status_code == 403
     assert "The watch is saved" in text_of_posted(owner, SETTINGS + "watches/new/", **fields)
     watch = Watch.objects.get(kind="budget")
@@ -289,6 +290,18 @@ def test_a_wrong_field_of_a_watch_says_so(owner: Client, shop: Project) -> None:
     for wrong in ({"limit": "0"}, {"about": "share", "by": "package"}, {"device": "fridge"}, {"name": " "}):
         answer = owner.post(SETTINGS + "watches/new/", {**BUDGET, **wrong})
         assert answer.status_code == 400, wrong
+    share = {**BUDGET, "about": "share", "limit": "120", "by": "party", "subject": "ads.example"}
+    page = owner.post(SETTINGS + "watches/new/", share).content.decode()
+    assert "Give per cent: a number above 0, at most 100." in page
+
+
+def test_the_preview_of_a_share_says_if_nothing_of_this_name_ran(owner: Client, shop: Project) -> None:
+    add_functions(shop, 2, {APP: 0.5, "https://www.googletagmanager.com/a.js": 0.1}, today=datetime.now(UTC))
+    for name, is_told in (("Google Tag Manager", False), ("Google Tag Manger", True)):
+        share = {**BUDGET, "about": "share", "limit": "50", "by": "party", "subject": name}
+        text = text_of_posted(owner, SETTINGS + "watches/new/", **share, preview="1")
+        assert "1 of 30 days could be judged: the others have fewer than 25 page views" in text
+        assert ("Nothing of this name ran on these days" in text) is is_told
 
 
 def test_the_overview_names_what_is_open_and_marks_it_in_the_chart(member: Client, shop: Project) -> None:
