@@ -1,17 +1,21 @@
 """What watches say on the overview: the open states in a line, and what was confirmed or resolved in the chart."""
 
+from collections.abc import Sequence
+from datetime import date
 from typing import Final
 
 from django.http import HttpRequest
 
 from aggregate.guard.delivery.wording import clean
 from aggregate.guard.reading import changes_of, select_open
+from aggregate.guard_models import StateChange
 from dashboard.web.access import Guest
 from ingest.models import Project
 from profcore.guard.states import State
 
 SHOWN_OPEN: Final = 3
 SHOWN_MARKS: Final = 4  # beside the marks of releases
+READ_MARKS: Final = 40  # changes: those of one day are one mark, since their words would cover each other
 Mark = tuple[str, str]  # name, moment
 
 
@@ -20,16 +24,24 @@ def describe_watches(request: HttpRequest, project: Project) -> dict[str, object
     if isinstance(request.user, Guest):
         return {}
     found = select_open(project, most=SHOWN_OPEN + 1)
-    return {"open_states": found[:SHOWN_OPEN], "has_more_states": len(found) > SHOWN_OPEN}
+    return {"may_see_watches": True, "open_states": found[:SHOWN_OPEN], "has_more_states": len(found) > SHOWN_OPEN}
 
 
 def list_marks(request: HttpRequest, project: Project) -> list[Mark]:
-    """Returns the newest confirmed and resolved changes as marks of a chart. One statement."""
+    """Returns the newest confirmed and resolved changes as marks of a chart, one for each UTC day. One statement."""
     if isinstance(request.user, Guest):
         return []
-    rows = changes_of(project.pk).filter(state__in=(State.CONFIRMED, State.RESOLVED)).order_by("-id")[:SHOWN_MARKS]
-    return [(f"{_subject(row.page, row.subject)} {State(row.state).name.lower()}", row.at.isoformat()) for row in rows]
+    rows = changes_of(project.pk).filter(state__in=(State.CONFIRMED, State.RESOLVED)).order_by("-id")[:READ_MARKS]
+    days: dict[date, list[StateChange]] = {}
+    for row in rows:
+        days.setdefault(row.at.date(), []).append(row)
+    return [(_name_mark(each), each[0].at.isoformat()) for each in list(days.values())[:SHOWN_MARKS]]
 
 
-def _subject(page: str | None, subject: str) -> str:
-    return clean(page or subject) or "all pages"
+def _name_mark(rows: Sequence[StateChange]) -> str:
+    """Returns what changed on a day: of one change its subject, of more how many had which outcome."""
+    if len(rows) == 1:
+        return f"{clean(rows[0].page or rows[0].subject) or 'all pages'} {State(rows[0].state).name.lower()}"
+    states = [State(row.state) for row in rows]
+    counts = [(states.count(state), state.name.lower()) for state in (State.CONFIRMED, State.RESOLVED)]
+    return ", ".join(f"{count} {word}" for count, word in counts if count)

@@ -306,6 +306,7 @@ def test_the_preview_of_a_share_says_if_nothing_of_this_name_ran(owner: Client, 
 
 def test_the_overview_names_what_is_open_and_marks_it_in_the_chart(member: Client, shop: Project) -> None:
     assert "No slowdown" not in text_of(member, "/projects/shop/")
+    assert "Watches: nothing is suspected or confirmed. States and history" in text_of(member, "/projects/shop/")
     before = member.get("/projects/shop/")
     for page in ("/cart", "/a", "/b", None):
         change_state(shop, State.CONFIRMED, page=page)
@@ -313,11 +314,13 @@ def test_the_overview_names_what_is_open_and_marks_it_in_the_chart(member: Clien
     assert "Watches Confirmed : 1.1 made" in text
     assert "More states and their history" in text
     page = member.get("/projects/shop/").content.decode()
-    assert "/cart confirmed" in page.partition("data-chart-marks=")[2][:900]
+    assert "4 confirmed" in page.partition("data-chart-marks=")[2][:900]
     again = member.get("/projects/shop/", headers={"If-None-Match": before["ETag"]}) if "ETag" in before else None
     assert again is None or again.status_code == 200
     change_state(shop, State.RESOLVED, page="/cart")
-    assert "/cart resolved" in member.get("/projects/shop/").content.decode()
+    assert "4 confirmed, 1 resolved" in member.get("/projects/shop/").content.decode()
+    change_state(shop, State.RESOLVED, page="/a", at=NOON + timedelta(days=1))
+    assert "/a resolved" in member.get("/projects/shop/").content.decode()
 
 
 def test_what_was_never_slower_is_not_called_slower_no_longer(member: Client, shop: Project) -> None:
