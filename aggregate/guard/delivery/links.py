@@ -47,7 +47,8 @@ def slice_path(project: Project, watch: Watch | None, change: StateChange) -> st
     if change.release:
         pairs.append(("release", change.release))
     if change.began_at is not None:
-        pairs.append(("from", f"{change.began_at:%Y-%m-%dT00:00Z}"))
+        # A change of a day is written with the day's end.
+        pairs.append(("from", f"{change.began_at - DAY:%Y-%m-%dT00:00Z}"))
     name = "page" if question.get("measure") == "share" or change.subject else "project"
     return f"{reverse(name, args=[project.slug])}?{urlencode(pairs)}"
 

@@ -57,7 +57,10 @@ def test_two_days_over_a_budget_are_confirmed_and_two_within_it_end_it(project: 
     assert (confirmed.value, confirmed.threshold, confirmed.views, confirmed.cause) == (210.0, 150.0, 60, "day")
     assert confirmed.at == datetime(2026, 11, 17, tzinfo=UTC)  # the end of the second day
     assert confirmed.began_at == datetime(2026, 11, 16, tzinfo=UTC)
-    said = [each.said.headline for each in select_history(project, before=None, most=2)]
+    history_of = select_history(project, before=None, most=2)
+    # The first day over the limit is in the slice.
+    assert history_of[1].links.slice.endswith("/projects/shop/?from=2026-11-15T00%3A00Z")
+    said = [each.said.headline for each in history_of]
     assert said == ["Script: within its limit again (105 ms)", "Script: over its limit (210 ms)"]
 
 
