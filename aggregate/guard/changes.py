@@ -35,11 +35,12 @@ def write_standing(
     cause: StateChange.Cause,
     about_release: str = "",
     keeps_unknown: bool = False,
+    told: Found | None = None,
 ) -> StateChange | None:
     """Keeps a standing, and its change with the notices about it if the state is another. Call it in a transaction.
 
     Returns the change, None if there is none. What stays unknown is kept only with `keeps_unknown`: then `seen_at`
-    says until when it was looked at.
+    says until when it was looked at. `told` is what the change says, if that is not what is kept.
     """
     was = standing_of(before).state
     if before is None and standing.state is State.UNKNOWN and not keeps_unknown:
@@ -74,7 +75,7 @@ def write_standing(
         was=was,
         cause=cause,
         about_release=about_release,
-        **facts,
+        **{**facts, **asdict(told or found)},
     )
     change.save(force_insert=True)
     _write_notices(change)

@@ -158,10 +158,10 @@ def _write(
     cause: StateChange.Cause,
     about: str = "",
 ) -> None:
-    """Writes a change of a release's use. Its figures stay, and the views are those of the window."""
-    seen = usage.now.get(row.page) or usage.now[None]
-    found = replace(found_of(row), views=seen.own, base_views=seen.others)
-    write_standing(watch, subject_of(row), row, standing, found, at=now, cause=cause, about_release=about)
+    """Writes a change of a release's use. It tells the views of the window; the state keeps those of its figures."""
+    seen, kept = usage.now.get(row.page) or usage.now[None], found_of(row)
+    told = replace(kept, views=seen.own, base_views=seen.others)
+    write_standing(watch, subject_of(row), row, standing, kept, at=now, cause=cause, about_release=about, told=told)
 
 
 def _find_most_used(project_id: int, older: Sequence[str], now: datetime) -> str:

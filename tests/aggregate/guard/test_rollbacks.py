@@ -76,6 +76,8 @@ def test_a_rollback_ends_the_alarm_after_a_day_and_says_what_users_have(project:
     end = StateChange.objects.get(page="/cart", state=State.RESOLVED)
     assert (end.cause, end.about_release, end.release, end.base_release) == ("gone", "1.0", "1.1", "1.0")
     assert (end.views, end.base_views) == (12, 480)
+    row = WatchState.objects.get(release="1.1", page="/cart")
+    assert (row.views, row.base_views) == (480, 960)  # of the look that its figures are of
     assert end.value == pytest.approx(13.0)  # what it cost stays known
     assert Notice.objects.filter(change_id=end.id, channel_id=channel.id).exists()
     told = next(each for each in select_history(project, before=None, most=9) if each.change.id == end.id)
