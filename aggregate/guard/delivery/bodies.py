@@ -1,6 +1,5 @@
 """What each kind of channel gets: JSON for webhooks, blocks for Slack, a card for Teams, text for mail."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +16,6 @@ from profcore.guard.states import State
 
 # Slack takes 50 blocks, and people read a few. The page that the message links to has all changes; so has a webhook.
 SHOWN_CHANGES: Final = 10
-MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~<>])")
 
 Json = dict[str, Any]  # Any: JSON
 
@@ -124,20 +122,17 @@ def _slack(text: str) -> str:
 
 
 def write_teams(letter: Letter) -> bytes:
-    """Returns a body for a workflow of Teams that is started by a webhook: an adaptive card."""
-    items: list[Json] = [
-        {"type": "TextBlock", "text": _markdown(letter.title), "weight": "Bolder", "size": "Medium", "wrap": True}
-    ]
+    """Returns a body for a workflow of Teams that is started by a webhook: an adaptive card.
+
+    Clients of Teams differ in how they read Markdown and its escapes, so names are in runs of text, which have none.
+    """
+    items: list[Json] = [_write_runs((letter.title, True), size="Medium")]
     for each in letter.told[:SHOWN_CHANGES]:
-        facts = [{"title": label, "value": _markdown(text)} for label, text in each.said.lines()]
-        links = " · ".join(f"[{word}]({url})" for word, url in list_links(each))
-        items += [
-            {"type": "TextBlock", "text": _markdown(each.said.headline), "wrap": True, "separator": True},
-            {"type": "FactSet", "facts": facts},
-            {"type": "TextBlock", "text": links, "wrap": True},
-        ]
+        items.append(_write_runs((each.said.headline, True), separator=True))
+        items += [_write_runs((f"{label}: ", True), (text, False), spacing="None") for label, text in each.said.lines()]
+        items += _write_links(list_links(each))
     if letter.more:
-        items.append({"type": "TextBlock", "text": f"[{letter.more} more changes]({letter.history})", "wrap": True})
+        items += _write_links([(f"{letter.more} more changes", letter.history)])
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
@@ -148,8 +143,19 @@ def write_teams(letter: Letter) -> bytes:
     return msgspec.json.encode({"type": "message", "attachments": [attachment]})
 
 
-def _markdown(text: str) -> str:
-    return MARKDOWN.sub(r"\\\1", text)
+def _write_runs(*parts: tuple[str, bool], size: str = "Default", **own: object) -> Json:
+    """Returns a line of texts, each with whether it is bold."""
+    runs = [
+        {"type": "TextRun", "text": text, "size": size, "weight": "Bolder" if is_bold else "Default"}
+        for text, is_bold in parts
+    ]
+    return {"type": "RichTextBlock", "inlines": runs, **own}
+
+
+def _write_links(links: Sequence[tuple[str, str]]) -> list[Json]:
+    """Returns links as buttons. Without FIELDFLAME_ADDRESS there are none: a card with half an address is refused."""
+    found = [{"type": "Action.OpenUrl", "title": word, "url": url} for word, url in links if "://" in url]
+    return [{"type": "ActionSet", "actions": found}] if found else []
 
 
 def write_mail(letter: Letter) -> str:

@@ -86,7 +86,8 @@ def test_a_webhook_is_signed_and_says_all(project: Project, hook: Hook) -> None:
     assert send_due(NOON) == 0
 
 
-def test_slack_and_teams_get_bodies_of_their_own(project: Project, hook: Hook) -> None:
+def test_slack_and_teams_get_bodies_of_their_own(project: Project, hook: Hook, settings: Settings) -> None:
+    settings.ADDRESS = "https://fieldflame.example"
     for kind in ("slack", "teams"):
         make_channel(project, hook[0], kind)
     change_state(project, State.CONFIRMED, page="/a<b>*c*")
@@ -103,8 +104,13 @@ def test_slack_and_teams_get_bodies_of_their_own(project: Project, hook: Hook) -
     ):
         assert part in text
     card = teams["attachments"][0]["content"]
-    assert r"/a\<b\>\*c\*" in card["body"][0]["text"]
-    assert [fact["title"] for fact in card["body"][2]["facts"]] == ["Where", "How much", "How sure", "Since"]
+    title, headline, *lines, links = card["body"]
+    assert title["inlines"][0]["text"] == "Shop: 1.1 made /a<b>*c* slower: +13 ms per view"  # runs have no Markdown
+    assert {item["type"] for item in card["body"]} == {"RichTextBlock", "ActionSet"}
+    assert headline["separator"]
+    assert [line["inlines"][0]["text"] for line in lines] == ["Where: ", "How much: ", "How sure: ", "Since: "]
+    assert [action["title"] for action in links["actions"]] == ["Compare", "Difference in the Firefox Profiler"]
+    assert links["actions"][0]["url"].startswith("https://fieldflame.example/projects/shop/compare/?")
 
 
 def test_a_mail_has_all_in_plain_text(project: Project, settings: Settings, tmp_path: Path) -> None:
