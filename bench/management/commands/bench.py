@@ -35,6 +35,7 @@ from bench.hostile.reads import describe as describe_reads
 from bench.hostile.shapes import bench_hostile
 from bench.hosts.command import show_hosts
 from bench.lab.command import show_lab
+from bench.large_views import run as large_views
 from bench.management.arguments import CORPUS, PROJECTS, ROUNDS, SAMPLES, add_bench_arguments
 from bench.memory.web import addresses_as_json, bench_web_memory, make_addresses, measure_growth, prepare
 from bench.memory.web import as_json as memory_as_json
@@ -363,6 +364,11 @@ class Command(BaseCommand):
         "hostile-here": show_hostile_here,
         "hosts": show_hosts_here,
         "lab": lambda self, options: show_lab(options, lambda: find_program(options["chromium"]), self.stdout.write),
+        "large-views": lambda self, _options: large_views.show_large_views(self.stdout.write),
+        "large-views-fill-here": lambda _self, options: large_views.fill(options["project"]),
+        "large-views-here": lambda self, options: self.stdout.write(
+            large_views.as_json(large_views.measure_reads(options["project"]))
+        ),
         "memory": show_memory,
         "memory-here": show_memory_here,
         "pages": show_pages,
