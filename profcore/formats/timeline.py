@@ -5,9 +5,12 @@ profiler may have run before it. It has everything that an aggregate sums, but s
 the sum of the weights of each kind equals the sum in the fold.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
+
+import msgspec
 
 from profcore.formats.observed import NO_MARKER, Observed, observe
 from profcore.sums.calltree import mark_paths
@@ -16,7 +19,7 @@ from profcore.trace.funcs import FuncTable
 from profcore.trace.mark_types import LONG_TASK
 from profcore.trace.marks import TimelineMark, plain_mark
 from profcore.trace.weights import TimeParts, busy_ranges, to_us
-from profcore.trace.wire import Envelope, Mark
+from profcore.trace.wire import Envelope, Mark, Trace
 
 __all__ = ["NO_MARKER", "NO_STACK", "Gap", "TimelineSamples", "TimelineTrace", "ViewTimeline", "ViewTrace"]
 
@@ -124,7 +127,7 @@ class ViewTimeline:
 
 
 def build_timeline(
-    traces: Sequence[ViewTrace],
+    traces: Iterable[ViewTrace],
     *,
     page: str,
     funcs: FuncTable,
@@ -136,15 +139,18 @@ def build_timeline(
 
     `page` is the stored route, `browser`, `device` and `navigation` are words of profcore.trace.dimensions. New funcs
     are interned into `funcs`, which the stacks index. If traces disagree on the view's start (they should not), the
-    earliest counts. A mark in several traces is there once. Raises `ValueError` without traces.
+    earliest counts. A mark in several traces is there once. Each trace is taken when the one before is in columns, so
+    that `traces` may decode one at a time. Raises `ValueError` without traces.
     """
-    if not traces:
+
+    def take(trace: ViewTrace) -> tuple[ViewTrace, Observed]:
+        return _take(trace, observe(trace.envelope, page=page, funcs=funcs))
+
+    taken = list(map(take, traces))  # a loop would hold a trace until it has the next one
+    if not taken:
         raise ValueError("a view needs at least one trace")
-    started_at_ms = min(_start_of(trace.envelope) for trace in traces)
-    observed = [
-        (trace, observe(trace.envelope, page=page, funcs=funcs, shift_us=_shift_us(trace.envelope, started_at_ms)))
-        for trace in traces
-    ]
+    started_at_ms = min(_start_of(trace.envelope) for trace, _ in taken)
+    observed = [(trace, _move(seen, _shift_us(trace.envelope, started_at_ms))) for trace, seen in taken]
     # A trace without samples has no time, so its number decides its place.
     observed.sort(key=lambda pair: (pair[1].start_us, pair[0].envelope.seq, str(pair[0].envelope.traceId)))
     stacks = _Stacks()
@@ -171,6 +177,34 @@ def build_timeline(
         time=time,
         overlap_us=_overlap_us([seen for _, seen in observed]),
     )
+
+
+def _take(trace: ViewTrace, seen: Observed) -> tuple[ViewTrace, Observed]:
+    """Returns a trace without its tables, and its samples in packed columns: some 30 bytes each."""
+    envelope = trace.envelope
+    marks = list(map(plain_mark, envelope.marks)) if trace.marks is None else trace.marks
+    light = msgspec.structs.replace(
+        envelope,
+        trace=Trace(resources=[], frames=[], stacks=[], samples=[]),
+        marks=[Mark(LONG_TASK, start / 1000, (end - start) / 1000) for start, end in busy_ranges(envelope.marks)],
+    )
+    packed = replace(
+        seen,
+        time_us=array("q", seen.time_us),
+        stack=array("i", seen.stack),
+        weight_us=array("q", seen.weight_us),
+        kind=array("b", seen.kind),
+        marker=array("b", seen.marker),
+        hidden_stack=array("i", seen.hidden_stack),
+        prefix=array("i", seen.prefix),
+        func=array("i", seen.func),
+    )
+    return ViewTrace(light, marks), packed
+
+
+def _move(seen: Observed, shift_us: int) -> Observed:
+    times = array("q", [time + shift_us for time in seen.time_us])
+    return replace(seen, time_us=times, gaps=[(start + shift_us, end + shift_us) for start, end in seen.gaps])
 
 
 def _start_of(envelope: Envelope) -> float:
@@ -204,21 +238,20 @@ class _Stacks:
 
 
 def _join(observed: Sequence[Observed], stacks: _Stacks) -> TimelineSamples:
-    rows: list[tuple[int, int, int, int, int, int, int]] = []
+    columns = [array(code) for code in "qiqbbii"]
     for index, seen in enumerate(observed):
         place = stacks.add(seen)
-        rows += zip(
-            seen.time_us,
-            [place[stack] for stack in seen.stack],
-            seen.weight_us,
-            seen.kind,
-            seen.marker,
-            [place[stack] for stack in seen.hidden_stack],
-            [index] * len(seen.time_us),
-            strict=True,
-        )
-    rows.sort(key=lambda row: row[0])  # stable: traces and their samples are already in order
-    return TimelineSamples(*([row[column] for row in rows] for column in range(7)))
+        columns[0].extend(seen.time_us)
+        columns[1].extend(place[stack] for stack in seen.stack)
+        columns[2].extend(seen.weight_us)
+        columns[3].extend(seen.kind)
+        columns[4].extend(seen.marker)
+        columns[5].extend(place[stack] for stack in seen.hidden_stack)
+        columns[6].extend([index] * len(seen.time_us))
+    times = columns[0]
+    # Stable: traces and their samples are already in order.
+    order = sorted(range(len(times)), key=times.__getitem__)
+    return TimelineSamples(*([column[at] for at in order] for column in columns))
 
 
 def _describe(observed: Sequence[tuple[ViewTrace, Observed]]) -> list[TimelineTrace]:
@@ -269,7 +302,7 @@ def _join_marks(observed: Sequence[tuple[ViewTrace, Observed]], started_at_ms: f
     for trace, _ in observed:
         own: dict[str, TimelineMark] = {}
         shift_us = _shift_us(trace.envelope, started_at_ms)
-        for mark in map(plain_mark, trace.envelope.marks) if trace.marks is None else trace.marks:
+        for mark in trace.marks or ():
             moved = TimelineMark(
                 type=mark.type,
                 start_us=mark.start_us + shift_us,

@@ -1,6 +1,8 @@
 """One view on one clock: everything that the fold sums, sample by sample, over all traces of the view."""
 
 import json
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -315,3 +317,19 @@ def test_equal_traces_in_another_order_give_equal_timelines() -> None:
     traces = [trace_of("A\nB", seq=n, timeOrigin=TIME_ORIGIN_MS + 7 * n, viewStart=TIME_ORIGIN_MS) for n in range(5)]
     first = timeline_of(*traces)
     assert replace(timeline_of(*reversed(traces)), func=first.func) == first
+
+
+def test_a_trace_is_let_go_before_the_next_one_is_taken() -> None:
+    envelopes = [
+        decode_envelope(json.dumps(make_envelope("a", "A B\nA C", seq=seq)).encode(), Limits()) for seq in range(3)
+    ]
+    before = [sys.getrefcount(envelopes[at]) for at in range(3)]
+    held: list[int] = []
+
+    def take() -> Iterator[ViewTrace]:
+        for number, envelope in enumerate(envelopes):
+            held.extend(sys.getrefcount(envelopes[at]) - before[at] for at in range(number))
+            yield ViewTrace(envelope)
+
+    build_timeline(take(), page="/cart", funcs=FuncTable())
+    assert held == [0, 0, 0]  # of the first before the second, and of both before the third
