@@ -144,8 +144,12 @@ JOB_BATCH_TRACES = read_int("FIELDFLAME_JOB_BATCH_TRACES", 200, low=1)
 JOB_PAGE_VIEWS = 2_000  # views loaded at once: about 20 MB with their contributions decoded
 # Call nodes of a tree merged from raw traces or cells: about 300 bytes each, and as much again to write a format: 300 MB.
 JOB_MAX_NODES = read_int("FIELDFLAME_JOB_MAX_NODES", 300_000, low=1)
-# Functions that a job over vitals meets: 2.5 kB each. Ten releases of a large app, each built anew, have 200,000.
+# Functions that a job over vitals or raw traces meets: up to 2.5 kB each. Ten releases of a large app, each built anew, have 200,000.
 JOB_MAX_FUNCS = read_int("FIELDFLAME_JOB_MAX_FUNCS", 300_000, low=1)
+# As READ_TRACE_MAX_BYTES and the next two: a worker's process may take 300 MB for one job, and more for a hostile view.
+JOB_TRACE_MAX_BYTES = read_int("FIELDFLAME_JOB_TRACE_MAX_BYTES", 24 * 2**20, low=1)
+JOB_MAX_SAMPLES = read_int("FIELDFLAME_JOB_MAX_SAMPLES", 600_000, low=1)
+JOB_MAX_FACTS = read_int("FIELDFLAME_JOB_MAX_FACTS", 400_000, low=1)
 JOB_ATTEMPTS = 5  # starts of a job: workers may be restarted, but a job that kills them must end
 JOB_LEASE_S = read_int("FIELDFLAME_JOB_LEASE_S", 300, low=1)  # renewed after each batch and each piece of the result
 JOB_SWEEP_S = read_int("FIELDFLAME_JOB_SWEEP_S", 5, low=1)
@@ -262,6 +266,16 @@ TIMELINE_MAX_SAMPLES = read_int("FIELDFLAME_TIMELINE_MAX_SAMPLES", 200_000, low=
 # Raw traces that one answer folds while a web thread waits: 0.5 ms for a recorded one, 7 ms for a heavy one (bench core).
 READ_MAX_RAW_TRACES = read_int("FIELDFLAME_READ_MAX_RAW_TRACES", 500, low=1)
 READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # and their expanded bytes
+# Expanded bytes of one of them, which is decoded whole: up to 12 bytes of memory per byte. The largest recorded trace has
+# 0.5 MB; 200,000 samples have 7.6 MB.
+READ_TRACE_MAX_BYTES = read_int("FIELDFLAME_READ_TRACE_MAX_BYTES", 8 * 2**20, low=1)
+# Samples, and marks with their facts, of views on their clocks in one answer: about 250 and 150 bytes each.
+READ_MAX_SAMPLES = read_int("FIELDFLAME_READ_MAX_SAMPLES", 200_000, low=1)
+READ_MAX_FACTS = read_int("FIELDFLAME_READ_MAX_FACTS", 100_000, low=1)
+# Functions and call nodes that raw traces have in one answer: about 1.3 kB and 400 bytes each. The heaviest recorded app has
+# 615 functions, and 12,230 stacks in three seconds.
+READ_MAX_FUNCS = read_int("FIELDFLAME_READ_MAX_FUNCS", 50_000, low=1)
+READ_MAX_RAW_NODES = read_int("FIELDFLAME_READ_MAX_RAW_NODES", 250_000, low=1)
 # `metrics` of a project: pages and releases with series of their own, of which each pair has about 15. A dashboard of more
 # pages is not read, and Prometheus keeps each series for its whole retention.
 METRICS_PAGES = read_int("FIELDFLAME_METRICS_PAGES", 20, low=1, high=1_000)

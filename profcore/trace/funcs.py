@@ -132,13 +132,14 @@ class FuncTable:
     The keys in `beyond` count as `OTHER_FUNC`, as if the frames had said so.
     """
 
-    __slots__ = ("_beyond", "_index", "_index_of_frame", "keys", "profiler_indexes")
+    __slots__ = ("_beyond", "_index", "_index_of_frame", "chars", "keys", "profiler_indexes")
 
     def __init__(self, beyond: frozenset[FuncKey] = frozenset()) -> None:
         self._beyond = beyond
         self._index: dict[FuncKey, int] = {}
         self._index_of_frame: dict[tuple[str | None, int | None, int | None, str], int] = {}
         self.keys: list[FuncKey] = []
+        self.chars = 0  # of all keys' names and URIs
         self.profiler_indexes: set[int] = set()  # indexes of funcs for which `is_profiler` holds
 
     def intern_all(self, keys: Iterable[FuncKey]) -> list[int]:
@@ -153,6 +154,7 @@ class FuncTable:
                 found = len(self.keys)
                 index[key] = found
                 self.keys.append(key)
+                self.chars += len(key[3]) + len(key[0] or "")
                 if key[0] is None and is_profiler(key):  # most keys have a URI, and a call costs more than all this
                     self.profiler_indexes.add(found)
             result.append(found)

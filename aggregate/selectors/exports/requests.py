@@ -163,7 +163,7 @@ def select_export(
 ) -> Export:
     """Returns the requested export, ready to be written. Raises `SliceError` if it is too large or has expired.
 
-    Views on their clocks are bounded whatever the reading, because viewers accept no more.
+    The number of views on clocks is bounded whatever the reading, because viewers accept no more.
     """
     export = _select_export(request, project=project, link=link, reading=reading)
     return add_texts(request.slice_.project_id, export) if request.with_texts else export
@@ -179,7 +179,9 @@ def _select_export(request: ExportRequest, *, project: str, link: str | None, re
                 slice_, request.segment, project=project, link=link, reading=reading, is_pruned=is_pruned
             )
         case "timeline":
-            return select_timeline_export(slice_, project=project, link=link, engine_leaves=request.engine_leaves)
+            return select_timeline_export(
+                slice_, project=project, link=link, engine_leaves=request.engine_leaves, reading=reading
+            )
         case "difference":
             assert request.base is not None
             assert request.head is not None

@@ -9,9 +9,10 @@ from uuid import UUID
 
 from django.conf import settings
 
-from aggregate.raw_bodies import AMONG_TRACES, load_raw_bodies
+from aggregate.raw_bodies import AMONG_TRACES, StoredBody, load_raw_bodies
 from aggregate.records import select_records
 from aggregate.selectors.exports.slice_export import NamedFuncs, make_export_funcs
+from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError, where_receipts
 from ingest.door.limits import envelope_limits
 from ingest.models import FOLDED
@@ -40,25 +41,32 @@ class _FoldedTrace:
 
 
 def select_timeline_export(
-    slice_: Slice, *, project: str, link: str | None = None, engine_leaves: bool = False
+    slice_: Slice,
+    *,
+    project: str,
+    link: str | None = None,
+    engine_leaves: bool = False,
+    reading: Reading | None = None,
 ) -> TimelineExport:
     """Returns the views that a slice names, by `views` or `traces`, on their clocks, in order of start.
 
     If the slice names traces, only these are on the clock. A view with two pages appears once for each. Three
     statements. Raises `SliceError` if nothing is found, beyond `EXPORT_MAX_VIEWS`, `READ_MAX_RAW_TRACES` or
-    `READ_MAX_RAW_BYTES`, and if raw bodies have expired.
+    `READ_MAX_RAW_BYTES`, and if raw bodies have expired; `SliceTooLarge` beyond the bounds of the reading, by default
+    those of an answer that somebody waits for.
     """
+    reading = reading or Reading.at_once()
     stored = _select_stored(slice_)
-    _check_bounds(slice_, stored)
+    _check_bounds(slice_, stored, reading)
     bodies = _load_bodies(slice_.project_id, stored)
-    funcs = FuncTable()
+    clock = _Clock(slice_, reading)
     groups: dict[tuple[UUID, int], list[_FoldedTrace]] = {}
     for trace in stored:
         groups.setdefault((trace.view_id, trace.group_id), []).append(trace)
-    views = [_build_view(traces, bodies, funcs) for traces in groups.values()]
+    views = [clock.build_view(traces, bodies) for traces in groups.values()]
     views.sort(key=lambda view: (view.started_at_ms, view.view_id, view.page, view.release))
     releases = sorted({view.release for view in views})
-    named = make_export_funcs(slice_.project_id, funcs.keys, releases, as_stored=slice_.as_stored)
+    named = make_export_funcs(slice_.project_id, clock.funcs.keys, releases, as_stored=slice_.as_stored)
     shown, views = _show_views(named, views)
     return TimelineExport(
         project=project,
@@ -101,24 +109,54 @@ def fingerprint_timeline(slice_: Slice) -> str:
     return blake2b(repr(facts).encode(), digest_size=16).hexdigest()
 
 
-def _build_view(
-    traces: Sequence[_FoldedTrace], bodies: dict[tuple[UUID, int], bytes], funcs: FuncTable
-) -> ViewTimeline:
-    first = min(traces, key=lambda trace: (trace.received_at, trace.seq))  # its dimensions are those of the view
-    decoded = []
-    for trace in traces:
-        body = bodies[trace.view_id, trace.seq]
+class _Clock:
+    """Puts views on their clocks, decoding one trace at a time, within the bounds of a reading.
+
+    Samples, marks, functions and call paths count over all views, because all are held until the file is written.
+    """
+
+    def __init__(self, slice_: Slice, reading: Reading) -> None:
+        self.funcs = FuncTable()
+        self._reading = reading
+        self._field = field_of(slice_)
+        self._samples = self._facts = self._nodes = 0
+
+    def build_view(self, traces: Sequence[_FoldedTrace], bodies: dict[tuple[UUID, int], StoredBody]) -> ViewTimeline:
+        """Returns a view. Raises `SliceTooLarge`."""
+        first = min(traces, key=lambda trace: (trace.received_at, trace.seq))  # its dimensions are those of the view
+        view = build_timeline(
+            (self._decode(trace, bodies[trace.view_id, trace.seq]) for trace in traces),
+            page=first.page,
+            funcs=self.funcs,
+            browser=BROWSERS[first.browser],
+            device=DEVICE_CLASSES[first.device],
+            navigation=NAVIGATIONS[first.navigation],
+        )
+        self._nodes += len(view.func)
+        self._check()
+        return view
+
+    def _decode(self, trace: _FoldedTrace, stored: StoredBody) -> ViewTrace:
+        body = stored.expand()
         envelope = decode_envelope(body, envelope_limits())
+        self._samples += len(envelope.trace.samples)
+        self._facts += len(envelope.marks)
+        self._check()
         page_url = clean_url(envelope.url) if envelope.url else None
-        decoded.append(ViewTrace(envelope, read_marks(body, page_url=page_url, page=trace.page)))
-    return build_timeline(
-        decoded,
-        page=first.page,
-        funcs=funcs,
-        browser=BROWSERS[first.browser],
-        device=DEVICE_CLASSES[first.device],
-        navigation=NAVIGATIONS[first.navigation],
-    )
+        marks = read_marks(body, page_url=page_url, page=trace.page)
+        self._facts += sum(len(mark.facts) + sum(map(len, mark.scripts)) for mark in marks)
+        self._check()
+        return ViewTrace(envelope, marks)
+
+    def _check(self) -> None:
+        self._reading.check_clock(self._samples, self._facts, self._field)
+        self._reading.check_funcs(len(self.funcs.keys), self.funcs.chars, self._field)
+        self._reading.check_raw_nodes(self._nodes, self._field)
+
+
+def field_of(slice_: Slice) -> str:
+    """Returns the field that names the views of a slice."""
+    return "view" if slice_.views else "trace"
 
 
 def _select_stored(slice_: Slice) -> Sequence[_FoldedTrace]:
@@ -143,8 +181,8 @@ def _select_stored(slice_: Slice) -> Sequence[_FoldedTrace]:
     )
 
 
-def _check_bounds(slice_: Slice, stored: Sequence[_FoldedTrace]) -> None:
-    field = "view" if slice_.views else "trace"
+def _check_bounds(slice_: Slice, stored: Sequence[_FoldedTrace], reading: Reading) -> None:
+    field = field_of(slice_)
     if not stored:
         raise SliceError(field, f"The slice has no folded trace of this {field}.")
     if len({(trace.view_id, trace.group_id) for trace in stored}) > settings.EXPORT_MAX_VIEWS:
@@ -154,11 +192,13 @@ def _check_bounds(slice_: Slice, stored: Sequence[_FoldedTrace]) -> None:
         raise SliceError(field, f"More than {settings.READ_MAX_RAW_TRACES} traces would be read; name fewer views.")
     if sum(trace.body_bytes for trace in stored) > settings.READ_MAX_RAW_BYTES:
         raise SliceError(field, f"More than {settings.READ_MAX_RAW_BYTES} bytes would be read; name fewer views.")
+    for trace in stored:
+        reading.check_trace(trace.body_bytes, field)
 
 
-def _load_bodies(project_id: int, stored: Sequence[_FoldedTrace]) -> dict[tuple[UUID, int], bytes]:
-    """Returns the expanded bodies by view and number."""
+def _load_bodies(project_id: int, stored: Sequence[_FoldedTrace]) -> dict[tuple[UUID, int], StoredBody]:
+    """Returns the bodies, as they are stored, by view and number."""
     bodies = load_raw_bodies(project_id, [(trace.view_id, trace.seq, trace.received_at) for trace in stored])
     if gone := len(stored) - len(bodies):
         raise SliceError("view", f"The raw bodies of {gone} of {len(stored)} traces have expired: no clock is left.")
-    return {key: body.expand() for key, body in bodies.items()}
+    return bodies

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from django.conf import settings
 
 from aggregate.selectors.slice.slices import SliceError
 
+# Of a function's name and file: recorded ones have 56 on average, 85 at most. Exporters hold them up to three times.
+CHARS_PER_FUNC: Final = 200
 NARROW = "Narrow the slice, e.g. by from, page or view."
 
 
@@ -19,14 +22,19 @@ class Reading:
     """The bounds of one reading; None is no bound. The slice's sums do not depend on them.
 
     With `max_views`, all views are read at once, and a slice with more is an error. Without it they come in pages of
-    `page_views`. Raw bodies come in batches of `batch_traces` and `FOLD_BATCH_BYTES`. `on_traces` is called with the
-    number of traces looked at after each page or batch, and after the cells of so many traces. If it raises, the
-    reading ends.
+    `page_views`. `max_raw_nodes` is for trees of raw traces, `max_nodes` for those of cells too; `max_samples` and
+    `max_facts` are for views on their clocks. Raw bodies come in batches of `batch_traces` and `FOLD_BATCH_BYTES`.
+    `on_traces` is called with the number of traces looked at after each page or batch, and after the cells of so many
+    traces. If it raises, the reading ends.
     """
 
     max_views: int | None = None
     max_raw_traces: int | None = None
     max_raw_bytes: int | None = None
+    max_trace_bytes: int | None = None
+    max_raw_nodes: int | None = None
+    max_samples: int | None = None
+    max_facts: int | None = None
     max_nodes: int | None = None
     max_funcs: int | None = None
     page_views: int = 1
@@ -40,6 +48,11 @@ class Reading:
             max_views=settings.READ_MAX_VIEWS,
             max_raw_traces=settings.READ_MAX_RAW_TRACES,
             max_raw_bytes=settings.READ_MAX_RAW_BYTES,
+            max_trace_bytes=settings.READ_TRACE_MAX_BYTES,
+            max_raw_nodes=settings.READ_MAX_RAW_NODES,
+            max_funcs=settings.READ_MAX_FUNCS,
+            max_samples=settings.READ_MAX_SAMPLES,
+            max_facts=settings.READ_MAX_FACTS,
             batch_traces=settings.JOB_BATCH_TRACES,
         )
 
@@ -47,8 +60,11 @@ class Reading:
     def in_pages(cls, on_traces: Callable[[int], object] = _ignore) -> "Reading":
         """Returns the reading for a job or a command: any number of traces, in bounded memory except for the result."""
         return cls(
+            max_trace_bytes=settings.JOB_TRACE_MAX_BYTES,
             max_nodes=settings.JOB_MAX_NODES,
             max_funcs=settings.JOB_MAX_FUNCS,
+            max_samples=settings.JOB_MAX_SAMPLES,
+            max_facts=settings.JOB_MAX_FACTS,
             page_views=settings.JOB_PAGE_VIEWS,
             batch_traces=settings.JOB_BATCH_TRACES,
             on_traces=on_traces,
@@ -67,15 +83,43 @@ class Reading:
         if self.max_raw_bytes is not None and size > self.max_raw_bytes:
             raise SliceTooLarge("from", f"More than {self.max_raw_bytes} bytes of traces would be folded. {NARROW}")
 
+    def check_trace(self, size: int, field: str) -> None:
+        """Raises `SliceTooLarge` if a raw trace has too many expanded bytes: it is decoded whole."""
+        if self.max_trace_bytes is not None and size > self.max_trace_bytes:
+            detail = f"A raw trace has {size} bytes; at most {self.max_trace_bytes} of one trace are read."
+            raise SliceTooLarge(field, detail)
+
+    def check_clock(self, samples: int, facts: int, field: str) -> None:
+        """Raises `SliceTooLarge` if views have too many samples, or marks and facts of marks, for their clocks."""
+        for count, most, words in (
+            (samples, self.max_samples, "samples"),
+            (facts, self.max_facts, "marks and facts of marks"),
+        ):
+            if most is not None and count > most:
+                detail = f"The views have more than {most} {words}. Name fewer, or let a job prepare a profile of them."
+                raise SliceTooLarge(field, detail)
+
     def check_nodes(self, nodes: int) -> None:
         """Raises `SliceTooLarge` if a call tree has grown too large for memory."""
-        if self.max_nodes is not None and nodes > self.max_nodes:
-            raise SliceTooLarge("from", f"The call tree has more than {self.max_nodes} call nodes. {NARROW}")
+        _check_nodes(nodes, self.max_nodes, "from")
 
-    def check_funcs(self, funcs: int) -> None:
-        """Raises `SliceTooLarge` if more functions were met than fit into memory."""
-        if self.max_funcs is not None and funcs > self.max_funcs:
-            raise SliceTooLarge("from", f"The raw traces have more than {self.max_funcs} functions. {NARROW}")
+    def check_raw_nodes(self, nodes: int, field: str = "from") -> None:
+        """Raises `SliceTooLarge` if the call paths of raw traces have grown too many for memory."""
+        _check_nodes(nodes, self.max_nodes if self.max_raw_nodes is None else self.max_raw_nodes, field)
+
+    def check_funcs(self, funcs: int, chars: int = 0, field: str = "from") -> None:
+        """Raises `SliceTooLarge` if more functions were met than fit into memory; `chars` are of their names."""
+        if self.max_funcs is None:
+            return
+        if funcs > self.max_funcs:
+            raise SliceTooLarge(field, f"The raw traces have more than {self.max_funcs} functions. {NARROW}")
+        if chars > (most := self.max_funcs * CHARS_PER_FUNC):
+            raise SliceTooLarge(field, f"The functions' names and files have more than {most} characters. {NARROW}")
+
+
+def _check_nodes(nodes: int, most: int | None, field: str) -> None:
+    if most is not None and nodes > most:
+        raise SliceTooLarge(field, f"The call tree has more than {most} call nodes. {NARROW}")
 
 
 class SliceTooLarge(SliceError):

@@ -26,7 +26,7 @@ from profcore.trace.tags import has_tags
 from profcore.trace.weights import TimeParts
 from profcore.trace.wire import decode_envelope
 
-NO_FUNC: Final = 0  # the id of a func without any time: the fold does not intern it, and no sum has it
+NO_FUNC: Final = 0  # the id of a func that is not stored: it has no time, or the fold had no room for it
 # A folded trace of a view `w` (view_id, group_id), and its raw body `t` if that is kept.
 FROM_STORED: Final = f"""JOIN ingest_tracereceipt r ON r.view_id = w.view_id AND r.group_id = w.group_id
 {JOIN_BODY}
@@ -95,6 +95,7 @@ class RawFolder:
         """
         stored = self._select_stored(views)
         self.reading.check_raw(len(stored), sum(receipt.body_bytes for receipt in stored))
+        self.reading.check_trace(max((receipt.body_bytes for receipt in stored), default=0), "from")
         check_kept(len(stored), sum(not receipt.has_body for receipt in stored))
         view_of = {(view.view_id, view.group_id): view for view in views}
         open_views: dict[ViewKey, ViewFold] = {}
@@ -104,8 +105,6 @@ class RawFolder:
             last = batch[-1].view_id  # receipts come in order of views: only the last one may go on
             for key in [key for key in open_views if key[0] != last]:
                 yield view_of[key], open_views.pop(key)
-            if self.builder is not None:
-                self.reading.check_nodes(len(self.builder.tree))
             self.reading.on_traces(len(batch))
         for key, view in open_views.items():
             yield view_of[key], view
@@ -114,11 +113,13 @@ class RawFolder:
         if not has_tags(body, self.slice_.tags):
             return
         fold = fold_trace(decode_envelope(body, envelope_limits()), page=page, funcs=self.funcs)
+        self.reading.check_funcs(len(self.funcs.keys), self.funcs.chars)
         # A view with two pages is in two groups, and counts in each.
         view = open_views.setdefault(receipt.view_key, ViewFold())
         view.add(fold, is_truncated=is_truncating(receipt.end_reason))
         if self.builder is not None:
             self.builder.add_stacks(fold.prefix, fold.func, fold.stack_us, fold.stack_samples, fold.stack_hidden_us)
+            self.reading.check_raw_nodes(len(self.builder.tree))
         self.intervals_us[fold.interval_us] += 1
         self.traces += 1
         if self.reading.max_views is not None:
