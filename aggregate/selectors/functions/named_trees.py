@@ -11,19 +11,25 @@ from aggregate.selectors.functions.merged_slice import MergedSlice, merge_slice
 from aggregate.selectors.functions.table import FunctionRow, label_rows
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.views.raw_traces import NO_FUNC
 from profcore.code.display_rules import show_stacks
 from profcore.sums.calltree import CallTree, CallTreeBuilder
+from profcore.trace.funcs import OTHER_FUNC
 
 
 def select_rows(project_id: int, func_ids: Sequence[int]) -> list[FunctionRow]:
-    """Returns funcs in ascending order of id, without sums. One statement."""
+    """Returns funcs in ascending order of id, without sums. One statement.
+
+    `NO_FUNC` stands for all that the fold had no room for, as "(other)" does in cells (`FOLD_MAX_NEW_FUNCS`).
+    """
+    unknown = [FunctionRow(id=NO_FUNC, name=OTHER_FUNC.name, views=0)] if NO_FUNC in func_ids else []
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT f.id, f.name, f.uri, f.line, f.col FROM aggregate_func f
                WHERE f.project_id = %s AND f.id = ANY(%s::int[]) ORDER BY f.id""",
             [project_id, list(func_ids)],
         )
-        return [
+        return unknown + [
             FunctionRow(id=func_id, name=name, uri=uri, line=line, column=column, views=0)
             for func_id, name, uri, line, column in cursor
         ]
