@@ -257,6 +257,13 @@ READ_HEAVY_AT_ONCE = read_int("FIELDFLAME_READ_HEAVY_AT_ONCE", 4, low=1)
 READ_HEAVY_WAIT_S = read_int("FIELDFLAME_READ_HEAVY_WAIT_S", 10, low=0)
 # Views whose contributions one answer decodes: about 30 µs and 400 bytes each.
 READ_MAX_VIEWS = read_int("FIELDFLAME_READ_MAX_VIEWS", 20_000, low=1)
+# Their packed bytes, which are fetched whole: 20,000 recorded views have 5 MB, heavy ones 23. And their functions, counted
+# in each view: half a million, or 12 million if all are of the heaviest recorded app. 36,000 of them can have 200 bytes.
+READ_MAX_CONTRIBUTION_BYTES = read_int("FIELDFLAME_READ_MAX_CONTRIBUTION_BYTES", 64 * 2**20, low=1)
+READ_MAX_VIEW_FUNCS = read_int("FIELDFLAME_READ_MAX_VIEW_FUNCS", 13_000_000, low=1)
+# Functions of all views that the intervals of a fine slice's table come from, 200 bytes each: a thousand views of the
+# heaviest recorded app have 615,000.
+FINE_SAMPLE_MAX_FUNCS = read_int("FIELDFLAME_FINE_SAMPLE_MAX_FUNCS", 650_000, low=1)
 # Views that a list sorts by the parts of time in their rows: 60 ms for 100,000 (2 shared cores, 2026-11). For a slice with
 # more, VIEW_LIST_SAMPLE views are sampled evenly: 150 ms as long as an index finds them, which it does not for many more.
 VIEW_LIST_MAX_VIEWS = read_int("FIELDFLAME_VIEW_LIST_MAX_VIEWS", 200_000, low=1)
@@ -269,10 +276,10 @@ READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # an
 # Expanded bytes of one of them, which is decoded whole: up to 12 bytes of memory per byte. The largest recorded trace has
 # 0.5 MB; 200,000 samples have 7.6 MB.
 READ_TRACE_MAX_BYTES = read_int("FIELDFLAME_READ_TRACE_MAX_BYTES", 8 * 2**20, low=1)
-# Samples, and marks with their facts, of views on their clocks in one answer: about 250 and 150 bytes each.
+# Samples, and marks with their facts, of views on their clocks in one answer: about 300 and 400 bytes each.
 READ_MAX_SAMPLES = read_int("FIELDFLAME_READ_MAX_SAMPLES", 200_000, low=1)
 READ_MAX_FACTS = read_int("FIELDFLAME_READ_MAX_FACTS", 100_000, low=1)
-# Functions and call nodes that raw traces have in one answer: about 1.3 kB and 400 bytes each. The heaviest recorded app has
+# Functions and call nodes that raw traces have in one answer: about 1 kB and 400 bytes each. The heaviest recorded app has
 # 615 functions, and 12,230 stacks in three seconds.
 READ_MAX_FUNCS = read_int("FIELDFLAME_READ_MAX_FUNCS", 50_000, low=1)
 READ_MAX_RAW_NODES = read_int("FIELDFLAME_READ_MAX_RAW_NODES", 250_000, low=1)

@@ -20,7 +20,7 @@ from aggregate.selectors.functions.table import (
     select_parts,
     sort_rows,
 )
-from aggregate.selectors.slice.reading import Reading
+from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.views.contributions import iter_slice_views
 from aggregate.selectors.views.fine_sums import is_raw
@@ -368,6 +368,15 @@ def _count_views(
 ) -> _ViewCounts | None:
     if is_raw(slice_) or (reading.max_views is not None and views > reading.max_views):
         return None
+    try:
+        return _count_each(slice_, views, row_of, shared, reading)
+    except SliceTooLarge:  # by the bytes of their contributions
+        return None
+
+
+def _count_each(
+    slice_: Slice, views: int, row_of: RowOf, shared: Shared | None, reading: Reading
+) -> _ViewCounts | None:
     counts: dict[RowId, int] = {}
     overlapping: set[RowId] = set()
     seen = 0

@@ -29,6 +29,8 @@ class Reading:
     """
 
     max_views: int | None = None
+    max_contribution_bytes: int | None = None
+    max_view_funcs: int | None = None
     max_raw_traces: int | None = None
     max_raw_bytes: int | None = None
     max_trace_bytes: int | None = None
@@ -46,6 +48,8 @@ class Reading:
         """Returns the reading for an answer that somebody waits for."""
         return cls(
             max_views=settings.READ_MAX_VIEWS,
+            max_contribution_bytes=settings.READ_MAX_CONTRIBUTION_BYTES,
+            max_view_funcs=settings.READ_MAX_VIEW_FUNCS,
             max_raw_traces=settings.READ_MAX_RAW_TRACES,
             max_raw_bytes=settings.READ_MAX_RAW_BYTES,
             max_trace_bytes=settings.READ_TRACE_MAX_BYTES,

@@ -9,16 +9,23 @@ from uuid import UUID
 import numpy as np
 from django.db import connection
 
-from aggregate.selectors.code.project_code import select_code
-from aggregate.selectors.code.refs import FuncRef, find_ref
-from aggregate.selectors.slice.reading import Reading, SliceTooLarge
+from aggregate.selectors.code.refs import FuncRef
+from aggregate.selectors.slice.reading import NARROW, Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from aggregate.selectors.views.view_rows import (
+    FROM_VIEWS,
+    VIEW_COLUMNS,
+    Rows,
+    ViewKey,
+    fetch_views,
+    find_func_over,
+    split_rows,
+    where_views,
+)
 from profcore.stats.sampling import bound_of_sample
 from profcore.sums.blobs import Contribution, decode_contribution_list
-from profcore.trace.weights import TIME_PART_NAMES, TimeParts
+from profcore.trace.weights import TimeParts
 
-PART_COLUMNS: Final = ", ".join(f"v.{name}" for name in TIME_PART_NAMES)
-FROM_VIEWS: Final = f"{FROM_CELLS} JOIN aggregate_view v ON v.project_id = c.project_id AND v.cell_id = c.id"
 # The columns of a contribution that `SliceFuncSums` has.
 COLUMNS: Final = (
     "self_samples",
@@ -31,16 +38,8 @@ COLUMNS: Final = (
 )
 
 
-# What `_read_view` reads, behind a contribution.
-VIEW_COLUMNS: Final = f"""v.view_id, v.group_id, v.cell_id, g.release, g.page, c.browser, c.navigation, c.device_class,
-c.bucket_at, c.grain, v.traces, v.is_truncated, coalesce(v.sample_rate, 1.0), {PART_COLUMNS}"""
 NO_CONTRIBUTION: Final = Contribution()
-# Views whose contributions are decoded at a time: 27 MB of recorded views, where 20,000 at once took 540 MB.
-DECODED_AT_ONCE: Final = 1_000
-
-Rows = Sequence[tuple[Any, ...]]  # Any: as the driver types them; the contribution, then `VIEW_COLUMNS`
-
-ViewKey = tuple[UUID, int]  # a view in one group
+PAGE_BYTES: Final = 2**23  # packed contributions of a page of a reading in pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,23 +124,30 @@ def select_slice_views(
     `keep_funcs`, contributions have only these funcs. One statement. Raises `SliceTooLarge` if there are more views
     than the reading allows.
     """
-    rows = _fetch_within(slice_, reading or Reading.at_once(), ref=ref)
-    return [view for some in _decode_in_pages(slice_, rows) for view in _narrow(some, keep_funcs)]
+    reading = reading or Reading.at_once()
+    rows = _fetch_within(slice_, reading, ref=ref)
+    return [
+        view for some in _decode_in_pages(slice_, rows, reading.max_view_funcs) for view in _narrow(some, keep_funcs)
+    ]
 
 
 def _fetch_within(slice_: Slice, reading: Reading, *, ref: FuncRef | None = None) -> Rows:
     most = reading.max_views
-    rows = _fetch_views(slice_, ref=ref, limit=None if most is None else most + 1)
+    limit = None if most is None else most + 1
+    rows = fetch_views(slice_, ref=ref, limit=limit, most_bytes=reading.max_contribution_bytes)
     if most is not None and len(rows) > most:
         raise SliceTooLarge("from", f"The slice has more than {most} views; narrow it, e.g. by from.")
+    if rows and rows[-1][0] is None:
+        detail = f"The sums of the slice's views take more than {reading.max_contribution_bytes} bytes. {NARROW}"
+        raise SliceTooLarge("from", detail)
     return rows
 
 
-def _decode_in_pages(slice_: Slice, rows: Rows) -> Iterator[list[SliceView]]:
+def _decode_in_pages(slice_: Slice, rows: Rows, most_funcs: int | None = None) -> Iterator[list[SliceView]]:
     """Yields views without those that `func_over` excludes: decoded, a view takes up to a hundred times its row."""
     refs = find_func_over(slice_)
-    for start in range(0, len(rows), DECODED_AT_ONCE):
-        yield _keep_costly(refs, _decode(rows[start : start + DECODED_AT_ONCE]))
+    for some in split_rows(rows, most_funcs):
+        yield _keep_costly(refs, _decode(some))
 
 
 def _narrow(views: Iterable[SliceView], keep_funcs: Collection[int] | None) -> Iterator[SliceView]:
@@ -164,7 +170,7 @@ def sample_slice_views(slice_: Slice, ref: FuncRef, *, most: int) -> tuple[Seque
     """
     where, params = where_views(slice_, ref=ref)
     population = _count(f"SELECT COALESCE(sum(c.views), 0)::bigint {FROM_CELLS} WHERE {where}", params)
-    rows = _fetch_views(slice_, ref=ref, limit=None, below=bound_of_sample(most, population))
+    rows = fetch_views(slice_, ref=ref, limit=None, below=bound_of_sample(most, population))
     views = [view for some in _decode_in_pages(slice_, rows) for view in _narrow(some, ref.funcs)]
     return views, population
 
@@ -218,18 +224,21 @@ def iter_slice_views(slice_: Slice, reading: Reading) -> Iterator[Sequence[Slice
     Reports to the reading the traces of views that are skipped.
     """
     if reading.max_views is not None:
-        yield from _decode_in_pages(slice_, _fetch_within(slice_, reading))
+        yield from _decode_in_pages(slice_, _fetch_within(slice_, reading), reading.max_view_funcs)
         return
     refs = find_func_over(slice_)
     after: ViewKey | None = None
-    while rows := _fetch_views(slice_, limit=reading.page_views, after=after):
-        page = _decode(rows)
-        after = page[-1].view_id, page[-1].group_id
-        kept = _keep_costly(refs, page)
-        if passed := sum(view.traces for view in page) - sum(view.traces for view in kept):
-            reading.on_traces(passed)
-        yield kept
-        if len(page) < reading.page_views:
+    while rows := fetch_views(slice_, limit=reading.page_views, after=after, most_bytes=PAGE_BYTES):
+        is_last = len(rows) < reading.page_views and rows[-1][0] is not None
+        rows = [row for row in rows if row[0] is not None]  # the others come with the next page
+        after = rows[-1][1], rows[-1][2]
+        for some in split_rows(rows):
+            page = _decode(some)
+            kept = _keep_costly(refs, page)
+            if passed := sum(view.traces for view in page) - sum(view.traces for view in kept):
+                reading.on_traces(passed)
+            yield kept
+        if is_last:
             return
 
 
@@ -252,67 +261,9 @@ def _count(statement: str, params: dict[str, Any]) -> int:  # Any: parameters of
     return int(row[0]) if row else 0
 
 
-def where_views(slice_: Slice, *, ref: FuncRef | None = None) -> tuple[str, dict[str, Any]]:  # Any: parameters
-    """Returns the condition on views `v` of cells `c` in groups `g`, and its parameters, without tags and ms."""
-    where, params = where_slice(slice_)
-    if slice_.views:
-        where += " AND v.view_id = ANY(%(views)s::uuid[])"
-        params["views"] = list(slice_.views)
-    if slice_.traces:
-        where += """ AND v.view_id IN (SELECT t.view_id FROM ingest_rawtrace t
-                    WHERE t.project_id = %(project_id)s AND t.trace_id = ANY(%(traces)s::uuid[]))"""
-        params["traces"] = list(slice_.traces)
-    refs = [over for over, _ in find_func_over(slice_)] + ([ref] if ref is not None else [])
-    for position, each in enumerate(refs):
-        where += f""" AND EXISTS (SELECT FROM aggregate_hotspotpiece h WHERE h.project_id = %(project_id)s
-                                 AND h.cell_id = c.id AND h.func_ids && %(func_{position})s::int[])"""
-        params[f"func_{position}"] = list(each.funcs)
-    return where, params
-
-
-def _fetch_views(
-    slice_: Slice,
-    *,
-    ref: FuncRef | None = None,
-    limit: int | None,
-    after: ViewKey | None = None,
-    below: int | None = None,
-) -> Rows:
-    where, params = where_views(slice_, ref=ref)
-    params["limit"] = limit
-    if after is not None:
-        where += " AND (v.view_id, v.group_id) > (%(after_view)s::uuid, %(after_group)s::int)"
-        params |= {"after_view": after[0], "after_group": after[1]}
-    if below is not None:
-        params["below"] = below
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""SELECT v.contribution, {VIEW_COLUMNS}
-                {_from_views(where, is_sample=below is not None)}
-                ORDER BY v.view_id, v.group_id LIMIT %(limit)s""",
-            params,
-        )
-        return list(cursor.fetchall())
-
-
 def _decode(rows: Rows) -> list[SliceView]:
     contributions = decode_contribution_list([bytes(row[0]) for row in rows])
     return [_read_view(row, contribution) for row, contribution in zip(rows, contributions, strict=True)]
-
-
-def _from_views(where: str, *, is_sample: bool) -> str:
-    """Returns the FROM and WHERE clauses of views.
-
-    A sample first picks cells, and then reads each one's first views in the uniform order: the condition knows cells
-    only. OFFSET keeps the planner from mixing both. It does not know how few cells a function ran in, and searched the
-    views of each of these once per group (3.6 of 3.7 s at a million views).
-    """
-    if not is_sample:
-        return f"{FROM_VIEWS} WHERE {where}"
-    return f"""FROM (SELECT c.* {FROM_CELLS} WHERE {where} OFFSET 0) AS c
-        JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
-        CROSS JOIN LATERAL (SELECT * FROM aggregate_view v WHERE v.project_id = %(project_id)s AND v.cell_id = c.id
-                            AND fieldflame_sample_key(v.view_id) <= %(below)s OFFSET 0) AS v"""
 
 
 def _read_view(row: tuple[Any, ...], contribution: Contribution) -> SliceView:  # Any: a row as the driver types it
@@ -356,14 +307,6 @@ def _keep_costly(refs: Sequence[tuple[FuncRef, int]], views: list[SliceView]) ->
     if not refs:
         return views
     return [view for view in views if all(view.total_of(ref) > over_us for ref, over_us in refs)]
-
-
-def find_func_over(slice_: Slice) -> list[tuple[FuncRef, int]]:
-    """Returns the functions of `func_over`, each with its µs."""
-    if not slice_.func_over:
-        return []
-    code = select_code(slice_.project_id)
-    return [(find_ref(slice_.project_id, func, code), over_us) for func, over_us in slice_.func_over]
 
 
 def sum_times(views: Iterable[SliceView]) -> TimeParts:

@@ -11,7 +11,6 @@ from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.views.contributions import (
     SliceFuncSums,
     SliceView,
-    ViewKey,
     count_cell_traces,
     count_traces,
     iter_slice_views,
@@ -21,6 +20,7 @@ from aggregate.selectors.views.contributions import (
 )
 from aggregate.selectors.views.raw_traces import RawFolder, check_kept, count_raw, fold_raw
 from aggregate.selectors.views.samples import ViewSampler
+from aggregate.selectors.views.view_rows import ViewKey
 from profcore.stats.views import ViewSample
 from profcore.sums.blobs import Contribution
 from profcore.sums.fold import ViewFold, contribution_of
@@ -80,7 +80,7 @@ def sum_fine(slice_: Slice, reading: Reading) -> FineSums:
 
 def _sum_contributions(slice_: Slice, reading: Reading) -> FineSums:
     fine = FineSums(source="contributions")
-    sampler = ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS)
+    sampler = ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS, most_funcs=settings.FINE_SAMPLE_MAX_FUNCS)
     for views in iter_slice_views(slice_, reading):
         for view in views:
             sampler.add(view, view.time, view.contribution)
@@ -97,7 +97,7 @@ def _sum_contributions(slice_: Slice, reading: Reading) -> FineSums:
 
 def _sum_raw(slice_: Slice, reading: Reading) -> FineSums:
     fine = FineSums(source="raw")
-    sampler = ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS)
+    sampler = ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS, most_funcs=settings.FINE_SAMPLE_MAX_FUNCS)
     folder = RawFolder(slice_, reading, with_tree=False)
     waiting: list[tuple[str, Contribution]] = []
     for views in iter_slice_views(slice_, reading):

@@ -16,16 +16,11 @@ from aggregate.records import select_rows
 from aggregate.selectors.code.project_code import RowId
 from aggregate.selectors.code.refs import FuncRef, find_ref
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
-from aggregate.selectors.views.contributions import (
-    FROM_VIEWS,
-    SliceView,
-    sample_slice_views,
-    select_view_times,
-    select_views_of,
-)
+from aggregate.selectors.views.contributions import SliceView, sample_slice_views, select_view_times, select_views_of
 from aggregate.selectors.views.fine_sums import SeenViews, select_seen_views
 from aggregate.selectors.views.samples import select_sampled
 from aggregate.selectors.views.traces import TraceRow, TracesOf, select_traces_of
+from aggregate.selectors.views.view_rows import FROM_VIEWS
 from profcore.stats.sampling import sample_key
 
 ViewOrder = Literal["typical", "worst", "random"]

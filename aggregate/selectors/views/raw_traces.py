@@ -14,7 +14,8 @@ from aggregate.raw_bodies import AMONG_TRACES, JOIN_BODY, load_raw_bodies
 from aggregate.records import select_records
 from aggregate.selectors.slice.reading import NARROW, Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
-from aggregate.selectors.views.contributions import FROM_VIEWS, SliceView, ViewKey, where_views
+from aggregate.selectors.views.contributions import SliceView
+from aggregate.selectors.views.view_rows import FROM_VIEWS, ViewKey, where_views
 from ingest.door.limits import envelope_limits
 from ingest.models import FOLDED
 from profcore.sums.blobs import Contribution

@@ -9,8 +9,8 @@ from django.conf import settings
 
 from aggregate.raw_bodies import load_raw_bodies
 from aggregate.records import select_records
-from aggregate.selectors.views.contributions import ViewKey
 from aggregate.selectors.views.raw_traces import FROM_STORED, check_kept, split_traces
+from aggregate.selectors.views.view_rows import ViewKey
 from profcore.stats.tag_values import read_tag_value
 
 

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from aggregate.raw_bodies import load_raw_bodies
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.views.contributions import SliceView, ViewKey, select_slice_views
+from aggregate.selectors.views.contributions import SliceView, select_slice_views
 from aggregate.selectors.views.traces import TraceRow, select_traces_of
 from aggregate.selectors.views.view_lists import ViewPage
+from aggregate.selectors.views.view_rows import ViewKey
 from ingest.models import FOLDED
 from profcore.trace.view_facts import TraceFacts, Vitals, join_vitals, read_facts
 
@@ -152,7 +153,7 @@ def choose_group(groups: Sequence[Group], *, release: str | None, page: str | No
 def _select_views(project_id: int, view_ids: Sequence[UUID]) -> dict[ViewKey, SliceView]:
     if not view_ids:
         return {}
-    found = select_slice_views(Slice(project_id=project_id, views=tuple(view_ids)))
+    found = select_slice_views(Slice(project_id=project_id, views=tuple(view_ids)), keep_funcs=())
     return {(view.view_id, view.group_id): view for view in found}
 
 

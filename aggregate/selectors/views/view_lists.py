@@ -16,9 +16,10 @@ from aggregate.records import select_rows
 from aggregate.selectors.code.project_code import RowId
 from aggregate.selectors.code.refs import FuncRef, find_ref
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
-from aggregate.selectors.views.contributions import FROM_VIEWS, SliceView, ViewKey
+from aggregate.selectors.views.contributions import SliceView
 from aggregate.selectors.views.fine_sums import select_seen_views
 from aggregate.selectors.views.samples import select_sampled
+from aggregate.selectors.views.view_rows import FROM_VIEWS, ViewKey
 from profcore.stats.sampling import bound_of_sample, sample_key
 from profcore.sums.blobs import decode_contributions
 

@@ -17,6 +17,7 @@ from profcore.sums.blobs import (
     VERSIONS,
     BlobError,
     Contribution,
+    count_funcs,
     decode_call_tree,
     decode_contribution,
     decode_contribution_list,
@@ -72,6 +73,7 @@ def contributions(draw: st.DrawFn) -> Contribution:
 @given(contributions())
 def test_a_contribution_comes_back(contribution: Contribution) -> None:
     assert decode_contribution(encode_contribution(contribution)) == contribution
+    assert count_funcs(encode_contribution(contribution)) == len(contribution.func)
 
 
 @PROPERTY
@@ -399,3 +401,13 @@ def test_a_contribution_that_was_never_written_is_refused(blob: bytes, sentence:
     good = encode_contribution(Contribution(*([1] for _ in range(CONTRIBUTION_COLUMNS))))
     with pytest.raises(BlobError, match=sentence):  # among others too
         decode_contributions([good, blob, good], column_count=4)
+
+
+def test_funcs_of_contributions_of_every_version_and_size_are_counted() -> None:
+    many = Contribution(*([*range(1, 36_001)] if at == 0 else [10_000 + at] * 36_000 for at in range(8)))
+    assert count_funcs(encode_contribution(many)) == 36_000
+    for version in (2, 3):
+        blob = (DATA / f"contribution-v{version}.blob").read_bytes()
+        assert count_funcs(blob) == len(decode_contribution(blob).func) > 0
+    with pytest.raises(BlobError, match="damaged"):
+        count_funcs(encode_contribution(many)[:4] + b"no zlib")
