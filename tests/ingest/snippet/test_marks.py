@@ -54,7 +54,8 @@ def test_a_long_frame_has_all_its_scripts_or_does_not_speak_of_them(site: Site, 
     with_scripts = [frame["scripts"] for frame in frames if "scripts" in frame]
     assert 100 < sum(map(len, with_scripts)) <= 200  # of a view
     assert len(with_scripts) < len(frames)
-    assert [] not in with_scripts
+    begun = next(number for number, scripts in enumerate(with_scripts) if scripts)
+    assert [] not in with_scripts[begun:]  # before, a busy machine may paint late without any script
 
 
 def test_paints_shifts_and_the_pages_own_marks_are_sent(site: Site, page: Page) -> None:
