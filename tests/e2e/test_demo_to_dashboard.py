@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from config.up.running import RunningStack
 from tests.e2e.browser import save_screenshot
 
-pytestmark = [pytest.mark.always, pytest.mark.e2e, pytest.mark.stack, pytest.mark.slow(50)]
+pytestmark = [pytest.mark.e2e, pytest.mark.stack, pytest.mark.slow(50)]
 
 HOT = "findDuplicateOrders"
 SENT_LIMIT_MS = 120_000
@@ -73,6 +73,7 @@ def func_names(profile: dict[str, Any]) -> set[str]:  # Any: the viewer's format
     return {shared["stringArray"][index] for index in shared["funcTable"]["name"]}
 
 
+@pytest.mark.always
 def test_a_trace_of_the_demo_page_reaches_the_dashboard_and_the_firefox_profile(
     stack: RunningStack, page: Page, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ def list_imports_in_strings(module: str) -> Iterator[str]:
                 yield from (f"{source}.{name.strip()}" for name in names.split(",") if name.strip())
 
 
+@pytest.mark.slow(12)
 def test_code_in_strings_imports_what_exists() -> None:
     found = {(module, name) for module in list_modules() for name in list_imports_in_strings(module)}
     assert found

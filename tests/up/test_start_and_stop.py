@@ -13,9 +13,10 @@ from config.up.running import find_free_port
 from config.up.start import choose_web_processes
 from tests.up.running import Running, run_manage
 
-pytestmark = [pytest.mark.always, pytest.mark.stack, pytest.mark.slow(60)]
+pytestmark = [pytest.mark.stack, pytest.mark.slow(60)]
 
 
+@pytest.mark.always
 def test_it_says_where_to_look_and_stops_in_order_leaving_nothing(running: Running) -> None:
     text = running.read_output()
     assert f"Dashboard   {running.url}/" in text
@@ -53,6 +54,7 @@ def test_a_command_starts_servers_of_its_own_where_none_run(stopped: Path) -> No
     assert again.returncode != 0  # it is there: the first command's servers kept it
 
 
+@pytest.mark.always
 def test_each_part_has_the_processes_that_it_needs_and_no_more(running: Running) -> None:
     parts = Counter(find_parts(running.pid).values())
     assert parts["postgres"] >= 6  # and one for each connection

@@ -58,6 +58,7 @@ def test_a_page_that_comes_byte_by_byte_ends_the_visit_in_time(allowed: Settings
     assert time.monotonic() - begun < 120  # the page takes ten minutes
 
 
+@pytest.mark.slow(12)
 def test_what_was_read_before_the_time_was_over_is_told(allowed: Settings, site: VisitedSite, db: None) -> None:
     allowed.DOCTOR_TIME_S = 5
     site.set_page("<script src=/slow.js></script>")
@@ -67,6 +68,7 @@ def test_what_was_read_before_the_time_was_over_is_told(allowed: Settings, site:
     assert "time" in found
 
 
+@pytest.mark.slow(12)
 def test_a_page_that_takes_a_parser_minutes_ends_in_time(allowed: Settings, site: VisitedSite, db: None) -> None:
     """Python's HTML parser takes quadratic time for some pages."""
     allowed.DOCTOR_TIME_S = 5

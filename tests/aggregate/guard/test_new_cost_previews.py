@@ -70,6 +70,7 @@ def test_days_without_history_or_views_are_not_judged_and_say_so(project: Projec
     assert "a4.example" not in {each.name for each in found.found}
 
 
+@pytest.mark.slow(20)
 def test_what_ran_within_four_weeks_is_not_new_and_after_them_it_is(project: Project) -> None:
     for days_ago in range(45, 0, -1):
         add_functions(project, days_ago, {APP: 0.5, **({TAG: 0.2} if days_ago in (45, 44, 17, 15, 14) else {})})
@@ -81,6 +82,7 @@ def test_what_ran_within_four_weeks_is_not_new_and_after_them_it_is(project: Pro
     assert preview_new_costs(project.pk, Question(**ASKED), TODAY + timedelta(days=2)).found == []
 
 
+@pytest.mark.slow(20)
 def test_it_agrees_with_the_evaluation_day_by_day(project: Project) -> None:
     start = TODAY - timedelta(days=29)
     watch = create_watch(project=project, kind="new_cost", name="New", question=ASKED, now=start)

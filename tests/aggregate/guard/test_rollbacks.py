@@ -18,7 +18,7 @@ from ingest.models import Project
 from profcore.guard.states import State
 from tests.builders import make_group, make_project, make_timed_views
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow(60)]
 START = datetime(2026, 11, 16, 0, tzinfo=UTC)
 TIMES = [10_000, 12_000, 14_000, 16_000]
 PAGES = ("/cart", "/home")
@@ -62,6 +62,7 @@ def evaluate(project: Project, hour: int) -> dict[str, str]:
     return {row.page or "all": State(row.state).name for row in rows}
 
 
+@pytest.mark.always
 def test_a_rollback_ends_the_alarm_after_a_day_and_says_what_users_have(project: Project) -> None:
     address = ["https://hooks.example/secret"]
     channel, _ = create_channel(

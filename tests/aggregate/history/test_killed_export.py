@@ -17,7 +17,7 @@ from tests.aggregate.old_views import NOW, OLD, old_views
 from tests.aggregate.posting import database_url, fold_all, post
 from tests.envelopes import make_envelope
 
-pytestmark = [pytest.mark.always, pytest.mark.django_db(transaction=True), pytest.mark.kills, pytest.mark.slow(20)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.kills, pytest.mark.slow(20)]
 
 # Kills itself before a call of a function, once so many calls have passed.
 KILLED = """

@@ -12,7 +12,7 @@ from ingest.projects.creation import create_project
 from tests.aggregate.posting import everything, fold_all, post, rows
 from tests.envelopes import make_envelope
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(15)]
 
 BEFORE: Final = [("aggregate", "0019_job_counts")]
 AFTER: Final = [("aggregate", "0020_hotspot_pieces")]

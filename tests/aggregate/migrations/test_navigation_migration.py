@@ -10,7 +10,7 @@ from django.db.migrations.executor import MigrationExecutor
 from tests.aggregate.posting import rows
 from tests.builders import make_cell, make_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(15)]
 
 BEFORE: Final = [("aggregate", "0015_func_bounds")]
 AFTER: Final = [("aggregate", "0016_navigation")]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from html import unescape
 from urllib.parse import parse_qsl, urljoin
 
+import pytest
 from django.test import Client
 
 from ingest.models import Membership, Project
@@ -51,6 +52,7 @@ NOT_OFFERED = (
 )
 
 
+@pytest.mark.slow(12)
 def test_every_link_on_a_guests_page_works(grown: Project, its_people: People) -> None:
     link, path = share(grown, its_people.member)
     guest = open_as_guest(path)
