@@ -18,12 +18,11 @@ from dashboard.api.core.encoding import ErrorShape
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.guard.access import GuardView
 from dashboard.api.guard.bodies import ASKED, ASKING_FIELDS, read_asked
+from dashboard.api.jobs.endpoints import POLL_AFTER_S, RETRY_AFTER_S
 from dashboard.web.params import ParamError, read_changes
 from dashboard.web.shapes import Json, Shape, interval_field
 from profcore.guard.states import STATE_NAMES, State
 
-WAIT_S: Final = 2  # a day takes about a second to read
-BUSY_WAIT_S: Final = 60
 MAX_FOUND: Final = 200  # of new ones: a page that makes up names has 50 each day
 
 
@@ -101,12 +100,12 @@ class WatchPreviewView(GuardView):
         try:
             job = start_preview(self.project.pk, asked, now)
         except TooManyJobs as error:
-            return Response({"detail": str(error)}, status=429, headers={"Retry-After": str(BUSY_WAIT_S)})
+            return Response({"detail": str(error)}, status=429, headers={"Retry-After": str(RETRY_AFTER_S)})
         if has_result(job, now):
             return Response(encode_budget(read_preview(job)))
         detail = "The preview is being prepared. Send the same again."
         found = {"detail": detail, "read_days": job.done_traces, "total_days": job.total_traces}
-        return Response(found, status=202, headers={"Retry-After": str(WAIT_S)})
+        return Response(found, status=202, headers={"Retry-After": str(POLL_AFTER_S)})
 
 
 def encode_budget(preview: Preview) -> Json:
