@@ -12,7 +12,7 @@ from typing import Final
 from django.db import transaction
 
 from aggregate.guard.changes import Cause, found_of, select_states, standing_of, write_standing
-from aggregate.guard.days import Day, list_days, measure_days, measure_interactions
+from aggregate.guard.days import Day, last_settled, list_days, measure_days, measure_interactions
 from aggregate.guard.questions import Question, read_question
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Watch
@@ -99,8 +99,8 @@ def preview_budget(project_id: int, question: Question, now: datetime) -> Previe
 
 
 def list_past(now: datetime) -> list[date]:
-    """Returns the days of a preview."""
-    return list_days(now.date() - timedelta(days=PREVIEW_DAYS + 1), now)
+    """Returns the days of a preview: the last `PREVIEW_DAYS` that are settled."""
+    return list_days(last_settled(now) - timedelta(days=PREVIEW_DAYS), now)
 
 
 def judge_past(question: Question, days: Iterable[Day]) -> Preview:

