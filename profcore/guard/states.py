@@ -12,7 +12,7 @@ from typing import Final
 from profcore.stats.verdict import Change, is_beyond_zero
 
 # A slowdown is confirmed when its q is below a fifth of the look's bound. All looks at a release may then spend a fifth
-# of 7 % on both directions, so fewer than 1 of 100 unchanged releases is called slower (docs/guard.md).
+# of 7 % on both directions, so fewer than 1 of 100 unchanged releases is called slower (docs/guard-measured.md).
 CONFIRM_FACTOR: Final = 5.0
 # Quiet looks, or days, in a row that end a confirmed alarm.
 QUIET_TO_RESOLVE: Final = 2
