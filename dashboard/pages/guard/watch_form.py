@@ -6,6 +6,7 @@ from typing import Any, Final
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
+from django.utils.html import format_html_join
 
 from aggregate.guard.budgets import Preview, preview_budget
 from aggregate.guard.days import Day
@@ -29,13 +30,26 @@ ABOUT: Final = (
     (INTERACTION, "Script time in the longest interaction of a view (INP)"),
     (NEW, "New third parties or packages"),
 )
-SUBJECTS: Final = (("", "–"), ("function", "Function"), ("package", "Package"), ("party", "Third party"))
+SUBJECTS: Final = (("function", "A function"), ("package", "A package"), ("party", "A third party"))
+NEW_SUBJECTS: Final = (("party", "Third parties"), ("package", "Packages"))
+# What the limit is, by the kind of watch. The page shows that of the chosen kind only.
+LIMIT_HINTS: Final = (
+    (TIME, "Script time: milliseconds per page view, as the mean of a day."),
+    (SHARE, "A share: per cent of the script and hidden time of a day."),
+    (INTERACTION, "Interactions: milliseconds. Of the page views with an interaction, three of four may have no more."),
+    (NEW, "New third parties or packages: milliseconds per page view. You are told of those that cost more."),
+)
+PARTY: Final = "party"
 PERCENT: Final = 100.0
 SHOWN_NEW: Final = 50  # of a preview: those that would be told come first
 
 
 class WatchForm(SettingsForm):
-    """A budget, or a watch on new cost. Shares are in per cent here."""
+    """A budget, or a watch on new cost. Shares are in per cent here.
+
+    Fields of another kind: a choice is ignored, since a browser always sends one. A name is an error, since a limit on
+    something else must not look like one on what was named.
+    """
 
     name = forms.CharField(label="Name", max_length=MAX_NAME_CHARS, widget=forms.TextInput({"autocomplete": "off"}))
     about = forms.ChoiceField(label="Watch", choices=ABOUT)
@@ -43,21 +57,16 @@ class WatchForm(SettingsForm):
         label="Limit",
         min_value=0,
         max_value=MAX_MS,
-        help_text="Milliseconds per view. For a share: per cent of the time. For interactions: milliseconds, of which "
-        "three of four views may have no more.",
+        help_text=format_html_join(" ", '<span class="for-kind for-{}">{}</span>', LIMIT_HINTS),
     )
-    by = forms.ChoiceField(
-        label="Whose share, or what is new",
-        choices=SUBJECTS,
-        required=False,
-        help_text="Only for a share or new cost. New cost: package or third party.",
-    )
+    by = forms.ChoiceField(label="Share of", choices=SUBJECTS, required=False)
+    new_by = forms.ChoiceField(label="What is new", choices=NEW_SUBJECTS, required=False)
     subject = forms.CharField(
-        label="Name of the function, package or third party",
+        label="Its name",
         required=False,
         max_length=MAX_SUBJECT_CHARS,
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
-        help_text="Only for a share. Written as on the page Functions.",
+        help_text="Written as on the page Functions.",
     )
     page = forms.CharField(
         label="Page",
@@ -84,18 +93,22 @@ class WatchForm(SettingsForm):
         is_share, is_new = fields["about"] == SHARE, fields["about"] == NEW
         if is_share and not 0 < fields["limit"] <= PERCENT:
             raise ValidationError({"limit": "Give per cent: a number above 0, at most 100."})
+        if not is_share and fields["subject"]:
+            raise ValidationError(
+                {"subject": "This name goes with the watch on a share. Empty the field, or choose that watch."}
+            )
         asked = {
             "measure": fields["about"] if fields["about"] in MEASURES else TIME,
             "limit": fields["limit"] / PERCENT if is_share else fields["limit"],
             "page": fields["page"],
             "device": fields["device"],
-            "by": fields["by"] if is_share or is_new else None,  # the form shows all its fields for each kind
+            "by": fields["by"] if is_share else fields["new_by"] if is_new else None,
             "name": fields["subject"] if is_share else None,
         }
         try:
             return clean_question(self.kind, asked)
         except ValidationError as error:
-            names = {"name": "subject", "measure": "about", "kind": "about"}
+            names = {"name": "subject", "measure": "about", "kind": "about", "by": "new_by" if is_new else "by"}
             raise ValidationError({names.get(n, n): texts for n, texts in error.message_dict.items()}) from None
 
 
@@ -104,7 +117,8 @@ def fill(watch: Watch) -> dict[str, object]:
     asked = watch.question
     about = NEW if watch.kind == Watch.Kind.NEW_COST else asked["measure"]
     limit = asked["limit"] * PERCENT if about == SHARE else asked["limit"]
-    rest = {"by": asked.get("by", ""), "subject": asked.get("name", "")}
+    by = asked.get("by", PARTY)
+    rest = {"by": by, "new_by": by if about == NEW else PARTY, "subject": asked.get("name", "")}
     where = {"page": asked.get("page", ""), "device": asked.get("device", "")}
     return {"name": watch.name, "about": about, "limit": round(limit, 6), "is_on": watch.is_on, **rest, **where}
 
@@ -121,7 +135,7 @@ def show_watch(page: SettingsRequest, watch_id: int) -> HttpResponse:
 
 def _show(page: SettingsRequest, watch: Watch | None) -> HttpResponse:
     """Shows, previews, creates or changes a watch."""
-    initial = fill(watch) if watch is not None else {"by": "party"}
+    initial = fill(watch) if watch is not None else {"by": PARTY, "new_by": PARTY}
     form = WatchForm(page.request.POST if page.has_posted else None, initial=initial)
     if form.is_bound and form.is_valid():
         now = datetime.now(UTC)
@@ -163,7 +177,7 @@ def _render(
 ) -> HttpResponse:
     if isinstance(preview, NewCostPreview):
         one, many = (
-            ("package", "packages") if form.cleaned_data["by"] == "package" else ("third party", "third parties")
+            ("package", "packages") if form.cleaned_data["new_by"] == "package" else ("third party", "third parties")
         )
         what = one if len(preview.told) == 1 else many
         shown = {"new_costs": preview, "found": preview.found[:SHOWN_NEW], "what": what}

@@ -189,7 +189,7 @@ def test_a_budget_is_previewed_created_changed_and_deleted(owner: Client, member
     assert "It would never have alerted in the last 30 days" in text
     assert "0 of 30 days could be judged: the others have fewer than 25 page views, and never alert." in text
     assert not Watch.objects.filter(kind="budget").exists()
-    assert "The watch is saved" in text_of_posted(owner, address, **{**BUDGET, "by": "party", "subject": "left over"})
+    assert "The watch is saved" in text_of_posted(owner, address, **{**BUDGET, "by": "party", "new_by": "package"})
     watch = Watch.objects.get(kind="budget")
     assert watch.question == {"measure": "time", "limit": 150.0}
     assert "At most 150 ms script time per view" in text_of(member, SETTINGS + "watches/")
@@ -201,7 +201,7 @@ def test_a_budget_is_previewed_created_changed_and_deleted(owner: Client, member
     asked = {"measure": "share", "limit": 0.2, "by": "package", "name": "react", "device": "mobile-low"}
     assert watch.question == asked
     assert 'value="20.0"' in owner.get(own).content.decode()
-    assert owner.post(own, {**BUDGET, "about": "new_cost", "by": "party"}).status_code == 400
+    assert owner.post(own, {**BUDGET, "about": "new_cost", "new_by": "party"}).status_code == 400
     assert "The watch is deleted" in text_of_posted(owner, own + "delete/")
     assert owner.get(own).status_code == 404
     assert owner.get(SETTINGS + "watches/0/").status_code == 404
@@ -249,7 +249,7 @@ def test_a_preview_is_of_its_project_and_nothing_else_is_one(
     assert stranger.get(f"{SETTINGS}watches/previews/{Job.objects.get().id}/").status_code == 404
 
 
-NEW_COST = {**BUDGET, "about": "new_cost", "by": "party", "limit": "5"}
+NEW_COST = {**BUDGET, "about": "new_cost", "new_by": "party", "limit": "5"}
 
 
 def test_new_cost_is_previewed_and_watched(owner: Client, shop: Project) -> None:
