@@ -29,10 +29,11 @@ from profcore.code.sites import origin_of
 from profcore.sums.fold import sum_by_func
 
 ALL: Final = 2**31 - 1
+Namer = Callable[[FunctionRow], str]
 GROUPINGS: Final = ("file", "package", "origin", "category", "party")
 
 
-def name_group(by: str, code: Code) -> Callable[[FunctionRow], str]:
+def name_group(by: str, code: Code) -> Namer:
     """Returns the function that names the group of a func, `(none)` if it has none. `by` is one of `GROUPINGS`."""
     namers: Mapping[str, Callable[[FunctionRow], str | None]] = {
         "file": lambda row: row.mapped.original.source if row.mapped else row.uri,
@@ -49,12 +50,7 @@ def empty_group(name: str, by: str) -> FunctionRow:
     """Returns the row of a group, without sums."""
     is_category = by == "category" and name != NO_GROUP
     uri = name if by == "file" and name != NO_GROUP else None
-    return FunctionRow(
-        id=name,
-        name=name,
-        uri=uri,
-        category=name if is_category else None,
-    )
+    return FunctionRow(id=name, name=name, uri=uri, category=name if is_category else None)
 
 
 def select_function_table(
@@ -114,14 +110,14 @@ def select_group_table(
 ) -> FunctionTable:
     """Returns a slice's sums and its groups of funcs, `by` one of `GROUPINGS`. Display rules do not apply to them.
 
-    `categories` and `search` choose funcs before they are summed up: a group has only those. About totals and views of
-    a group see `_count_once`. It takes most of the time; without `counts_once` they are sums over the group's funcs.
+    `categories` and `search` choose funcs before they are summed up: a group has only those, or all if its name has the
+    text. `_count_once` (most of the time) makes totals and views; without `counts_once` they are sums over the funcs.
     """
     code = select_code(slice_.project_id, as_stored=True)
     reading = reading or Reading.at_once()
     table = select_parts(slice_, code, reading=reading)
-    parts = _choose_parts(code, table.functions, categories, search)
     name_of = name_group(by, code)
+    parts = _choose_parts(code, table.functions, categories, search, name_of)
     membership = _Membership(parts, [name_of(part) for part in parts])
     rows = [_sum_row(members, empty_group(str(name), by), name) for name, members in membership.members.items()]
     shared: Shared | None = None if counts_once else {}
@@ -153,11 +149,16 @@ def sum_groups(slice_: Slice, by: str, *, code: Code | None = None) -> GroupSums
 
 
 def _choose_parts(
-    code: Code, parts: Sequence[FunctionRow], categories: Sequence[str], search: str
+    code: Code, parts: Sequence[FunctionRow], categories: Sequence[str], search: str, name_of: Namer | None = None
 ) -> Sequence[FunctionRow]:
     if not categories and not search:
         return parts
-    return keep_rows(code, [describe_row(code, part) for part in parts], categories, search)
+    rows = [describe_row(code, part) for part in parts]
+    found = keep_rows(code, rows, categories, search)
+    if name_of is None or not search:
+        return found
+    kept, text = {id(row) for row in found}, search.casefold()
+    return [row for row in keep_rows(code, rows, categories, "") if id(row) in kept or text in name_of(row).casefold()]
 
 
 class _Membership:

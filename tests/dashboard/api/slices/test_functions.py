@@ -122,6 +122,21 @@ def test_a_group_has_the_sums_of_the_functions_found(member: Client) -> None:
     assert (group["self_ms"], group["total_ms"], group["self_share"]) == (2.0, 9.0, pytest.approx(2 / 9))
 
 
+def test_a_group_is_found_by_its_name_and_has_all_its_functions(member: Client, shop: Project) -> None:
+    cell = make_cell(shop, page="/tags", js_us=9_000)
+    for number, name in enumerate(("gtag", "send"), start=1):
+        func = make_func(shop, name, uri="https://www.googletagmanager.com/gtag/js")
+        make_hotspot(cell, func, self_us=number * 1_000, total_us=number * 1_000)
+    make_hotspot(cell, make_func(shop, "own"), self_us=3_000, total_us=3_000)
+    assert [row["name"] for row in ask(member, "page=/tags&q=google+tag")["functions"]] == []
+    (tag,) = ask(member, "page=/tags&group_by=party&q=google+TAG")["functions"]
+    assert (tag["name"], tag["self_ms"]) == ("Google Tag Manager", 3.0)
+    (tag,) = ask(member, "page=/tags&group_by=party&q=send")["functions"]
+    assert (tag["name"], tag["self_ms"]) == ("Google Tag Manager", 2.0)
+    found = ask(member, "page=/tags&group_by=party&q=google+tag&category=built-in")["functions"]
+    assert found == []
+
+
 def test_functions_are_grouped_and_kept_by_category(member: Client, shop: Project) -> None:
     cell = make_cell(shop, page="/lib", js_us=5_000)
     make_hotspot(
