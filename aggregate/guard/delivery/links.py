@@ -4,7 +4,9 @@ They lead to pages for members, so a message has no credentials in it. The dashb
 addresses only.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -12,7 +14,9 @@ from django.urls import reverse
 
 from aggregate.guard_models import StateChange, Watch
 from ingest.models import Project
-from profcore.times import DAY
+from profcore.times import DAY, start_of_day
+
+MAX_SEARCH_CHARS: Final = 200  # what the search of the page Functions takes: the beginning of a name finds it too
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +48,34 @@ def slice_path(project: Project, watch: Watch | None, change: StateChange) -> st
         until = change.seen_at or change.at
         pairs += [("from", f"{until - DAY:%Y-%m-%dT%H:%MZ}"), ("to", f"{until:%Y-%m-%dT%H:%MZ}")]
         return f"{reverse('vitals', args=[project.slug])}?{urlencode(pairs)}"
+    if question.get("measure") == "share" or change.subject:
+        pairs += _pairs_of_days(change) + _pairs_of_row(question, change)
+        return f"{reverse('page', args=[project.slug])}?{urlencode(pairs)}"
     if change.release:
         pairs.append(("release", change.release))
     if change.began_at is not None:
         # A change of a day is written with the day's end.
         pairs.append(("from", f"{change.began_at - DAY:%Y-%m-%dT00:00Z}"))
-    name = "page" if question.get("measure") == "share" or change.subject else "project"
-    return f"{reverse(name, args=[project.slug])}?{urlencode(pairs)}"
+    return f"{reverse('project', args=[project.slug])}?{urlencode(pairs)}"
+
+
+def _pairs_of_days(change: StateChange) -> list[tuple[str, str]]:
+    """Returns the days from the one with which a state began to the one that was judged last."""
+    until = start_of_day(change.seen_at or change.at)  # somebody accepts a state at any time
+    since = (change.began_at or until) - DAY  # a change of a day is written with the day's end
+    return [("from", f"{since:%Y-%m-%dT00:00Z}"), ("to", f"{until:%Y-%m-%dT00:00Z}")]
+
+
+def _pairs_of_row(question: Mapping[str, str], change: StateChange) -> list[tuple[str, str]]:
+    """Returns how the page Functions shows what a change names: its grouping, and a search for the name.
+
+    A deleted watch does not say what kind of thing the name is of.
+    """
+    by = question.get("by")
+    if by is None:
+        return []
+    name = (change.subject or question.get("name", ""))[:MAX_SEARCH_CHARS]
+    return [*([("group_by", by)] if by != "function" else []), ("q", name)]
 
 
 def sides_of(change: StateChange) -> list[tuple[str, str]]:
