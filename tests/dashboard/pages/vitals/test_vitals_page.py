@@ -1,4 +1,4 @@
-"""The page "Vitals": what delays interactions, in words, with intervals, and honest where there is too little."""
+"""The page "Vitals": what delays loading and interactions, in words, with intervals, and honest about small samples."""
 
 import re
 
@@ -14,7 +14,7 @@ WINDOWS = "/projects/shop/vitals/windows/"
 
 def test_the_page_comes_at_once_and_fetches_its_windows(reader: Client) -> None:
     page = reader.get(f"{PAGE}?release=1.2.0").content.decode()
-    assert "What delays interactions" in page
+    assert "<h1>What delays loading and interactions <" in page
     assert f'hx-get="{WINDOWS}?release=1.2.0"' in page
     assert re.search(r'vitals/\?release=1\.2\.0" data-slice data-go="w" aria-current', page)
 
