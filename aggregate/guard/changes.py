@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 
-from aggregate.guard.outbox import choose_due
+from aggregate.guard.delivery.outbox import choose_due
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Channel, Notice, StateChange, Watch, WatchState
 from ingest.door.groups import allocate_ids

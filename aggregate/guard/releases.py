@@ -12,6 +12,7 @@ from typing import Final
 from django.conf import settings
 
 from aggregate.guard.changes import Cause, found_of, select_states, standing_of, subject_of, write_standing
+from aggregate.guard.rollbacks import choose_base, select_rolled_back
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard.usage import follow_usage
 from aggregate.guard_models import Watch, WatchState
@@ -33,13 +34,11 @@ def evaluate_releases(watch: Watch, now: datetime) -> None:
     """Looks at the newest releases, where another look is due. Call it in a transaction."""
     releases = select_releases(watch.project_id)
     gone = follow_usage(watch, releases, now)
-    for base, head in pick_pairs(watch, releases, gone, now):
+    for base, head in pick_pairs(watch, releases, now):
         _look_at(watch, base, head, gone, now)
 
 
-def pick_pairs(
-    watch: Watch, releases: Sequence[ReleaseRow], gone: Collection[bytes], now: datetime
-) -> Iterator[tuple[str, str]]:
+def pick_pairs(watch: Watch, releases: Sequence[ReleaseRow], now: datetime) -> Iterator[tuple[str, str]]:
     """Yields (base, head) of the releases that are watched, the oldest head first.
 
     A head keeps the base that it was first compared with: a release that gets its views late is another question.
@@ -52,24 +51,15 @@ def pick_pairs(
     states = select_states(watch, release__in=[rows[number].release for number in recent]).values()
     kept = {row.release: row.base_release for row in states}
     opened = {row.release for row in states if State(row.state).is_open}
-    rolled_back = find_rolled_back(watch, gone)
+    told = select_rolled_back(watch.project_id, now)
     known = {row.release for row in rows}
     for number in reversed(recent):
         head, older = rows[number].release, [row.release for row in rows[number + 1 :]]
         first = kept.get(head)
-        if first in known and (first not in rolled_back or head in opened):
+        if first in known and (first not in told or head in opened):
             yield first, head
         else:
-            yield next((each for each in older if each not in rolled_back), older[0]), head
-
-
-def find_rolled_back(watch: Watch, gone: Collection[bytes]) -> Collection[str]:
-    """Returns the releases that are gone, and on no page open. Two statements, none if there is none."""
-    if not gone:
-        return ()
-    ended = {row.release for row in select_states(watch, subject_key__in=list(gone)).values()}
-    opened = select_states(watch, release__in=list(ended), state__in=(State.SUSPECTED, State.CONFIRMED))
-    return ended - {row.release for row in opened.values()}
+            yield choose_base(watch.project_id, head, older, releases, told).release, head
 
 
 def _look_at(watch: Watch, base: str, head: str, gone: Collection[bytes], now: datetime) -> None:

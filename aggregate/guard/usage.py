@@ -91,18 +91,23 @@ def measure_usage(
     Only whole days before the window count: a release that just came to all users had few in most of the window.
     Two statements.
     """
-    recent = Slice(project_id=project_id, ranges=(window_of(now),))
     since = start_of_day(max(head.first_seen_at, now - timedelta(days=BEST_DAYS)))
     until = start_of_day(window_of(now)[0])
     past = Slice(project_id=project_id, ranges=((since, until),))
-    of_now = {
-        page: days[0] for page, days in _sum_views(recent, "'-infinity'::timestamptz", head, older, pages).items()
-    }
     of_past = _sum_views(past, "c.day_at", head, older, pages) if since < until else {}
     return Usage(
-        now={None: DayViews(), **of_now},
+        now=measure_recent(project_id, head, older, pages, now),
         best={None: BestDay(), **{page: find_best(days) for page, days in of_past.items()}},
     )
+
+
+def measure_recent(
+    project_id: int, head: ReleaseRow, older: Sequence[str], pages: Sequence[str], now: datetime
+) -> Mapping[str | None, DayViews]:
+    """Returns the views of the last `USAGE_HOURS` on some pages, and on all together (None). One statement."""
+    recent = Slice(project_id=project_id, ranges=(window_of(now),))
+    found = _sum_views(recent, "'-infinity'::timestamptz", head, older, pages)
+    return {None: DayViews(), **{page: days[0] for page, days in found.items()}}
 
 
 def window_of(now: datetime) -> tuple[datetime, datetime]:

@@ -19,9 +19,10 @@ from aggregate.selectors.project.summaries import (
 )
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.frame.verdict_words import describe_verdict
-from dashboard.pages.overview.view import MAX_RELEASES, judge_last_release
+from dashboard.pages.overview.view import MAX_RELEASES, choose_last_sides
 from dashboard.web.access import get_visible_project, may_create_projects, own_projects
 from dashboard.web.guards import private_page, private_part
+from dashboard.web.verdicts import answer_verdict
 from ingest.models import Project
 
 SHOWN_DAYS: Final = 30
@@ -91,8 +92,8 @@ def show_last_change(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows the change of a project's last release: a part of the list."""
     project = get_visible_project(request.user, slug)
     by_release = select_overview(Slice(project_id=project.pk), ["release"], limit=MAX_RELEASES)
-    verdict = judge_last_release(Slice(project_id=project.pk), by_release, select_releases(project.pk))
-    context = describe_verdict(project, verdict)
+    sides = choose_last_sides(Slice(project_id=project.pk), by_release, select_releases(project.pk))
+    context = describe_verdict(project, None if sides is None else answer_verdict(sides.base, sides.head))
     return render(request, "dashboard/projects/_last_change.html", context)
 
 

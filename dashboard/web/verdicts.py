@@ -1,12 +1,14 @@
 """Verdicts that pages and the read API share: which sides are asked about, and the answer."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
 from django.http import QueryDict
 
+from aggregate.guard.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
 from aggregate.selectors.project.last_release import pick_last_releases
 from aggregate.selectors.project.overview import OverviewRow, select_overview
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
@@ -20,9 +22,18 @@ from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from dashboard.web.params import read_side
 from dashboard.web.remembered import facts_of_sides, remember_comparison
 
-MAX_RELEASES: Final = 20  # the newest ones, among which the last two with enough views are chosen
+MAX_RELEASES: Final = 20  # the newest ones, among which the last one with enough views and its base are chosen
 # A verdict is a few kB: sums, intervals and three functions.
 VERDICTS_KEPT: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSides:
+    """Both sides that a verdict is on. Newer releases than the base are `passed_over` if they were rolled back."""
+
+    base: Slice
+    head: Slice
+    passed_over: tuple[Rollback, ...] = ()
 
 
 def choose_sides(
@@ -31,18 +42,29 @@ def choose_sides(
     *,
     in_slice: Sequence[OverviewRow] | None = None,
     known: Sequence[ReleaseRow] | None = None,
-) -> tuple[Slice, Slice] | None:
-    """Returns both sides that a verdict is on: those that the address names, or the last two releases of the slice.
+) -> ChosenSides | None:
+    """Returns both sides that a verdict is on: those that the address names, or the last release and its base.
 
     None if there are no two releases. Raises `SliceError` and `ParamError`.
     """
     base, head = read_side(params, "base"), read_side(params, "head")
     if has_sides(base, head):
-        return resolve_sides(slice_, base, head)
+        return ChosenSides(*resolve_sides(slice_, base, head))
     if in_slice is None:
         in_slice = select_overview(slice_, ["release"], limit=MAX_RELEASES).rows
-    picked = pick_last_releases(slice_, in_slice, select_releases(slice_.project_id) if known is None else known)
-    return None if picked is None else sides_of_releases(slice_, *picked)
+    known = select_releases(slice_.project_id) if known is None else known
+    picked = pick_last_releases(slice_, in_slice, known)
+    if picked is None:
+        return None
+    candidates, last = picked
+    chosen = choose_base_of(slice_.project_id, last, candidates, known)
+    return ChosenSides(*sides_of_releases(slice_, chosen.release, last), chosen.passed_over)
+
+
+def choose_base_of(project_id: int, head: str, candidates: Sequence[str], known: Sequence[ReleaseRow]) -> BaseChoice:
+    """Returns what a release is compared with if nobody says so; see `choose_base`, which watches use too."""
+    told = select_rolled_back(project_id, datetime.now(UTC)) if len(candidates) > 1 else {}
+    return choose_base(project_id, head, candidates, known, told)
 
 
 def sides_of_releases(slice_: Slice, base: str, head: str) -> tuple[Slice, Slice]:

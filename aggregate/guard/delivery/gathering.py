@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from aggregate.guard.delivery.bodies import Letter, Told
 from aggregate.guard.delivery.links import absolute, make_links
+from aggregate.guard.delivery.outbox import leave_quiet
 from aggregate.guard.delivery.wording import say_change, write_title
-from aggregate.guard.outbox import leave_quiet
 from aggregate.guard_models import Channel, Message, Notice, StateChange, Watch
 from aggregate.turns import end_step
 from ingest.models import Project

@@ -15,8 +15,8 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.guard.delivery.gathering import gather_due, write_letter
+from aggregate.guard.delivery.outbox import leave_quiet
 from aggregate.guard.delivery.receivers import Receipt, Undelivered, hand_over
-from aggregate.guard.outbox import leave_quiet
 from aggregate.guard.sealing import SealBroken, open_seal
 from aggregate.guard_models import Channel, Message
 from aggregate.metrics import MESSAGES, note

@@ -1,4 +1,4 @@
-"""The last release of a slice and the one before it."""
+"""The last release of a slice and those before it."""
 
 from collections.abc import Sequence
 
@@ -11,26 +11,25 @@ from profcore.stats.comparison import MIN_COMPARED_VIEWS
 
 def pick_last_releases(
     slice_: Slice, in_slice: Sequence[OverviewRow], known: Sequence[ReleaseRow]
-) -> tuple[str, str] | None:
-    """Returns (base, head): the newest release of a slice and the one before it, None if there are not two.
+) -> tuple[Sequence[str], str] | None:
+    """Returns the newest release of a slice, after those that can be its base, the newest first.
 
-    `in_slice` are the releases of the slice, and `known` those of the project, both the newest first. If the slice
-    names no release, releases with too few views are skipped, provided that two others are left: a release that one
-    person has tried must not hide what all others use. If the slice has one release, the base is the one before it, by
-    the same rule.
-    "(other)" is no release.
+    None if there are not two releases. `in_slice` are the releases of the slice, and `known` those of the project, both
+    the newest first. If the slice names no release, releases with too few views are skipped, provided that two others
+    are left: a release that one person has tried must not hide what all others use. If the slice has one release, the
+    base is one before it, by the same rule. If it names several, it names the base too. "(other)" is no release.
     """
     rows = [row for row in in_slice if row.release not in (None, OTHER) and row.views]
     shown = [row.release or "" for row in rows]
     comparable = [row.release or "" for row in rows if row.views >= MIN_COMPARED_VIEWS]
     if len(comparable) >= 2 and not slice_.releases:
-        return comparable[1], comparable[0]
+        return comparable[1:], comparable[0]
     if len(shown) >= 2:
-        return shown[1], shown[0]
+        return shown[1:2], shown[0]
     if len(shown) == 1 and len(slice_.releases) == 1:
         with_views = [row for row in known if row.views and row.release != OTHER]
         names = [row.release for row in with_views]
         older = with_views[names.index(shown[0]) + 1 :] if shown[0] in names else []
         enough = [row for row in older if row.views >= MIN_COMPARED_VIEWS]
-        return ((enough or older)[0].release, shown[0]) if older else None
+        return ([row.release for row in enough or older], shown[0]) if older else None
     return None

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 
 from aggregate.selectors.project.announcements import CommitRange, find_commits
 from aggregate.selectors.slice.sides import SIDE_FIELDS, name_sides
-from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice, format_instant
+from aggregate.selectors.slice.slices import SLICE_FIELDS, format_instant
 from aggregate.selectors.verdict.sentence import plain_text, write_sentence
 from aggregate.selectors.verdict.verdict import Culprit, Verdict
 from dashboard.api.core.encoding import (
@@ -24,7 +24,7 @@ from dashboard.api.core.views import ProjectView
 from dashboard.web.access import Guest
 from dashboard.web.answers import answer_json
 from dashboard.web.shapes import Json, Shape, define_shape, interval_field
-from dashboard.web.verdicts import answer_verdict, choose_sides, facts_of_verdict
+from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides, facts_of_verdict
 from profcore.guard.states import Evidence, weigh_change
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.power import SmallestChange
@@ -103,11 +103,24 @@ class SentencePartShape(Shape):
     )
 
 
+class PassedOverShape(Shape):
+    """A release before the head that is not the base, since it was rolled back."""
+
+    release = serializers.CharField()
+    rolled_back_by = serializers.DateTimeField(
+        help_text="When that was known: up to a day and a half after it happened."
+    )
+
+
 class VerdictShape(Shape):
     """One answer on two sides. Its figures are those of the page that it leads with, or of all pages together."""
 
     base = serializers.CharField(allow_null=True, help_text="Its release, or in what else the sides differ.")
     head = serializers.CharField(allow_null=True)
+    passed_over = PassedOverShape(
+        many=True,
+        help_text="Newer releases than the base that were rolled back, the newest first; empty if a base was named.",
+    )
     base_slice = SliceShape(allow_null=True)
     head_slice = SliceShape(allow_null=True)
     state = serializers.ChoiceField(STATES)
@@ -148,23 +161,27 @@ class VerdictView(ProjectView):
         },
     )
     def get(self, request: Request, slug: str) -> HttpResponse:
-        """Says whether the head is slower than the base: of the last two releases, or of the sides that are named."""
+        """Says whether the head is slower than the base: the last release than the one before, or the named sides.
+
+        A release that was rolled back is not taken for the base unless it is named.
+        """
         sides = choose_sides(self.resolve_slice(), request.query_params)
         if sides is None:
             return answer_json(request._request, facts=("none", self.project.pk), make=lambda: NO_SIDES)
-        base, head = sides
+        base, head = sides.base, sides.head
         facts = facts_of_verdict(base, head)
         commits = None if isinstance(request.user, Guest) else find_commits(base, head)
         return answer_json(
             request._request,
-            facts=(facts, commits),
-            make=lambda: encode_verdict(base, head, answer_verdict(base, head, facts), commits),
+            facts=(facts, commits, sides.passed_over),
+            make=lambda: encode_verdict(sides, answer_verdict(base, head, facts), commits),
         )
 
 
 NO_SIDES: Json = {
     "base": None,
     "head": None,
+    "passed_over": [],
     "base_slice": None,
     "head_slice": None,
     "state": "too_few",
@@ -191,7 +208,8 @@ NO_SIDES: Json = {
 }
 
 
-def encode_verdict(base: Slice, head: Slice, verdict: Verdict, commits: CommitRange | None) -> Json:
+def encode_verdict(sides: ChosenSides, verdict: Verdict, commits: CommitRange | None) -> Json:
+    base, head = sides.base, sides.head
     judgement, leading = verdict.judgement, verdict.leading
     names = name_sides(base, head)
     bound = judgement.bound
@@ -202,6 +220,9 @@ def encode_verdict(base: Slice, head: Slice, verdict: Verdict, commits: CommitRa
     return {
         "base": names[0],
         "head": names[1],
+        "passed_over": [
+            {"release": each.release, "rolled_back_by": format_instant(each.known_at)} for each in sides.passed_over
+        ],
         "base_slice": encode_slice(base),
         "head_slice": encode_slice(head),
         "state": leading.state,

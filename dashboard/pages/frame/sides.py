@@ -1,6 +1,6 @@
 """The two sides of a comparison: as the page's address names them, their defaults, and their names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -117,22 +117,35 @@ def settle_sides(slice_: Slice, asked: AskedSides) -> Sides:
     return Sides(common, base, head)
 
 
-def find_default_sides(slice_: Slice, releases: Sequence[ReleaseRow]) -> Sides | None:
+def take_first(_head: str, candidates: Sequence[str]) -> str:
+    """Returns the newest of the releases that a head may be compared with."""
+    return candidates[0]
+
+
+def find_default_sides(
+    slice_: Slice, releases: Sequence[ReleaseRow], choose: Callable[[str, Sequence[str]], str] = take_first
+) -> Sides | None:
     """Returns the last release of a slice and the one before it as sides; None if there is only one.
 
     `releases` are the project's, the newest first. A slice of one release has it as head, or as base
-    if it is the first. By default, releases with too few views are skipped if two others are left.
+    if it is the first. By default, releases with too few views are skipped if two others are left. `choose` gets the
+    head and those before it, the newest first, and returns the base; a slice of several releases names it.
     """
     names = [row.release for row in releases if row.views]
-    met = [row.release for row in releases if row.views >= MIN_COMPARED_VIEWS]
-    chosen = [name for name in names if name in slice_.releases] or (met if len(met) >= 2 else names)
-    if len(chosen) == 1 and len(names) > 1:
-        at = names.index(chosen[0])
-        chosen = names[at : at + 2] if at + 1 < len(names) else names[at - 1 : at + 1]
+    met = {row.release: row.views for row in releases if row.views >= MIN_COMPARED_VIEWS}
+    wanted = [name for name in names if name in slice_.releases]
+    if len(wanted) == 1 and len(names) > 1:
+        at = names.index(wanted[0])
+        older = names[at + 1 :]
+        enough = [name for name in older if name in met]
+        chosen = [wanted[0], *(enough or older)] if older else names[at - 1 : at + 1]
+    else:
+        chosen = wanted[:2] or (list(met) if len(met) >= 2 else names)
     if len(chosen) < 2:
         return None
-    common = replace(slice_, releases=())
-    return Sides(common, replace(common, releases=(chosen[1],)), replace(common, releases=(chosen[0],)))
+    common, head = replace(slice_, releases=()), chosen[0]
+    base = choose(head, chosen[1:])
+    return Sides(common, replace(common, releases=(base,)), replace(common, releases=(head,)))
 
 
 def trim_bar(shell: Shell, own_fields: frozenset[str], *, has_tags: bool) -> Shell:

@@ -34,7 +34,7 @@ from dashboard.web.guards import private_page
 from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import EVERY_FUNCTION, read_choice, read_count
 from dashboard.web.queries import make_query, read_page_narrowing, read_page_slice
-from dashboard.web.verdicts import answer_verdict, choose_sides
+from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides
 from ingest.door.groups import OTHER
 from ingest.models import Project
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
@@ -98,9 +98,11 @@ def describe_releases(
 ) -> dict[str, object]:
     """Returns the slice's releases and days, and the verdict on its last release with links to the comparison."""
     by_release = select_overview(slice_, ["release"], limit=MAX_RELEASES)
-    verdict = judge_last_release(slice_, by_release, releases)
+    sides = choose_last_sides(slice_, by_release, releases)
+    verdict = None if sides is None else answer_verdict(sides.base, sides.head)
     context = {
         "by_release": by_release,
+        "passed_over": sides.passed_over if sides is not None else (),
         "min_views": MIN_VIEWS,
         "releases": link_releases(request, slice_, by_release),
         "newer": list_newer(by_release, verdict),
@@ -131,10 +133,9 @@ def find_oldest_pending(status: Status, now: datetime) -> datetime | None:
     return None if status.oldest_pending_s is None else now - timedelta(seconds=round(status.oldest_pending_s))
 
 
-def judge_last_release(slice_: Slice, by_release: Overview, releases: Sequence[ReleaseRow]) -> Verdict | None:
-    """Returns the verdict on the slice's last release; None if there is no release before it."""
-    sides = choose_sides(without_fine(slice_), QueryDict(), in_slice=by_release.rows, known=releases)
-    return None if sides is None else answer_verdict(*sides)
+def choose_last_sides(slice_: Slice, by_release: Overview, releases: Sequence[ReleaseRow]) -> ChosenSides | None:
+    """Returns the slice's last release and its base; None if there is no release before it."""
+    return choose_sides(without_fine(slice_), QueryDict(), in_slice=by_release.rows, known=releases)
 
 
 def link_releases(

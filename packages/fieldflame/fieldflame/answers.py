@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeVar, cast
 
 from fieldflame.exits import CommandError
@@ -60,6 +61,14 @@ class Commits:
 
 
 @dataclass(frozen=True)
+class PassedOver:
+    """A newer release than the base, which was rolled back. The time is when that was known."""
+
+    release: str
+    rolled_back_by: datetime
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What the server says about two releases. Parts of the sentence are pairs of text and role."""
 
@@ -81,6 +90,7 @@ class Verdict:
     views_for_five_percent: int | None
     commits: Commits | None
     answer: Mapping[str, Any] = field(repr=False)  # Any: JSON, as it came
+    passed_over: tuple[PassedOver, ...] = ()
 
     @property
     def text(self) -> str:
@@ -134,7 +144,13 @@ def _read_verdict(answer: Json) -> Verdict:
         views_for_five_percent=None if smallest is None else int(smallest["views_for_five_percent"]),
         commits=None if answer["commits"] is None else _read_commits(answer["commits"]),
         answer=answer,
+        # A server of the version before does not say so.
+        passed_over=tuple(_read_passed_over(each) for each in answer.get("passed_over", ())),
     )
+
+
+def _read_passed_over(each: Json) -> PassedOver:
+    return PassedOver(_text(each["release"]), datetime.fromisoformat(_text(each["rolled_back_by"])).astimezone(UTC))
 
 
 def _read_change(each: Json, page: str | None) -> Change:

@@ -66,7 +66,7 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `check`."""
     add_shared(parser)
     parser.add_argument(
-        "--base", metavar="B", help="the release to compare with; default: the last one before with enough page views"
+        "--base", metavar="B", help="the release to compare with; default: the last before that was not rolled back"
     )
     parser.add_argument(
         "--wait",

@@ -9,7 +9,7 @@ than the last time.
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fieldflame.answers import Verdict, read_names, read_verdict, read_views
@@ -63,7 +63,7 @@ def ask(server: Server, question: Question, tell: Callable[[str], None], clock: 
         is_last = clock.now() >= ends
         seen = _count(server, question, question.base or verdict.base)
         if is_another_look(verdict, views, seen) or (is_last and seen != views):
-            verdict, views = _ask_verdict(server, question, verdict.base), seen
+            verdict, views = _ask_again(server, question, verdict), seen
             tell(f"After {clock.now() - began:,.0f} s, {sum(seen):,} page views: {clean(verdict.text, 1_000)}")
         budgets = select_budgets(server, question)
     return Answer(verdict, budgets, clock.now() - began)
@@ -105,6 +105,15 @@ def is_worse(question: Question, verdict: Verdict) -> bool:
 
 def _ask_verdict(server: Server, question: Question, base: str | None) -> Verdict:
     return read_verdict(server.get("verdict", question.sides(base)))
+
+
+def _ask_again(server: Server, question: Question, last: Verdict) -> Verdict:
+    """Returns a newer verdict on the same base. Only the answer that chose it says what was passed over."""
+    verdict = _ask_verdict(server, question, last.base)
+    if not last.passed_over:
+        return verdict
+    answer = {**verdict.answer, "passed_over": last.answer["passed_over"]}
+    return replace(verdict, passed_over=last.passed_over, answer=answer)
 
 
 def _count(server: Server, question: Question, base: str | None) -> tuple[int, int]:

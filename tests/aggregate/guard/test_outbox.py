@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from aggregate.guard.channels import Terms, change_channel, create_channel, delete_channel
 from aggregate.guard.delivery.gathering import gather_due, list_due_channels
-from aggregate.guard.outbox import leave_quiet
+from aggregate.guard.delivery.outbox import leave_quiet
 from aggregate.guard.sealing import SealBroken, open_seal
 from aggregate.guard_models import Channel, Message, Notice
 from ingest.models import Project

@@ -1,6 +1,6 @@
 """A slow release that is rolled back ends its alarms, is told, and opens them again if it comes back."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -11,47 +11,23 @@ from aggregate.guard.delivery.bodies import encode_change
 from aggregate.guard.evaluating import evaluate_one
 from aggregate.guard.reading import select_history
 from aggregate.guard.usage import follow_usage
-from aggregate.guard.watches import RELEASE_WATCH_ID, make_release_watch
+from aggregate.guard.watches import RELEASE_WATCH_ID
 from aggregate.guard_models import Notice, StateChange, Watch, WatchState
 from aggregate.selectors.project.pages import select_releases
 from ingest.models import Project
 from profcore.guard.states import State
-from tests.builders import make_group, make_project, make_timed_views
+from tests.aggregate.guard.rolled_back import PAGES, START, TIMES, at, make_shop, receive
+from tests.builders import make_group, make_timed_views
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(60)]
-START = datetime(2026, 11, 16, 0, tzinfo=UTC)
-TIMES = [10_000, 12_000, 14_000, 16_000]
-PAGES = ("/cart", "/home")
 
 
 @pytest.fixture
 def project() -> Project:
     """Two days of the old release, then one of a slow one that everybody has."""
-    made = make_project("shop")
-    make_release_watch(made.pk, START)
-    for page in PAGES:
-        make_group(made, "1.0", page, first_seen_at=START)
-        make_group(made, "1.1", page, first_seen_at=START + timedelta(days=2))
-    receive(made, "1.0", range(48))
+    made = make_shop()
     receive(made, "1.1", range(48, 72), cart=2.0)
     return made
-
-
-def receive(
-    project: Project, release: str, hours: range, *, cart: float = 1.0, views: int = 20, device: str = "desktop"
-) -> None:
-    """So many views of each page in each of some hours."""
-    for page in PAGES:
-        factor = cart if page == "/cart" else 1.0
-        for hour in hours:
-            times = [round(us * factor) for us in (TIMES * 15)[:views]]
-            make_timed_views(
-                project, times, release=release, page=page, device=device, bucket_at=START + timedelta(hours=hour)
-            )
-
-
-def at(hour: int) -> datetime:
-    return START + timedelta(hours=hour, minutes=30)
 
 
 def evaluate(project: Project, hour: int) -> dict[str, str]:

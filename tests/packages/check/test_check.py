@@ -52,6 +52,33 @@ def test_no_clear_change_passes_and_says_what_would_have_been_seen(capsys: pytes
     assert "Result: nothing worse found (exit code 0)." in out
 
 
+def test_the_output_says_what_was_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    assert MadeServer({"verdict": unclear()}).check() == 0
+    out = capsys.readouterr().out
+    assert "  Compared with 1.0.0, the release before it.\n" in out
+    assert "--base" not in out
+    assert MadeServer({"verdict": unclear(state="faster")}).check() == 0
+    told = "If 1.0.0 was rolled back in the last day, name the release that users have again with --base."
+    assert told in capsys.readouterr().out
+
+
+def test_what_was_passed_over_is_still_told_after_waiting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    passed_over = [
+        {"release": HOSTILE, "rolled_back_by": "2026-11-20T06:00:00Z"},
+        {"release": "1.0.8", "rolled_back_by": "2026-11-19T06:00:00Z"},
+    ]
+    answers = [unclear(passed_over=passed_over), make_verdict(passed_over=[])]
+    server = MadeServer({"verdict": answers, "overview": views_of((400, 40), (400, 60))})
+    report, page = tmp_path / "verdict.json", tmp_path / "verdict.md"
+    assert server.check("--wait", "30m", "--json", str(report), "--markdown", str(page)) == 1
+    assert dict(server.asked("verdict")[1]) == {"base_release": "1.0.0", "head_release": "1.1.0"}
+    out = capsys.readouterr().out
+    assert "  Compared with 1.0.0, not with ::error::x" in out
+    assert " and 1.0.8: users had gone back from there by 2026-11-20 06:00 UTC.\n" in out
+    assert json.loads(report.read_text())["passed_over"] == passed_over
+    assert "Compared with `1.0.0`, not with ``" in page.read_text()
+
+
 def test_a_build_may_fail_only_on_what_an_alarm_would_tell(capsys: pytest.CaptureFixture[str]) -> None:
     assert MadeServer({"verdict": make_verdict()}).check("--fail-on", "confirmed") == 2
     told = "It is slower, but not yet as certain as an alarm must be. The next look needs about 7 more page views."

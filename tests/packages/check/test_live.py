@@ -12,6 +12,7 @@ from aggregate.models import VerdictLook
 from ingest.models import AnnouncedRelease, Project
 from ingest.projects.tokens import create_token
 from profcore.guard.states import State
+from tests.aggregate.guard.repaired import make_releases
 from tests.aggregate.posting import fold_all
 from tests.builders import make_project
 from tests.dashboard.pages.compare.lab import NEW, OLD, make_lab, post_views
@@ -62,6 +63,21 @@ def test_a_new_release_has_too_few_views(run: Run, capsys: pytest.CaptureFixture
     fold_all()
     assert run("check", "--release", "1.2.0") == 2
     assert "at least 12 more of the release" in capsys.readouterr().out
+
+
+@pytest.mark.django_db
+def test_a_check_after_a_rollback_finds_that_the_repair_is_slower(capsys: pytest.CaptureFixture[str]) -> None:
+    shop = make_project("shop")
+    make_releases(shop, "1.1")
+    _, clear = create_token(project=shop, scopes=["read"])
+    known = {"FIELDFLAME_URL": "http://testserver", "FIELDFLAME_TOKEN": clear}
+    words = ("check", "--project", "shop", "--release", "1.2")
+    transport = httpx.MockTransport(answer)
+    assert main(words, environment=known, transport=transport) == 1
+    out = capsys.readouterr().out
+    assert "  Compared with 1.0, not with 1.1: users had gone back from there by 2026-11-20 06:00 UTC.\n" in out
+    assert main((*words, "--base", "1.1"), environment=known, transport=transport) == 0
+    assert "  Compared with 1.1 (--base).\n" in capsys.readouterr().out
 
 
 def test_a_build_announces_its_release_and_the_verdict_names_the_commits(

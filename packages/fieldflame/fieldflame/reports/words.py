@@ -1,6 +1,6 @@
 """The result in words, for a log. No line begins with foreign text, which runners of CI could take for a command."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fieldflame.answers import Change, Culprit
 from fieldflame.budgets import CONFIRMED, SUSPECTED, Budget, is_over
@@ -15,6 +15,7 @@ WHY = {
 }
 STATES = {CONFIRMED: "over budget", SUSPECTED: "may be over budget"}
 SHOWN_PAGES = 10
+SHOWN_PASSED = 3
 
 
 def write_text(outcome: Outcome, project: str, link: str) -> str:
@@ -25,6 +26,8 @@ def write_text(outcome: Outcome, project: str, link: str) -> str:
 def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
     verdict = outcome.verdict
     yield f"Fieldflame, {clean(project)}: {clean(verdict.text, 2_000)}"
+    for told in describe_base(outcome, clean):
+        yield f"  {told}"
     for culprit in verdict.culprits:
         yield f"  Function: {clean(culprit.label)} {describe_culprit(culprit)}"
         yield f"    defined at: {clean(place_of(culprit), 400)}"
@@ -44,6 +47,24 @@ def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
         yield f"  {reason}"
     yield f"  Details: {link}"
     yield f"Result: {outcome.word} (exit code {int(outcome.code)})."
+
+
+def describe_base(outcome: Outcome, mark: Callable[[str], str]) -> list[str]:
+    """Returns with which release this one is compared, and why. `mark` makes foreign text safe."""
+    verdict = outcome.verdict
+    if verdict.base is None:
+        return []
+    base = mark(verdict.base)
+    if outcome.question.base is not None:
+        return [f"Compared with {base} (--base)."]
+    if verdict.passed_over:
+        known_at = f"{verdict.passed_over[0].rolled_back_by:%Y-%m-%d %H:%M} UTC"
+        names = " and ".join(mark(each.release) for each in verdict.passed_over[:SHOWN_PASSED])
+        return [f"Compared with {base}, not with {names}: users had gone back from there by {known_at}."]
+    lines = [f"Compared with {base}, the release before it."]
+    if verdict.leading.state == "faster":
+        lines.append(f"If {base} was rolled back in the last day, name the release that users have again with --base.")
+    return lines
 
 
 def write_figures(change: Change) -> str:

@@ -1,0 +1,110 @@
+"""Which release a new one is compared with: the newest before it that was not rolled back.
+
+Two things are known of a release: what the guard has told (`aggregate.guard.usage`), which asks every hour about those
+with alarms; and whether the same rule holds of the hours before the new release came, which is asked here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from aggregate.guard.changes import Cause
+from aggregate.guard.usage import BEST_DAYS, is_older, measure_recent, measure_usage, window_of
+from aggregate.guard.watches import RELEASE_WATCH_ID
+from aggregate.guard_models import StateChange, WatchState
+from aggregate.selectors.project.pages import ReleaseRow
+from profcore.guard.states import State
+from profcore.guard.usage import BestDay, is_gone
+from profcore.times import start_of_day
+
+# Releases about which the rule is asked to choose one base, the newest: up to three statements for each. More are
+# hardly ever rolled back in a row; of those only what was told counts.
+MAX_ASKED: Final = 3
+# Of no release is more to be believed: what the rule does not call gone with it, it calls gone with no other.
+HIGHEST: Final = BestDay(share=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """A release that was rolled back, and by when that was known. It happened up to a day and a half before."""
+
+    release: str
+    known_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BaseChoice:
+    """The release that a head is compared with, and newer ones that were passed over, the newest first."""
+
+    release: str
+    passed_over: tuple[Rollback, ...] = ()
+
+
+def choose_base(
+    project_id: int,
+    head: str,
+    candidates: Sequence[str],
+    known: Sequence[ReleaseRow],
+    told: Mapping[str, datetime],
+) -> BaseChoice:
+    """Returns the first candidate that was not rolled back; the first of all if every one was.
+
+    `candidates` are older than the head, the newest first, at least one; `known` are the project's releases, and `told`
+    those of which the guard told. With one candidate nothing is asked, else up to three statements for each of
+    `MAX_ASKED`.
+    """
+    if len(candidates) == 1:
+        return BaseChoice(candidates[0])
+    rows = {row.release: row for row in known}
+    passed: list[Rollback] = []
+    asked = 0
+    for candidate in candidates:
+        if candidate in told:
+            passed.append(Rollback(candidate, told[candidate]))
+            continue
+        asked += 1
+        found = head in rows and candidate in rows and asked <= MAX_ASKED
+        if found and was_gone(project_id, rows[candidate], known, rows[head].first_seen_at):
+            passed.append(Rollback(candidate, rows[head].first_seen_at))
+            continue
+        return BaseChoice(candidate, tuple(passed))
+    return BaseChoice(candidates[0])
+
+
+def select_rolled_back(project_id: int, now: datetime) -> Mapping[str, datetime]:
+    """Returns the releases of which the guard told that they are gone, and when. One with an open state is back.
+
+    One statement if there is none, else two.
+    """
+    own = {"project_id": project_id, "watch_id": RELEASE_WATCH_ID}
+    since = now - timedelta(days=BEST_DAYS)
+    told = StateChange.objects.filter(**own, cause=Cause.GONE, at__gte=since).values_list(
+        "subject_key", "release", "at"
+    )
+    ends = {(bytes(key), at): release for key, release, at in told}
+    if not ends:
+        return {}
+    found: dict[str, datetime] = {}
+    opened: set[str] = set()
+    rows = WatchState.objects.filter(**own, release__in=set(ends.values()))
+    for key, release, state, at in rows.values_list("subject_key", "release", "state", "since_at"):
+        if State(state).is_open:
+            opened.add(release)
+        elif (bytes(key), at) in ends:
+            found[release] = min(at, found.get(release, at))
+    return {release: at for release, at in found.items() if release not in opened}
+
+
+def was_gone(project_id: int, release: ReleaseRow, known: Sequence[ReleaseRow], at: datetime) -> bool:
+    """Tells whether users had older releases again at a moment. One statement, if so three.
+
+    A release that came on the day on which the window begins has no best day that it could be compared with: it counts
+    as in use, and nothing is asked.
+    """
+    if start_of_day(window_of(at)[0]) <= start_of_day(release.first_seen_at):
+        return False
+    older = [each.release for each in known if is_older(each, release)]
+    if not is_gone(measure_recent(project_id, release, older, [], at)[None], HIGHEST):
+        return False
+    return measure_usage(project_id, release, older, [], at).is_gone(None)

@@ -1,0 +1,125 @@
+"""A new release is compared with the one that users had before it, not with one that was rolled back."""
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from aggregate.guard.evaluating import evaluate_one
+from aggregate.guard.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
+from aggregate.guard.watches import RELEASE_WATCH_ID
+from aggregate.guard_models import StateChange, Watch, WatchState
+from aggregate.selectors.project.pages import select_releases
+from ingest.models import Project
+from profcore.guard.states import State
+from tests.aggregate.guard.rolled_back import START, at, make_release, make_shop, receive
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow(20)]
+
+
+@pytest.fixture
+def project() -> Project:
+    """Two days of 1.0, then one of 1.1 that everybody has."""
+    made = make_shop()
+    receive(made, "1.1", range(48, 72), cart=2.0)
+    return made
+
+
+def evaluate(project: Project, hour: int) -> None:
+    Watch.objects.filter(project=project).update(due_at=at(hour))
+    assert evaluate_one(project.pk, RELEASE_WATCH_ID, at(hour))
+    assert Watch.objects.get(project=project).problem is None
+
+
+def choose(project: Project, *candidates: str, hour: int = 120) -> BaseChoice:
+    told = select_rolled_back(project.pk, at(hour))
+    return choose_base(project.pk, "1.2", candidates or ("1.1", "1.0"), select_releases(project.pk), told)
+
+
+def test_a_release_whose_alarms_ended_by_a_rollback_is_passed_over(project: Project) -> None:
+    evaluate(project, 71)
+    receive(project, "1.0", range(72, 96))
+    make_release(project, "1.2", 80)  # too early to tell without the guard
+    receive(project, "1.2", range(80, 96), views=2)
+    assert choose(project) == BaseChoice("1.1")
+    evaluate(project, 95)
+    assert select_rolled_back(project.pk, at(96)) == {"1.1": at(95)}
+    assert choose(project) == BaseChoice("1.0", (Rollback("1.1", at(95)),))
+    assert select_rolled_back(project.pk, at(95 + 29 * 24)) == {}  # by then it is known no more
+
+
+def test_a_release_that_came_back_is_not_passed_over(project: Project) -> None:
+    evaluate(project, 71)
+    receive(project, "1.0", range(72, 96))
+    evaluate(project, 95)
+    receive(project, "1.1", range(96, 120), cart=2.0)
+    evaluate(project, 110)
+    assert StateChange.objects.filter(cause="back").exists()
+    make_release(project, "1.2", 121)
+    assert select_rolled_back(project.pk, at(121)) == {}
+    assert choose(project) == BaseChoice("1.1")
+
+
+def test_a_release_without_alarms_is_asked_about_when_the_next_one_came(project: Project) -> None:
+    receive(project, "1.0", range(72, 100))
+    make_release(project, "1.2", 100)
+    receive(project, "1.2", range(100, 130))  # that everybody has it by now does not matter
+    assert not StateChange.objects.exists()
+    known_at = select_releases(project.pk)[0].first_seen_at
+    assert choose(project) == BaseChoice("1.0", (Rollback("1.1", known_at),))
+    evaluate(project, 129)
+    assert set(WatchState.objects.filter(release="1.2").values_list("base_release", flat=True)) == {"1.0"}
+
+
+def test_a_repair_on_the_day_of_the_rollback_is_compared_with_what_was_rolled_back(project: Project) -> None:
+    receive(project, "1.0", range(72, 80))
+    make_release(project, "1.2", 80)
+    assert choose(project) == BaseChoice("1.1")  # eight hours may be a night
+
+
+def test_a_release_that_is_replaced_is_the_base_and_takes_one_statement(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    receive(project, "1.1", range(72, 100))
+    receive(project, "1.0", range(72, 100), views=1)
+    make_release(project, "1.2", 100)
+    receive(project, "1.2", range(100, 102))
+    known = select_releases(project.pk)
+    with django_assert_num_queries(1):
+        assert choose_base(project.pk, "1.2", ("1.1", "1.0"), known, {}) == BaseChoice("1.1")
+    with django_assert_num_queries(0):
+        assert choose_base(project.pk, "1.2", ("1.1",), known, {"1.1": START}) == BaseChoice("1.1")
+
+
+def test_of_many_releases_few_are_asked_about(
+    project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    receive(project, "1.0", range(72, 100))
+    names = [f"1.1.{number}" for number in range(9, 0, -1)]
+    for name in names:
+        make_release(project, name, 49)
+        receive(project, name, range(49, 55))
+    make_release(project, "1.2", 100)
+    known = select_releases(project.pk)
+    with django_assert_max_num_queries(9):
+        found = choose_base(project.pk, "1.2", (*names, "1.0"), known, {})
+    assert (found.release, len(found.passed_over)) == (names[3], 3)
+
+
+def test_if_all_were_rolled_back_the_newest_is_the_base(project: Project) -> None:
+    make_release(project, "1.2", 100)
+    told = {"1.1": at(99), "1.0": at(99)}
+    assert choose_base(project.pk, "1.2", ("1.1", "1.0"), select_releases(project.pk), told) == BaseChoice("1.1")
+
+
+def test_another_projects_rollbacks_do_not_count(project: Project) -> None:
+    StateChange.objects.create(
+        project_id=project.pk + 1,
+        id=1,
+        watch_id=0,
+        subject_key=b"k",
+        release="1.1",
+        state=State.OK,
+        at=at(99),
+        was=State.CONFIRMED,
+        cause="gone",
+    )
+    assert select_rolled_back(project.pk, at(100)) == {}

@@ -1,0 +1,48 @@
+"""The verdict and the pages choose the same base, and say which release they passed over."""
+
+from typing import Any, Final
+
+import pytest
+from django.test import Client
+
+from ingest.models import Project
+from tests.aggregate.guard.repaired import make_releases
+from tests.dashboard.pages.reading import HOSTILE, html_of, text_of
+
+BY: Final = "2026-11-20T06:00:00Z"
+
+
+def ask(client: Client, query: str) -> Any:  # Any: JSON
+    response = client.get(f"/api/v1/projects/shop/verdict?{query}")
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def test_the_base_is_what_users_had_unless_one_is_named(member: Client, shop: Project) -> None:
+    make_releases(shop, "1.1")
+    passed_over = [{"release": "1.1", "rolled_back_by": BY}]
+    for query in ("release=1.2", "", "release=1.2&page=/cart"):
+        told = ask(member, query)
+        assert (told["base"], told["head"], told["passed_over"]) == ("1.0", "1.2", passed_over), query
+        assert told["state"] == "slower"
+    told = ask(member, "base_release=1.1&head_release=1.2")
+    assert (told["base"], told["state"], told["passed_over"]) == ("1.1", "faster", [])
+    assert ask(member, "release=1.1&release=1.2")["base"] == "1.1"  # the slice names both
+    assert ask(member, "release=1.1")["base"] == "1.0"
+
+
+@pytest.mark.parametrize("bad", ["1.1", HOSTILE])
+def test_the_overview_says_which_release_was_passed_over(member: Client, shop: Project, bad: str) -> None:
+    make_releases(shop, bad)
+    told = "Compared with 1.0 , not with "
+    text = text_of(member, "/projects/shop/")
+    assert told in text, text
+    assert "users had gone back from it by 2026-11-20 06:00 UTC" in text
+    assert b"<script>alert" not in member.get("/projects/shop/").content
+    assert "1.2 made /cart slower" in text_of(member, "/projects/shop/last-change/")
+
+
+def test_compare_has_the_same_base_without_a_word(member: Client, shop: Project) -> None:
+    make_releases(shop, "1.1")
+    html = html_of(member, "/projects/shop/compare/")
+    assert "base_release=1.0&head_release=1.2" in html
