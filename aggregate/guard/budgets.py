@@ -71,19 +71,24 @@ def _judge_day(watch: Watch, question: Question, day: Day) -> None:
     before = select_states(watch).get(subject.key)
     evidence = weigh_day(day.low, day.high, question.limit)
     standing = step(standing_of(before), evidence, bad_to_confirm=DAYS_TO_CONFIRM)
-    is_kept = before is not None and evidence is Evidence.NONE  # what was found before stays shown
+    # What was found before stays shown.
+    is_kept = before is not None and before.state != State.UNKNOWN and evidence is Evidence.NONE
     found = found_of(before) if is_kept and before is not None else describe_day(day, question)
-    # So that a day with too few views is read from traces once only.
-    keeps_unknown = is_read_from_traces(watch)
-    write_standing(
-        watch, subject, before, standing, found, at=day.ends_at, cause=Cause.DAY, keeps_unknown=keeps_unknown
-    )
+    if standing.state is State.UNKNOWN and before is not None and before.seen_at >= day.ends_at:
+        return
+    # What stays unknown is kept, so that it is known since when no day could be judged.
+    write_standing(watch, subject, before, standing, found, at=day.ends_at, cause=Cause.DAY, keeps_unknown=True)
 
 
 def days_to_judge(watch: Watch, now: datetime) -> list[date]:
-    """Returns the settled days that were not judged yet; at first the one before its creation."""
+    """Returns the settled days that were not judged yet; at first the one before its creation.
+
+    While none had enough page views, the last days are looked at again: some may come late. What is read from traces is
+    read once only, since that takes long.
+    """
     row = select_states(watch).get(Subject().key)
-    seen_at = row.seen_at if row is not None else watch.created_at - timedelta(days=2)
+    is_seen = row is not None and (row.state != State.UNKNOWN or is_read_from_traces(watch))
+    seen_at = row.seen_at if row is not None and is_seen else watch.created_at - timedelta(days=2)
     last = (seen_at - timedelta(seconds=1)).date()  # a day ends at the midnight that begins the next one
     return list_days(last, now)[-MAX_CATCH_UP:]
 

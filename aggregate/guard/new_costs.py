@@ -16,7 +16,7 @@ from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Watch, WatchState
 from aggregate.selectors.functions.groups import GroupSums, sum_groups
 from profcore.code.categories import NO_GROUP
-from profcore.guard.states import DAYS_TO_CONFIRM, State, step, weigh_day
+from profcore.guard.states import DAYS_TO_CONFIRM, Standing, State, step, weigh_day
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.times import bounds_of_day
 
@@ -37,13 +37,33 @@ def evaluate_new_costs(watch: Watch, now: datetime) -> None:
 
 def _judge(watch: Watch, question: Question, day: date) -> None:
     before = _sum_before(watch.project_id, question, day)
-    if min(before.views, count_views(watch.project_id, question, day)) < MIN_VIEWS:
+    views = min(before.views, count_views(watch.project_id, question, day))
+    if _skip(watch, day, views if views < MIN_VIEWS else None):
         return  # everything would be new, or over
     states = {row.subject: row for row in select_states(watch).values()}
     costs = dict(iter_costs(watch.project_id, question, day))
     known = {name: (State(row.state), row.since_at) for name, row in states.items()}
     for name in choose_names(known, costs, before.cost_us, day):
         _weigh(watch, name, states.get(name), costs.get(name), day)
+
+
+def _skip(watch: Watch, day: date, views: int | None) -> bool:
+    """Tells whether a day has too few page views. It is kept since when that is so: as a state without a name.
+
+    `views` are the too few ones of the day, or of the days before if these have fewer; None for enough.
+    """
+    subject = Subject()
+    if views is None:
+        WatchState.objects.filter(
+            project_id=watch.project_id, watch_id=watch.id, subject_key=subject.key, state=State.UNKNOWN
+        ).delete()
+        return False
+    row = select_states(watch, subject_key=subject.key).get(subject.key)
+    ends_at = bounds_of_day(day)[1]
+    if row is None or row.seen_at < ends_at:
+        found = Found(views=views)
+        write_standing(watch, subject, row, Standing(), found, at=ends_at, cause=Cause.DAY, keeps_unknown=True)
+    return True
 
 
 def _sum_before(project_id: int, question: Question, day: date) -> GroupSums:

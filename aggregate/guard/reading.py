@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
 from django.db.models import Count, QuerySet
@@ -9,10 +10,35 @@ from django.db.models import Count, QuerySet
 from aggregate.guard.delivery.bodies import Told
 from aggregate.guard.delivery.gathering import put_into_words
 from aggregate.guard.questions import Question, read_question
+from aggregate.guard.subjects import Subject
 from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchFinding, WatchState
 from ingest.models import Project
 from profcore.guard.states import State
 from profcore.numbers import write_ms, write_share
+from profcore.stats.summaries import MIN_VIEWS
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """The days since when none could be judged, since they had too few page views; `views` are those of the last one.
+
+    On new cost it may be the days before that have too few. A budget that was judged once keeps the state that it had.
+    """
+
+    since: date
+    until: date
+    views: int
+
+    @property
+    def days(self) -> int:
+        """How many days these are."""
+        return (self.until - self.since).days + 1
+
+    @property
+    def text(self) -> str:
+        """What is to be said of it."""
+        since = f"since {self.since}" if self.days > 1 else f"on {self.since}"
+        return f"Too few page views {since}: the last day has {self.views:,}, and it takes {MIN_VIEWS}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +47,7 @@ class Standings:
 
     watch: Watch
     counts: Mapping[State, int]
+    unjudged: Unjudged | None = None
 
     @property
     def worst(self) -> State:
@@ -34,6 +61,11 @@ class Standings:
         if self.watch.kind == Watch.Kind.NEW_COST and self.watch.evaluated_at is not None and not self.counts:
             return "Nothing new"
         return self.worst.name.capitalize()
+
+    @property
+    def note(self) -> str:
+        """Why nothing is known, if that is for too few page views. A problem is shown instead."""
+        return self.unjudged.text if self.unjudged is not None and self.watch.problem is None else ""
 
     @property
     def about(self) -> str:
@@ -67,20 +99,38 @@ def _where(question: Question) -> str:
 
 
 def select_standings(project_id: int) -> list[Standings]:
-    """Returns the watches of a project with the counts of their states. Two statements."""
+    """Returns the watches of a project with the counts of their states. Two statements, three if one is unknown."""
     counts: dict[int, dict[State, int]] = {}
     rows = WatchState.objects.filter(project_id=project_id).values("watch_id", "state").annotate(number=Count("state"))
     for row in rows.order_by("watch_id", "state"):
         counts.setdefault(row["watch_id"], {})[State(row["state"])] = row["number"]
     watches = Watch.objects.filter(project_id=project_id).order_by("id")
-    return [Standings(watch, counts.get(watch.id, {})) for watch in watches]
+    unjudged = _select_unjudged(project_id) if any(State.UNKNOWN in each for each in counts.values()) else {}
+    return [Standings(watch, counts.get(watch.id, {}), unjudged.get(watch.id)) for watch in watches]
+
+
+def _select_unjudged(project_id: int, **only: object) -> Mapping[int, Unjudged]:
+    """Returns since when watches could not judge a day, by their ids. One statement."""
+    rows = WatchState.objects.filter(
+        project_id=project_id, state=State.UNKNOWN, subject_key=Subject().key, release="", **only
+    )
+    return {
+        row.watch_id: Unjudged(since=_day_before(row.since_at), until=_day_before(row.seen_at), views=row.views)
+        for row in rows
+    }
+
+
+def _day_before(ends_at: datetime) -> date:
+    """Returns the day that ends at a moment."""
+    return (ends_at - timedelta(seconds=1)).astimezone(UTC).date()
 
 
 def find_standings(watch: Watch) -> Standings:
-    """Returns one watch with the counts of its states. One statement."""
+    """Returns one watch with the counts of its states. Two statements."""
     rows = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id).values("state")
     counted = rows.annotate(number=Count("state")).order_by("state")
-    return Standings(watch, {State(row["state"]): row["number"] for row in counted})
+    unjudged = _select_unjudged(watch.project_id, watch_id=watch.id).get(watch.id)
+    return Standings(watch, {State(row["state"]): row["number"] for row in counted}, unjudged)
 
 
 def select_open(project: Project, *, most: int) -> list[Told]:

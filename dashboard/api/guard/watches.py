@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from aggregate.guard.delivery.bodies import Told, encode_change
 from aggregate.guard.questions import MEASURES, Question, read_question
-from aggregate.guard.reading import Standings, select_history, select_open, select_standings
+from aggregate.guard.reading import Standings, Unjudged, select_history, select_open, select_standings
 from aggregate.guard.watches import RELEASE_SLUG, RELEASE_WATCH_ID
 from aggregate.guard_models import StateChange, Watch
 from dashboard.api.core.parameters import ERRORS
@@ -17,6 +17,7 @@ from dashboard.api.guard.access import GuardView
 from dashboard.web.params import read_count
 from dashboard.web.shapes import Json, Shape, interval_field
 from profcore.guard.states import STATE_NAMES
+from profcore.stats.summaries import MIN_VIEWS
 
 MAX_OPEN: Final = 500
 MAX_CHANGES: Final = 500
@@ -78,6 +79,16 @@ class QuestionShape(Shape):
     name = serializers.CharField(allow_null=True, help_text="Of the function, package or party whose share it is.")
 
 
+class UnjudgedShape(Shape):
+    """Days in a row of which none could be judged, since they had too few page views."""
+
+    since = serializers.DateField()
+    until = serializers.DateField(help_text="The last one.")
+    days = serializers.IntegerField()
+    views = serializers.IntegerField(help_text="On the last day; of new cost, in the days before if these have fewer.")
+    least_views = serializers.IntegerField(help_text="So many it takes.")
+
+
 class WatchShape(WatchNameShape):
     slug = serializers.CharField(allow_null=True, help_text="The name that a client chose; null if none did.")
     question = QuestionShape(allow_null=True, help_text="Null for the watch on releases.")
@@ -86,6 +97,9 @@ class WatchShape(WatchNameShape):
     counts = serializers.DictField(child=serializers.IntegerField(), help_text="Subjects by their state.")
     evaluated_at = serializers.DateTimeField(allow_null=True)
     problem = serializers.CharField(allow_null=True, help_text="Why it could not be evaluated the last time.")
+    unjudged = UnjudgedShape(
+        allow_null=True, help_text="Null unless a budget was never judged, or new cost not on the last day."
+    )
 
 
 class WatchesShape(Shape):
@@ -147,7 +161,16 @@ def encode_standings(standings: Standings) -> Json:
         "counts": {state.name.lower(): count for state, count in standings.counts.items()},
         "evaluated_at": watch.evaluated_at,
         "problem": watch.problem,
+        "unjudged": encode_unjudged(standings.unjudged),
     }
+
+
+def encode_unjudged(unjudged: Unjudged | None) -> Json | None:
+    """Returns since when no day could be judged."""
+    if unjudged is None:
+        return None
+    found = {name: getattr(unjudged, name) for name in ("since", "until", "days", "views")}
+    return {**found, "least_views": MIN_VIEWS}
 
 
 def encode_question(watch: Watch) -> Json | None:

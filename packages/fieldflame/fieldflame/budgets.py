@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fieldflame.answers import checked
+from fieldflame.numbers import write_count
 from fieldflame.question import Question
 from fieldflame.server import Server
 
@@ -13,6 +14,8 @@ UNKNOWN: Final = "unknown"
 SUSPECTED: Final = "suspected"
 CONFIRMED: Final = "confirmed"
 NEW_COST: Final = "new_cost"
+# After a whole week without a day that could be judged, weekends and working days alike, the next week is no other.
+HOPELESS_DAYS: Final = 7
 Json = Mapping[str, Any]  # Any: JSON, checked here
 
 
@@ -25,6 +28,22 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Unjudged:
+    """Days in a row of which none had enough page views; `views` are those of the last one."""
+
+    since: str
+    days: int
+    views: int
+    least_views: int
+
+    @property
+    def text(self) -> str:
+        """What is to be said of it."""
+        days = write_count(self.days, "day")
+        return f"too few page views for {days}. The last has {self.views:,}, it takes {self.least_views:,}"
+
+
+@dataclass(frozen=True)
 class Budget:
     """A watch that is a bound on cost. `counts` are its subjects by their state."""
 
@@ -33,11 +52,18 @@ class Budget:
     findings: tuple[Finding, ...]
     problem: str | None
     has_nothing_new: bool = False
+    unjudged: Unjudged | None = None
 
     @property
     def is_judged(self) -> bool:
         """Tells whether there were enough page views on any day, or, of new cost, whether nothing is new."""
         return self.has_nothing_new or any(count for state, count in self.counts.items() if state != UNKNOWN)
+
+    @property
+    def cannot_be_judged(self) -> bool:
+        """Tells whether it is hopeless to wait for a day with enough page views. A problem can be mended."""
+        is_long = self.unjudged is not None and self.unjudged.days >= HOPELESS_DAYS
+        return is_long and not self.is_judged and self.problem is None
 
 
 def is_over(budget: Budget) -> bool:
@@ -66,7 +92,16 @@ def _read_budgets(answer: Json) -> tuple[Budget, ...]:
             problem=None if each["problem"] is None else str(each["problem"]),
             # Only what is new has a state.
             has_nothing_new=each["kind"] == NEW_COST and not each["counts"] and each["evaluated_at"] is not None,
+            # A server of the version before does not say so.
+            unjudged=_read_unjudged(each.get("unjudged")),
         )
         for each in answer["watches"]
         if each["kind"] in KINDS and each["is_on"]
     )
+
+
+def _read_unjudged(each: Json | None) -> Unjudged | None:
+    if each is None:
+        return None
+    numbers = {name: int(each[name]) for name in ("days", "views", "least_views")}
+    return Unjudged(since=str(each["since"]), **numbers)

@@ -41,7 +41,12 @@ def judge(question: Question, answer: Answer) -> Outcome:
         words.append("over budget")
         reasons.append(f"{write_count(len(over), 'budget')} of {len(budgets):,} exceeded.")
     if "budget" in question.fail_on:
-        waiting = [budget for budget in budgets if not budget.is_judged]
+        hopeless = [budget for budget in budgets if budget.cannot_be_judged]
+        waiting = [budget for budget in budgets if not budget.is_judged and not budget.cannot_be_judged]
+        if hopeless:
+            reasons.append(
+                f"{write_count(len(hopeless), 'budget')} cannot be judged, with too few page views for days."
+            )
         if not budgets:
             reasons.append("The project has no budgets that are switched on.")
         elif waiting:

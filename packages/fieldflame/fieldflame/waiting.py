@@ -87,14 +87,19 @@ def is_settled(question: Question, verdict: Verdict, budgets: tuple[Budget, ...]
     if any(is_over(budget) for budget in budgets):
         return True
     if not question.asks_verdict:
-        return all(budget.is_judged for budget in budgets)
+        return all(is_done(budget) for budget in budgets)
     if is_worse(question, verdict):
         return True
     if verdict.leading.state == "slower":
         return False  # not certain enough yet
     is_seen = verdict.smallest is not None and verdict.smallest <= question.waits_to_see
     is_judged = verdict.leading.state != "too_few" and not verdict.is_early
-    return is_judged and is_seen and all(budget.is_judged for budget in budgets)
+    return is_judged and is_seen and all(is_done(budget) for budget in budgets)
+
+
+def is_done(budget: Budget) -> bool:
+    """Tells whether nothing more is to be expected of a budget: it is judged, or too few page views come for it."""
+    return budget.is_judged or budget.cannot_be_judged
 
 
 def is_worse(question: Question, verdict: Verdict) -> bool:

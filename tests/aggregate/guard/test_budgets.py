@@ -10,7 +10,7 @@ from pytest_django import Settings
 from aggregate.guard.budgets import list_past, preview_budget
 from aggregate.guard.evaluating import evaluate_one
 from aggregate.guard.questions import clean_question, read_question
-from aggregate.guard.reading import select_history, select_standings
+from aggregate.guard.reading import Standings, Unjudged, select_history, select_standings
 from aggregate.guard.watches import change_watch, create_watch, delete_watch
 from aggregate.guard_models import StateChange, Watch, WatchState
 from ingest.models import Project
@@ -78,7 +78,7 @@ def test_each_day_is_judged_once_and_only_when_it_is_over(project: Project) -> N
 def test_too_few_views_change_nothing(project: Project) -> None:
     watch = watch_it(project)
     receive(project, 4, 5.0, views=20)
-    assert evaluate(watch) == ""
+    assert evaluate(watch) == "UNKNOWN"
     receive(project, 3, 2.0)
     receive(project, 2, 5.0, views=10)
     receive(project, 1, 2.0)
@@ -153,7 +153,40 @@ def test_a_new_party_that_costs_is_confirmed_and_old_ones_are_not(project: Proje
 def test_in_the_first_days_of_a_project_nothing_is_new(project: Project) -> None:
     watch = watch_it(project, "new_cost", by="party", limit=1.0)
     add_functions(project, 2, {TAG: 0.5})
-    assert evaluate(watch) == ""
+    assert evaluate(watch) == "UNKNOWN"
+    assert not StateChange.objects.exists()
+
+
+@pytest.mark.parametrize("kind", ["budget", "new_cost"])
+def test_it_is_known_since_when_no_day_could_be_judged(project: Project, kind: str) -> None:
+    watch = watch_it(project, kind, **({} if kind == "budget" else {"by": "party", "limit": 1.0}))
+
+    def find() -> Standings:
+        return select_standings(project.pk)[-1]
+
+    assert find().unjudged is None  # it was not evaluated yet
+    receive(project, 1, views=12)
+    assert evaluate(watch) == "UNKNOWN"
+    views = 12 if kind == "budget" else 0  # of new cost the days before have fewer
+    assert find().unjudged == Unjudged(since=date(2026, 11, 14), until=date(2026, 11, 19), views=views)
+    text = f"Too few page views since 2026-11-14: the last day has {views}, and it takes 25."
+    assert (find().word, find().note) == ("Unknown", text)
+    receive(project, 0)
+    receive(project, 2)
+    assert evaluate(watch, TODAY + timedelta(days=1)) == ("OK" if kind == "budget" else "")
+    assert find().unjudged is None
+    assert find().word == ("Ok" if kind == "budget" else "Nothing new")
+    evaluate(watch, TODAY + timedelta(days=2))  # a day without page views
+    assert (find().unjudged is None) is (kind == "budget")  # a budget keeps the state that it had
+    assert find().word == ("Ok" if kind == "budget" else "Unknown")
+
+
+def test_a_budget_that_was_never_judged_looks_at_late_page_views(project: Project) -> None:
+    watch = watch_it(project)
+    assert evaluate(watch) == "UNKNOWN"
+    receive(project, 3)
+    assert evaluate(watch) == "OK"
+    assert StateChange.objects.get().at == datetime(2026, 11, 18, tzinfo=UTC)
 
 
 def test_another_question_begins_anew_and_the_history_stays(project: Project) -> None:

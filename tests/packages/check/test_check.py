@@ -218,6 +218,33 @@ def test_a_watch_on_new_cost_that_found_nothing_new_is_judged(capsys: pytest.Cap
         assert told in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("days", "problem", "code", "told"),
+    [
+        (6, None, 2, "1 budget not judged yet."),
+        (7, None, 0, "1 budget cannot be judged, with too few page views for days."),
+        (7, None, 0, "Script on phones: cannot be judged: too few page views for 7 days. The last has 12, it takes 25"),
+        (7, "No raw traces.", 2, "Script on phones: could not be judged the last time: No raw traces."),
+    ],
+)
+@pytest.mark.parametrize("kind", ["budget", "new_cost"])
+def test_a_budget_that_never_has_enough_page_views_does_not_stop_the_build_for_ever(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str, days: int, problem: str | None, code: int, told: str
+) -> None:
+    unjudged = {"since": "2026-11-17", "until": "2026-11-23", "days": days, "views": 12, "least_views": 25}
+    rest = {"kind": kind, "counts": {"unknown": 1}, "evaluated_at": "2026-11-23T03:00:00Z", "problem": problem}
+    watch = {**WATCHES["watches"][1], **rest, "unjudged": unjudged}
+    answers = {"verdict": unclear(), "overview": views_of((400, 40)), "watches": {"watches": [watch], "open": []}}
+    server, report = MadeServer(answers), tmp_path / "report.xml"
+    assert server.check("--fail-on", "budget", "--wait", "1h", "--junit", str(report)) == code
+    assert (server.pauses_s == []) is (code == 0)  # nothing is to be waited for
+    assert told in capsys.readouterr().out
+    assert '<skipped message="Script on phones: ' in report.read_text()
+    over = {**WATCHES["watches"][1], "id": 9, "name": "Ads"}
+    server = MadeServer({"verdict": unclear(), "watches": {"watches": [watch, over], "open": []}})
+    assert server.check("--fail-on", "budget") == 1
+
+
 def test_the_name_of_a_budget_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     watch = {**WATCHES["watches"][1], "id": 5, "name": "Ads", "counts": {"confirmed": 1}, "problem": None}
     found = {**WATCHES["open"][0], "state": "confirmed", "text": "Ads: over its limit (7.6 %)"}

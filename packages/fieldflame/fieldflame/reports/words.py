@@ -103,6 +103,8 @@ def describe_budgets(budgets: tuple[Budget, ...]) -> list[str]:
             ]
         elif is_over(budget):
             lines.append(f"{budget.name}: over budget")
+        elif budget.cannot_be_judged and budget.unjudged is not None:
+            lines.append(f"{budget.name}: cannot be judged: {budget.unjudged.text}")
         elif budget.problem is not None:
             lines.append(f"{budget.name}: could not be judged the last time: {budget.problem}")
         elif budget.has_nothing_new:

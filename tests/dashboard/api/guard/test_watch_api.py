@@ -1,11 +1,13 @@
 """Watches by the API: created by a name that the client chooses, the same again changes nothing, and who may."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from aggregate.guard.evaluating import evaluate_one
 from aggregate.guard_models import StateChange, Watch, WatchState
 from ingest.models import AuditEntry, Project
 from profcore.guard.states import State
@@ -64,6 +66,17 @@ def test_new_cost_is_watched_and_a_watch_is_deleted(coder: Asker, shop: Project)
     assert coder.ask("DELETE", "watches/new-parties").status_code == 204
     assert coder.ask("DELETE", "watches/new-parties").status_code == 404
     assert not Watch.objects.exists()
+
+
+def test_a_watch_says_since_when_no_day_had_enough_page_views(coder: Asker, shop: Project) -> None:
+    assert coder.ask("PUT", "watches/cart", BUDGET).json()["unjudged"] is None
+    watch, now = Watch.objects.get(), datetime(2026, 11, 23, 4, tzinfo=UTC)
+    Watch.objects.update(created_at=now - timedelta(days=3), due_at=now)
+    assert evaluate_one(shop.pk, watch.id, now)
+    told = {"since": "2026-11-19", "until": "2026-11-22", "days": 4, "views": 0, "least_views": 25}
+    assert coder.ask("GET", "watches/cart").json()["unjudged"] == told
+    listed = ask_with(shop, "read").ask("GET", "watches").json()["watches"]
+    assert [(each["state"], each["counts"], each["unjudged"]) for each in listed] == [("unknown", {"unknown": 1}, told)]
 
 
 def test_the_watch_on_releases_is_switched_but_neither_made_twice_nor_deleted(coder: Asker, shop: Project) -> None:
