@@ -11,7 +11,7 @@ from typing import Final
 
 from django.db import transaction
 
-from aggregate.guard.changes import Cause, found_of, select_states, standing_of, write_standing
+from aggregate.guard.changes import Cause, found_of, select_states, step_state, write_standing
 from aggregate.guard.days import Day, last_settled, list_days, measure_days, measure_interactions
 from aggregate.guard.questions import Question, read_question
 from aggregate.guard.subjects import Found, Subject
@@ -70,10 +70,11 @@ def _judge_day(watch: Watch, question: Question, day: Day) -> None:
     subject = Subject()
     before = select_states(watch).get(subject.key)
     evidence = weigh_day(day.low, day.high, question.limit)
-    standing = step(standing_of(before), evidence, bad_to_confirm=DAYS_TO_CONFIRM)
+    standing, found = step_state(before, evidence, describe_day(day, question), bad_to_confirm=DAYS_TO_CONFIRM)
     # What was found before stays shown.
     is_kept = before is not None and before.state != State.UNKNOWN and evidence is Evidence.NONE
-    found = found_of(before) if is_kept and before is not None else describe_day(day, question)
+    if is_kept and before is not None:
+        found = found_of(before)
     if standing.state is State.UNKNOWN and before is not None and before.seen_at >= day.ends_at:
         return
     # What stays unknown is kept, so that it is known since when no day could be judged.

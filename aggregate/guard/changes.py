@@ -1,14 +1,14 @@
 """Writing states: a state, its change and the outgoing notices are one transaction, that of the watch's claim."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 
 from aggregate.guard.delivery.outbox import choose_due
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Channel, Notice, StateChange, Watch, WatchState
 from ingest.door.groups import allocate_ids
-from profcore.guard.states import Standing, State
+from profcore.guard.states import Evidence, Standing, State, has_grown, step
 
 Cause = StateChange.Cause
 
@@ -22,6 +22,20 @@ def select_states(watch: Watch, **only: object) -> Mapping[bytes, WatchState]:
 def standing_of(row: WatchState | None) -> Standing:
     """Returns the standing that a row keeps; unknown without a row."""
     return Standing() if row is None else Standing(State(row.state), bad=row.bad, quiet=row.quiet)
+
+
+def step_state(
+    row: WatchState | None, evidence: Evidence, found: Found, *, bad_to_confirm: int | None = None
+) -> tuple[Standing, Found]:
+    """Returns the standing after one more look or day, and what is kept of what it found.
+
+    What somebody accepted stays as it was accepted, until a quiet answer, or until it is certainly twice as large.
+    """
+    before = standing_of(row)
+    is_kept = row is not None and before.is_accepted and evidence is not Evidence.QUIET
+    if row is not None and is_kept and not has_grown(found.low, row.value, found.threshold or 0.0):
+        return before, replace(found_of(row), look=found.look)
+    return step(before, evidence, bad_to_confirm=bad_to_confirm), found
 
 
 def write_standing(
@@ -58,11 +72,13 @@ def write_standing(
         **asdict(found),
     }
     since_at = at if has_changed or before is None else before.since_at
+    # A person looks at nothing: the next day to judge stays the same.
+    seen_at = before.seen_at if before is not None and cause is Cause.PERSON else at
     WatchState.objects.update_or_create(
         project_id=watch.project_id,
         watch_id=watch.id,
         subject_key=subject.key,
-        defaults={**facts, "bad": standing.bad, "quiet": standing.quiet, "since_at": since_at, "seen_at": at},
+        defaults={**facts, "bad": standing.bad, "quiet": standing.quiet, "since_at": since_at, "seen_at": seen_at},
     )
     if not has_changed:
         return None

@@ -9,14 +9,14 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from aggregate.guard.budgets import MAX_CATCH_UP
-from aggregate.guard.changes import Cause, select_states, standing_of, write_standing
+from aggregate.guard.changes import Cause, select_states, step_state, write_standing
 from aggregate.guard.days import Cost, count_views, iter_costs, last_settled, list_days, slice_of
 from aggregate.guard.questions import Question, read_question
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Watch, WatchState
 from aggregate.selectors.functions.groups import GroupSums, sum_groups
 from profcore.code.categories import NO_GROUP
-from profcore.guard.states import DAYS_TO_CONFIRM, Standing, State, step, weigh_day
+from profcore.guard.states import DAYS_TO_CONFIRM, Standing, State, weigh_day
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.times import bounds_of_day
 
@@ -102,7 +102,6 @@ def _weigh(watch: Watch, name: str, before: WatchState | None, cost: Cost | None
     if before is not None and before.seen_at >= ends_at:
         return
     low, high = interval_of(cost)
-    standing = step(standing_of(before), weigh_day(low, high, question.limit), bad_to_confirm=DAYS_TO_CONFIRM)
     found = Found(
         views=cost.views if cost is not None else 0,
         value=cost.per_view.value if cost is not None else 0.0,
@@ -110,5 +109,7 @@ def _weigh(watch: Watch, name: str, before: WatchState | None, cost: Cost | None
         high=high,
         threshold=question.limit,
     )
+    evidence = weigh_day(low, high, question.limit)
+    standing, found = step_state(before, evidence, found, bad_to_confirm=DAYS_TO_CONFIRM)
     subject = Subject(name=name)
     write_standing(watch, subject, before, standing, found, at=ends_at, cause=Cause.DAY)

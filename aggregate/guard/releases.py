@@ -11,7 +11,7 @@ from typing import Final
 
 from django.conf import settings
 
-from aggregate.guard.changes import Cause, found_of, select_states, standing_of, subject_of, write_standing
+from aggregate.guard.changes import Cause, found_of, select_states, step_state, subject_of, write_standing
 from aggregate.guard.rollbacks import choose_base, select_rolled_back
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard.usage import follow_usage
@@ -22,7 +22,7 @@ from aggregate.selectors.verdict.looks import find_look
 from aggregate.selectors.verdict.page_changes import sum_pages
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from ingest.door.groups import OTHER
-from profcore.guard.states import CONFIRM_FACTOR, QUIET_TO_RESOLVE, Standing, State, step, weigh_change
+from profcore.guard.states import CONFIRM_FACTOR, QUIET_TO_RESOLVE, Standing, State, weigh_change
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.verdict import Change
 
@@ -113,10 +113,10 @@ def _weigh(watch: Watch, verdict: Verdict, change: Change, known: Mapping[bytes,
     subject = Subject(release=verdict.head.releases[0], page=change.page)
     before = known.get(subject.key)
     evidence = weigh_change(change, verdict.judgement.bound)
-    standing = step(standing_of(before), evidence)
+    standing, found = step_state(before, evidence, describe(verdict, change))
     if before is None and standing.state is State.UNKNOWN:
         return
-    write_standing(watch, subject, before, standing, describe(verdict, change), at=now, cause=Cause.LOOK)
+    write_standing(watch, subject, before, standing, found, at=now, cause=Cause.LOOK)
 
 
 def describe(verdict: Verdict, change: Change) -> Found:

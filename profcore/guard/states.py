@@ -16,6 +16,8 @@ from profcore.stats.verdict import Change, is_beyond_zero
 CONFIRM_FACTOR: Final = 5.0
 # Quiet looks, or days, in a row that end a confirmed alarm.
 QUIET_TO_RESOLVE: Final = 2
+# What was accepted is told again if it is certainly so many times as large.
+GROWN: Final = 2.0
 # Days in a row over a budget that confirm it: one day at the very budget is over it by chance in 1 of 40.
 DAYS_TO_CONFIRM: Final = 2
 
@@ -57,6 +59,11 @@ class Standing:
     bad: int = 0
     quiet: int = 0
 
+    @property
+    def is_accepted(self) -> bool:
+        """Tells whether somebody ended it. Whatever else ends an alarm counts as `QUIET_TO_RESOLVE` quiet answers."""
+        return self.state is State.RESOLVED and self.quiet == 0
+
 
 def weigh_change(change: Change, bound: float) -> Evidence:
     """Returns what one look says of a page, or of all pages together.
@@ -83,6 +90,14 @@ def weigh_day(low: float | None, high: float | None, limit: float) -> Evidence:
     return Evidence.QUIET if high <= limit else Evidence.DOUBTFUL
 
 
+def has_grown(low: float | None, accepted: float | None, limit: float) -> bool:
+    """Tells whether what is over a limit is certainly `GROWN` times as far over it as what somebody accepted.
+
+    `low` is the lower end of the interval; the limit of a slowdown is zero. Without figures nothing has grown.
+    """
+    return low is not None and accepted is not None and low - limit > GROWN * max(accepted - limit, 0.0)
+
+
 def step(before: Standing, evidence: Evidence, *, bad_to_confirm: int | None = None) -> Standing:
     """Returns the standing after one more look or day.
 
@@ -91,6 +106,8 @@ def step(before: Standing, evidence: Evidence, *, bad_to_confirm: int | None = N
     if evidence is Evidence.NONE:
         return before
     if evidence is Evidence.DOUBTFUL:
+        if before.state is State.RESOLVED:
+            return before
         # It does not count in either direction. What was unknown is known now, and nothing is wrong.
         return Standing(State.OK) if before.state is State.UNKNOWN else Standing(before.state)
     if evidence is Evidence.QUIET:

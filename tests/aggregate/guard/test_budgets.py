@@ -11,7 +11,8 @@ from aggregate.guard.budgets import list_past, preview_budget
 from aggregate.guard.evaluating import evaluate_one
 from aggregate.guard.questions import clean_question, read_question
 from aggregate.guard.reading import Standings, Unjudged, select_history, select_standings
-from aggregate.guard.watches import change_watch, create_watch, delete_watch
+from aggregate.guard.subjects import Subject
+from aggregate.guard.watches import accept, change_watch, create_watch, delete_watch
 from aggregate.guard_models import StateChange, Watch, WatchState
 from ingest.models import Project
 from profcore.guard.states import State
@@ -62,6 +63,24 @@ def test_two_days_over_a_budget_are_confirmed_and_two_within_it_end_it(project: 
     assert history_of[1].links.slice.endswith("/projects/shop/?from=2026-11-15T00%3A00Z")
     said = [each.said.headline for each in history_of]
     assert said == ["Script: within its limit again (105 ms)", "Script: over its limit (210 ms)"]
+
+
+def test_a_budget_that_was_accepted_is_told_again_after_it_was_within_its_limit(project: Project) -> None:
+    watch = watch_it(project)
+    for days_ago in (6, 5):
+        receive(project, days_ago, 2.0)
+    receive(project, 0, 2.0)
+    assert evaluate(watch, TODAY - timedelta(days=4)) == "CONFIRMED"
+    accept(watch, Subject().key, TODAY)
+    for days_ago in (4, 3):
+        receive(project, days_ago, 2.0)
+    assert evaluate(watch, TODAY - timedelta(days=2)) == "RESOLVED"
+    receive(project, 2, 4.0)  # 420 ms of 150: twice as far over the limit as the accepted 210
+    assert evaluate(watch, TODAY - timedelta(days=1)) == "SUSPECTED"
+    accept(watch, Subject().key, TODAY)
+    receive(project, 1, 1.0)
+    assert evaluate(watch, TODAY) == "RESOLVED"
+    assert evaluate(watch, TODAY + timedelta(days=1)) == "SUSPECTED"  # after a quiet day everything counts again
 
 
 def test_each_day_is_judged_once_and_only_when_it_is_over(project: Project) -> None:

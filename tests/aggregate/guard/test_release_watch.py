@@ -143,6 +143,22 @@ def test_a_person_can_accept_a_slowdown(project: Project) -> None:
     assert accept(Watch.objects.get(id=RELEASE_WATCH_ID), row.subject_key, timezone.now()) is None
 
 
+def test_what_was_accepted_is_not_told_again_by_the_next_looks(project: Project) -> None:
+    receive(project, "1.1", cart=2.0)
+    assert watch(project)["/cart"] == "CONFIRMED"
+    row = WatchState.objects.get(page="/cart")
+    accept(Watch.objects.get(id=RELEASE_WATCH_ID), row.subject_key, timezone.now())
+    for _ in range(2):
+        receive(project, "1.1", cart=2.0, times=2)
+        assert watch(project)["/cart"] == "RESOLVED"
+    changes = list(StateChange.objects.filter(page="/cart").order_by("id").values_list("cause", flat=True))
+    assert changes == ["look", "person"]
+    kept = WatchState.objects.get(page="/cart")
+    assert (kept.value, kept.look) == (row.value, WatchState.objects.get(page="/home").look)
+    receive(project, "1.1", cart=8.0, times=12)
+    assert watch(project)["/cart"] == "CONFIRMED"  # it is far slower now
+
+
 def test_a_release_keeps_the_base_that_it_was_first_compared_with(project: Project) -> None:
     make_group(project, "1.0.1", "/cart", first_seen_at=timezone.now() - timedelta(days=2))
     make_timed_views(project, TIMES[:8], release="1.0.1", page="/cart")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from profcore.guard.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step, weigh_day
+from profcore.guard.states import DAYS_TO_CONFIRM, Evidence, Standing, State, has_grown, step, weigh_day
 
 EVIDENCE = {
     "-": Evidence.NONE,
@@ -63,3 +63,21 @@ def test_a_budget_is_confirmed_by_days_in_a_row(evidence: str, states: str) -> N
 )
 def test_a_day_is_weighed_by_its_interval(low: float | None, high: float | None, evidence: Evidence) -> None:
     assert weigh_day(low, high, 100.0) is evidence
+
+
+def test_only_what_a_person_ended_counts_as_accepted() -> None:
+    assert Standing(State.RESOLVED).is_accepted
+    assert not Standing().is_accepted
+    quiet = step(step(Standing(State.CONFIRMED), Evidence.QUIET), Evidence.QUIET)
+    assert quiet.state is State.RESOLVED
+    for standing in (quiet, step(quiet, Evidence.DOUBTFUL), step(Standing(State.RESOLVED), Evidence.QUIET)):
+        assert (standing.state, standing.is_accepted) == (State.RESOLVED, False)
+
+
+def test_what_was_accepted_has_grown_if_it_is_certainly_twice_as_far_over_its_limit() -> None:
+    assert not has_grown(25.9, 13.0, 0.0)
+    assert has_grown(26.1, 13.0, 0.0)
+    assert not has_grown(219.0, 210.0, 200.0)
+    assert has_grown(221.0, 210.0, 200.0)
+    assert not has_grown(None, 13.0, 0.0)
+    assert not has_grown(30.0, None, 0.0)
