@@ -141,6 +141,13 @@ def select_open(project: Project, *, most: int) -> list[Told]:
     )
 
 
+def find_open(project: Project, watch_id: int, subject_key: bytes) -> Told | None:
+    """Returns one of these, None if it is not open. Up to two statements."""
+    rows = WatchState.objects.filter(project_id=project.pk, watch_id=watch_id, subject_key=subject_key)
+    row = rows.filter(state__in=(State.SUSPECTED, State.CONFIRMED)).first()
+    return None if row is None else put_into_words(project, [_as_change(row)])[0]
+
+
 def select_history(project: Project, *, before: int | None, most: int, **only: object) -> list[Told]:
     """Returns changes of states, the newest first, of ids below `before`. Two statements."""
     rows = changes_of(project.pk).filter(**only)

@@ -8,9 +8,10 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_http_methods
 
-from aggregate.guard.reading import select_history, select_open, select_standings
+from aggregate.guard.reading import find_open, select_history, select_open, select_standings
 from aggregate.guard.watches import accept
 from aggregate.guard_models import Watch
 from dashboard.pages.frame.shell import Shell, build_tabs
@@ -21,6 +22,7 @@ from profcore.guard.states import State
 
 SHOWN_OPEN: Final = 100
 SHOWN_CHANGES: Final = 50
+NOT_OPEN: Final = "This is not open any more."
 MAX_ID: Final = 999_999_999  # what an address may say
 
 
@@ -43,10 +45,11 @@ def show_guard(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/guard/page.html", context)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
+@cache_control(private=True, no_cache=True)
 @login_required
 def accept_state(request: HttpRequest, slug: str, watch_id: int, key: str) -> HttpResponse:
-    """Ends an alarm because an admin says that it is meant to be so."""
+    """Asks an admin whether an alarm is meant to be so; posted, it ends it."""
     project = get_visible_project(request.user, slug)
     watch = Watch.objects.filter(project_id=project.pk, id=watch_id).first()
     try:
@@ -55,7 +58,14 @@ def accept_state(request: HttpRequest, slug: str, watch_id: int, key: str) -> Ht
         watch = None
     if watch is None or not may_administer(request.user, project):
         raise Http404("There is no such state.")
+    if request.method != "POST":
+        told = find_open(project, watch.id, subject_key)
+        if told is None:
+            messages.info(request, NOT_OPEN)
+            return HttpResponseRedirect(reverse("guard", args=[project.slug]))
+        shell = Shell(build_tabs(project), None)
+        return render(request, "dashboard/guard/accept.html", {"project": project, "shell": shell, "told": told})
     change = accept(watch, subject_key, timezone.now())
-    words = "Accepted. It counts as resolved." if change else "This is not open any more."
+    words = "Accepted. It counts as resolved." if change else NOT_OPEN
     messages.add_message(request, messages.SUCCESS if change else messages.INFO, words)
     return HttpResponseRedirect(reverse("guard", args=[project.slug]))

@@ -49,6 +49,8 @@ def test_hostile_names_are_text(owner: Client, shop: Project) -> None:
     change_state(shop, State.CONFIRMED, page=HOSTILE, release=HOSTILE)
     page = owner.get(PAGE).content.decode()
     assert "<script>alert" not in page
+    (address,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', page)
+    assert "<script>alert" not in owner.get(address).content.decode()
     assert owner.get("/projects/shop/").status_code == 200
 
 
@@ -64,14 +66,19 @@ def test_older_changes_are_a_page_away(member: Client, shop: Project) -> None:
 
 def test_an_admin_accepts_a_state_and_nobody_else_does(owner: Client, member: Client, shop: Project) -> None:
     change_state(shop, State.CONFIRMED)
-    (address,) = re.findall(r'action="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
-    assert member.post(address).status_code == 404
-    assert owner.get(address).status_code == 405
+    (address,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
+    assert member.post(address).status_code == member.get(address).status_code == 404
+    assert owner.put(address).status_code == 405
+    asked = text_of(owner, address)
+    assert "Accept this? Confirmed : 1.1 made /cart slower: +13 ms per view" in asked
+    assert "It counts as resolved, and the channels are told so." in asked
+    assert WatchState.objects.get().state == State.CONFIRMED  # asking accepts nothing
     assert owner.post(address.replace("/0/", "/7/")).status_code == 404
     assert owner.post(re.sub(r"/\w+/accept", "/zz/accept", address)).status_code == 404
     assert "counts as resolved" in text_of_posted(owner, address)
     assert WatchState.objects.get().state == State.RESOLVED
     assert "not open any more" in text_of_posted(owner, address)
+    assert owner.get(address).status_code == 302
 
 
 def text_of_posted(client: Client, address: str, **fields: str) -> str:
