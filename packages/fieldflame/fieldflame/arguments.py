@@ -105,7 +105,7 @@ def add_announce(parser: argparse.ArgumentParser) -> None:
     add_shared(parser)
     parser.add_argument("--commit", help="default: that of the build in GitHub Actions, GitLab CI or Jenkins")
     parser.add_argument("--base-commit", metavar="COMMIT", help="that of the release before")
-    parser.add_argument("--released-at", metavar="TIME", help="ISO 8601; default: now")
+    parser.add_argument("--released-at", metavar="TIME", help="ISO 8601; default: now, at the first announcement")
     parser.add_argument("--author", help="shown to members of the project; default: none")
     parser.add_argument("--link", metavar="URL", help="about the release; default: the build's page")
     parser.add_argument("--range-link", metavar="URL", help="of the commits between two, with {base} and {head} in it")

@@ -155,19 +155,29 @@ def lab(
         recorded.close()
 
 
+def kept_time(answer: Mapping[str, object]) -> str | None:
+    """Returns when the server knows a release to be released; None if it does not."""
+    at = answer.get("released_at")
+    return at if isinstance(at, str) else None
+
+
 def announce(server: Server, options: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Tells the server about a release. The same again changes only its time, unless that is given."""
+    """Tells the server about a release. The same again changes nothing: the time of the first announcement stays."""
     build = read_build(environment)
     facts = {
         "commit": options.commit or build.commit,
         "base_commit": options.base_commit,
-        "released_at": options.released_at or datetime.now(UTC).isoformat(timespec="seconds"),
+        "released_at": options.released_at,
         "author": options.author,
         "link": options.link or build.link,
         "range_link": options.range_link or build.range_link,
     }
     given = {name: value for name, value in facts.items() if value}
-    server.post("releases", {"release": options.release, **given})
+    told_at = kept_time(server.post("releases", {"release": options.release, **given}))
+    if told_at is None:  # the first time; a field that is not named stays as it was
+        told_at = datetime.now(UTC).isoformat(timespec="seconds")
+        server.post("releases", {"release": options.release, "released_at": told_at})
+    given["released_at"] = told_at
     told = ", ".join(f"{name.replace('_', ' ')} {clean(value)}" for name, value in given.items())
     print(f"Fieldflame, {clean(server.project)}: announced {clean(options.release)} ({told}).")
     return Exit.OK

@@ -398,7 +398,7 @@ def test_the_package_imports_httpx_and_the_standard_library_only() -> None:
 
 
 def test_announce_says_what_the_build_knows(capsys: pytest.CaptureFixture[str]) -> None:
-    server = MadeServer({"releases": {"release": "1.1.0"}})
+    server = MadeServer({"releases": {"release": "1.1.0", "released_at": "2026-11-23T10:00:00Z"}})
     github = {
         "GITHUB_ACTIONS": "true",
         "GITHUB_SHA": "9fceb02d",
@@ -417,6 +417,7 @@ def test_announce_says_what_the_build_knows(capsys: pytest.CaptureFixture[str]) 
         "link": "https://code.example/acme/shop/actions/runs/7",
         "range_link": "https://code.example/acme/shop/compare/{base}...{head}",
     }
+    assert len(server.requests) == 1
     assert "announced 1.1.0 (commit 9fceb02d" in capsys.readouterr().out
 
 

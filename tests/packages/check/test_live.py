@@ -1,6 +1,8 @@
 """The command against the real read API, with views that were posted and folded."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 import httpx
 import pytest
@@ -19,6 +21,7 @@ from tests.dashboard.pages.compare.lab import NEW, OLD, make_lab, post_views
 from tests.packages.check.asking import answer
 
 Run = Callable[..., int]
+NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -91,6 +94,22 @@ def test_a_build_announces_its_release_and_the_verdict_names_the_commits(
     capsys.readouterr()
     assert run("check", "--release", NEW) == 1
     assert "Commits after c1 up to c2 by Anna: https://code.example/compare/c1...c2" in capsys.readouterr().out
+
+
+def test_a_release_that_is_announced_again_keeps_its_time(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    def announce(*words: str) -> datetime | None:
+        assert run("announce", "--release", NEW, *words, scopes=("sourcemaps",)) == 0
+        return AnnouncedRelease.objects.get(release=NEW).released_at
+
+    began_at = timezone.now() - timedelta(seconds=2)
+    first_at = announce()
+    assert first_at is not None
+    assert began_at <= first_at <= timezone.now()
+    AnnouncedRelease.objects.update(released_at=NOON)
+    capsys.readouterr()
+    assert announce("--commit", "c2") == NOON
+    assert "(commit c2, released at 2026-11-20T12:00:00Z)" in capsys.readouterr().out
+    assert announce("--released-at", "2026-11-20T13:00:00Z") == NOON + timedelta(hours=1)
 
 
 @pytest.mark.parametrize(
