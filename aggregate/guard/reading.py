@@ -58,7 +58,9 @@ class Standings:
     @property
     def word(self) -> str:
         """The worst state in words. A watch on new cost has states of what is new only."""
-        if self.watch.kind == Watch.Kind.NEW_COST and self.watch.evaluated_at is not None and not self.counts:
+        watch = self.watch
+        is_looked_at = watch.evaluated_at is not None and watch.problem is None
+        if watch.kind == Watch.Kind.NEW_COST and is_looked_at and not self.counts:
             return "Nothing new"
         return self.worst.name.capitalize()
 

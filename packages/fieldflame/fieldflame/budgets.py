@@ -91,7 +91,10 @@ def _read_budgets(answer: Json) -> tuple[Budget, ...]:
             findings=tuple(findings.get(int(each["id"]), ())),
             problem=None if each["problem"] is None else str(each["problem"]),
             # Only what is new has a state.
-            has_nothing_new=each["kind"] == NEW_COST and not each["counts"] and each["evaluated_at"] is not None,
+            has_nothing_new=each["kind"] == NEW_COST
+            and not each["counts"]
+            and each["evaluated_at"] is not None
+            and each["problem"] is None,
             # A server of the version before does not say so.
             unjudged=_read_unjudged(each.get("unjudged")),
         )

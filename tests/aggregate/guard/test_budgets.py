@@ -200,6 +200,14 @@ def test_it_is_known_since_when_no_day_could_be_judged(project: Project, kind: s
     assert find().word == ("Ok" if kind == "budget" else "Unknown")
 
 
+def test_new_cost_that_could_not_be_evaluated_has_no_word_of_its_own(project: Project) -> None:
+    watch = watch_it(project, "new_cost", by="party", limit=1.0)
+    watch.evaluated_at = TODAY
+    assert Standings(watch, {}).word == "Nothing new"
+    watch.problem = "OperationalError"
+    assert Standings(watch, {}).word == "Unknown"
+
+
 def test_a_budget_that_was_never_judged_looks_at_late_page_views(project: Project) -> None:
     watch = watch_it(project)
     assert evaluate(watch) == "UNKNOWN"

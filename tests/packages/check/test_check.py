@@ -209,11 +209,12 @@ def test_only_a_certain_excess_fails_the_build(
 
 def test_a_watch_on_new_cost_that_found_nothing_new_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
     watch = {**WATCHES["watches"][1], "kind": "new_cost", "counts": {}, "problem": None}
-    for evaluated_at, code, told in (
-        ("2026-11-23T03:00:00Z", 0, ": nothing new"),
-        (None, 2, "too few page views so far"),
+    for evaluated_at, problem, code, told in (
+        ("2026-11-23T03:00:00Z", None, 0, ": nothing new"),
+        ("2026-11-23T03:00:00Z", "OperationalError", 2, "could not be judged the last time: OperationalError"),
+        (None, None, 2, "too few page views so far"),
     ):
-        watches = {"watches": [{**watch, "evaluated_at": evaluated_at}], "open": []}
+        watches = {"watches": [{**watch, "evaluated_at": evaluated_at, "problem": problem}], "open": []}
         assert MadeServer({"verdict": make_verdict(), "watches": watches}).check("--fail-on", "budget") == code
         assert told in capsys.readouterr().out
 
