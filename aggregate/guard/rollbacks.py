@@ -1,24 +1,24 @@
 """Which release a new one is compared with: the newest before it that was not rolled back.
 
 Two things are known of a release: what the guard has told (`aggregate.guard.usage`), which asks every hour about those
-with alarms; and whether the same rule holds of the hours before the new release came, which is asked here.
+with alarms; and whether the same rule holds of the days on which the new release came, which is asked here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from aggregate.guard.changes import Cause
-from aggregate.guard.usage import BEST_DAYS, is_older, measure_recent, measure_usage, window_of
+from aggregate.guard.usage import BEST_DAYS, is_older, measure_best, measure_span
 from aggregate.guard.watches import RELEASE_WATCH_ID
 from aggregate.guard_models import StateChange, WatchState
 from aggregate.selectors.project.pages import ReleaseRow
 from profcore.guard.states import State
 from profcore.guard.usage import BestDay, is_gone
-from profcore.times import start_of_day
+from profcore.times import DAY, start_of_day
 
-# Releases about which the rule is asked to choose one base, the newest: up to three statements for each. More are
+# Releases about which the rule is asked to choose one base, the newest: up to two statements for each. More are
 # hardly ever rolled back in a row; of those only what was told counts.
 MAX_ASKED: Final = 3
 # Of no release is more to be believed: what the rule does not call gone with it, it calls gone with no other.
@@ -51,7 +51,7 @@ def choose_base(
     """Returns the first candidate that was not rolled back; the first of all if every one was.
 
     `candidates` are older than the head, the newest first, at least one; `known` are the project's releases, and `told`
-    those of which the guard told. With one candidate nothing is asked, else up to three statements for each of
+    those of which the guard told. With one candidate nothing is asked, else up to two statements for each of
     `MAX_ASKED`.
     """
     if len(candidates) == 1:
@@ -97,14 +97,18 @@ def select_rolled_back(project_id: int, now: datetime) -> Mapping[str, datetime]
 
 
 def was_gone(project_id: int, release: ReleaseRow, known: Sequence[ReleaseRow], at: datetime) -> bool:
-    """Tells whether users had older releases again at a moment. One statement, if so three.
+    """Tells whether users had older releases again when another one came. One statement, if so two.
 
-    A release that came on the day on which the window begins has no best day that it could be compared with: it counts
-    as in use, and nothing is asked.
+    It is asked of two whole UTC days, that of the moment and the one before: hours are merged into days later, and the
+    answer must stay the same. What newer releases have does not matter, since one of them took over on that day. A
+    release that came on these days has no best day that it could be compared with: it counts as in use, and nothing is
+    asked.
     """
-    if start_of_day(window_of(at)[0]) <= start_of_day(release.first_seen_at):
+    since, until = start_of_day(at) - DAY, start_of_day(at) + DAY
+    if since <= start_of_day(release.first_seen_at):
         return False
     older = [each.release for each in known if is_older(each, release)]
-    if not is_gone(measure_recent(project_id, release, older, [], at)[None], HIGHEST):
+    views = replace(measure_span(project_id, release, older, [], (since, until))[None], newer=0)
+    if not is_gone(views, HIGHEST):
         return False
-    return measure_usage(project_id, release, older, [], at).is_gone(None)
+    return is_gone(views, measure_best(project_id, release, older, [], since)[None])

@@ -91,23 +91,30 @@ def measure_usage(
     Only whole days before the window count: a release that just came to all users had few in most of the window.
     Two statements.
     """
-    since = start_of_day(max(head.first_seen_at, now - timedelta(days=BEST_DAYS)))
-    until = start_of_day(window_of(now)[0])
-    past = Slice(project_id=project_id, ranges=((since, until),))
-    of_past = _sum_views(past, "c.day_at", head, older, pages) if since < until else {}
     return Usage(
-        now=measure_recent(project_id, head, older, pages, now),
-        best={None: BestDay(), **{page: find_best(days) for page, days in of_past.items()}},
+        now=measure_span(project_id, head, older, pages, window_of(now)),
+        best=measure_best(project_id, head, older, pages, window_of(now)[0]),
     )
 
 
-def measure_recent(
-    project_id: int, head: ReleaseRow, older: Sequence[str], pages: Sequence[str], now: datetime
+def measure_span(
+    project_id: int, head: ReleaseRow, older: Sequence[str], pages: Sequence[str], span: tuple[datetime, datetime]
 ) -> Mapping[str | None, DayViews]:
-    """Returns the views of the last `USAGE_HOURS` on some pages, and on all together (None). One statement."""
-    recent = Slice(project_id=project_id, ranges=(window_of(now),))
-    found = _sum_views(recent, "'-infinity'::timestamptz", head, older, pages)
+    """Returns the views of a stretch of time on some pages, and on all together (None). One statement."""
+    slice_ = Slice(project_id=project_id, ranges=(span,))
+    found = _sum_views(slice_, "'-infinity'::timestamptz", head, older, pages)
     return {None: DayViews(), **{page: days[0] for page, days in found.items()}}
+
+
+def measure_best(
+    project_id: int, head: ReleaseRow, older: Sequence[str], pages: Sequence[str], before: datetime
+) -> Mapping[str | None, BestDay]:
+    """Returns the best of the last `BEST_DAYS` whole days before a moment, likewise. Up to one statement."""
+    until = start_of_day(before)
+    since = start_of_day(max(head.first_seen_at, before - timedelta(days=BEST_DAYS)))
+    past = Slice(project_id=project_id, ranges=((since, until),))
+    found = _sum_views(past, "c.day_at", head, older, pages) if since < until else {}
+    return {None: BestDay(), **{page: find_best(days) for page, days in found.items()}}
 
 
 def window_of(now: datetime) -> tuple[datetime, datetime]:

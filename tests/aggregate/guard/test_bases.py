@@ -8,7 +8,7 @@ from aggregate.guard.rollbacks import BaseChoice, Rollback, choose_base, select_
 from aggregate.guard.watches import RELEASE_WATCH_ID
 from aggregate.guard_models import StateChange, Watch, WatchState
 from aggregate.selectors.project.pages import select_releases
-from ingest.models import Project
+from ingest.models import Group, Project
 from profcore.guard.states import State
 from tests.aggregate.guard.rolled_back import START, at, make_release, make_shop, receive
 
@@ -67,6 +67,17 @@ def test_a_release_without_alarms_is_asked_about_when_the_next_one_came(project:
     assert choose(project) == BaseChoice("1.0", (Rollback("1.1", known_at),))
     evaluate(project, 129)
     assert set(WatchState.objects.filter(release="1.2").values_list("base_release", flat=True)) == {"1.0"}
+
+
+@pytest.mark.parametrize("first_hour", [97, 102, 118])
+def test_the_answer_stays_when_hours_were_merged_into_days(first_hour: int) -> None:
+    shop = make_shop()
+    for day, release, views in ((2, "1.1", 60), (3, "1.0", 60), (4, "1.0", 20), (4, "1.2", 60), (5, "1.2", 60)):
+        for device in ("desktop", "mobile-low", "mobile-high"):
+            receive(shop, release, range(day * 24, day * 24 + 1), views=views, device=device)
+    make_release(shop, "1.2", first_hour)
+    Group.objects.filter(release="1.2").update(first_seen_at=at(first_hour))
+    assert choose(shop) == BaseChoice("1.0", (Rollback("1.1", at(first_hour)),))
 
 
 def test_a_repair_on_the_day_of_the_rollback_is_compared_with_what_was_rolled_back(project: Project) -> None:
