@@ -27,7 +27,7 @@ HIGHEST: Final = BestDay(share=1.0)
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """A release that was rolled back, and by when that was known. It happened up to a day and a half before."""
+    """A release that was rolled back, and by when that was known. It happened some time before."""
 
     release: str
     known_at: datetime

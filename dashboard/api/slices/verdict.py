@@ -108,7 +108,7 @@ class PassedOverShape(Shape):
 
     release = serializers.CharField()
     rolled_back_by = serializers.DateTimeField(
-        help_text="When that was known: up to a day and a half after it happened."
+        help_text="When that was known. It happened before: mostly a day or more."
     )
 
 
