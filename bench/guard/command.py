@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
+from bench.guard.bases import describe_bases
 from bench.guard.budgets import describe_budgets
 from bench.guard.month import describe_guard
 from bench.guard.recorded import describe_recorded
@@ -13,7 +14,7 @@ from bench.guard.usage import describe_usage
 from bench.statistics.tables import PROCESSES
 
 TRUTH: Final = "truth.jsonl.gz"  # beside the corpus
-TABLES: Final = ("multiplied", "recorded", "budgets", "rollbacks")
+TABLES: Final = ("multiplied", "recorded", "budgets", "rollbacks", "bases")
 
 
 def add_guard_arguments(parser: CommandParser) -> None:
@@ -30,6 +31,7 @@ def show_guard(corpus: Path, options: Mapping[str, Any], write: Callable[[str], 
         "recorded": lambda: describe_recorded(corpus, corpus.parent / TRUTH, projects, options["calm"], PROCESSES),
         "budgets": lambda: describe_budgets(corpus, projects, PROCESSES),
         "rollbacks": lambda: describe_usage(projects),
+        "bases": lambda: describe_bases(projects),
     }
     for name in [options["table"]] if options["table"] else TABLES:
         for line in tables[name]():

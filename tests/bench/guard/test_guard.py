@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bench.guard.arrivals import Slower, receive
+from bench.guard.bases import describe_bases
 from bench.guard.month import Followed, find_least, follow_project
 from bench.guard.usage import KINDS, describe_usage, draw_visits, find_end, make_traffic
 from bench.guard.watching import Watched, watch_release
@@ -67,3 +68,13 @@ def test_the_table_of_rollbacks_has_a_line_for_each_kind() -> None:
     lines = list(describe_usage(1, lambda traffic: traffic.rolled_back_at))
     assert len(lines) == 2 + len(KINDS)
     assert lines[-1].startswith("| rolled back after 2 hours to 5 days | 1 of 1 | – |")
+
+
+def test_only_a_release_that_was_rolled_back_is_passed_over() -> None:
+    rows = [line.strip("| ").split(" | ") for line in list(describe_bases(30))[2:]]
+    found = {(words, when): count for words, when, count in rows}
+    rolled_back = KINDS["rolled back"]
+    assert {count for (words, _), count in found.items() if words != rolled_back} == {"0 of 30"}
+    days = [int(found[rolled_back, when].split()[0]) for when in ("on the day of the rollback", "3 days later")]
+    assert days[0] == 0
+    assert days[1] >= 25
