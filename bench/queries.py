@@ -11,11 +11,12 @@ from tqdm import tqdm
 
 from aggregate.guard.new_cost_previews import preview_new_costs
 from aggregate.guard.questions import Question
+from aggregate.guard.usage import is_older, measure_best, measure_span
 from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.functions.table import select_functions
 from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.project.page_metrics import last_hours, select_page_metrics
-from aggregate.selectors.project.pages import select_pages
+from aggregate.selectors.project.pages import select_pages, select_releases
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.comparisons import compare_slices, select_summary
@@ -26,6 +27,7 @@ from bench.fill import RELEASES, USUAL_SPAN, Span, fill
 from ingest.models import Project
 from ingest.projects.creation import create_project
 from profcore.stats.comparison import FALSE_DISCOVERIES
+from profcore.times import DAY, start_of_day
 
 TOP_PAGE = "/page-0/:id"
 LAST_RELEASE = f"2026.{RELEASES}"
@@ -87,6 +89,7 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
         "preview of a watch on new cost, 30 days": lambda: preview_new_costs(
             project.pk, Question(measure="time", by="party", limit=5.0), datetime.now(UTC)
         ),
+        "was the release before rolled back": lambda: ask_about_rollback(project),
         "state of the queue": lambda: select_status(project.pk),
     }
     return written, [_measure(name, ask, rounds) for name, ask in questions.items()]
@@ -95,6 +98,16 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
 def last_day(project: Project) -> Slice:
     """Returns the window of a project's metrics."""
     return last_hours(project.pk, 24, datetime.now(UTC))
+
+
+def ask_about_rollback(project: Project) -> object:
+    """Asks both statements of `aggregate.guard.rollbacks.was_gone`, which needs the second one only seldom."""
+    known = select_releases(project.pk)
+    prior = next(row for row in known if row.release == PRIOR_RELEASE)
+    older = [row.release for row in known if is_older(row, prior)]
+    until = start_of_day(datetime.now(UTC)) + DAY
+    span = (until - 2 * DAY, until)
+    return measure_span(project.pk, prior, older, [], span), measure_best(project.pk, prior, older, [], span[0])
 
 
 def fill_project(slug: str, corpus: Path, views: int, *, thin: int = 1, span: Span = USUAL_SPAN) -> tuple[Project, int]:
