@@ -36,6 +36,8 @@ def judge(question: Question, answer: Answer) -> Outcome:
             words.append("slower")
         missing += find_missing(question, verdict)
         reasons += describe_sight(verdict)
+    elif verdict.leading.state == "slower":
+        reasons.append("Slower pages do not count: --fail-on names budgets only.")
     over = [budget for budget in budgets if is_over(budget)]
     if over:
         words.append("over budget")
@@ -55,7 +57,8 @@ def judge(question: Question, answer: Answer) -> Outcome:
         return Outcome(question, verdict, budgets, Exit.WORSE, " and ".join(words), tuple(reasons))
     if missing:
         return Outcome(question, verdict, budgets, Exit.TOO_FEW, "too few page views", (*missing, *reasons))
-    return Outcome(question, verdict, budgets, Exit.OK, "nothing worse found", tuple(reasons))
+    word = "nothing worse found" if question.asks_verdict else "no budget exceeded"
+    return Outcome(question, verdict, budgets, Exit.OK, word, tuple(reasons))
 
 
 def find_missing(question: Question, verdict: Verdict) -> list[str]:

@@ -258,7 +258,11 @@ def test_the_name_of_a_budget_is_told_once(capsys: pytest.CaptureFixture[str]) -
 def test_without_budgets_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     server = MadeServer({"verdict": make_verdict(), "watches": {"watches": [], "open": []}})
     assert server.check("--fail-on", "budget") == 0
-    assert "The project has no budgets that are switched on." in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "The project has no budgets that are switched on." in out
+    assert out.startswith("Fieldflame, shop: 1.1.0 made /report slower")
+    assert "  Slower pages do not count: --fail-on names budgets only.\n" in out
+    assert out.endswith("Result: no budget exceeded (exit code 0).\n")
 
 
 @pytest.mark.parametrize(
