@@ -39,6 +39,11 @@ def midnight_hours_before(at: datetime, hours: int) -> datetime:
     return start_of_day(at - hours * HOUR)
 
 
+def day_ending_at(midnight: datetime) -> date:
+    """Returns the day that ends at a midnight; at any other moment, the day that it lies in."""
+    return (midnight - timedelta(microseconds=1)).date()
+
+
 def bounds_of_day(day: date) -> tuple[datetime, datetime]:
     """Returns the first moment of a day, and that of the next one."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)

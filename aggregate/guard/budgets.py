@@ -18,6 +18,7 @@ from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Watch
 from ingest.projects.lifecycle import hold_project
 from profcore.guard.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step, weigh_day
+from profcore.times import day_ending_at
 
 PREVIEW_DAYS: Final = 30
 # A watch that was away for longer begins anew: nobody wants the alarms of last month.
@@ -71,12 +72,8 @@ def _judge_day(watch: Watch, question: Question, day: Day) -> None:
     before = select_states(watch).get(subject.key)
     evidence = weigh_day(day.low, day.high, question.limit)
     standing, found = step_state(before, evidence, describe_day(day, question), bad_to_confirm=DAYS_TO_CONFIRM)
-    # What was found before stays shown.
-    is_kept = before is not None and before.state != State.UNKNOWN and evidence is Evidence.NONE
-    if is_kept and before is not None:
-        found = found_of(before)
-    if standing.state is State.UNKNOWN and before is not None and before.seen_at >= day.ends_at:
-        return
+    if before is not None and before.state != State.UNKNOWN and evidence is Evidence.NONE:
+        found = found_of(before)  # what was found before stays shown
     # What stays unknown is kept, so that it is known since when no day could be judged.
     write_standing(watch, subject, before, standing, found, at=day.ends_at, cause=Cause.DAY, keeps_unknown=True)
 
@@ -90,8 +87,7 @@ def days_to_judge(watch: Watch, now: datetime) -> list[date]:
     row = select_states(watch).get(Subject().key)
     is_seen = row is not None and (row.state != State.UNKNOWN or is_read_from_traces(watch))
     seen_at = row.seen_at if row is not None and is_seen else watch.created_at - timedelta(days=2)
-    last = (seen_at - timedelta(seconds=1)).date()  # a day ends at the midnight that begins the next one
-    return list_days(last, now)[-MAX_CATCH_UP:]
+    return list_days(day_ending_at(seen_at), now)[-MAX_CATCH_UP:]
 
 
 def describe_day(day: Day, question: Question) -> Found:

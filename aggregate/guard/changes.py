@@ -54,10 +54,13 @@ def write_standing(
     """Keeps a standing, and its change with the notices about it if the state is another. Call it in a transaction.
 
     Returns the change, None if there is none. What stays unknown is kept only with `keeps_unknown`: then `seen_at`
-    says until when it was looked at. `told` is what the change says, if that is not what is kept.
+    says until when it was looked at, and what is older than that changes nothing. `told` is what the change says, if
+    that is not what is kept.
     """
     was = standing_of(before).state
     if before is None and standing.state is State.UNKNOWN and not keeps_unknown:
+        return None
+    if before is not None and standing.state is State.UNKNOWN and keeps_unknown and before.seen_at >= at:
         return None
     has_changed = was is not standing.state
     began_at = before.began_at if before is not None and was.is_open else None

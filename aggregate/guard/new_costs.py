@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Final
 
+from django.db.models import QuerySet
+
 from aggregate.guard.budgets import MAX_CATCH_UP
 from aggregate.guard.changes import Cause, select_states, step_state, write_standing
 from aggregate.guard.days import Cost, count_views, iter_costs, last_settled, list_days, slice_of
@@ -38,8 +40,10 @@ def evaluate_new_costs(watch: Watch, now: datetime) -> None:
 def _judge(watch: Watch, question: Question, day: date) -> None:
     before = _sum_before(watch.project_id, question, day)
     views = min(before.views, count_views(watch.project_id, question, day))
-    if _skip(watch, day, views if views < MIN_VIEWS else None):
+    if views < MIN_VIEWS:
+        _keep_unjudged(watch, day, views)
         return  # everything would be new, or over
+    _unjudged_of(watch).delete()
     states = {row.subject: row for row in select_states(watch).values()}
     costs = dict(iter_costs(watch.project_id, question, day))
     known = {name: (State(row.state), row.since_at) for name, row in states.items()}
@@ -47,23 +51,21 @@ def _judge(watch: Watch, question: Question, day: date) -> None:
         _weigh(watch, name, states.get(name), costs.get(name), day)
 
 
-def _skip(watch: Watch, day: date, views: int | None) -> bool:
-    """Tells whether a day has too few page views. It is kept since when that is so: as a state without a name.
+def _keep_unjudged(watch: Watch, day: date, views: int) -> None:
+    """Keeps since when there are too few page views: as a state without a name.
 
-    `views` are the too few ones of the day, or of the days before if these have fewer; None for enough.
+    `views` are those of the day, or of the days before if these have fewer.
     """
-    subject = Subject()
-    if views is None:
-        WatchState.objects.filter(
-            project_id=watch.project_id, watch_id=watch.id, subject_key=subject.key, state=State.UNKNOWN
-        ).delete()
-        return False
-    row = select_states(watch, subject_key=subject.key).get(subject.key)
-    ends_at = bounds_of_day(day)[1]
-    if row is None or row.seen_at < ends_at:
-        found = Found(views=views)
-        write_standing(watch, subject, row, Standing(), found, at=ends_at, cause=Cause.DAY, keeps_unknown=True)
-    return True
+    row, ends_at = _unjudged_of(watch).first(), bounds_of_day(day)[1]
+    write_standing(
+        watch, Subject(), row, Standing(), Found(views=views), at=ends_at, cause=Cause.DAY, keeps_unknown=True
+    )
+
+
+def _unjudged_of(watch: Watch) -> QuerySet[WatchState]:
+    return WatchState.objects.filter(
+        project_id=watch.project_id, watch_id=watch.id, subject_key=Subject().key, state=State.UNKNOWN
+    )
 
 
 def _sum_before(project_id: int, question: Question, day: date) -> GroupSums:

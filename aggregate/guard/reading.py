@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from uuid import UUID
 
 from django.db.models import Count, QuerySet
@@ -16,6 +16,7 @@ from ingest.models import Project
 from profcore.guard.states import State
 from profcore.numbers import write_ms, write_share
 from profcore.stats.summaries import MIN_VIEWS
+from profcore.times import day_ending_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +118,9 @@ def _select_unjudged(project_id: int, **only: object) -> Mapping[int, Unjudged]:
         project_id=project_id, state=State.UNKNOWN, subject_key=Subject().key, release="", **only
     )
     return {
-        row.watch_id: Unjudged(since=_day_before(row.since_at), until=_day_before(row.seen_at), views=row.views)
+        row.watch_id: Unjudged(since=day_ending_at(row.since_at), until=day_ending_at(row.seen_at), views=row.views)
         for row in rows
     }
-
-
-def _day_before(ends_at: datetime) -> date:
-    """Returns the day that ends at a moment."""
-    return (ends_at - timedelta(seconds=1)).astimezone(UTC).date()
 
 
 def find_standings(watch: Watch) -> Standings:
@@ -137,7 +133,7 @@ def find_standings(watch: Watch) -> Standings:
 
 def select_open(project: Project, *, most: int) -> list[Told]:
     """Returns what is suspected or confirmed, confirmed first, the newest first. Two statements."""
-    rows = WatchState.objects.filter(project_id=project.pk, state__in=(State.SUSPECTED, State.CONFIRMED))
+    rows = _open_states(project)
     return put_into_words(
         project, [_as_change(row) for row in rows.order_by("-state", "-since_at", "subject_key")[:most]]
     )
@@ -145,9 +141,12 @@ def select_open(project: Project, *, most: int) -> list[Told]:
 
 def find_open(project: Project, watch_id: int, subject_key: bytes) -> Told | None:
     """Returns one of these, None if it is not open. Up to two statements."""
-    rows = WatchState.objects.filter(project_id=project.pk, watch_id=watch_id, subject_key=subject_key)
-    row = rows.filter(state__in=(State.SUSPECTED, State.CONFIRMED)).first()
+    row = _open_states(project).filter(watch_id=watch_id, subject_key=subject_key).first()
     return None if row is None else put_into_words(project, [_as_change(row)])[0]
+
+
+def _open_states(project: Project) -> QuerySet[WatchState]:
+    return WatchState.objects.filter(project_id=project.pk, state__in=[state for state in State if state.is_open])
 
 
 def select_history(project: Project, *, before: int | None, most: int, **only: object) -> list[Told]:

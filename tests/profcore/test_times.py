@@ -11,6 +11,7 @@ from profcore.times import (
     HOUR,
     WEEK,
     bounds_of_day,
+    day_ending_at,
     midnight_days_before,
     midnight_hours_before,
     next_midnight,
@@ -55,6 +56,12 @@ def test_a_day_ends_where_the_next_one_begins() -> None:
         datetime(2026, 12, 31, tzinfo=UTC),
         datetime(2027, 1, 1, tzinfo=UTC),
     )
+
+
+def test_a_midnight_ends_the_day_before_it() -> None:
+    assert day_ending_at(MIDNIGHT) == date(2026, 11, 21)
+    assert day_ending_at(SUNDAY) == date(2026, 11, 22)
+    assert day_ending_at(bounds_of_day(date(2026, 12, 31))[1]) == date(2026, 12, 31)
 
 
 @given(moments)
