@@ -8,6 +8,7 @@ from typing import Any, Final, cast, get_args
 from django.http import QueryDict
 
 from aggregate.selectors.exports.requests import ExportQuery
+from aggregate.selectors.functions.table import MAX_SEARCH_CHARS
 from aggregate.selectors.slice.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS, SliceQuery
 from profcore.code.categories import FUNC_CATEGORIES
 from profcore.stats.views import Measure
@@ -17,7 +18,7 @@ MEASURES: Final = get_args(Measure)
 
 
 SHARE: Final = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,12})?")
-MAX_SEARCH: Final = 200  # characters, as in a long path; every function's texts are searched
+MAX_SEARCH: Final = MAX_SEARCH_CHARS
 
 
 class ParamError(ValueError):

@@ -6,17 +6,15 @@ addresses only.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.urls import reverse
 
 from aggregate.guard_models import StateChange, Watch
+from aggregate.selectors.functions.table import MAX_SEARCH_CHARS
 from ingest.models import Project
 from profcore.times import DAY, start_of_day
-
-MAX_SEARCH_CHARS: Final = 200  # what the search of the page Functions takes: the beginning of a name finds it too
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def _pairs_of_row(question: Mapping[str, str], change: StateChange) -> list[tupl
     by = question.get("by")
     if by is None:
         return []
-    name = (change.subject or question.get("name", ""))[:MAX_SEARCH_CHARS]
+    name = (change.subject or question.get("name", ""))[:MAX_SEARCH_CHARS]  # its beginning finds it too
     return [*([("group_by", by)] if by != "function" else []), ("q", name)]
 
 

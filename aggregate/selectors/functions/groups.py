@@ -153,12 +153,12 @@ def _choose_parts(
 ) -> Sequence[FunctionRow]:
     if not categories and not search:
         return parts
-    rows = [describe_row(code, part) for part in parts]
-    found = keep_rows(code, rows, categories, search)
+    rows = keep_rows(code, [describe_row(code, part) for part in parts], categories, "")
+    found = keep_rows(code, rows, (), search)
     if name_of is None or not search:
         return found
-    kept, text = {id(row) for row in found}, search.casefold()
-    return [row for row in keep_rows(code, rows, categories, "") if id(row) in kept or text in name_of(row).casefold()]
+    kept, text = set(map(id, found)), search.casefold()
+    return [row for row in rows if id(row) in kept or text in name_of(row).casefold()]
 
 
 class _Membership:

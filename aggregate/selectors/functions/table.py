@@ -34,6 +34,7 @@ SORTED_BY: Final = {
     "views": ("views", "self_us"),
     "cost_ms": ("cost_us", "self_us"),
 }
+MAX_SEARCH_CHARS: Final = 200  # as in a long path; every function's texts are searched
 SUM_PARTS: Final = ", ".join(f"COALESCE(sum({name}), 0)::bigint AS {name}" for name in TIME_PART_NAMES)
 
 

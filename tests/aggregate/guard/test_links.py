@@ -6,9 +6,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from aggregate.guard.delivery.links import MAX_SEARCH_CHARS, slice_path
+from aggregate.guard.delivery.links import slice_path
 from aggregate.guard.questions import clean_question
 from aggregate.guard_models import StateChange, Watch
+from aggregate.selectors.functions.table import MAX_SEARCH_CHARS
 from dashboard.web.params import MAX_SEARCH
 from ingest.models import Project
 
