@@ -5,13 +5,12 @@ The new release comes at an hour, and takes all users of the others over. The ru
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from bench.guard.usage import BEGINS, HOURS, KINDS, ReleaseTraffic, draw_visits, make_traffic, replaced_by
-from profcore.guard.usage import DayViews, find_best, is_gone
+from bench.guard.usage import BEGINS, HOURS, KINDS, ReleaseTraffic, TrafficSums, draw_visits, make_traffic, replaced_by
+from profcore.guard.usage import is_gone
 
 DAY_H: Final = 24
 # UTC days from the rollback's to the new release's.
@@ -23,16 +22,12 @@ def passes_over(traffic: ReleaseTraffic, came_at: int) -> bool:
     """Tells whether the release before one that came in an hour is passed over."""
     left = replaced_by(came_at)
     own, older = (np.rint(each * left).astype(np.int64) for each in (traffic.own, traffic.older))
+    views = TrafficSums(ReleaseTraffic(own, older, np.zeros_like(own)))
     today = came_at // DAY_H * DAY_H
     since, until = today - DAY_H, today + DAY_H
     if since <= BEGINS // DAY_H * DAY_H:
         return False
-
-    def between(start: int, end: int) -> DayViews:
-        return DayViews(own=int(own[start:end].sum()), older=int(older[start:end].sum()))
-
-    days = [between(day, day + DAY_H) for day in range(BEGINS // DAY_H * DAY_H, since, DAY_H)]
-    return is_gone(replace(between(since, until), newer=0), find_best(days))
+    return is_gone(views.between(since, until), views.best_before(since))
 
 
 def choose_hours(rng: np.random.Generator, traffic: ReleaseTraffic) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from profcore.guard.usage import USAGE_HOURS, DayViews, find_best, is_gone
+from profcore.guard.usage import USAGE_HOURS, BestDay, DayViews, find_best, is_gone
 
 Counts = npt.NDArray[np.int64]
 Shares = npt.NDArray[np.float64]
@@ -86,17 +86,27 @@ KINDS: Final[Mapping[str, str]] = {
 }
 
 
-def find_end(traffic: ReleaseTraffic) -> int | None:
-    """Returns the first hour after which the release is taken for gone."""
-    sums = [np.concatenate(([0], np.cumsum(each))) for each in (traffic.own, traffic.older, traffic.newer)]
+class TrafficSums:
+    """The page views of spans of hours, and the best of the whole days before an hour."""
 
-    def between(start: int, end: int) -> DayViews:
-        own, older, newer = (int(each[end] - each[max(start, 0)]) for each in sums)
+    def __init__(self, traffic: ReleaseTraffic) -> None:
+        hours = (traffic.own, traffic.older, traffic.newer)
+        self._sums = [np.concatenate(([0], np.cumsum(each))) for each in hours]
+
+    def between(self, start: int, end: int) -> DayViews:
+        own, older, newer = (int(each[end] - each[max(start, 0)]) for each in self._sums)
         return DayViews(own=own, older=older, newer=newer)
 
+    def best_before(self, hour: int) -> BestDay:
+        first = BEGINS // 24 * 24
+        return find_best([self.between(day, day + 24) for day in range(first, hour - 23, 24)])
+
+
+def find_end(traffic: ReleaseTraffic) -> int | None:
+    """Returns the first hour after which the release is taken for gone."""
+    views = TrafficSums(traffic)
     for hour in range(BEGINS + 1, HOURS):
-        days = [between(day, day + 24) for day in range(BEGINS // 24 * 24, hour - USAGE_HOURS - 23, 24)]
-        if is_gone(between(hour - USAGE_HOURS, hour), find_best(days)):
+        if is_gone(views.between(hour - USAGE_HOURS, hour), views.best_before(hour - USAGE_HOURS)):
             return hour
     return None
 
