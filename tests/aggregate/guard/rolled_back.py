@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from aggregate.guard.watches import make_release_watch
+from aggregate.guard.evaluating import evaluate_one
+from aggregate.guard.watches import RELEASE_WATCH_ID, make_release_watch
+from aggregate.guard_models import Watch
 from ingest.models import Project
 from tests.builders import make_group, make_project, make_timed_views
 
@@ -19,6 +21,20 @@ def make_shop() -> Project:
     make_release(made, "1.1", 48)
     receive(made, "1.0", range(48))
     return made
+
+
+def make_slow_shop() -> Project:
+    """Makes two days of 1.0, then one of a slow 1.1 that everybody has."""
+    made = make_shop()
+    receive(made, "1.1", range(48, 72), cart=2.0)
+    return made
+
+
+def look(project: Project, hour: int) -> None:
+    """Lets the watch on releases look in an hour."""
+    Watch.objects.filter(project=project).update(due_at=at(hour))
+    assert evaluate_one(project.pk, RELEASE_WATCH_ID, at(hour))
+    assert Watch.objects.get(project=project).problem is None
 
 
 def make_release(project: Project, release: str, hour: int) -> None:

@@ -3,30 +3,19 @@
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from aggregate.guard.evaluating import evaluate_one
 from aggregate.guard.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
-from aggregate.guard.watches import RELEASE_WATCH_ID
-from aggregate.guard_models import StateChange, Watch, WatchState
+from aggregate.guard_models import StateChange, WatchState
 from aggregate.selectors.project.pages import select_releases
 from ingest.models import Group, Project
 from profcore.guard.states import State
-from tests.aggregate.guard.rolled_back import START, at, make_release, make_shop, receive
+from tests.aggregate.guard.rolled_back import START, at, look, make_release, make_shop, make_slow_shop, receive
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(20)]
 
 
 @pytest.fixture
 def project() -> Project:
-    """Two days of 1.0, then one of 1.1 that everybody has."""
-    made = make_shop()
-    receive(made, "1.1", range(48, 72), cart=2.0)
-    return made
-
-
-def evaluate(project: Project, hour: int) -> None:
-    Watch.objects.filter(project=project).update(due_at=at(hour))
-    assert evaluate_one(project.pk, RELEASE_WATCH_ID, at(hour))
-    assert Watch.objects.get(project=project).problem is None
+    return make_slow_shop()
 
 
 def choose(project: Project, *candidates: str, hour: int = 120) -> BaseChoice:
@@ -35,23 +24,23 @@ def choose(project: Project, *candidates: str, hour: int = 120) -> BaseChoice:
 
 
 def test_a_release_whose_alarms_ended_by_a_rollback_is_passed_over(project: Project) -> None:
-    evaluate(project, 71)
+    look(project, 71)
     receive(project, "1.0", range(72, 96))
     make_release(project, "1.2", 80)  # too early to tell without the guard
     receive(project, "1.2", range(80, 96), views=2)
     assert choose(project) == BaseChoice("1.1")
-    evaluate(project, 95)
+    look(project, 95)
     assert select_rolled_back(project.pk, at(96)) == {"1.1": at(95)}
     assert choose(project) == BaseChoice("1.0", (Rollback("1.1", at(95)),))
     assert select_rolled_back(project.pk, at(95 + 29 * 24)) == {}  # by then it is known no more
 
 
 def test_a_release_that_came_back_is_not_passed_over(project: Project) -> None:
-    evaluate(project, 71)
+    look(project, 71)
     receive(project, "1.0", range(72, 96))
-    evaluate(project, 95)
+    look(project, 95)
     receive(project, "1.1", range(96, 120), cart=2.0)
-    evaluate(project, 110)
+    look(project, 110)
     assert StateChange.objects.filter(cause="back").exists()
     make_release(project, "1.2", 121)
     assert select_rolled_back(project.pk, at(121)) == {}
@@ -65,7 +54,7 @@ def test_a_release_without_alarms_is_asked_about_when_the_next_one_came(project:
     assert not StateChange.objects.exists()
     known_at = select_releases(project.pk)[0].first_seen_at
     assert choose(project) == BaseChoice("1.0", (Rollback("1.1", known_at),))
-    evaluate(project, 129)
+    look(project, 129)
     assert set(WatchState.objects.filter(release="1.2").values_list("base_release", flat=True)) == {"1.0"}
 
 

@@ -8,15 +8,13 @@ from pytest_django import DjangoAssertNumQueries
 from aggregate.guard import usage
 from aggregate.guard.channels import Terms, create_channel
 from aggregate.guard.delivery.bodies import encode_change
-from aggregate.guard.evaluating import evaluate_one
 from aggregate.guard.reading import select_history
 from aggregate.guard.usage import follow_usage
-from aggregate.guard.watches import RELEASE_WATCH_ID
 from aggregate.guard_models import Notice, StateChange, Watch, WatchState
 from aggregate.selectors.project.pages import select_releases
 from ingest.models import Project
 from profcore.guard.states import State
-from tests.aggregate.guard.rolled_back import PAGES, START, TIMES, at, make_shop, receive
+from tests.aggregate.guard.rolled_back import PAGES, START, TIMES, at, look, make_slow_shop, receive
 from tests.builders import make_group, make_timed_views
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(60)]
@@ -24,16 +22,11 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow(60)]
 
 @pytest.fixture
 def project() -> Project:
-    """Two days of the old release, then one of a slow one that everybody has."""
-    made = make_shop()
-    receive(made, "1.1", range(48, 72), cart=2.0)
-    return made
+    return make_slow_shop()
 
 
 def evaluate(project: Project, hour: int) -> dict[str, str]:
-    Watch.objects.filter(project=project).update(due_at=at(hour))
-    assert evaluate_one(project.pk, RELEASE_WATCH_ID, at(hour))
-    assert Watch.objects.get(project=project).problem is None
+    look(project, hour)
     rows = WatchState.objects.filter(project=project, release="1.1")
     return {row.page or "all": State(row.state).name for row in rows}
 

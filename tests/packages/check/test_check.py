@@ -16,7 +16,6 @@ from tests.packages.check.made_server import (
     HOSTILE,
     TOKEN,
     URL,
-    WATCHES,
     MadeServer,
     make_verdict,
     too_few,
@@ -173,96 +172,6 @@ def test_without_waiting_it_asks_once() -> None:
     server = MadeServer({"verdict": too_few()})
     assert server.check() == 2
     assert (len(server.requests), server.pauses_s) == (1, [])
-
-
-def test_a_budget_that_is_exceeded_fails_the_build(capsys: pytest.CaptureFixture[str]) -> None:
-    server = MadeServer({"verdict": make_verdict(), "watches": WATCHES})
-    assert server.check("--fail-on", "budget") == 1
-    out = capsys.readouterr().out
-    assert "Budget: Script on phones: over budget: /cart takes 412 ms per view (380 to 440 ms)" in out
-    assert "1 budget of 1 exceeded." in out
-    assert "Result: over budget (exit code 1)." in out
-    assert "Ads" not in out
-    assert server.check("--fail-on", "slower,budget") == 1
-    assert "Result: slower and over budget" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("counts", "problem", "code", "told"),
-    [
-        ({"ok": 1}, None, 0, ": ok"),
-        ({"ok": 1, "suspected": 1}, None, 0, ": ok"),
-        ({"resolved": 1}, None, 0, ": ok"),
-        ({"unknown": 1}, None, 2, "too few page views so far"),
-        ({}, "OperationalError", 2, "could not be judged the last time: OperationalError"),
-        ({"confirmed": 1}, None, 1, "over budget"),
-    ],
-)
-def test_only_a_certain_excess_fails_the_build(
-    capsys: pytest.CaptureFixture[str], counts: dict[str, int], problem: str | None, code: int, told: str
-) -> None:
-    watch = {**WATCHES["watches"][1], "counts": counts, "problem": problem}
-    server = MadeServer({"verdict": make_verdict(), "watches": {"watches": [watch], "open": []}})
-    assert server.check("--fail-on", "budget") == code
-    assert told in capsys.readouterr().out
-
-
-def test_a_watch_on_new_cost_that_found_nothing_new_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
-    watch = {**WATCHES["watches"][1], "kind": "new_cost", "counts": {}, "problem": None}
-    for evaluated_at, problem, code, told in (
-        ("2026-11-23T03:00:00Z", None, 0, ": nothing new"),
-        ("2026-11-23T03:00:00Z", "OperationalError", 2, "could not be judged the last time: OperationalError"),
-        (None, None, 2, "too few page views so far"),
-    ):
-        watches = {"watches": [{**watch, "evaluated_at": evaluated_at, "problem": problem}], "open": []}
-        assert MadeServer({"verdict": make_verdict(), "watches": watches}).check("--fail-on", "budget") == code
-        assert told in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("days", "problem", "code", "told"),
-    [
-        (6, None, 2, "1 budget not judged yet."),
-        (7, None, 0, "1 budget cannot be judged, with too few page views for days."),
-        (7, None, 0, "Script on phones: cannot be judged: too few page views for 7 days. The last has 12, it takes 25"),
-        (7, "No raw traces.", 2, "Script on phones: could not be judged the last time: No raw traces."),
-    ],
-)
-@pytest.mark.parametrize("kind", ["budget", "new_cost"])
-def test_a_budget_that_never_has_enough_page_views_does_not_stop_the_build_for_ever(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str, days: int, problem: str | None, code: int, told: str
-) -> None:
-    unjudged = {"since": "2026-11-17", "until": "2026-11-23", "days": days, "views": 12, "least_views": 25}
-    rest = {"kind": kind, "counts": {"unknown": 1}, "evaluated_at": "2026-11-23T03:00:00Z", "problem": problem}
-    watch = {**WATCHES["watches"][1], **rest, "unjudged": unjudged}
-    answers = {"verdict": unclear(), "overview": views_of((400, 40)), "watches": {"watches": [watch], "open": []}}
-    server, report = MadeServer(answers), tmp_path / "report.xml"
-    assert server.check("--fail-on", "budget", "--wait", "1h", "--junit", str(report)) == code
-    assert (server.pauses_s == []) is (code == 0)  # nothing is to be waited for
-    assert told in capsys.readouterr().out
-    assert '<skipped message="Script on phones: ' in report.read_text()
-    over = {**WATCHES["watches"][1], "id": 9, "name": "Ads"}
-    server = MadeServer({"verdict": unclear(), "watches": {"watches": [watch, over], "open": []}})
-    assert server.check("--fail-on", "budget") == 1
-
-
-def test_the_name_of_a_budget_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    watch = {**WATCHES["watches"][1], "id": 5, "name": "Ads", "counts": {"confirmed": 1}, "problem": None}
-    found = {**WATCHES["open"][0], "state": "confirmed", "text": "Ads: over its limit (7.6 %)"}
-    found["watch"] = {"id": 5, "kind": "budget", "name": "Ads"}
-    server = MadeServer({"verdict": make_verdict(), "watches": {"watches": [watch], "open": [found]}})
-    assert server.check("--fail-on", "budget") == 1
-    assert "Budget: Ads: over budget: over its limit (7.6 %)" in capsys.readouterr().out
-
-
-def test_without_budgets_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    server = MadeServer({"verdict": make_verdict(), "watches": {"watches": [], "open": []}})
-    assert server.check("--fail-on", "budget") == 0
-    out = capsys.readouterr().out
-    assert "The project has no budgets that are switched on." in out
-    assert out.startswith("Fieldflame, shop: 1.1.0 made /report slower")
-    assert "  Slower pages do not count: --fail-on names budgets only.\n" in out
-    assert out.endswith("Result: no budget exceeded (exit code 0).\n")
 
 
 @pytest.mark.parametrize(
