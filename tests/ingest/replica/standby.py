@@ -1,6 +1,7 @@
 """A PostgreSQL with a standby that follows it, in a fresh folder."""
 
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -16,7 +17,8 @@ import psycopg
 from config.up.children import Child
 from config.up.folder import make_private_folder
 from config.up.stores.access import own_tree
-from config.up.stores.postgres import DATABASE, Postgres, make_postgres_child, set_up_postgres
+from config.up.stores.logins import MAP
+from config.up.stores.postgres import DATABASE, USER, Postgres, make_postgres_child, set_up_postgres
 from tests.runner.servers import Stores, run_stores
 
 LIMIT_S = 240.0
@@ -43,19 +45,30 @@ def run_pair() -> Iterator[Pair]:
         postgres = set_up_postgres(folder, is_root=os.geteuid() == 0, is_throw_away=True)
         path = Path(tempfile.mkdtemp(prefix="fieldflame-standby-"))
         path.chmod(0o711)
+        let_servers_in(postgres)
         standby = make_standby(postgres, path)
         child = make_postgres_child(standby, os.environ, is_throw_away=True)
         try:
             child.start()
             wait_for_rows(standby.url, "SELECT pg_is_in_recovery()", True)
+            wait_for_rows(postgres.url, "SELECT state FROM pg_stat_replication", "streaming")
             yield Pair(stores, child, standby.url)
         finally:
             child.stop(lambda: False)
             shutil.rmtree(path, ignore_errors=True)
 
 
+def let_servers_in(postgres: Postgres) -> None:
+    """Lets the user that servers run as log in: a standby comes as that user, and not as who started it."""
+    name = pwd.getpwuid(postgres.place.run_as.uid).pw_name
+    with (postgres.place.data / "pg_ident.conf").open("a", encoding="utf-8") as file:
+        file.write(f'{MAP} "{name}" {USER}\n')
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute("SELECT pg_reload_conf()")
+
+
 def make_standby(postgres: Postgres, path: Path) -> Postgres:
-    """Copies a running server's data by this user, who may log in, with what lets the copy follow it."""
+    """Copies a running server's data, with what lets the copy follow it."""
     data, sockets = path / "data", path / "sockets"
     run_as = postgres.place.run_as
     make_private_folder(sockets, run_as.uid, run_as.gid)

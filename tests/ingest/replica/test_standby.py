@@ -16,7 +16,7 @@ from config.env import read_database
 from ingest.replica import lag
 from ingest.replica.lag import ReplicaWatch
 from ingest.replica.source import REPLICA
-from tests.ingest.replica.standby import LIMIT_S, Pair, run_pair
+from tests.ingest.replica.standby import LIMIT_S, Pair, run_pair, wait_for_rows
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(20)]
 
@@ -70,6 +70,8 @@ def test_a_standby_is_read_until_it_is_gone_or_follows_nobody(
     pair: Pair, watch: ReplicaWatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = datetime.now(UTC)
+    run(pair.database_url, "CREATE TABLE written_first AS SELECT 1")
+    wait_for_rows(pair.standby_url, "SELECT count(*) FROM pg_tables WHERE tablename = 'written_first'", 1)
     wait_for_lag(watch)
     assert states(now) == [State.OK]
     run(pair.standby_url, "SELECT pg_wal_replay_pause()")
