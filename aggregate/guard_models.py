@@ -107,7 +107,8 @@ class StateChange(WatchFinding):
         NEWER_RELEASE = "release"  # `about_release` is clearly faster
         PERSON = "person"  # somebody accepted it
         GONE = "gone"  # the release is no longer in use: it was rolled back, mostly to `about_release`
-        BACK = "back"  # a release that was gone is in use again
+        ROLLED_BACK = "rollback"  # somebody said that the release was rolled back; most have `about_release`
+        BACK = "back"  # a release that was gone, or said to be rolled back, is in use again
 
     pk = models.CompositePrimaryKey("project_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)

@@ -256,7 +256,7 @@ class AnnouncedRelease(models.Model):
     """A release that a holder of a token named, by an upload of source maps or alone: its pages always have room.
 
     The rest is what was said about it (`ingest.projects.releases`). `range_link` leads to the commits between two, with
-    `{base}` and `{head}` in it.
+    `{base}` and `{head}` in it. A release with `rolled_back_at` is not in use since then.
     """
 
     pk = models.CompositePrimaryKey("project_id", "release")
@@ -269,6 +269,7 @@ class AnnouncedRelease(models.Model):
     author = models.TextField(null=True)
     link = models.TextField(null=True)
     range_link = models.TextField(null=True)
+    rolled_back_at = models.DateTimeField(null=True)
 
 
 class Receipt(models.Model):

@@ -16,6 +16,7 @@ from aggregate.guard.rollbacks import choose_base, select_rolled_back
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard.usage import follow_usage
 from aggregate.guard_models import Watch, WatchState
+from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.looks import find_look
@@ -33,17 +34,21 @@ RECOVERED: Final = 0.5
 def evaluate_releases(watch: Watch, now: datetime) -> None:
     """Looks at the newest releases, where another look is due. Call it in a transaction."""
     releases = select_releases(watch.project_id)
-    gone = follow_usage(watch, releases, now)
-    for base, head in pick_pairs(watch, releases, now):
+    said = select_said_rollbacks(watch.project_id, now)
+    gone = follow_usage(watch, releases, said, now)
+    for base, head in pick_pairs(watch, releases, said, now):
         _look_at(watch, base, head, gone, now)
 
 
-def pick_pairs(watch: Watch, releases: Sequence[ReleaseRow], now: datetime) -> Iterator[tuple[str, str]]:
+def pick_pairs(
+    watch: Watch, releases: Sequence[ReleaseRow], said: Mapping[str, datetime], now: datetime
+) -> Iterator[tuple[str, str]]:
     """Yields (base, head) of the releases that are watched, the oldest head first.
 
     A head keeps the base that it was first compared with: a release that gets its views late is another question.
     Only a base that was rolled back is left, unless something is open against it: a repaired release is compared with
-    the one that users have again. Releases with too few views to compare are skipped, and so is "(other)".
+    the one that users have again. Releases with too few views to compare are skipped, and so is "(other)". Of `said`,
+    those that somebody said were rolled back, nothing is judged any more.
     """
     rows = [row for row in releases if row.views >= MIN_COMPARED_VIEWS and row.release != OTHER]
     since = now - timedelta(days=settings.GUARD_RELEASE_DAYS)
@@ -51,10 +56,12 @@ def pick_pairs(watch: Watch, releases: Sequence[ReleaseRow], now: datetime) -> I
     states = select_states(watch, release__in=[rows[number].release for number in recent]).values()
     kept = {row.release: row.base_release for row in states}
     opened = {row.release for row in states if State(row.state).is_open}
-    told = select_rolled_back(watch.project_id, now)
+    told = select_rolled_back(watch.project_id, said, now)
     known = {row.release for row in rows}
     for number in reversed(recent):
         head, older = rows[number].release, [row.release for row in rows[number + 1 :]]
+        if head in said:
+            continue
         first = kept.get(head)
         if first in known and (first not in told or head in opened):
             yield first, head

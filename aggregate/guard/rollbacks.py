@@ -1,7 +1,8 @@
 """Which release a new one is compared with: the newest before it that was not rolled back.
 
-Two things are known of a release: what the guard has told (`aggregate.guard.usage`), which asks every hour about those
-with alarms; and whether the same rule holds of the days on which the new release came, which is asked here.
+Three things are known of a release: whether somebody said that it was rolled back; what the guard has told
+(`aggregate.guard.usage`), which asks every hour about those with alarms; and whether the same rule holds of the days on
+which the new release came, which is asked here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,8 +52,8 @@ def choose_base(
     """Returns the first candidate that was not rolled back; the first of all if every one was.
 
     `candidates` are older than the head, the newest first, at least one; `known` are the project's releases, and `told`
-    those of which the guard told. With one candidate nothing is asked, else up to two statements for each of
-    `MAX_ASKED`.
+    those of which somebody or the guard told. With one candidate nothing is asked, else up to two statements for each
+    of `MAX_ASKED`.
     """
     if len(candidates) == 1:
         return BaseChoice(candidates[0])
@@ -72,10 +73,10 @@ def choose_base(
     return BaseChoice(candidates[0])
 
 
-def select_rolled_back(project_id: int, now: datetime) -> Mapping[str, datetime]:
-    """Returns the releases of which the guard told that they are gone, and when. One with an open state is back.
+def select_rolled_back(project_id: int, said: Mapping[str, datetime], now: datetime) -> Mapping[str, datetime]:
+    """Returns the releases that are `said` to be rolled back or that the guard told are gone, and when.
 
-    One statement if there is none, else two.
+    Of the guard, one with an open state is back. One statement if it told of none, else two.
     """
     own = {"project_id": project_id, "watch_id": RELEASE_WATCH_ID}
     since = now - timedelta(days=BEST_DAYS)
@@ -84,7 +85,7 @@ def select_rolled_back(project_id: int, now: datetime) -> Mapping[str, datetime]
     )
     ends = {(bytes(key), at): release for key, release, at in told}
     if not ends:
-        return {}
+        return said
     found: dict[str, datetime] = {}
     opened: set[str] = set()
     rows = WatchState.objects.filter(**own, release__in=set(ends.values()))
@@ -93,7 +94,7 @@ def select_rolled_back(project_id: int, now: datetime) -> Mapping[str, datetime]
             opened.add(release)
         elif (bytes(key), at) in ends:
             found[release] = min(at, found.get(release, at))
-    return {release: at for release, at in found.items() if release not in opened}
+    return {release: at for release, at in found.items() if release not in opened} | dict(said)
 
 
 def was_gone(project_id: int, release: ReleaseRow, known: Sequence[ReleaseRow], at: datetime) -> bool:

@@ -1,4 +1,7 @@
-"""Which watched releases are in use: alarms of one that was rolled back end, and open again if it comes back."""
+"""Which watched releases are in use: alarms of one that was rolled back end, and open again if it comes back.
+
+Somebody may have said that it was rolled back: then nothing is counted. Otherwise page views tell, after a day.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +24,7 @@ from profcore.times import start_of_day, start_of_hour
 MAX_FOLLOWED: Final = 20
 # A release whose best day is longer ago is not known by it any more.
 BEST_DAYS: Final = 28
+ENDINGS: Final = (Cause.GONE, Cause.ROLLED_BACK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +46,36 @@ class Usage:
         return is_back(own, best) or (is_rare and is_back(self.now[None], self.best[None]))
 
 
-def follow_usage(watch: Watch, releases: Sequence[ReleaseRow], now: datetime) -> Collection[bytes]:
+def follow_usage(
+    watch: Watch, releases: Sequence[ReleaseRow], said: Collection[str], now: datetime
+) -> Collection[bytes]:
     """Ends what is open of releases that are gone, and opens it again for those that are back. In a transaction.
 
-    Returns the keys of states that stay ended: what is left of such a release is not judged by looks. Views are counted
-    once an hour, since the window has whole hours.
+    `said` are the releases that somebody said were rolled back: what is open of them ends at once. Returns the keys of
+    states that stay ended: what is left of such a release is not judged by looks. Views are counted once an hour, since
+    the window has whole hours.
     """
     ended = select_ended(watch, now)
-    if watch.evaluated_at is not None and start_of_hour(watch.evaluated_at) == start_of_hour(now):
+    is_counted = watch.evaluated_at is None or start_of_hour(watch.evaluated_at) != start_of_hour(now)
+    if not is_counted and not said:
         return ended.keys()
     rows = [row for row in select_states(watch).values() if State(row.state).is_open or bytes(row.subject_key) in ended]
     concerned = {row.release for row in rows}
     for head in [each for each in releases if each.release in concerned][:MAX_FOLLOWED]:
-        older = [each.release for each in releases if is_older(each, head)]
+        is_said = head.release in said
         own = [row for row in rows if row.release == head.release]
+        if is_said:
+            own = [row for row in own if bytes(row.subject_key) not in ended]
+        if not own or not (is_said or is_counted):
+            continue
+        older = [each.release for each in releases if is_older(each, head)]
         usage = measure_usage(watch.project_id, head, older, [row.page for row in own if row.page is not None], now)
         for row in own:
             key = bytes(row.subject_key)
-            if key not in ended and usage.is_gone(row.page):
-                ended[key] = _end(watch, row, usage, older, now)
+            if is_said:
+                ended[key] = _end(watch, row, usage, older, now, cause=Cause.ROLLED_BACK)
+            elif key not in ended and usage.is_gone(row.page):
+                ended[key] = _end(watch, row, usage, older, now, cause=Cause.GONE)
             elif key in ended and usage.is_back(row.page):
                 _open_again(watch, row, ended.pop(key), usage, now)
     return ended.keys()
@@ -72,9 +87,9 @@ def is_older(release: ReleaseRow, head: ReleaseRow) -> bool:
 
 
 def select_ended(watch: Watch, now: datetime) -> dict[bytes, State]:
-    """Returns the states that ended because their release was gone, by key, with what they were before."""
+    """Returns the states that ended because their release was rolled back, by key, with what they were before."""
     rows = select_states(watch, state__in=(State.OK, State.RESOLVED))
-    changes = StateChange.objects.filter(project_id=watch.project_id, watch_id=watch.id, cause=Cause.GONE)
+    changes = StateChange.objects.filter(project_id=watch.project_id, watch_id=watch.id, cause__in=ENDINGS)
     found = changes.filter(at__gte=now - timedelta(days=BEST_DAYS)).order_by("id")
     return {
         bytes(change.subject_key): State(change.was)
@@ -149,10 +164,12 @@ def _sum_views(
     return found
 
 
-def _end(watch: Watch, row: WatchState, usage: Usage, older: Sequence[str], now: datetime) -> State:
+def _end(
+    watch: Watch, row: WatchState, usage: Usage, older: Sequence[str], now: datetime, *, cause: StateChange.Cause
+) -> State:
     was = State(row.state)
     standing = Standing(State.RESOLVED, quiet=QUIET_TO_RESOLVE) if was is State.CONFIRMED else Standing(State.OK)
-    _write(watch, row, standing, usage, now, cause=Cause.GONE, about=_find_most_used(watch.project_id, older, now))
+    _write(watch, row, standing, usage, now, cause=cause, about=_find_most_used(watch.project_id, older, now))
     return was
 
 

@@ -148,7 +148,7 @@ class Migration(migrations.Migration):
                 (
                     "cause",
                     models.CharField(
-                        choices=[("look", "Look"), ("day", "Day"), ("release", "Newer Release"), ("person", "Person"), ("gone", "Gone"), ("back", "Back")],
+                        choices=[("look", "Look"), ("day", "Day"), ("release", "Newer Release"), ("person", "Person"), ("gone", "Gone"), ("rollback", "Rolled Back"), ("back", "Back")],
                         max_length=10,
                     ),
                 ),

@@ -9,6 +9,7 @@ from typing import Final
 from django.http import QueryDict
 
 from aggregate.guard.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
+from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.last_release import pick_last_releases
 from aggregate.selectors.project.overview import OverviewRow, select_overview
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
@@ -63,7 +64,10 @@ def choose_sides(
 
 def choose_base_of(project_id: int, head: str, candidates: Sequence[str], known: Sequence[ReleaseRow]) -> BaseChoice:
     """Returns what a release is compared with if nobody says so; see `choose_base`, which watches use too."""
-    told = select_rolled_back(project_id, datetime.now(UTC)) if len(candidates) > 1 else {}
+    if len(candidates) == 1:
+        return BaseChoice(candidates[0])
+    now = datetime.now(UTC)
+    told = select_rolled_back(project_id, select_said_rollbacks(project_id, now), now)
     return choose_base(project_id, head, candidates, known, told)
 
 

@@ -33,6 +33,8 @@ class Act(StrEnum):
     MEMBER_REMOVED = "member.removed"
     TOKEN_CREATED = "token.created"  # noqa: S105  # the name of an act
     TOKEN_REVOKED = "token.revoked"  # noqa: S105
+    RELEASE_ROLLED_BACK = "release.rolled_back"
+    RELEASE_RESTORED = "release.restored"
     LINK_CREATED = "link.created"
     LINK_EXTENDED = "link.extended"
     LINK_REVOKED = "link.revoked"

@@ -37,4 +37,9 @@ class Migration(migrations.Migration):
             name="range_link",
             field=models.TextField(null=True),
         ),
+        migrations.AddField(
+            model_name="announcedrelease",
+            name="rolled_back_at",
+            field=models.DateTimeField(null=True),
+        ),
     ]

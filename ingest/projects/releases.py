@@ -7,7 +7,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
+
+from ingest.audit.acts import Act
+from ingest.audit.entries import record
+from ingest.models import AnnouncedRelease
 
 # A git or Mercurial commit in full is 40 or 64 characters; a Subversion revision and a Perforce change fit too. No
 # character needs an escape in an address.
@@ -18,7 +22,8 @@ PLACES: Final = ("{base}", "{head}")  # in the link to a range of commits
 EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # before: a clock that was never set
 LATEST_AHEAD: Final = timedelta(days=1)  # a planned release, or a clock that is wrong by a zone
 # What is said about a release beside its name. None removes it.
-FACTS: Final = ("commit", "base_commit", "released_at", "author", "link", "range_link")
+FACTS: Final = ("commit", "base_commit", "released_at", "author", "link", "range_link", "rolled_back_at")
+TIMES: Final = ("released_at", "rolled_back_at")
 Facts = Mapping[str, str | datetime | None]
 
 
@@ -82,7 +87,7 @@ def _check_link(field: str, link: str) -> None:
 
 
 def announce_release(project_id: int, release: str, at: datetime, facts: Facts | None = None) -> None:
-    """Announces a release, or again. Facts that are not named stay as they were.
+    """Announces a release, or again. Facts that are not named stay as they were. Writes the log if it was rolled back.
 
     Raises `ReleaseError` for one that cannot be announced, or if the project has too many.
     """
@@ -91,10 +96,12 @@ def announce_release(project_id: int, release: str, at: datetime, facts: Facts |
     check_facts(given, at)
     names = [name for name in FACTS if name in given]
     columns = ", ".join(["project_id", "release", "announced_at", *names])
-    types = {name: "timestamptz" if name == "released_at" else "text" for name in names}
+    types = {name: "timestamptz" if name in TIMES else "text" for name in names}
     values = ", ".join(["%(project)s", "%(release)s", "%(at)s", *(f"%({name})s::{types[name]}" for name in names)])
     changes = ", ".join(f"{name} = excluded.{name}" for name in ("announced_at", *names))
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        if "rolled_back_at" in given:
+            _record_rollback(project_id, release, given["rolled_back_at"])
         cursor.execute(
             f"""INSERT INTO ingest_announcedrelease ({columns})
                SELECT {values}
@@ -105,6 +112,15 @@ def announce_release(project_id: int, release: str, at: datetime, facts: Facts |
         )
         if not cursor.rowcount:
             raise ReleaseError(f"the project has {settings.MAX_ANNOUNCED_RELEASES} announced releases already.")
+
+
+def _record_rollback(project_id: int, release: str, at: object) -> None:
+    """Writes to the log that a release was rolled back, or is in use again; nothing if that was known."""
+    rows = AnnouncedRelease.objects.select_for_update().filter(project_id=project_id, release=release)
+    before = rows.values_list("rolled_back_at", flat=True).first()
+    if before != at:
+        act = Act.RELEASE_RESTORED if at is None else Act.RELEASE_ROLLED_BACK
+        record(act, project=project_id, release=release)
 
 
 def expire_announced(project_id: int, before: datetime) -> int:

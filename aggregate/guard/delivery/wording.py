@@ -72,6 +72,9 @@ def _headline(watch: Watch | None, change: StateChange) -> str:
         if change.cause == StateChange.Cause.GONE:
             users = "users" if change.page is None else f"users of {where}"
             return f"{release} is no longer in use: {users} have {_older(change)} again"
+        if change.cause == StateChange.Cause.ROLLED_BACK:
+            made = "had made" if State(change.was) is State.CONFIRMED else "may have made"
+            return f"{release}, which {made} {where} slower, was rolled back"
         if change.cause == StateChange.Cause.BACK:
             return f"{release} is in use again; it made {where} slower: {_figure(watch, change)} per view"
         if state is State.CONFIRMED:
@@ -132,7 +135,8 @@ def _how_much(watch: Watch | None, change: StateChange) -> str:
         sign = "+" if change.relative is not None and change.relative > 0 else ""
         part = f" ({sign}{round(100 * change.relative)} %)" if change.relative is not None else ""
         most = f"; {clean(change.culprit)} grew most" if change.culprit else ""
-        before = "it was " if change.cause == StateChange.Cause.NEWER_RELEASE else ""
+        is_past = change.cause in (StateChange.Cause.NEWER_RELEASE, StateChange.Cause.ROLLED_BACK)
+        before = "it was " if is_past else ""
         return f"{before}{write_change(change.value)} script time per view{part}{most}"
     write = UNITS[unit_of(watch)]
     limit = f"; the limit is {write(change.threshold)}" if change.threshold is not None else ""
@@ -140,7 +144,7 @@ def _how_much(watch: Watch | None, change: StateChange) -> str:
 
 
 def _how_sure(watch: Watch | None, change: StateChange) -> str:
-    if change.cause in (StateChange.Cause.GONE, StateChange.Cause.BACK):
+    if change.cause in (StateChange.Cause.GONE, StateChange.Cause.ROLLED_BACK, StateChange.Cause.BACK):
         whole = change.views + (change.base_views or 0)
         return f"{change.views:,} of {whole:,} page views in the last {USAGE_HOURS} hours have {clean(change.release)}"
     views = f"{change.views:,} {VIEW_WORDS.get(measure_of(watch), 'page views')}"

@@ -24,6 +24,7 @@ class ReleaseAnnouncement:
     author: str | None
     link: str | None
     range_link: str | None
+    rolled_back_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,12 @@ def select_announcements(project_id: int, releases: Sequence[str] | None = None)
         rows = rows.filter(release__in=list(releases))
     fields = ReleaseAnnouncement.__slots__
     return {row["release"]: ReleaseAnnouncement(**row) for row in rows.values(*fields)}
+
+
+def select_said_rollbacks(project_id: int, now: datetime) -> dict[str, datetime]:
+    """Returns the releases of a project that somebody said were rolled back by now, and since when. One statement."""
+    rows = AnnouncedRelease.objects.filter(project_id=project_id, rolled_back_at__lte=now)
+    return {release: at for release, at in rows.values_list("release", "rolled_back_at") if at is not None}
 
 
 def find_commits(base: Slice, head: Slice) -> CommitRange | None:

@@ -60,7 +60,7 @@ class WatchStateShape(Shape):
         child=serializers.IntegerField(allow_null=True),
         min_length=2,
         max_length=2,
-        help_text="Of base and head; of other releases and this one if the cause is gone or back.",
+        help_text="Of base and head; of other releases and this one if the cause is gone, rollback or back.",
     )
     culprit = serializers.CharField(allow_null=True)
     text = serializers.CharField()

@@ -18,7 +18,7 @@ from dashboard.api.core.views import BuildView, ProjectView
 from dashboard.web.access import Guest
 from dashboard.web.params import ParamError, read_changes
 from dashboard.web.shapes import Json, Shape
-from ingest.projects.releases import FACTS, Facts, ReleaseError, announce_release
+from ingest.projects.releases import FACTS, TIMES, Facts, ReleaseError, announce_release
 
 MAX_TIME_CHARS: Final = 40  # of an ISO 8601 time with a zone and microseconds
 
@@ -36,6 +36,11 @@ def fact_fields(**options: Any) -> dict[str, serializers.Field[Any, Any, Any, An
         **{name: serializers.CharField(allow_null=True, help_text=text, **options) for name, text in texts.items()},
         "released_at": serializers.DateTimeField(
             allow_null=True, help_text="ISO 8601; without a zone: UTC.", **options
+        ),
+        "rolled_back_at": serializers.DateTimeField(
+            allow_null=True,
+            help_text="Since when users have older releases again. Its alarms end, and it is no base of a verdict.",
+            **options,
         ),
     }
 
@@ -114,7 +119,7 @@ def read_facts(given: Mapping[str, Any]) -> Facts:  # Any: JSON
         value = given[name]
         if value is not None and not isinstance(value, str):
             raise ParamError(name, f"{name} must be a text, or null.")
-        facts[name] = _read_time(name, value) if name == "released_at" and value is not None else value
+        facts[name] = _read_time(name, value) if name in TIMES and value is not None else value
     return facts
 
 
@@ -151,4 +156,5 @@ def encode_announcement(told: ReleaseAnnouncement) -> Json:
         "author": told.author,
         "link": told.link,
         "range_link": told.range_link,
+        "rolled_back_at": format_instant(told.rolled_back_at) if told.rolled_back_at else None,
     }

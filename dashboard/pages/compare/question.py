@@ -118,7 +118,7 @@ class CompareQuestion:
         default = find_default_sides(
             slice_,
             releases,
-            lambda head, candidates: choose_base_of(project.pk, head, candidates, releases).release,
+            lambda head, candidates: choose_base_of(project.pk, head, candidates, releases),
         )
         sides, problem = default, None
         if not asked.is_empty:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.http import QueryDict
 
+from aggregate.guard.rollbacks import BaseChoice, Rollback
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.sides import BASE, HEAD, SIDE_FIELDS, has_sides, pairs_of_sides, resolve_sides
 from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice, SliceError, SliceQuery
@@ -56,11 +57,15 @@ class AskedSides:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Two checked slices. `common` is what both share, without the fields in which they differ."""
+    """Two checked slices. `common` is what both share, without the fields in which they differ.
+
+    If no address named them, `passed_over` are newer releases than the base that were rolled back.
+    """
 
     common: Slice
     base: Slice
     head: Slice
+    passed_over: tuple[Rollback, ...] = ()
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns what each side has of its own as query parameters."""
@@ -117,13 +122,13 @@ def settle_sides(slice_: Slice, asked: AskedSides) -> Sides:
     return Sides(common, base, head)
 
 
-def take_first(_head: str, candidates: Sequence[str]) -> str:
+def take_first(_head: str, candidates: Sequence[str]) -> BaseChoice:
     """Returns the newest of the releases that a head may be compared with."""
-    return candidates[0]
+    return BaseChoice(candidates[0])
 
 
 def find_default_sides(
-    slice_: Slice, releases: Sequence[ReleaseRow], choose: Callable[[str, Sequence[str]], str] = take_first
+    slice_: Slice, releases: Sequence[ReleaseRow], choose: Callable[[str, Sequence[str]], BaseChoice] = take_first
 ) -> Sides | None:
     """Returns the last release of a slice and the one before it as sides; None if there is only one.
 
@@ -145,7 +150,8 @@ def find_default_sides(
         return None
     common, head = replace(slice_, releases=()), chosen[0]
     base = choose(head, chosen[1:])
-    return Sides(common, replace(common, releases=(base,)), replace(common, releases=(head,)))
+    before, after = replace(common, releases=(base.release,)), replace(common, releases=(head,))
+    return Sides(common, before, after, base.passed_over)
 
 
 def trim_bar(shell: Shell, own_fields: frozenset[str], *, has_tags: bool) -> Shell:

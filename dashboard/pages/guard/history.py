@@ -1,5 +1,6 @@
 """The page "Watches": what is suspected or confirmed now, and each change of a state."""
 
+from datetime import datetime
 from typing import Final
 
 from django.contrib import messages
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 from aggregate.guard.reading import find_open, select_history, select_open, select_standings
 from aggregate.guard.watches import accept
 from aggregate.guard_models import Watch
+from aggregate.selectors.project.announcements import select_said_rollbacks
 from dashboard.pages.frame.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.guards import private_page
@@ -22,6 +24,7 @@ from profcore.guard.states import State
 
 SHOWN_OPEN: Final = 100
 SHOWN_CHANGES: Final = 50
+SHOWN_ROLLED_BACK: Final = 10
 NOT_OPEN: Final = "This is not open any more."
 MAX_ID: Final = 999_999_999  # what an address may say
 
@@ -37,12 +40,19 @@ def show_guard(request: HttpRequest, slug: str) -> HttpResponse:
         "may_change": may_administer(request.user, project),
         "standings": select_standings(project.pk),
         "open": select_open(project, most=SHOWN_OPEN),
+        "rolled_back": list_rolled_back(project.pk),
         "changes": changes[:SHOWN_CHANGES],
         "older": changes[SHOWN_CHANGES - 1].change.id if len(changes) > SHOWN_CHANGES else None,
         "is_newest": before == MAX_ID,
         "SUSPECTED": State.SUSPECTED,
     }
     return render(request, "dashboard/guard/page.html", context)
+
+
+def list_rolled_back(project_id: int) -> list[tuple[str, datetime]]:
+    """Returns the releases that somebody says were rolled back, and since when, the last first."""
+    said = select_said_rollbacks(project_id, timezone.now())
+    return sorted(said.items(), key=lambda pair: pair[1], reverse=True)[:SHOWN_ROLLED_BACK]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

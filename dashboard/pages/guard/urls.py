@@ -4,7 +4,7 @@ from typing import Final
 
 from django.urls import URLPattern, path
 
-from dashboard.pages.guard import channels, history, previews, profile, watch_form, watches
+from dashboard.pages.guard import channels, history, previews, profile, rollbacks, watch_form, watches
 
 PROJECT: Final = "projects/<slug:slug>/"
 SETTINGS: Final = PROJECT + "settings/"
@@ -12,6 +12,7 @@ SETTINGS: Final = PROJECT + "settings/"
 urlpatterns: list[URLPattern] = [
     path(PROJECT + "watches/", history.show_guard, name="guard"),
     path(PROJECT + "watches/<int:watch_id>/<str:key>/accept/", history.accept_state, name="guard-accept"),
+    path(PROJECT + "watches/rolled-back/", rollbacks.mark_release, name="guard-rolled-back"),
     path(PROJECT + "watches/changes/<int:change_id>/profile/", profile.open_difference, name="guard-profile"),
     path(SETTINGS + "watches/", watches.show_watches, name="settings-watches"),
     path(SETTINGS + "watches/new/", watch_form.show_new_watch, name="settings-watch-new"),

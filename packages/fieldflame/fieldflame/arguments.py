@@ -109,6 +109,11 @@ def add_announce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--author", help="shown to members of the project; default: none")
     parser.add_argument("--link", metavar="URL", help="about the release; default: the build's page")
     parser.add_argument("--range-link", metavar="URL", help="of the commits between two, with {base} and {head} in it")
+    parser.add_argument(
+        "--rolled-back",
+        action="store_true",
+        help="users have an older release again; announce it later to undo this",
+    )
 
 
 def add_lab(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 
 from fieldflame.arguments import make_parser
-from fieldflame.builds import read_build
+from fieldflame.builds import Build, read_build
 from fieldflame.clean import clean
 from fieldflame.exits import CommandError, DeniedError, Exit, UsageError
 from fieldflame.lab.command import run_lab, write_file
@@ -155,15 +155,12 @@ def lab(
         recorded.close()
 
 
-def kept_time(answer: Mapping[str, object]) -> str | None:
-    """Returns when the server knows a release to be released; None if it does not."""
-    at = answer.get("released_at")
-    return at if isinstance(at, str) else None
-
-
 def announce(server: Server, options: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Tells the server about a release. The same again changes nothing: the time of the first announcement stays."""
-    build = read_build(environment)
+    """Tells the server about a release. The same again changes nothing: times that the server knows stay.
+
+    A job that rolls a release back is not the one that built it: then only what was named is told.
+    """
+    build = Build() if options.rolled_back else read_build(environment)
     facts = {
         "commit": options.commit or build.commit,
         "base_commit": options.base_commit,
@@ -173,11 +170,18 @@ def announce(server: Server, options: argparse.Namespace, environment: Mapping[s
         "range_link": options.range_link or build.range_link,
     }
     given = {name: value for name, value in facts.items() if value}
-    told_at = kept_time(server.post("releases", {"release": options.release, **given}))
-    if told_at is None:  # the first time; a field that is not named stays as it was
-        told_at = datetime.now(UTC).isoformat(timespec="seconds")
-        server.post("releases", {"release": options.release, "released_at": told_at})
-    given["released_at"] = told_at
+    known = server.post("releases", {"release": options.release, **given})
+    name = "rolled_back_at" if options.rolled_back else "released_at"
+    more: dict[str, str | None] = {}  # a field that is not named stays as it was
+    if not known.get(name):
+        more[name] = datetime.now(UTC).isoformat(timespec="seconds")
+    is_back = not options.rolled_back and bool(known.get("rolled_back_at"))
+    if is_back:
+        more["rolled_back_at"] = None
+    if more:
+        server.post("releases", {"release": options.release, **more})
+    given[name] = more.get(name) or str(known[name])
     told = ", ".join(f"{name.replace('_', ' ')} {clean(value)}" for name, value in given.items())
-    print(f"Fieldflame, {clean(server.project)}: announced {clean(options.release)} ({told}).")
+    again = " It had been rolled back, and counts as in use again." if is_back else ""
+    print(f"Fieldflame, {clean(server.project)}: announced {clean(options.release)} ({told}).{again}")
     return Exit.OK

@@ -5,8 +5,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from aggregate.guard.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
 from aggregate.guard_models import StateChange, WatchState
+from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import select_releases
-from ingest.models import Group, Project
+from ingest.models import AuditEntry, Group, Project
+from ingest.projects.releases import announce_release
 from profcore.guard.states import State
 from tests.aggregate.guard.rolled_back import START, at, look, make_release, make_shop, make_slow_shop, receive
 
@@ -19,7 +21,7 @@ def project() -> Project:
 
 
 def choose(project: Project, *candidates: str, hour: int = 120) -> BaseChoice:
-    told = select_rolled_back(project.pk, at(hour))
+    told = select_rolled_back(project.pk, select_said_rollbacks(project.pk, at(hour)), at(hour))
     return choose_base(project.pk, "1.2", candidates or ("1.1", "1.0"), select_releases(project.pk), told)
 
 
@@ -30,9 +32,9 @@ def test_a_release_whose_alarms_ended_by_a_rollback_is_passed_over(project: Proj
     receive(project, "1.2", range(80, 96), views=2)
     assert choose(project) == BaseChoice("1.1")
     look(project, 95)
-    assert select_rolled_back(project.pk, at(96)) == {"1.1": at(95)}
+    assert select_rolled_back(project.pk, {}, at(96)) == {"1.1": at(95)}
     assert choose(project) == BaseChoice("1.0", (Rollback("1.1", at(95)),))
-    assert select_rolled_back(project.pk, at(95 + 29 * 24)) == {}  # by then it is known no more
+    assert select_rolled_back(project.pk, {}, at(95 + 29 * 24)) == {}  # by then it is known no more
 
 
 def test_a_release_that_came_back_is_not_passed_over(project: Project) -> None:
@@ -43,7 +45,7 @@ def test_a_release_that_came_back_is_not_passed_over(project: Project) -> None:
     look(project, 110)
     assert StateChange.objects.filter(cause="back").exists()
     make_release(project, "1.2", 121)
-    assert select_rolled_back(project.pk, at(121)) == {}
+    assert select_rolled_back(project.pk, {}, at(121)) == {}
     assert choose(project) == BaseChoice("1.1")
 
 
@@ -73,6 +75,20 @@ def test_a_repair_on_the_day_of_the_rollback_is_compared_with_what_was_rolled_ba
     receive(project, "1.0", range(72, 80))
     make_release(project, "1.2", 80)
     assert choose(project) == BaseChoice("1.1")  # eight hours may be a night
+
+
+def test_what_somebody_says_counts_at_once_and_until_it_is_taken_back(project: Project) -> None:
+    receive(project, "1.0", range(72, 80))
+    make_release(project, "1.2", 80)
+    announce_release(project.pk, "1.1", at(79), {"rolled_back_at": at(78)})
+    assert choose(project) == BaseChoice("1.0", (Rollback("1.1", at(78)),))
+    assert choose(project, hour=77) == BaseChoice("1.1")  # it will be rolled back
+    announce_release(project.pk, "1.1", at(79), {"commit": "c0ffee"})  # said for another reason
+    assert choose(project).release == "1.0"
+    announce_release(project.pk, "1.1", at(81), {"rolled_back_at": None})
+    assert choose(project) == BaseChoice("1.1")
+    acts = AuditEntry.objects.filter(act__startswith="release.").order_by("id")
+    assert list(acts.values_list("act", flat=True)) == ["release.rolled_back", "release.restored"]
 
 
 def test_a_release_that_is_replaced_is_the_base_and_takes_one_statement(
@@ -122,4 +138,4 @@ def test_another_projects_rollbacks_do_not_count(project: Project) -> None:
         was=State.CONFIRMED,
         cause="gone",
     )
-    assert select_rolled_back(project.pk, at(100)) == {}
+    assert select_rolled_back(project.pk, {}, at(100)) == {}

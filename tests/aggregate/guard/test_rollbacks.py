@@ -13,6 +13,7 @@ from aggregate.guard.usage import follow_usage
 from aggregate.guard_models import Notice, StateChange, Watch, WatchState
 from aggregate.selectors.project.pages import select_releases
 from ingest.models import Project
+from ingest.projects.releases import announce_release
 from profcore.guard.states import State
 from tests.aggregate.guard.rolled_back import PAGES, START, TIMES, at, look, make_slow_shop, receive
 from tests.builders import make_group, make_timed_views
@@ -58,6 +59,42 @@ def test_a_rollback_ends_the_alarm_after_a_day_and_says_what_users_have(project:
     body = encode_change(told)
     assert (body["cause"], body["about_release"], body["views"]) == ("gone", "1.0", [480, 12])
     assert "/projects/shop/compare/?base_release=1.0&head_release=1.1&page=%2Fcart" in body["url"]
+
+
+def test_what_somebody_says_was_rolled_back_ends_at_once_and_is_told(project: Project) -> None:
+    evaluate(project, 71)
+    receive(project, "1.0", range(72, 74))
+    announce_release(project.pk, "1.1", at(72), {"rolled_back_at": at(72)})
+    assert evaluate(project, 72)["/cart"] == "RESOLVED"
+    end = StateChange.objects.get(page="/cart", state=State.RESOLVED)
+    assert (end.cause, end.about_release, end.views, end.base_views) == ("rollback", "1.0", 460, 20)
+    told = next(each for each in select_history(project, before=None, most=9) if each.change.id == end.id)
+    assert told.said.headline == "1.1, which had made /cart slower, was rolled back"
+    assert told.said.how_much == "it was +13 ms script time per view (+100 %)"
+    assert told.said.how_sure == "460 of 480 page views in the last 24 hours have 1.1"
+    changes = StateChange.objects.count()
+    receive(project, "1.1", range(73, 90), cart=4.0)  # users who did not reload
+    assert evaluate(project, 90)["/cart"] == "RESOLVED"
+    assert StateChange.objects.count() == changes
+
+
+def test_nothing_is_found_of_a_release_after_it_was_said_to_be_rolled_back(project: Project) -> None:
+    announce_release(project.pk, "1.1", at(70), {"rolled_back_at": at(70)})
+    assert evaluate(project, 71) == {}
+    assert evaluate(project, 72) == {}
+    announce_release(project.pk, "1.1", at(73), {"rolled_back_at": None})
+    assert evaluate(project, 73)["/cart"] == "CONFIRMED"
+
+
+def test_a_release_of_which_that_was_wrong_opens_its_alarm_again(project: Project) -> None:
+    evaluate(project, 71)
+    announce_release(project.pk, "1.1", at(72), {"rolled_back_at": at(72)})
+    assert evaluate(project, 72)["/cart"] == "RESOLVED"
+    receive(project, "1.1", range(72, 100), cart=2.0)
+    announce_release(project.pk, "1.1", at(98), {"rolled_back_at": None})
+    assert evaluate(project, 99)["/cart"] == "CONFIRMED"
+    back = StateChange.objects.get(page="/cart", cause="back")
+    assert (back.was, back.state) == (State.RESOLVED, State.CONFIRMED)
 
 
 def test_what_is_left_of_a_release_that_is_gone_opens_nothing(project: Project) -> None:
@@ -176,4 +213,4 @@ def test_without_an_open_state_nothing_is_counted(
 ) -> None:
     watch, releases = Watch.objects.get(project=project), select_releases(project.pk)
     with django_assert_max_num_queries(3):
-        assert not follow_usage(watch, releases, at(71))
+        assert not follow_usage(watch, releases, (), at(71))

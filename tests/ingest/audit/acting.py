@@ -35,6 +35,7 @@ from ingest.projects import (
     lifecycle,
     limits,
     members,
+    releases,
     shared_links,
     tokens,
 )
@@ -172,6 +173,11 @@ ACTS: Final[dict[Act, Steps]] = {
     Act.TOKEN_REVOKED: (
         lambda p: tokens.create_token(project=p)[0].prefix,
         lambda p, prefix: tokens.revoke_token(project=p, prefix=str(prefix)),
+    ),
+    Act.RELEASE_ROLLED_BACK: _only(lambda p: releases.announce_release(p.pk, "1.1", NOW, {"rolled_back_at": NOW})),
+    Act.RELEASE_RESTORED: (
+        lambda p: releases.announce_release(p.pk, "1.1", NOW, {"rolled_back_at": NOW}),
+        lambda p, _: releases.announce_release(p.pk, "1.1", NOW, {"rolled_back_at": None}),
     ),
     Act.LINK_CREATED: _only(_link),
     Act.LINK_EXTENDED: (_link, lambda p, link: shared_links.change_expiry(link, 3, NOW + timedelta(hours=1))),  # type: ignore[arg-type]

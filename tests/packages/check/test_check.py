@@ -57,7 +57,8 @@ def test_the_output_says_what_was_compared(capsys: pytest.CaptureFixture[str]) -
     assert "  Compared with 1.0.0, the release before it.\n" in out
     assert "--base" not in out
     assert MadeServer({"verdict": unclear(state="faster")}).check() == 0
-    told = "If 1.0.0 was rolled back in the last day, name the release that users have again with --base."
+    told = "If 1.0.0 was rolled back in the last day, say so by announce --rolled-back, or name the release that users "
+    told += "have again with --base."
     assert told in capsys.readouterr().out
 
 
@@ -73,7 +74,7 @@ def test_what_was_passed_over_is_still_told_after_waiting(tmp_path: Path, capsys
     assert dict(server.asked("verdict")[1]) == {"base_release": "1.0.0", "head_release": "1.1.0"}
     out = capsys.readouterr().out
     assert "  Compared with 1.0.0, not with ::error::x" in out
-    assert " and 1.0.8: users had gone back from there by 2026-11-20 06:00 UTC.\n" in out
+    assert " and 1.0.8: rolled back by 2026-11-20 06:00 UTC.\n" in out
     assert json.loads(report.read_text())["passed_over"] == passed_over
     assert "Compared with `1.0.0`, not with ``" in page.read_text()
 
@@ -333,6 +334,15 @@ def test_announce_says_what_the_build_knows(capsys: pytest.CaptureFixture[str]) 
     }
     assert len(server.requests) == 1
     assert "announced 1.1.0 (commit 9fceb02d" in capsys.readouterr().out
+
+
+def test_a_rollback_is_not_announced_with_what_another_build_knows() -> None:
+    server = MadeServer({"releases": {"release": "1.1.0"}})
+    known = {"FIELDFLAME_URL": URL, "FIELDFLAME_TOKEN": TOKEN, "JENKINS_URL": "https://ci.example/", "GIT_COMMIT": "c0"}
+    words = ("announce", "--project", "shop", "--release", "1.1.0", "--rolled-back")
+    assert server.run(*words, environment=known) == 0
+    sent = [json.loads(request.content) for request in server.requests]
+    assert [sorted(each) for each in sent] == [["release"], ["release", "rolled_back_at"]]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_a_check_after_a_rollback_finds_that_the_repair_is_slower(capsys: pytest
     transport = httpx.MockTransport(answer)
     assert main(words, environment=known, transport=transport) == 1
     out = capsys.readouterr().out
-    assert "  Compared with 1.0, not with 1.1: users had gone back from there by 2026-11-20 06:00 UTC.\n" in out
+    assert "  Compared with 1.0, not with 1.1: rolled back by 2026-11-20 06:00 UTC.\n" in out
     assert main((*words, "--base", "1.1"), environment=known, transport=transport) == 0
     assert "  Compared with 1.1 (--base).\n" in capsys.readouterr().out
 
@@ -110,6 +110,25 @@ def test_a_release_that_is_announced_again_keeps_its_time(run: Run, capsys: pyte
     assert announce("--commit", "c2") == NOON
     assert "(commit c2, released at 2026-11-20T12:00:00Z)" in capsys.readouterr().out
     assert announce("--released-at", "2026-11-20T13:00:00Z") == NOON + timedelta(hours=1)
+
+
+def test_a_rollback_is_announced_and_the_next_announcement_takes_it_back(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def announce(*words: str) -> tuple[str, AnnouncedRelease]:
+        assert run("announce", "--release", NEW, *words, scopes=("sourcemaps",)) == 0
+        return capsys.readouterr().out, AnnouncedRelease.objects.get(release=NEW)
+
+    first = announce("--commit", "c2")[1]
+    said, told = announce("--rolled-back")
+    at = told.rolled_back_at
+    assert at is not None
+    assert (told.commit, told.released_at) == ("c2", first.released_at)
+    assert f"announced {NEW} (rolled back at {at:%Y-%m-%dT%H:%M:%S}" in said
+    assert announce("--rolled-back")[1].rolled_back_at == at
+    said, told = announce("--commit", "c2")
+    assert said.endswith("It had been rolled back, and counts as in use again.\n")
+    assert (told.rolled_back_at, told.released_at) == (None, first.released_at)
 
 
 @pytest.mark.parametrize(

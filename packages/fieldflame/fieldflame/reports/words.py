@@ -60,10 +60,13 @@ def describe_base(outcome: Outcome, mark: Callable[[str], str]) -> list[str]:
     if verdict.passed_over:
         known_at = f"{verdict.passed_over[0].rolled_back_by:%Y-%m-%d %H:%M} UTC"
         names = " and ".join(mark(each.release) for each in verdict.passed_over[:SHOWN_PASSED])
-        return [f"Compared with {base}, not with {names}: users had gone back from there by {known_at}."]
+        return [f"Compared with {base}, not with {names}: rolled back by {known_at}."]
     lines = [f"Compared with {base}, the release before it."]
     if verdict.leading.state == "faster":
-        lines.append(f"If {base} was rolled back in the last day, name the release that users have again with --base.")
+        lines.append(
+            f"If {base} was rolled back in the last day, say so by announce --rolled-back, or name the release "
+            "that users have again with --base."
+        )
     return lines
 
 

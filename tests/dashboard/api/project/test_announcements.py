@@ -27,6 +27,7 @@ WHOLE = {
     "author": "Anna",
     "link": "https://code.example/shop/pull/7",
     "range_link": RANGE,
+    "rolled_back_at": "2026-11-17T12:00:00Z",
 }
 NOW = datetime.now(UTC)
 

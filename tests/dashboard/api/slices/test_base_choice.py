@@ -37,12 +37,16 @@ def test_the_overview_says_which_release_was_passed_over(member: Client, shop: P
     told = "Compared with 1.0 , not with "
     text = text_of(member, "/projects/shop/")
     assert told in text, text
-    assert "users had gone back from it by 2026-11-20 06:00 UTC" in text
+    assert "rolled back by 2026-11-20 06:00 UTC" in text
     assert b"<script>alert" not in member.get("/projects/shop/").content
     assert "1.2 made /cart slower" in text_of(member, "/projects/shop/last-change/")
 
 
-def test_compare_has_the_same_base_without_a_word(member: Client, shop: Project) -> None:
+def test_compare_has_the_same_base_and_says_so_unless_sides_are_named(member: Client, shop: Project) -> None:
     make_releases(shop, "1.1")
     html = html_of(member, "/projects/shop/compare/")
     assert "base_release=1.0&head_release=1.2" in html
+    told = "Compared with 1.0 , not with 1.1 : rolled back by 2026-11-20 06:00 UTC"
+    assert told in text_of(member, "/projects/shop/compare/")
+    named = "/projects/shop/compare/?base_release=1.0&head_release=1.2"
+    assert "rolled back by" not in text_of(member, named)

@@ -14,6 +14,7 @@ from aggregate.guard.sealing import open_seal
 from aggregate.guard.watches import create_watch
 from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchState
 from aggregate.models import Job
+from aggregate.selectors.project.announcements import select_said_rollbacks
 from ingest.models import Project
 from profcore.guard.states import State
 from tests.aggregate.guard.costly_days import APP, add_functions
@@ -79,6 +80,36 @@ def test_an_admin_accepts_a_state_and_nobody_else_does(owner: Client, member: Cl
     assert WatchState.objects.get().state == State.RESOLVED
     assert "not open any more" in text_of_posted(owner, address)
     assert owner.get(address).status_code == 302
+
+
+def test_an_admin_says_that_a_release_was_rolled_back_and_takes_it_back(
+    owner: Client, member: Client, stranger: Client, shop: Project
+) -> None:
+    release = "<script>alert(1)</script>"
+    change_state(shop, State.CONFIRMED, release=release)
+    (asks,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
+    assert "Or was it rolled back?" in text_of(owner, asks)
+    address, words = PAGE + "rolled-back/", {"release": release}
+    assert member.post(address, words).status_code == stranger.post(address, words).status_code == 404
+    assert Client().post(address, words).status_code == 302
+    assert owner.get(address).status_code == 405
+    assert select_said_rollbacks(shop.pk, datetime.now(UTC)) == {}
+    said = text_of_posted(owner, address, release=release)
+    assert "It counts as rolled back." in said
+    assert release not in said
+    assert list(select_said_rollbacks(shop.pk, datetime.now(UTC))) == [release]
+    assert "Rolled back" in text_of(member, PAGE)
+    assert "In use again" not in text_of(member, PAGE)  # only admins may
+    assert "It counts as in use again." in text_of_posted(owner, address, release=release, in_use="1")
+    assert select_said_rollbacks(shop.pk, datetime.now(UTC)) == {}
+    assert "release: 1 to" in text_of_posted(owner, address)
+
+
+def test_a_budget_is_not_asked_about_a_rollback(owner: Client, shop: Project) -> None:
+    change_state(shop, State.CONFIRMED)
+    WatchState.objects.update(base_release="", release="")
+    (asks,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
+    assert "rolled back" not in text_of(owner, asks)
 
 
 def text_of_posted(client: Client, address: str, **fields: str) -> str:

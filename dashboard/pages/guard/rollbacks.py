@@ -1,0 +1,34 @@
+"""Releases that were rolled back: an admin says so on an alarm, and takes it back on the page "Watches"."""
+
+from typing import Final
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from dashboard.web.access import get_visible_project, may_administer
+from ingest.projects.releases import ReleaseError, announce_release
+
+SAID: Final = "It counts as rolled back. Its alarms end at the next look, within minutes."
+TAKEN_BACK: Final = "It counts as in use again."
+
+
+@require_POST
+@login_required
+def mark_release(request: HttpRequest, slug: str) -> HttpResponse:
+    """Says that a release was rolled back just now, or with `in_use` that it was not, or is in use again."""
+    project = get_visible_project(request.user, slug)
+    if not may_administer(request.user, project):
+        raise Http404("There is no such page.")
+    release, now = request.POST.get("release", ""), timezone.now()
+    is_in_use = "in_use" in request.POST
+    try:
+        announce_release(project.pk, release, now, {"rolled_back_at": None if is_in_use else now})
+    except ReleaseError as error:
+        messages.error(request, f"{error.field}: {error}")
+    else:
+        messages.success(request, TAKEN_BACK if is_in_use else SAID)
+    return HttpResponseRedirect(reverse("guard", args=[project.slug]))
