@@ -8,7 +8,7 @@ from aggregate.guard.delivery.outbox import choose_due
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Channel, Notice, StateChange, Watch, WatchState
 from ingest.door.groups import allocate_ids
-from profcore.guard.states import Evidence, Standing, State, has_grown, step
+from profcore.guard.states import Evidence, Standing, State, step, step_accepted
 
 Cause = StateChange.Cause
 
@@ -29,12 +29,14 @@ def step_state(
 ) -> tuple[Standing, Found]:
     """Returns the standing after one more look or day, and what is kept of what it found.
 
-    What somebody accepted stays as it was accepted, until a quiet answer, or until it is certainly twice as large.
+    What somebody accepted keeps the figures that it was accepted with, as long as it stays accepted.
     """
     before = standing_of(row)
-    is_kept = row is not None and before.is_accepted and evidence is not Evidence.QUIET
-    if row is not None and is_kept and not has_grown(found.low, row.value, found.threshold or 0.0):
-        return before, replace(found_of(row), look=found.look)
+    if row is not None:
+        limit = found.threshold or 0.0
+        kept = step_accepted(before, evidence, low=found.low, accepted=row.value, limit=limit)
+        if kept is not None:
+            return kept, replace(found_of(row), look=found.look)
     return step(before, evidence, bad_to_confirm=bad_to_confirm), found
 
 

@@ -1,4 +1,4 @@
-"""The part `guard` of `bench`: four sets of tables, or one of them."""
+"""The part `guard` of `bench`: six sets of tables, or one of them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
+from bench.guard.accepted import describe_accepted
 from bench.guard.bases import describe_bases
 from bench.guard.budgets import describe_budgets
 from bench.guard.month import describe_guard
@@ -14,7 +15,7 @@ from bench.guard.usage import describe_usage
 from bench.statistics.tables import PROCESSES
 
 TRUTH: Final = "truth.jsonl.gz"  # beside the corpus
-TABLES: Final = ("multiplied", "recorded", "budgets", "rollbacks", "bases")
+TABLES: Final = ("multiplied", "recorded", "budgets", "accepted", "rollbacks", "bases")
 
 
 def add_guard_arguments(parser: CommandParser) -> None:
@@ -30,6 +31,7 @@ def show_guard(corpus: Path, options: Mapping[str, Any], write: Callable[[str], 
         "multiplied": lambda: describe_guard(corpus, projects, options["calm"], PROCESSES),
         "recorded": lambda: describe_recorded(corpus, corpus.parent / TRUTH, projects, options["calm"], PROCESSES),
         "budgets": lambda: describe_budgets(corpus, projects, PROCESSES),
+        "accepted": lambda: describe_accepted(corpus, projects, PROCESSES),
         "rollbacks": lambda: describe_usage(projects),
         "bases": lambda: describe_bases(projects),
     }

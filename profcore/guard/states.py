@@ -5,7 +5,7 @@ finished day with its interval. The rules have hysteresis: it takes more to alar
 one quiet answer to end it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
@@ -16,8 +16,10 @@ from profcore.stats.verdict import Change, is_beyond_zero
 CONFIRM_FACTOR: Final = 5.0
 # Quiet looks, or days, in a row that end a confirmed alarm.
 QUIET_TO_RESOLVE: Final = 2
-# What was accepted is told again if it is certainly so many times as large.
+# What was accepted is told again if it is certainly so many times as far over its limit, and so much larger in all: a
+# small excess is soon doubled by chance, since the mix of devices moves from day to day (docs/guard-measured.md).
 GROWN: Final = 2.0
+LEAST_GROWTH: Final = 0.2
 # Days in a row over a budget that confirm it: one day at the very budget is over it by chance in 1 of 40.
 DAYS_TO_CONFIRM: Final = 2
 
@@ -62,7 +64,7 @@ class Standing:
     @property
     def is_accepted(self) -> bool:
         """Tells whether somebody ended it. Whatever else ends an alarm counts as `QUIET_TO_RESOLVE` quiet answers."""
-        return self.state is State.RESOLVED and self.quiet == 0
+        return self.state is State.RESOLVED and self.quiet < QUIET_TO_RESOLVE
 
 
 def weigh_change(change: Change, bound: float) -> Evidence:
@@ -93,9 +95,28 @@ def weigh_day(low: float | None, high: float | None, limit: float) -> Evidence:
 def has_grown(low: float | None, accepted: float | None, limit: float) -> bool:
     """Tells whether what is over a limit is certainly `GROWN` times as far over it as what somebody accepted.
 
-    `low` is the lower end of the interval; the limit of a slowdown is zero. Without figures nothing has grown.
+    It must be larger by `LEAST_GROWTH` of what was accepted, too. `low` is the lower end of the interval; the limit of
+    a slowdown is zero. Without figures nothing has grown.
     """
-    return low is not None and accepted is not None and low - limit > GROWN * max(accepted - limit, 0.0)
+    if low is None or accepted is None:
+        return False
+    return low > max(limit + GROWN * (accepted - limit), (1 + LEAST_GROWTH) * accepted)
+
+
+def step_accepted(
+    before: Standing, evidence: Evidence, *, low: float | None, accepted: float | None, limit: float
+) -> Standing | None:
+    """Returns the standing of what somebody accepted after one more look or day; None if it is not accepted any more.
+
+    It is not after as many quiet answers in a row as end an alarm, or if it has grown. `low` is the lower end of the
+    interval, and `accepted` the value that was accepted.
+    """
+    if not before.is_accepted or has_grown(low, accepted, limit):
+        return None
+    if evidence is Evidence.QUIET:
+        after = _step_quiet(before)
+        return after if after.is_accepted else None
+    return replace(before, quiet=0) if evidence in (Evidence.BAD, Evidence.CERTAIN) else before
 
 
 def step(before: Standing, evidence: Evidence, *, bad_to_confirm: int | None = None) -> Standing:

@@ -80,7 +80,11 @@ def test_a_budget_that_was_accepted_is_told_again_after_it_was_within_its_limit(
     accept(watch, Subject().key, TODAY)
     receive(project, 1, 1.0)
     assert evaluate(watch, TODAY) == "RESOLVED"
-    assert evaluate(watch, TODAY + timedelta(days=1)) == "SUSPECTED"  # after a quiet day everything counts again
+    assert evaluate(watch, TODAY + timedelta(days=1)) == "RESOLVED"  # one quiet day may be chance
+    for days_ago, factor in ((-1, 1.0), (-2, 1.0), (-3, 2.0)):
+        receive(project, days_ago, factor)
+    assert evaluate(watch, TODAY + timedelta(days=3)) == "RESOLVED"
+    assert evaluate(watch, TODAY + timedelta(days=4)) == "SUSPECTED"  # after two of them everything counts again
 
 
 def test_each_day_is_judged_once_and_only_when_it_is_over(project: Project) -> None:

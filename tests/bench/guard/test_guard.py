@@ -5,12 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.guard.accepted import Retold, follow_accepted
 from bench.guard.arrivals import Slower, receive
 from bench.guard.bases import describe_bases
 from bench.guard.month import Followed, find_least, follow_project
 from bench.guard.usage import KINDS, describe_usage, draw_visits, find_end, make_traffic
 from bench.guard.watching import Watched, watch_release
 from bench.statistics.population import load_population
+from profcore.stats.estimates import Interval
 
 CORPUS = Path(__file__).parents[2] / "data" / "corpus.jsonl.gz"
 
@@ -45,6 +47,16 @@ def test_an_unchanged_release_is_watched_by_looks() -> None:
     found = watch_release(base, head, days=4)
     assert 5 < found.looks < 30
     assert found.confirmed == {}
+
+
+def test_what_was_accepted_is_told_again_if_it_grows_or_was_over() -> None:
+    over, within = Interval(0.97, 1.03), Interval(0.7, 0.75)
+    assert follow_accepted([over] * 9, excess=0.25) == Retold(after_days=None)
+    assert follow_accepted([over] * 9, excess=0.25, growth=3.0) == Retold(after_days=2)
+    assert follow_accepted([over] * 3 + [within, over] * 3, excess=0.25) == Retold(after_days=None)
+    days = [over, over, within, within, over, over]
+    assert follow_accepted(days, excess=0.25) == Retold(after_days=4, was_quiet=True)
+    assert follow_accepted([within] * 9, excess=0.25) is None
 
 
 def test_without_a_strength_there_is_no_least() -> None:

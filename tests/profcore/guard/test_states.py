@@ -2,7 +2,7 @@
 
 import pytest
 
-from profcore.guard.states import DAYS_TO_CONFIRM, Evidence, Standing, State, has_grown, step, weigh_day
+from profcore.guard.states import DAYS_TO_CONFIRM, Evidence, Standing, State, has_grown, step, step_accepted, weigh_day
 
 EVIDENCE = {
     "-": Evidence.NONE,
@@ -70,14 +70,34 @@ def test_only_what_a_person_ended_counts_as_accepted() -> None:
     assert not Standing().is_accepted
     quiet = step(step(Standing(State.CONFIRMED), Evidence.QUIET), Evidence.QUIET)
     assert quiet.state is State.RESOLVED
-    for standing in (quiet, step(quiet, Evidence.DOUBTFUL), step(Standing(State.RESOLVED), Evidence.QUIET)):
+    for standing in (quiet, step(quiet, Evidence.DOUBTFUL), step(quiet, Evidence.QUIET)):
         assert (standing.state, standing.is_accepted) == (State.RESOLVED, False)
 
 
 def test_what_was_accepted_has_grown_if_it_is_certainly_twice_as_far_over_its_limit() -> None:
     assert not has_grown(25.9, 13.0, 0.0)
     assert has_grown(26.1, 13.0, 0.0)
-    assert not has_grown(219.0, 210.0, 200.0)
-    assert has_grown(221.0, 210.0, 200.0)
+    assert not has_grown(219.0, 150.0, 80.0)
+    assert has_grown(221.0, 150.0, 80.0)
+    assert not has_grown(251.0, 210.0, 200.0)  # a small excess is doubled by chance
+    assert has_grown(253.0, 210.0, 200.0)
     assert not has_grown(None, 13.0, 0.0)
     assert not has_grown(30.0, None, 0.0)
+
+
+def accepted_after(*answers: Evidence, low: float | None = 13.0) -> Standing | None:
+    standing: Standing | None = Standing(State.RESOLVED)
+    for evidence in answers:
+        assert standing is not None
+        standing = step_accepted(standing, evidence, low=low, accepted=13.0, limit=0.0)
+    return standing
+
+
+def test_what_was_accepted_is_over_after_two_quiet_answers_in_a_row() -> None:
+    quiet, bad, doubtful = Evidence.QUIET, Evidence.BAD, Evidence.DOUBTFUL
+    assert accepted_after(quiet, quiet) is None
+    assert accepted_after(quiet, doubtful, quiet) is None  # it does not count in either direction
+    assert accepted_after(quiet, bad, quiet) == Standing(State.RESOLVED, quiet=1)
+    assert accepted_after(Evidence.CERTAIN, bad, Evidence.NONE) == Standing(State.RESOLVED)
+    assert accepted_after(bad, low=27.0) is None
+    assert step_accepted(Standing(State.CONFIRMED), bad, low=1.0, accepted=13.0, limit=0.0) is None
