@@ -129,8 +129,11 @@ def change_watch(watch: Watch, *, name: str, question: Mapping[str, Any], is_on:
     if (cleaned, dict(question), is_on) == (watch.name, watch.question, watch.is_on):
         return
     with transaction.atomic():
+        states = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id)
         if dict(question) != watch.question:
-            WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id).delete()
+            states.delete()
+        elif is_on and not watch.is_on:  # how long nothing was known says nothing of the days when nobody looked
+            states.filter(state=State.UNKNOWN).delete()
         watch.name, watch.question, watch.is_on, watch.due_at = cleaned, dict(question), is_on, now
         watch.problem = None
         watch.save(update_fields=["name", "question", "is_on", "due_at", "problem"])

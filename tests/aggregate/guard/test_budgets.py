@@ -204,6 +204,17 @@ def test_it_is_known_since_when_no_day_could_be_judged(project: Project, kind: s
     assert find().word == ("Ok" if kind == "budget" else "Unknown")
 
 
+def test_days_when_a_watch_was_off_do_not_count_as_unjudged(project: Project) -> None:
+    watch = watch_it(project)
+    assert evaluate(watch) == "UNKNOWN"
+    for is_on in (False, True):
+        change_watch(watch, name=watch.name, question=watch.question, is_on=is_on, now=TODAY + timedelta(days=40))
+    assert evaluate(watch, TODAY + timedelta(days=40)) == "UNKNOWN"
+    unjudged = select_standings(project.pk)[-1].unjudged
+    assert unjudged is not None
+    assert unjudged.days == 7  # the days that it catches up, as after a pause of the server
+
+
 def test_new_cost_that_could_not_be_evaluated_has_no_word_of_its_own(project: Project) -> None:
     watch = watch_it(project, "new_cost", by="party", limit=1.0)
     watch.evaluated_at = TODAY
