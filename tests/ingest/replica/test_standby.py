@@ -1,5 +1,8 @@
 """A real standby: what is seen of it while it follows, waits, and is promoted or gone."""
 
+import os
+import re
+import signal
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -51,6 +54,13 @@ def run(url: str, *statements: str) -> None:
             connection.execute(statement.encode())
 
 
+def find_receiver(url: str) -> int:
+    with psycopg.connect(url, autocommit=True) as connection:
+        row = connection.execute("SELECT pid FROM pg_stat_wal_receiver").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 def wait_for_lag(watch: ReplicaWatch, *, at_least_s: float = 0.0, is_known: bool = True) -> None:
     deadline_s = time.monotonic() + LIMIT_S
     seen = None
@@ -66,6 +76,11 @@ def states(now: datetime) -> list[State]:
     return [finding.state for finding in check_replica(now)]
 
 
+def sentence(now: datetime) -> str:
+    (finding,) = check_replica(now)
+    return finding.sentence
+
+
 def test_a_standby_is_read_until_it_is_gone_or_follows_nobody(
     pair: Pair, watch: ReplicaWatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +94,10 @@ def test_a_standby_is_read_until_it_is_gone_or_follows_nobody(
     wait_for_lag(watch, at_least_s=0.5)  # it only grows now
     monkeypatch.setattr(replica_checks, "WAIT_S", 0.1)
     assert states(now) == [State.WARNING]
+    assert "not connected" not in sentence(now)
+    os.kill(find_receiver(pair.standby_url), signal.SIGTERM)  # while replay is paused, there is no new one
+    wait_for_rows(pair.standby_url, "SELECT count(*) FROM pg_stat_wal_receiver", 0)
+    assert re.search(r"it lacks [\d,]+ bytes of the log, and is not connected to the database", sentence(now))
     run(pair.standby_url, "SELECT pg_wal_replay_resume()", "SELECT pg_promote()")
     wait_for_lag(watch, is_known=False)
     assert states(now) == [State.PROBLEM]
