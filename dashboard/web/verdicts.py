@@ -52,7 +52,7 @@ def choose_sides(
     if has_sides(base, head):
         return ChosenSides(*resolve_sides(slice_, base, head))
     if in_slice is None:
-        in_slice = select_overview(slice_, ["release"], limit=MAX_RELEASES).rows
+        in_slice = select_newest(slice_)
     known = select_releases(slice_.project_id) if known is None else known
     picked = pick_last_releases(slice_, in_slice, known)
     if picked is None:
@@ -60,6 +60,11 @@ def choose_sides(
     candidates, last = picked
     chosen = choose_base_of(slice_.project_id, last, candidates, known)
     return ChosenSides(*sides_of_releases(slice_, chosen.release, last), chosen.passed_over)
+
+
+def select_newest(slice_: Slice) -> Sequence[OverviewRow]:
+    """Returns the newest releases of a slice, among which a verdict chooses. One statement."""
+    return select_overview(slice_, ["release"], limit=MAX_RELEASES).rows
 
 
 def choose_base_of(project_id: int, head: str, candidates: Sequence[str], known: Sequence[ReleaseRow]) -> BaseChoice:

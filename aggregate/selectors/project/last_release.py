@@ -1,16 +1,26 @@
 """The last release of a slice and those before it."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from aggregate.selectors.project.overview import OverviewRow
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.slices import Slice
 from ingest.door.groups import OTHER
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 
 
+class HasViews(Protocol):
+    """A release with its page views; None for those of all releases."""
+
+    @property
+    def release(self) -> str | None: ...
+
+    @property
+    def views(self) -> int: ...
+
+
 def pick_last_releases(
-    slice_: Slice, in_slice: Sequence[OverviewRow], known: Sequence[ReleaseRow]
+    slice_: Slice, in_slice: Sequence[HasViews], known: Sequence[ReleaseRow]
 ) -> tuple[Sequence[str], str] | None:
     """Returns the newest release of a slice, after those that can be its base, the newest first.
 

@@ -11,7 +11,7 @@ from aggregate.selectors.slice.slices import Slice, SliceError
 from dashboard.pages.frame.sides import AskedSides, Sides, find_default_sides, read_asked_sides, settle_sides
 from dashboard.web.params import EVERY_FUNCTION, Narrowing, ParamError, read_choice, read_count, read_measure
 from dashboard.web.queries import read_page_narrowing, read_page_slice
-from dashboard.web.verdicts import choose_base_of
+from dashboard.web.verdicts import choose_base_of, select_newest
 from ingest.models import Project
 from profcore.stats.views import Measure
 
@@ -117,6 +117,7 @@ class CompareQuestion:
         releases = select_releases(project.pk) if needs_releases or asked.is_empty else []
         default = find_default_sides(
             slice_,
+            select_newest(slice_) if releases else [],
             releases,
             lambda head, candidates: choose_base_of(project.pk, head, candidates, releases),
         )

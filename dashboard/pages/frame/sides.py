@@ -8,12 +8,13 @@ from typing import Any, Final
 from django.http import QueryDict
 
 from aggregate.guard.rollbacks import BaseChoice, Rollback
+from aggregate.selectors.project.last_release import HasViews, pick_last_releases
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.sides import BASE, HEAD, SIDE_FIELDS, has_sides, pairs_of_sides, resolve_sides
 from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice, SliceError, SliceQuery
 from dashboard.pages.frame.shell import Shell
 from dashboard.web.params import read_side
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
+from ingest.door.groups import OTHER
 from profcore.trace.dimensions import DEVICE_CLASSES
 
 # What a side may name beside its time, and where a slice keeps it.
@@ -128,30 +129,33 @@ def take_first(_head: str, candidates: Sequence[str]) -> BaseChoice:
 
 
 def find_default_sides(
-    slice_: Slice, releases: Sequence[ReleaseRow], choose: Callable[[str, Sequence[str]], BaseChoice] = take_first
+    slice_: Slice,
+    in_slice: Sequence[HasViews],
+    releases: Sequence[ReleaseRow],
+    choose: Callable[[str, Sequence[str]], BaseChoice] = take_first,
 ) -> Sides | None:
-    """Returns the last release of a slice and the one before it as sides; None if there is only one.
+    """Returns the last release of a slice and the one before it as sides, as the verdict has them; None without two.
 
-    `releases` are the project's, the newest first. A slice of one release has it as head, or as base
-    if it is the first. By default, releases with too few views are skipped if two others are left. `choose` gets the
-    head and those before it, the newest first, and returns the base; a slice of several releases names it.
+    `in_slice` are the slice's releases and `releases` the project's, the newest first. If the slice has no page views
+    of two releases, they are those of the project; the first release is compared with the one after it. `choose` gets
+    the head and those before it, the newest first.
     """
-    names = [row.release for row in releases if row.views]
-    met = {row.release: row.views for row in releases if row.views >= MIN_COMPARED_VIEWS}
-    wanted = [name for name in names if name in slice_.releases]
-    if len(wanted) == 1 and len(names) > 1:
-        at = names.index(wanted[0])
-        older = names[at + 1 :]
-        enough = [name for name in older if name in met]
-        chosen = [wanted[0], *(enough or older)] if older else names[at - 1 : at + 1]
-    else:
-        chosen = wanted[:2] or (list(met) if len(met) >= 2 else names)
-    if len(chosen) < 2:
+    wanted = [row for row in releases if not slice_.releases or row.release in slice_.releases]
+    picked = pick_last_releases(slice_, in_slice, releases) or pick_last_releases(slice_, wanted, releases)
+    if picked is None:
+        picked = _pick_first(slice_, releases)
+    if picked is None:
         return None
-    common, head = replace(slice_, releases=()), chosen[0]
-    base = choose(head, chosen[1:])
+    candidates, head = picked
+    base, common = choose(head, candidates), replace(slice_, releases=())
     before, after = replace(common, releases=(base.release,)), replace(common, releases=(head,))
     return Sides(common, before, after, base.passed_over)
+
+
+def _pick_first(slice_: Slice, releases: Sequence[ReleaseRow]) -> tuple[Sequence[str], str] | None:
+    """Returns the project's first release as base of the second one, if it is the slice's."""
+    names = [row.release for row in releases if row.views and row.release != OTHER]
+    return (names[-1:], names[-2]) if len(names) > 1 and list(slice_.releases) == names[-1:] else None
 
 
 def trim_bar(shell: Shell, own_fields: frozenset[str], *, has_tags: bool) -> Shell:

@@ -1,5 +1,6 @@
 """The verdict and the pages choose the same base, and say which release they passed over."""
 
+from datetime import timedelta
 from typing import Any, Final
 
 import pytest
@@ -7,6 +8,7 @@ from django.test import Client
 
 from ingest.models import Project
 from tests.aggregate.guard.repaired import make_releases
+from tests.builders import MONDAY, make_group, make_timed_views
 from tests.dashboard.pages.reading import HOSTILE, html_of, text_of
 
 BY: Final = "2026-11-20T06:00:00Z"
@@ -50,3 +52,14 @@ def test_compare_has_the_same_base_and_says_so_unless_sides_are_named(member: Cl
     assert told in text_of(member, "/projects/shop/compare/")
     named = "/projects/shop/compare/?base_release=1.0&head_release=1.2"
     assert "rolled back by" not in text_of(member, named)
+
+
+def test_compare_and_verdict_choose_among_the_releases_that_a_page_has(member: Client, shop: Project) -> None:
+    make_releases(shop, "1.1")
+    for release, days in (("1.2", 8), ("1.3", 9)):
+        at = MONDAY + timedelta(days=days)
+        make_group(shop, release, "/home", first_seen_at=at)
+        make_timed_views(shop, [10_000] * 40, release=release, page="/home", bucket_at=at)
+    for page, head in (("/home", "1.3"), ("/cart", "1.2")):
+        assert ask(member, f"page={page}")["head"] == head
+        assert f"&head_release={head}" in html_of(member, f"/projects/shop/compare/?page={page}"), page

@@ -314,8 +314,8 @@ def test_it_takes_a_fixed_number_of_statements(
     member: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     member.get(f"/projects/lab/compare/table/?{SIDES}")  # sites of a key that takes any origin are remembered
-    # session, user, project, releases, overview by page, status, arrivals
-    with django_assert_num_queries(7):
+    # session, user, project, releases, overview by release and by page, status, arrivals
+    with django_assert_num_queries(8):
         member.get(PAGE)
     # session, user, project, role; code and prints of both sides; code, two samples of two, keys; code; the verdict's
     # sums and samples of both sides; announcements

@@ -26,13 +26,13 @@ def settle(slice_: Slice, query: str) -> Sides:
 
 
 def default(slice_: Slice, rows: list[ReleaseRow]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    sides = find_default_sides(slice_, rows)
+    sides = find_default_sides(slice_, (), rows)
     assert sides is not None
     return sides.base.releases, sides.head.releases
 
 
 def test_the_last_release_is_compared_with_the_one_before_over_the_rest_of_the_slice() -> None:
-    sides = find_default_sides(CART, releases("3", "2", "1"))
+    sides = find_default_sides(CART, (), releases("3", "2", "1"))
     assert sides == Sides(CART, in_cart("2"), in_cart("3"))
     assert sides.params() == [("page", "/cart"), ("base_release", "2"), ("head_release", "3")]
 
@@ -54,12 +54,24 @@ def test_a_slice_of_one_release_has_it_as_head_and_the_first_one_as_base() -> No
     assert default(Slice(project_id=1, releases=("1",)), rows) == (("1",), ("2",))
 
 
+def test_a_slice_is_asked_for_its_own_last_releases() -> None:
+    rows = releases("3", "2", "1")
+    sides = find_default_sides(CART, rows[1:], rows)
+    assert sides == Sides(CART, in_cart("1"), in_cart("2"))  # nobody has met the last one on this page
+    sides = find_default_sides(CART, rows[:1], rows)
+    assert sides == Sides(CART, in_cart("2"), in_cart("3"))
+
+
+def test_what_lacks_a_name_is_no_release() -> None:
+    assert default(Slice(project_id=1), releases("(other)", "2", "1")) == (("1",), ("2",))
+
+
 def test_a_slice_of_two_releases_compares_these() -> None:
     assert default(Slice(project_id=1, releases=("1", "3")), releases("3", "2", "1")) == (("1",), ("3",))
 
 
 def test_one_release_alone_has_nothing_beside_it() -> None:
-    assert find_default_sides(Slice(project_id=1), releases("1")) is None
+    assert find_default_sides(Slice(project_id=1), (), releases("1")) is None
 
 
 def test_what_a_side_names_is_no_longer_shared() -> None:
