@@ -1,15 +1,18 @@
-"""Budgets that somebody accepted: how often they are told again without a cause, and how soon if they grow.
+"""What somebody accepted: how often it is told again without a cause, and how soon if it grows.
 
-The excess is accepted on the day on which it is confirmed. The rest of the month is judged by the guard's rules.
+The excess of a budget, or the slowdown of a release, is accepted when it is confirmed. What comes after that in the
+month is judged by the guard's rules.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 from bench.guard.budgets import KINDS, VIEWS_A_DAY, Kind, Month, find_alarm, simulate_months
+from bench.guard.month import FACTORS, follow_projects
+from bench.guard.watching import Watched
 from bench.statistics.tables import percent
 from profcore.guard.states import DAYS_TO_CONFIRM, QUIET_TO_RESOLVE, Standing, State, step, step_accepted, weigh_day
 from profcore.stats.estimates import Interval
@@ -52,7 +55,7 @@ def follow_accepted(days: Sequence[Interval | None], excess: float, growth: floa
 
 
 def describe_accepted(path: Path, projects: int, processes: int) -> Iterator[str]:
-    """Yields the lines of two tables: told again without a cause, and how soon an excess that grows is told."""
+    """Yields the lines of three tables: budgets told again without a cause, as they grow, and slower releases."""
     months = simulate_months(path, projects, False, processes)
     yield f"{projects} budgets each; accepted excesses that are told again in the month, %, and after quiet days"
     yield ""
@@ -70,6 +73,17 @@ def describe_accepted(path: Path, projects: int, processes: int) -> Iterator[str
         for views in VIEWS_A_DAY:
             cells = [_describe_growth(months, kind, views, growth) for growth in GROWTHS]
             yield f"| {kind} | {views:,} | {' | '.join(cells)} |"
+    yield ""
+    yield "| page slower by | accepted slowdowns | told again |"
+    yield "|---:|---:|---:|"
+    for factor in FACTORS:
+        watched = [each.watched for each in follow_projects(path, projects, factor, processes, accepts=True)]
+        counts = [sum(len(found) for found in column) for column in zip(*map(_sizes, watched), strict=True)]
+        yield f"| {factor:g}× | {counts[0]:,} | {counts[1]:,} |"
+
+
+def _sizes(watched: Watched) -> tuple[Sized, Sized]:
+    return watched.accepted, watched.retold
 
 
 def _follow(months: Sequence[Month], kind: Kind, views: int, excess: float, growth: float = 1.0) -> list[Retold]:

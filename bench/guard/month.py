@@ -51,6 +51,7 @@ class Traffic:
     factor: float = 1.0
     slower: Mapping[int, Recorded] = field(default_factory=dict)
     spread: float = SIGMA
+    accepts: bool = False  # whoever is told of a slowdown accepts it
 
     def choose(self, rng: np.random.Generator) -> Slower | None:
         """Returns the page that gets slower in a release; None if none does."""
@@ -61,11 +62,11 @@ class Traffic:
         return Slower(page=page, factor=self.factor) if self.factor != 1.0 else None
 
 
-def follow_project(path: Path, number: int, factor: float) -> list[Followed]:
+def follow_project(path: Path, number: int, factor: float, accepts: bool = False) -> list[Followed]:
     """Returns what became of the releases of a project in a month, each against the one before."""
     rng = np.random.default_rng([number, round(100 * factor)])
     apps = [list(group) for _, group in groupby(load_population(path), key=lambda page: page.app)]
-    return follow_month(rng, Traffic(pages=apps[number % len(apps)], factor=factor), number)
+    return follow_month(rng, Traffic(pages=apps[number % len(apps)], factor=factor, accepts=accepts), number)
 
 
 def follow_month(rng: np.random.Generator, traffic: Traffic, number: int) -> list[Followed]:
@@ -91,17 +92,21 @@ def follow_month(rng: np.random.Generator, traffic: Traffic, number: int) -> lis
         head = arrive(slower)
         page = slower.page if slower else 0
         name = traffic.pages[page].name if slower else ""
-        watched = watch_release(before, head, days=days, until=name or None)
+        until = None if traffic.accepts else name or None
+        watched = watch_release(before, head, days=days, until=until, accepts=traffic.accepts)
         sizes = [int((side.page == page).sum()) for side in (before, head)]
         found.append(Followed(factor=traffic.factor, page=name, base_views=sizes[0], views=sizes[1], watched=watched))
         before = arrive()
     return found
 
 
-def follow_projects(path: Path, projects: int, factor: float, processes: int) -> list[Followed]:
+def follow_projects(
+    path: Path, projects: int, factor: float, processes: int, *, accepts: bool = False
+) -> list[Followed]:
     """Returns what became of the releases of all projects."""
     with ProcessPoolExecutor(processes) as pool:
-        done = pool.map(follow_project, [path] * projects, range(projects), [factor] * projects, chunksize=4)
+        given = [path] * projects, range(projects), [factor] * projects, [accepts] * projects
+        done = pool.map(follow_project, *given, chunksize=4)
         return [each for project in done for each in project]
 
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bench.guard.arrivals import HOURS, Arrived
-from profcore.guard.states import Standing, State, step, weigh_change
+from profcore.guard.states import Evidence, Standing, State, step, step_accepted, weigh_change
 from profcore.stats.comparison import MIN_COMPARED_VIEWS, Comparison, compare
 from profcore.stats.plan import LookPoint, bound_of_newest, is_another_look
-from profcore.stats.verdict import judge
+from profcore.stats.verdict import Change, judge
 
 PLAN_DAYS: Final = 14
 STEPS: Final = 10
@@ -17,18 +17,44 @@ STEPS: Final = 10
 class Watched:
     """What became of a release. `suspected` and `confirmed` have the views of each page when it was first so.
 
-    The key None is all pages together. `scores` are the rank test's z² per information at the last look, by page.
+    With `accepts`, whatever is confirmed is accepted at once: `accepted` has its ms per view, and `retold` the pages
+    that were confirmed once more. The key None is all pages together. `scores` are the rank test's z² per information
+    at the last look, by page.
     """
 
     looks: int = 0
     suspected: dict[str | None, int] = field(default_factory=dict)
     confirmed: dict[str | None, int] = field(default_factory=dict)
     scores: dict[str | None, tuple[float, float]] = field(default_factory=dict)  # z, information
+    accepts: bool = False
+    accepted: dict[str | None, float] = field(default_factory=dict)
+    retold: set[str | None] = field(default_factory=set)
+
+    def step(self, standing: Standing, change: Change, bound: float) -> Standing:
+        """Returns the standing of a page after one more look, and notes what is confirmed."""
+        evidence = weigh_change(change, bound)
+        after = self._keep_accepted(standing, evidence, change) or step(standing, evidence)
+        if after.state is not State.CONFIRMED:
+            return after
+        if change.page in self.accepted:
+            self.retold.add(change.page)
+        self.confirmed.setdefault(change.page, change.views[1])
+        if not self.accepts or change.difference is None:
+            return after
+        self.accepted[change.page] = change.difference.delta_ms
+        return Standing(State.RESOLVED)
+
+    def _keep_accepted(self, standing: Standing, evidence: Evidence, change: Change) -> Standing | None:
+        found = change.difference
+        low = found.ci95.low if found is not None and found.ci95 is not None else None
+        return step_accepted(standing, evidence, low=low, accepted=self.accepted.get(change.page), limit=0.0)
 
 
-def watch_release(base: Arrived, head: Arrived, *, days: int, until: str | None = None) -> Watched:
+def watch_release(
+    base: Arrived, head: Arrived, *, days: int, until: str | None = None, accepts: bool = False
+) -> Watched:
     """Watches a release for some days, once an hour, or until a page is confirmed; `base` is complete."""
-    found, points = Watched(), list[LookPoint]()
+    found, points = Watched(accepts=accepts), list[LookPoint]()
     standings: dict[str | None, Standing] = {}
     for hour in range(1, days * HOURS + 1):
         now = head.until(hour)
@@ -58,13 +84,10 @@ def _look(found: Watched, standings: dict[str | None, Standing], base: Arrived, 
     whole = next(iter(pages.values())) if len(pages) == 1 else _compare(base, head, by_page=True)
     judgement = judge(whole, pages, bound=bound)
     for change in [*judgement.pages, *([judgement.whole] if len(pages) > 1 else [])]:
-        standing = step(standings.get(change.page, Standing()), weigh_change(change, bound))
+        standing = found.step(standings.get(change.page, Standing()), change, bound)
         standings[change.page] = standing
-        views = change.views[1]
-        if standing.state is State.SUSPECTED or standing.state is State.CONFIRMED:
-            found.suspected.setdefault(change.page, views)
-        if standing.state is State.CONFIRMED:
-            found.confirmed.setdefault(change.page, views)
+        if standing.state is State.SUSPECTED or change.page in found.confirmed:
+            found.suspected.setdefault(change.page, change.views[1])
         if change.difference is not None:
             n, m = change.views
             found.scores[change.page] = (change.difference.rank_z, n * m / (n + m))

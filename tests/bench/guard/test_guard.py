@@ -59,6 +59,18 @@ def test_what_was_accepted_is_told_again_if_it_grows_or_was_over() -> None:
     assert follow_accepted([within] * 9, excess=0.25) is None
 
 
+def test_a_slowdown_that_was_accepted_is_not_told_again_by_the_next_looks() -> None:
+    pages, rng = load_population(CORPUS)[:1], np.random.default_rng(3)
+    base, head = (
+        receive(rng, pages, views_a_day=100, shares=np.ones(1), days=4, slower=slower)
+        for slower in (None, Slower(page=0, factor=2.0))
+    )
+    found = watch_release(base, head, days=4, accepts=True)
+    assert list(found.accepted) == list(found.confirmed) != []
+    assert found.looks > 5
+    assert found.retold == set()
+
+
 def test_without_a_strength_there_is_no_least() -> None:
     assert find_least([Followed(factor=1.0, page="/", base_views=9, views=9, watched=Watched())]) == []
 
