@@ -9,13 +9,14 @@ from aggregate.guard import usage
 from aggregate.guard.channels import Terms, create_channel
 from aggregate.guard.delivery.bodies import encode_change
 from aggregate.guard.reading import select_history
+from aggregate.guard.subjects import Subject
 from aggregate.guard.usage import follow_usage
 from aggregate.guard_models import Notice, StateChange, Watch, WatchState
 from aggregate.selectors.project.pages import select_releases
 from ingest.models import Project
 from ingest.projects.releases import announce_release
 from profcore.guard.states import State
-from tests.aggregate.guard.rolled_back import PAGES, START, TIMES, at, look, make_slow_shop, receive
+from tests.aggregate.guard.rolled_back import PAGES, START, TIMES, at, look, make_release, make_slow_shop, receive
 from tests.builders import make_group, make_timed_views
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(60)]
@@ -95,6 +96,21 @@ def test_a_release_of_which_that_was_wrong_opens_its_alarm_again(project: Projec
     assert evaluate(project, 99)["/cart"] == "CONFIRMED"
     back = StateChange.objects.get(page="/cart", cause="back")
     assert (back.was, back.state) == (State.RESOLVED, State.CONFIRMED)
+
+
+def test_what_somebody_says_counts_beside_any_number_of_releases_that_are_followed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "MAX_FOLLOWED", 2)
+    evaluate(project, 71)
+    for number in range(2, 5):
+        release = f"1.{number}"
+        make_release(project, release, 70 + number)
+        state = WatchState.objects.get(release="1.1", page="/cart")
+        state.release, state.subject_key = release, Subject(release=release, page="/cart").key
+        state.save(force_insert=True)
+    announce_release(project.pk, "1.1", at(72), {"rolled_back_at": at(72)})
+    assert evaluate(project, 72)["/cart"] == "RESOLVED"
 
 
 def test_what_is_left_of_a_release_that_is_gone_opens_nothing(project: Project) -> None:
