@@ -212,7 +212,9 @@ def _write(
 
 
 def _find_most_used(project_id: int, older: Sequence[str], now: datetime) -> str:
-    """Returns the older release with the most page views in the window."""
+    """Returns the older release with the most page views in the window; an empty text if there is none."""
+    if not older:  # a slice of no releases has all of them
+        return ""
     recent = Slice(project_id=project_id, releases=tuple(older), ranges=(window_of(now),))
     where, params = where_slice(recent)
     with connection.cursor() as cursor:

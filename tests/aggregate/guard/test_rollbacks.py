@@ -13,7 +13,7 @@ from aggregate.guard.subjects import Subject
 from aggregate.guard.usage import follow_usage
 from aggregate.guard_models import Notice, StateChange, Watch, WatchState
 from aggregate.selectors.project.pages import select_releases
-from ingest.models import Project
+from ingest.models import Group, Project
 from ingest.projects.releases import announce_release
 from profcore.guard.states import State
 from tests.aggregate.guard.rolled_back import PAGES, START, TIMES, at, look, make_release, make_slow_shop, receive
@@ -111,6 +111,14 @@ def test_what_somebody_says_counts_beside_any_number_of_releases_that_are_follow
         state.save(force_insert=True)
     announce_release(project.pk, "1.1", at(72), {"rolled_back_at": at(72)})
     assert evaluate(project, 72)["/cart"] == "RESOLVED"
+
+
+def test_a_rollback_names_no_newer_release_as_the_one_that_users_have_again(project: Project) -> None:
+    evaluate(project, 71)
+    Group.objects.filter(project=project, release="1.0").update(first_seen_at=START + timedelta(hours=48))
+    announce_release(project.pk, "1.1", at(72), {"rolled_back_at": at(72)})
+    assert evaluate(project, 72)["/cart"] == "RESOLVED"
+    assert StateChange.objects.get(page="/cart", cause="rollback").about_release == ""
 
 
 def test_what_is_left_of_a_release_that_is_gone_opens_nothing(project: Project) -> None:
