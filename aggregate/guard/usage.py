@@ -16,7 +16,16 @@ from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_days, where_slice
 from ingest.door.groups import OTHER
 from profcore.guard.states import QUIET_TO_RESOLVE, Standing, State
-from profcore.guard.usage import MIN_OLDER_VIEWS, USAGE_HOURS, BestDay, DayViews, find_best, is_back, is_gone
+from profcore.guard.usage import (
+    MIN_BACK_VIEWS,
+    MIN_OLDER_VIEWS,
+    USAGE_HOURS,
+    BestDay,
+    DayViews,
+    find_best,
+    is_back,
+    is_gone,
+)
 from profcore.times import start_of_day, start_of_hour
 
 # Releases with open states, or ended ones, that are looked at in one evaluation, the newest: two statements for each,
@@ -26,6 +35,14 @@ MAX_FOLLOWED: Final = 20
 # A release whose best day is longer ago is not known by it any more.
 BEST_DAYS: Final = 28
 ENDINGS: Final = (Cause.GONE, Cause.ROLLED_BACK)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a state was before it ended, and whether somebody said that its release was rolled back."""
+
+    was: State
+    was_said: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +60,16 @@ class Usage:
     def is_back(self, page: str | None) -> bool:
         """Tells whether a release that was gone is in use again on a page. With few views it follows as above."""
         own, best = self.now.get(page, DayViews()), self.best.get(page, BestDay())
-        is_rare = own.own + own.others < MIN_OLDER_VIEWS
-        return is_back(own, best) or (is_rare and is_back(self.now[None], self.best[None]))
+        return is_back(own, best) or (self._is_rare(page) and is_back(self.now[None], self.best[None]))
+
+    def is_still_used(self, page: str | None) -> bool:
+        """Tells whether a release is in use that was only said to be rolled back: it need not be as much as before."""
+        seen = self.now[None] if self._is_rare(page) else self.now.get(page, DayViews())
+        return seen.own >= MIN_BACK_VIEWS and not self.is_gone(page)
+
+    def _is_rare(self, page: str | None) -> bool:
+        own = self.now.get(page, DayViews())
+        return own.own + own.others < MIN_OLDER_VIEWS
 
 
 def follow_usage(
@@ -68,10 +93,12 @@ def follow_usage(
     counted = [row for row in rows if row.release not in said] if is_counted else []
     for head, older, own in _list_followed(releases, counted):
         usage = measure_usage(watch.project_id, head, older, _pages_of(own), now)
-        back = [row for row in own if bytes(row.subject_key) in ended and usage.is_back(row.page)]
         gone = [row for row in own if bytes(row.subject_key) not in ended and usage.is_gone(row.page)]
-        for row in back:
-            _open_again(watch, row, ended.pop(bytes(row.subject_key)), usage, now)
+        for row in own:
+            end = ended.get(bytes(row.subject_key))
+            if end and (usage.is_back(row.page) or (end.was_said and usage.is_still_used(row.page))):
+                _open_again(watch, row, end.was, usage, now)
+                del ended[bytes(row.subject_key)]
         ended |= _end(watch, gone, usage, older, now, cause=Cause.GONE)
     return ended.keys()
 
@@ -95,13 +122,13 @@ def is_older(release: ReleaseRow, head: ReleaseRow) -> bool:
     return release.first_seen_at < head.first_seen_at and release.release not in (head.release, OTHER)
 
 
-def select_ended(watch: Watch, now: datetime) -> dict[bytes, State]:
-    """Returns the states that ended because their release was rolled back, by key, with what they were before."""
+def select_ended(watch: Watch, now: datetime) -> dict[bytes, Ended]:
+    """Returns how states ended because their release was rolled back, by key."""
     rows = select_states(watch, state__in=(State.OK, State.RESOLVED))
     changes = StateChange.objects.filter(project_id=watch.project_id, watch_id=watch.id, cause__in=ENDINGS)
     found = changes.filter(at__gte=now - timedelta(days=BEST_DAYS)).order_by("id")
     return {
-        bytes(change.subject_key): State(change.was)
+        bytes(change.subject_key): Ended(State(change.was), change.cause == Cause.ROLLED_BACK)
         for change in found
         if (row := rows.get(bytes(change.subject_key))) is not None and row.since_at == change.at
     }
@@ -181,14 +208,14 @@ def _end(
     now: datetime,
     *,
     cause: StateChange.Cause,
-) -> dict[bytes, State]:
-    """Ends some open states of one release. Returns what they were, by key."""
+) -> dict[bytes, Ended]:
+    """Ends some open states of one release. Returns how, by key."""
     about = _find_most_used(watch.project_id, older, now) if rows else ""
     for row in rows:
         is_confirmed = State(row.state) is State.CONFIRMED
         standing = Standing(State.RESOLVED, quiet=QUIET_TO_RESOLVE) if is_confirmed else Standing(State.OK)
         _write(watch, row, standing, usage, now, cause=cause, about=about)
-    return {bytes(row.subject_key): State(row.state) for row in rows}
+    return {bytes(row.subject_key): Ended(State(row.state), cause is Cause.ROLLED_BACK) for row in rows}
 
 
 def _open_again(watch: Watch, row: WatchState, was: State, usage: Usage, now: datetime) -> None:

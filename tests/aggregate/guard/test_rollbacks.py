@@ -98,6 +98,27 @@ def test_a_release_of_which_that_was_wrong_opens_its_alarm_again(project: Projec
     assert (back.was, back.state) == (State.RESOLVED, State.CONFIRMED)
 
 
+def test_what_was_said_by_mistake_is_undone_also_if_a_newer_release_has_most_views(project: Project) -> None:
+    evaluate(project, 71)
+    make_release(project, "1.2", 72)
+    receive(project, "1.2", range(72, 96), cart=2.0)
+    receive(project, "1.1", range(72, 96), cart=2.0, views=5)
+    announce_release(project.pk, "1.1", at(95), {"rolled_back_at": at(95)})
+    assert evaluate(project, 95)["/cart"] == "RESOLVED"
+    announce_release(project.pk, "1.1", at(95), {"rolled_back_at": None})
+    assert evaluate(project, 96)["/cart"] == "CONFIRMED"
+
+
+def test_what_is_taken_back_before_the_release_comes_again_opens_nothing(project: Project) -> None:
+    evaluate(project, 71)
+    announce_release(project.pk, "1.1", at(72), {"rolled_back_at": at(72)})
+    assert evaluate(project, 72)["/cart"] == "RESOLVED"
+    receive(project, "1.0", range(72, 120))
+    receive(project, "1.1", range(72, 120), cart=2.0, views=1)  # old tabs
+    announce_release(project.pk, "1.1", at(119), {"rolled_back_at": None})
+    assert evaluate(project, 119)["/cart"] == "RESOLVED"
+
+
 def test_what_somebody_says_counts_beside_any_number_of_releases_that_are_followed(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
