@@ -94,14 +94,12 @@ def announce_release(project_id: int, release: str, at: datetime, facts: Facts |
     check_release(release)
     given = {} if facts is None else facts
     check_facts(given, at)
-    names = [name for name in FACTS if name in given]
+    names = [name for name in FACTS if name in given and name != "rolled_back_at"]
     columns = ", ".join(["project_id", "release", "announced_at", *names])
     types = {name: "timestamptz" if name in TIMES else "text" for name in names}
     values = ", ".join(["%(project)s", "%(release)s", "%(at)s", *(f"%({name})s::{types[name]}" for name in names)])
     changes = ", ".join(f"{name} = excluded.{name}" for name in ("announced_at", *names))
     with transaction.atomic(), connection.cursor() as cursor:
-        if "rolled_back_at" in given:
-            _record_rollback(project_id, release, given["rolled_back_at"])
         cursor.execute(
             f"""INSERT INTO ingest_announcedrelease ({columns})
                SELECT {values}
@@ -112,13 +110,14 @@ def announce_release(project_id: int, release: str, at: datetime, facts: Facts |
         )
         if not cursor.rowcount:
             raise ReleaseError(f"the project has {settings.MAX_ANNOUNCED_RELEASES} announced releases already.")
+        if "rolled_back_at" in given:  # the row is locked now: whoever says the same at once waits, and writes no entry
+            _write_rollback(project_id, release, given["rolled_back_at"])
 
 
-def _record_rollback(project_id: int, release: str, at: object) -> None:
-    """Writes to the log that a release was rolled back, or is in use again; nothing if that was known."""
-    rows = AnnouncedRelease.objects.select_for_update().filter(project_id=project_id, release=release)
-    before = rows.values_list("rolled_back_at", flat=True).first()
-    if before != at:
+def _write_rollback(project_id: int, release: str, at: str | datetime | None) -> None:
+    """Keeps since when a release is rolled back, and writes the log; nothing if that was known."""
+    rows = AnnouncedRelease.objects.filter(project_id=project_id, release=release)
+    if rows.exclude(rolled_back_at=at).update(rolled_back_at=at):
         act = Act.RELEASE_RESTORED if at is None else Act.RELEASE_ROLLED_BACK
         record(act, project=project_id, release=release)
 
