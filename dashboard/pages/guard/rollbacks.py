@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from aggregate.selectors.project.announcements import select_said_rollbacks
 from dashboard.web.access import get_visible_project, may_administer
 from ingest.projects.releases import ReleaseError, announce_release
 
@@ -19,14 +20,18 @@ TAKEN_BACK: Final = "It counts as in use again."
 @require_POST
 @login_required
 def mark_release(request: HttpRequest, slug: str) -> HttpResponse:
-    """Says that a release was rolled back just now, or with `in_use` that it was not, or is in use again."""
+    """Says that a release was rolled back just now, or with `in_use` that it was not, or is in use again.
+
+    What is known already stays: an admin who presses it on each alarm of a release says it once.
+    """
     project = get_visible_project(request.user, slug)
     if not may_administer(request.user, project):
         raise Http404("There is no such page.")
     release, now = request.POST.get("release", ""), timezone.now()
     is_in_use = "in_use" in request.POST
     try:
-        announce_release(project.pk, release, now, {"rolled_back_at": None if is_in_use else now})
+        if is_in_use or release not in select_said_rollbacks(project.pk, now):
+            announce_release(project.pk, release, now, {"rolled_back_at": None if is_in_use else now})
     except ReleaseError as error:
         messages.error(request, f"{error.field}: {error}")
     else:

@@ -15,7 +15,8 @@ from aggregate.guard.watches import create_watch
 from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchState
 from aggregate.models import Job
 from aggregate.selectors.project.announcements import select_said_rollbacks
-from ingest.models import Project
+from ingest.models import AuditEntry, Project
+from ingest.projects.releases import announce_release
 from profcore.guard.states import State
 from tests.aggregate.guard.costly_days import APP, add_functions
 from tests.aggregate.guard.told_changes import NOON, change_state
@@ -103,6 +104,16 @@ def test_an_admin_says_that_a_release_was_rolled_back_and_takes_it_back(
     assert "It counts as in use again." in text_of_posted(owner, address, release=release, in_use="1")
     assert select_said_rollbacks(shop.pk, datetime.now(UTC)) == {}
     assert "release: 1 to" in text_of_posted(owner, address)
+
+
+def test_saying_it_again_keeps_since_when_unless_that_is_to_come(owner: Client, shop: Project) -> None:
+    now = datetime.now(UTC)
+    earlier, planned = now - timedelta(hours=2), now + timedelta(hours=2)
+    for at, is_kept in ((earlier, True), (planned, False)):
+        announce_release(shop.pk, "1.1", now, {"rolled_back_at": at})
+        assert "It counts as rolled back." in text_of_posted(owner, PAGE + "rolled-back/", release="1.1")
+        assert (select_said_rollbacks(shop.pk, datetime.now(UTC))["1.1"] == at) is is_kept
+    assert AuditEntry.objects.filter(act="release.rolled_back").count() == 3
 
 
 def test_a_budget_is_not_asked_about_a_rollback(owner: Client, shop: Project) -> None:
