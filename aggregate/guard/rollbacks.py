@@ -22,6 +22,9 @@ from profcore.times import DAY, start_of_day
 # Releases about which the rule is asked to choose one base, the newest: up to two statements for each. More are
 # hardly ever rolled back in a row; of those only what was told counts.
 MAX_ASKED: Final = 3
+# Releases that an answer names as passed over, the newest. Somebody may say of all their releases that they were rolled
+# back, and names are long.
+MAX_NAMED: Final = 20
 # Of no release is more to be believed: what the rule does not call gone with it, it calls gone with no other.
 HIGHEST: Final = BestDay(share=1.0)
 
@@ -36,7 +39,7 @@ class Rollback:
 
 @dataclass(frozen=True, slots=True)
 class BaseChoice:
-    """The release that a head is compared with, and newer ones that were passed over, the newest first."""
+    """The release that a head is compared with, and up to `MAX_NAMED` newer ones that were passed over, in order."""
 
     release: str
     passed_over: tuple[Rollback, ...] = ()
@@ -69,7 +72,7 @@ def choose_base(
         if found and was_gone(project_id, rows[candidate], known, rows[head].first_seen_at):
             passed.append(Rollback(candidate, rows[head].first_seen_at))
             continue
-        return BaseChoice(candidate, tuple(passed))
+        return BaseChoice(candidate, tuple(passed[:MAX_NAMED]))
     return BaseChoice(candidates[0])
 
 

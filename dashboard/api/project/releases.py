@@ -39,7 +39,7 @@ def fact_fields(**options: Any) -> dict[str, serializers.Field[Any, Any, Any, An
         ),
         "rolled_back_at": serializers.DateTimeField(
             allow_null=True,
-            help_text="Since when users have older releases again. Its alarms end, and it is no base of a verdict.",
+            help_text="Since when users have older releases again. Ends its alarms; a base only if there is no other.",
             **options,
         ),
     }

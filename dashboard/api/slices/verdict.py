@@ -108,7 +108,7 @@ class PassedOverShape(Shape):
 
     release = serializers.CharField()
     rolled_back_by = serializers.DateTimeField(
-        help_text="When that was known. It happened before: mostly a day or more."
+        help_text="Since when somebody says so; else when it was known from page views, mostly a day or more later."
     )
 
 
@@ -119,7 +119,7 @@ class VerdictShape(Shape):
     head = serializers.CharField(allow_null=True)
     passed_over = PassedOverShape(
         many=True,
-        help_text="Newer releases than the base that were rolled back, the newest first; empty if a base was named.",
+        help_text="Newer releases than the base that were rolled back, the newest 20; empty if a base was named.",
     )
     base_slice = SliceShape(allow_null=True)
     head_slice = SliceShape(allow_null=True)

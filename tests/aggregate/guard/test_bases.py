@@ -3,7 +3,7 @@
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from aggregate.guard.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
+from aggregate.guard.rollbacks import MAX_NAMED, BaseChoice, Rollback, choose_base, select_rolled_back
 from aggregate.guard_models import StateChange, WatchState
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import select_releases
@@ -124,6 +124,12 @@ def test_if_all_were_rolled_back_the_newest_is_the_base(project: Project) -> Non
     make_release(project, "1.2", 100)
     told = {"1.1": at(99), "1.0": at(99)}
     assert choose_base(project.pk, "1.2", ("1.1", "1.0"), select_releases(project.pk), told) == BaseChoice("1.1")
+
+
+def test_few_are_named_of_many_that_were_passed_over(project: Project) -> None:
+    names = [f"1.1.{number}" for number in range(999, 0, -1)]
+    found = choose_base(project.pk, "1.2", (*names, "1.0"), [], dict.fromkeys(names, START))
+    assert found == BaseChoice("1.0", tuple(Rollback(name, START) for name in names[:MAX_NAMED]))
 
 
 def test_another_projects_rollbacks_do_not_count(project: Project) -> None:

@@ -58,7 +58,7 @@ def describe_base(outcome: Outcome, mark: Callable[[str], str]) -> list[str]:
     if outcome.question.base is not None:
         return [f"Compared with {base} (--base)."]
     if verdict.passed_over:
-        known_at = f"{verdict.passed_over[0].rolled_back_by:%Y-%m-%d %H:%M} UTC"
+        known_at = f"{max(each.rolled_back_by for each in verdict.passed_over):%Y-%m-%d %H:%M} UTC"
         names = " and ".join(mark(each.release) for each in verdict.passed_over[:SHOWN_PASSED])
         return [f"Compared with {base}, not with {names}: rolled back by {known_at}."]
     lines = [f"Compared with {base}, the release before it."]

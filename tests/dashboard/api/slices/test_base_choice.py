@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 
 from ingest.models import Project
-from tests.aggregate.guard.repaired import make_releases
+from ingest.projects.releases import announce_release
+from tests.aggregate.guard.repaired import START, TIMES, make_releases
 from tests.builders import MONDAY, make_group, make_timed_views
 from tests.dashboard.pages.reading import HOSTILE, html_of, text_of
 
@@ -63,3 +64,16 @@ def test_compare_and_verdict_choose_among_the_releases_that_a_page_has(member: C
     for page, head in (("/home", "1.3"), ("/cart", "1.2")):
         assert ask(member, f"page={page}")["head"] == head
         assert f"&head_release={head}" in html_of(member, f"/projects/shop/compare/?page={page}"), page
+
+
+def test_of_several_that_were_passed_over_the_last_time_is_told(member: Client, shop: Project) -> None:
+    make_releases(shop, "1.1.4")
+    for number in range(4):
+        release, first_seen_at = f"1.1.{number}", START + timedelta(hours=49 + number / 10)
+        make_group(shop, release, "/cart", first_seen_at=first_seen_at - timedelta(hours=2))
+        make_timed_views(shop, TIMES * 9, release=release, bucket_at=START + timedelta(hours=60))
+        said_at = START + timedelta(days=2 + number)
+        announce_release(shop.pk, release, said_at, {"rolled_back_at": said_at})
+    told = "not with 1.1.4 , 1.1.3 , 1.1.2 and others: rolled back by "
+    for address in ("/projects/shop/", "/projects/shop/compare/"):
+        assert told + "2026-11-21 00:00 UTC" in text_of(member, address)
