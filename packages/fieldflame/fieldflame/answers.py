@@ -113,6 +113,14 @@ def read_names(answer: Json) -> list[str]:
     return checked(lambda known: [_text(row["release"]) for row in known["releases"]], answer)
 
 
+def read_rollback(answer: Json) -> tuple[str, bool]:
+    """Returns the server's time, and whether it knows an announced release as rolled back since then or before.
+
+    The build's clock may be ahead, and what is to come does not count yet. Raises `CommandError`.
+    """
+    return checked(_read_rollback, answer)
+
+
 def checked(read: Callable[[Json], Value], answer: Json) -> Value:
     try:
         return read(answer)
@@ -151,6 +159,12 @@ def _read_verdict(answer: Json) -> Verdict:
 
 def _read_passed_over(each: Json) -> PassedOver:
     return PassedOver(_text(each["release"]), datetime.fromisoformat(_text(each["rolled_back_by"])).astimezone(UTC))
+
+
+def _read_rollback(answer: Json) -> tuple[str, bool]:
+    now, at = _text(answer["announced_at"]), _maybe_text(answer["rolled_back_at"])
+    is_known = at is not None and datetime.fromisoformat(at) <= datetime.fromisoformat(now)
+    return now, is_known
 
 
 def _read_change(each: Json, page: str | None) -> Change:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 
+from fieldflame.answers import read_rollback
 from fieldflame.arguments import make_parser
 from fieldflame.builds import Build, read_build
 from fieldflame.clean import clean
@@ -173,7 +174,10 @@ def announce(server: Server, options: argparse.Namespace, environment: Mapping[s
     known = server.post("releases", {"release": options.release, **given})
     name = "rolled_back_at" if options.rolled_back else "released_at"
     more: dict[str, str | None] = {}  # a field that is not named stays as it was
-    if not known.get(name):
+    if options.rolled_back:
+        now, is_rolled_back = read_rollback(known)
+        more |= {} if is_rolled_back else {name: now}
+    elif not known.get(name):
         more[name] = datetime.now(UTC).isoformat(timespec="seconds")
     is_back = not options.rolled_back and bool(known.get("rolled_back_at"))
     if is_back:
