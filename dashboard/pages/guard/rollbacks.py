@@ -9,11 +9,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from aggregate.guard.watches import RELEASE_WATCH_ID
+from aggregate.guard_models import Watch
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from dashboard.web.access import get_visible_project, may_administer
 from ingest.projects.releases import ReleaseError, announce_release
 
 SAID: Final = "It counts as rolled back. Its alarms end at the next look, within minutes."
+SAID_UNWATCHED: Final = "It counts as rolled back. Its alarms end once the watch on new releases is switched on."
 TAKEN_BACK: Final = "It counts as in use again."
 
 
@@ -35,5 +38,6 @@ def mark_release(request: HttpRequest, slug: str) -> HttpResponse:
     except ReleaseError as error:
         messages.error(request, f"{error.field}: {error}")
     else:
-        messages.success(request, TAKEN_BACK if is_in_use else SAID)
+        is_off = Watch.objects.filter(project_id=project.pk, id=RELEASE_WATCH_ID, is_on=False).exists()
+        messages.success(request, TAKEN_BACK if is_in_use else SAID_UNWATCHED if is_off else SAID)
     return HttpResponseRedirect(reverse("guard", args=[project.slug]))

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from aggregate.guard.channels import Terms, create_channel
 from aggregate.guard.delivery.gathering import gather_due
 from aggregate.guard.sealing import open_seal
-from aggregate.guard.watches import create_watch
+from aggregate.guard.watches import create_watch, make_release_watch
 from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchState
 from aggregate.models import Job
 from aggregate.selectors.project.announcements import select_said_rollbacks
@@ -114,6 +114,14 @@ def test_saying_it_again_keeps_since_when_unless_that_is_to_come(owner: Client, 
         assert "It counts as rolled back." in text_of_posted(owner, PAGE + "rolled-back/", release="1.1")
         assert (select_said_rollbacks(shop.pk, datetime.now(UTC))["1.1"] == at) is is_kept
     assert AuditEntry.objects.filter(act="release.rolled_back").count() == 3
+
+
+def test_nothing_is_promised_while_no_watch_looks_at_releases(owner: Client, shop: Project) -> None:
+    make_release_watch(shop.pk, NOON)
+    Watch.objects.filter(project=shop).update(is_on=False)
+    told = text_of_posted(owner, PAGE + "rolled-back/", release="1.1")
+    assert "Its alarms end once the watch on new releases is switched on." in told
+    assert "within minutes" not in told
 
 
 def test_a_budget_is_not_asked_about_a_rollback(owner: Client, shop: Project) -> None:
