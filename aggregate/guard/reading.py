@@ -91,10 +91,11 @@ def describe_budget(question: Question) -> str:
     """Returns what a budget bounds, in words."""
     where = _where(question)
     if question.measure == "share":
-        return f"At most {write_share(question.limit)} of the time for {question.by} {question.name}; {where}"
+        about = f"{question.by} {question.name}"
+        return f"At most {write_share(question.limit)} of script and hidden time for {about}; {where}"
     if question.measure == "inp_script":
         return f"At most {write_ms(question.limit)} of script in the longest interaction, 75th percentile; {where}"
-    return f"At most {write_ms(question.limit)} script time per view; {where}"
+    return f"At most {write_ms(question.limit)} script and hidden time per view; {where}"
 
 
 def _where(question: Question) -> str:

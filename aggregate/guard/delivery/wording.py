@@ -10,13 +10,14 @@ from aggregate.guard_models import StateChange, Watch
 from profcore.guard.states import State
 from profcore.guard.usage import USAGE_HOURS
 from profcore.numbers import THIN, write_change, write_interval, write_ms, write_share
+from profcore.times import DAY
 
 MAX_NAME_CHARS: Final = 120  # of a page, release or function in a message: a line stays one
 UNITS: Final = {"ms": write_ms, "share": write_share}
 # What a figure is of, and which page views are counted, by the measure of a budget.
 FIGURE_WORDS: Final = {
-    "time": " per view",
-    "share": "",
+    "time": " script and hidden time per view",
+    "share": " of script and hidden time",
     "inp_script": " of script in the longest interaction of a view (75th percentile)",
 }
 VIEW_WORDS: Final = {"inp_script": "page views with an interaction"}
@@ -97,7 +98,8 @@ def _headline(watch: Watch | None, change: StateChange) -> str:
         State.SUSPECTED: "may be over its limit",
         State.RESOLVED: "within its limit again",
     }
-    return f"{name}: {about}{words.get(state, 'within its limit')} ({_figure(watch, change)})"
+    figure = f" ({_figure(watch, change)})" if watch is not None else ""  # its question named the unit
+    return f"{name}: {about}{words.get(state, 'within its limit')}{figure}"
 
 
 def _figure(watch: Watch | None, change: StateChange) -> str:
@@ -137,10 +139,14 @@ def _how_much(watch: Watch | None, change: StateChange) -> str:
         most = f"; {clean(change.culprit)} grew most" if change.culprit else ""
         is_past = change.cause in (StateChange.Cause.NEWER_RELEASE, StateChange.Cause.ROLLED_BACK)
         before = "it was " if is_past else ""
-        return f"{before}{write_change(change.value)} script time per view{part}{most}"
+        return f"{before}{write_change(change.value)} script and hidden time per view{part}{most}"
+    if watch is None:
+        return ""
     write = UNITS[unit_of(watch)]
     limit = f"; the limit is {write(change.threshold)}" if change.threshold is not None else ""
-    return f"{write(change.value)}{FIGURE_WORDS[measure_of(watch)]}{limit}"
+    name = watch.question.get("name")
+    taken = f" is {clean(name)}" if name else ""
+    return f"{write(change.value)}{FIGURE_WORDS[measure_of(watch)]}{taken}{limit}"
 
 
 def _how_sure(watch: Watch | None, change: StateChange) -> str:
@@ -150,7 +156,7 @@ def _how_sure(watch: Watch | None, change: StateChange) -> str:
     views = f"{change.views:,} {VIEW_WORDS.get(measure_of(watch), 'page views')}"
     if change.base_views is not None:
         views = f"{change.base_views:,} page views before, {change.views:,} after"
-    if change.low is None or change.high is None:
+    if change.low is None or change.high is None or (watch is None and not change.base_release):
         return f"from {views}"
     between = write_interval(change.low, change.high)
     if unit_of(watch) == "share":
@@ -171,11 +177,22 @@ def _share_of_others(change: StateChange) -> int:
 
 
 def _since(change: StateChange) -> str:
-    """Returns when it began, and when it ended if it has."""
+    """Returns when it began, and when it ended if it has. What days are judged by began and ended with a day."""
+    write = write_moment if change.base_release else _write_day
     if change.began_at is None:
-        return write_moment(change.at)
-    ended = "" if State(change.state).is_open else f" until {write_moment(change.at)}"
-    return f"{write_moment(change.began_at)}{ended}"
+        return write(change.at)
+    ended = "" if State(change.state).is_open else f" until {_write_end(change)}"
+    return f"{write(change.began_at)}{ended}"
+
+
+def _write_end(change: StateChange) -> str:
+    """Returns the day that ended it, or the moment: somebody accepts a state at any time."""
+    return _write_day(change.at) if change.cause == StateChange.Cause.DAY else write_moment(change.at)
+
+
+def _write_day(end: datetime) -> str:
+    """Returns the day whose end this is, with which a change of a day is written."""
+    return f"{end.astimezone(UTC) - DAY:%Y-%m-%d} UTC"
 
 
 def write_moment(at: datetime) -> str:

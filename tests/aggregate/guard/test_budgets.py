@@ -63,6 +63,9 @@ def test_two_days_over_a_budget_are_confirmed_and_two_within_it_end_it(project: 
     assert history_of[1].links.slice.endswith("/projects/shop/?from=2026-11-15T00%3A00Z")
     said = [each.said.headline for each in history_of]
     assert said == ["Script: within its limit again (105 ms)", "Script: over its limit (210 ms)"]
+    days = [each.said.since for each in history_of]
+    assert days == ["2026-11-15 UTC until 2026-11-18 UTC", "2026-11-15 UTC"]  # of days, not the midnight after them
+    assert history_of[1].said.how_much == "210 ms script and hidden time per view; the limit is 150 ms"
 
 
 def test_a_budget_that_was_accepted_is_told_again_after_it_was_within_its_limit(project: Project) -> None:
@@ -153,6 +156,7 @@ def test_a_share_of_a_function_has_a_budget(project: Project) -> None:
     told = select_history(project, before=None, most=1)[0]
     assert told.said.headline.startswith("Script: over its limit (")
     assert "% to" in told.said.how_sure
+    assert told.said.how_much.endswith(" of script and hidden time is tag.js; the limit is 30.0 %")
     for days_ago in (0, -1):
         add_functions(project, days_ago, {APP: 0.5})
     assert evaluate(watch, TODAY + timedelta(days=2)) == "RESOLVED"
@@ -239,7 +243,9 @@ def test_another_question_begins_anew_and_the_history_stays(project: Project) ->
     assert not WatchState.objects.exists()
     delete_watch(watch)
     assert StateChange.objects.count() == 1
-    assert select_history(project, before=None, most=1)[0].said.headline.startswith("A deleted watch")
+    said = select_history(project, before=None, most=1)[0].said
+    # Without its question, nobody knows whether a figure was a share or a time.
+    assert (said.headline, said.how_much) == ("A deleted watch: within its limit", "")
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_a_mail_has_all_in_plain_text(project: Project, settings: Settings, tmp_
     assert mails[1]["Subject"].strip() == "Shop: 1.1 made /cart Bcc: c@shop.example slower: +13 ms per view"
     text = mails[1].get_content()
     for part in (
-        "How much: +13 ms script time per view (+100 %); renderCart grew most",
+        "How much: +13 ms script and hidden time per view (+100 %); renderCart grew most",
         "95 % certain: 9.8 to 16.2 ms; 500 page views before, 400 after, look 3",
         "http://fieldflame.example/projects/shop/compare/?base_release=1.0&head_release=1.1",
     ):

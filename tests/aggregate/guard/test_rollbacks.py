@@ -71,7 +71,7 @@ def test_what_somebody_says_was_rolled_back_ends_at_once_and_is_told(project: Pr
     assert (end.cause, end.about_release, end.views, end.base_views) == ("rollback", "1.0", 460, 20)
     told = next(each for each in select_history(project, before=None, most=9) if each.change.id == end.id)
     assert told.said.headline == "1.1, which had made /cart slower, was rolled back"
-    assert told.said.how_much == "it was +13 ms script time per view (+100 %)"
+    assert told.said.how_much == "it was +13 ms script and hidden time per view (+100 %)"
     assert told.said.how_sure == "460 of 480 page views in the last 24 hours have 1.1"
     changes = StateChange.objects.count()
     receive(project, "1.1", range(73, 90), cart=4.0)  # users who did not reload
