@@ -5,6 +5,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
@@ -107,7 +108,10 @@ def show_channel(page: SettingsRequest, channel_id: int) -> HttpResponse:
             make_test(channel, datetime.now(UTC))
         except TooManyTests as error:
             return page.redirect(str(error), to=_link(page, channel), level=messages.ERROR)
-        return page.redirect("A test is on its way. Its outcome appears below.", to=_link(page, channel))
+        return page.redirect(
+            "A test is on its way. Reload this page in half a minute to see whether it arrived.",
+            to=_link(page, channel),
+        )
     if "replay" in page.request.POST:
         return replay_message(page, channel)
     form = TermsForm(page.request.POST)
@@ -144,6 +148,7 @@ def render_channel(
         secret=secret,
         sent=select_messages(page.project.pk, channel.id, most=SHOWN_MESSAGES),
         kind_word=dict(KINDS)[Channel.Kind(channel.kind)],
+        has_links=bool(settings.ADDRESS),
     )
     if secret:
         add_never_cache_headers(response)

@@ -343,6 +343,16 @@ def test_no_more_tests_are_sent_than_a_channel_gets_in_an_hour(
     assert Message.objects.count() == 1
 
 
+def test_a_channel_says_that_links_need_the_address_of_the_server(
+    owner: Client, shop: Project, settings: Settings
+) -> None:
+    address = f"{SETTINGS}channels/{make_channel(shop).id}/"
+    settings.ADDRESS = ""
+    assert "Whoever runs it sets FIELDFLAME_ADDRESS." in text_of(owner, address)
+    settings.ADDRESS = "https://profiles.example.com"
+    assert "FIELDFLAME_ADDRESS" not in text_of(owner, address)
+
+
 def test_a_wrong_field_of_a_watch_says_so(owner: Client, shop: Project) -> None:
     for wrong in ({"limit": "0"}, {"about": "share", "by": "package"}, {"device": "fridge"}, {"name": " "}):
         answer = owner.post(SETTINGS + "watches/new/", {**BUDGET, **wrong})
