@@ -9,7 +9,7 @@ from django.db import connection
 
 from aggregate.selectors.slice.sides import are_releases
 from aggregate.selectors.slice.slices import Slice
-from ingest.models import AnnouncedRelease
+from ingest.models import AnnouncedRelease, Group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,12 @@ def select_announcements(project_id: int, releases: Sequence[str] | None = None)
         rows = rows.filter(release__in=list(releases))
     fields = ReleaseAnnouncement.__slots__
     return {row["release"]: ReleaseAnnouncement(**row) for row in rows.values(*fields)}
+
+
+def find_first_seen(project_id: int, release: str) -> datetime | None:
+    """Returns when the first trace of a release came; None if none has come yet. One statement."""
+    seen = Group.objects.filter(project_id=project_id, release=release).order_by("first_seen_at")
+    return seen.values_list("first_seen_at", flat=True).first()
 
 
 def select_said_rollbacks(project_id: int, now: datetime) -> dict[str, datetime]:

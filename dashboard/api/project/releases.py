@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from aggregate.selectors.project.announcements import ReleaseAnnouncement, select_announcements
+from aggregate.selectors.project.announcements import ReleaseAnnouncement, find_first_seen, select_announcements
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.slices import format_instant
 from dashboard.api.core.encoding import ViewsCountShape, encode_views_count
@@ -54,6 +54,9 @@ class AnnouncedShape(Shape):
 
 class AnswerShape(AnnouncedShape):
     release = serializers.CharField()
+    first_seen_at = serializers.DateTimeField(
+        allow_null=True, help_text="When its first trace came. Null if none has come yet, or its name is wrong."
+    )
 
 
 class AnnouncementShape(Shape):
@@ -107,7 +110,9 @@ class ReleasesView(BuildView):
         except ReleaseError as error:
             raise ParamError(error.field, str(error)) from None
         told = select_announcements(self.project.pk, [release])[release]
-        return Response({"release": release, **encode_announcement(told)})
+        seen_at = find_first_seen(self.project.pk, release)
+        seen = {"release": release, "first_seen_at": format_instant(seen_at) if seen_at else None}
+        return Response({**seen, **encode_announcement(told)})
 
 
 def read_facts(given: Mapping[str, Any]) -> Facts:  # Any: JSON

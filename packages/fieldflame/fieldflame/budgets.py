@@ -11,20 +11,11 @@ from fieldflame.server import Server
 
 KINDS: Final = ("budget", "new_cost")
 UNKNOWN: Final = "unknown"
-SUSPECTED: Final = "suspected"
 CONFIRMED: Final = "confirmed"
 NEW_COST: Final = "new_cost"
 # After a whole week without a day that could be judged, weekends and working days alike, the next week is no other.
 HOPELESS_DAYS: Final = 7
 Json = Mapping[str, Any]  # Any: JSON, checked here
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A page, party or package of a budget that exceeds it or may do so. `text` is the server's sentence."""
-
-    state: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -45,11 +36,14 @@ class Unjudged:
 
 @dataclass(frozen=True)
 class Budget:
-    """A watch that is a bound on cost. `counts` are its subjects by their state."""
+    """A watch that is a bound on cost. `counts` are its subjects by their state.
+
+    `findings` are the server's sentences on those that exceed it or may do so.
+    """
 
     name: str
     counts: Mapping[str, int]
-    findings: tuple[Finding, ...]
+    findings: tuple[str, ...]
     problem: str | None
     has_nothing_new: bool = False
     unjudged: Unjudged | None = None
@@ -79,11 +73,10 @@ def select_budgets(server: Server, question: Question) -> tuple[Budget, ...]:
 
 
 def _read_budgets(answer: Json) -> tuple[Budget, ...]:
-    findings: dict[int, list[Finding]] = {}
+    findings: dict[int, list[str]] = {}
     for each in answer["open"]:
         if each["watch"] is not None:
-            found = Finding(str(each["state"]), str(each["text"]))
-            findings.setdefault(int(each["watch"]["id"]), []).append(found)
+            findings.setdefault(int(each["watch"]["id"]), []).append(str(each["text"]))
     return tuple(
         Budget(
             name=str(each["name"]),

@@ -174,18 +174,43 @@ def announce(server: Server, options: argparse.Namespace, environment: Mapping[s
     known = server.post("releases", {"release": options.release, **given})
     name = "rolled_back_at" if options.rolled_back else "released_at"
     more: dict[str, str | None] = {}  # a field that is not named stays as it was
+    is_back = not options.rolled_back and bool(known.get("rolled_back_at"))
     if options.rolled_back:
         now, is_rolled_back = read_rollback(known)
         more |= {} if is_rolled_back else {name: now}
-    elif not known.get(name):
+    elif not known.get(name) and not is_back:  # one that is in use again was released before: nobody knows when
         more[name] = datetime.now(UTC).isoformat(timespec="seconds")
-    is_back = not options.rolled_back and bool(known.get("rolled_back_at"))
     if is_back:
         more["rolled_back_at"] = None
     if more:
-        server.post("releases", {"release": options.release, **more})
-    given[name] = more.get(name) or str(known[name])
-    told = ", ".join(f"{name.replace('_', ' ')} {clean(value)}" for name, value in given.items())
-    again = " It had been rolled back, and counts as in use again." if is_back else ""
-    print(f"Fieldflame, {clean(server.project)}: announced {clean(options.release)} ({told}).{again}")
+        known = {**known, **server.post("releases", {"release": options.release, **more}), **more}
+    if known.get(name):
+        given[name] = str(known[name])
+    print(f"Fieldflame, {clean(server.project)}: {describe_announcement(options, known, given, is_back=is_back)}")
     return Exit.OK
+
+
+def describe_announcement(
+    options: argparse.Namespace, known: Mapping[str, object], given: dict[str, str], *, is_back: bool
+) -> str:
+    """Returns what the server was told. A rollback of a release that nobody has seen ends nothing, so it is said."""
+    release = clean(options.release)
+    told = ", ".join(f"{name.replace('_', ' ')} {_write_fact(name, value)}" for name, value in given.items())
+    if not options.rolled_back:
+        again = " It had been rolled back, and counts as in use again." if is_back else ""
+        return f"announced {release}{f' ({told})' if told else ''}.{again}"
+    said = f"{release} counts as rolled back since {_write_fact('rolled_back_at', given['rolled_back_at'])}."
+    if "first_seen_at" in known and known["first_seen_at"] is None:  # a server of the version before does not say
+        return f"{said} But no page view has this release: is its name right?"
+    return f"{said} Its alarms end within minutes."
+
+
+def _write_fact(name: str, value: str) -> str:
+    """Returns a fact for the log: times in UTC."""
+    if not name.endswith("_at"):
+        return clean(value)
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        return clean(value)
+    return f"{(at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -149,7 +149,7 @@ def check_token(token: str) -> str:
     """Returns a token without the line break that secrets often end with. Raises `DeniedError`, without the token."""
     plain = token.strip()
     if not plain:
-        raise DeniedError("FIELDFLAME_TOKEN is empty. `./run create_token --project P` on the server creates a token.")
+        raise DeniedError("FIELDFLAME_TOKEN is empty. Admins create tokens in the settings of the project, API tokens.")
     if not plain.isascii() or not plain.isprintable() or " " in plain:
         raise DeniedError("FIELDFLAME_TOKEN is no token: it has spaces, line breaks or characters beyond ASCII.")
     return plain

@@ -156,7 +156,7 @@ WATCHES: Final[dict[str, Any]] = {
         {
             "watch": {"id": 1, "kind": "budget", "name": "Script on phones"},
             "state": "confirmed",
-            "text": "/cart takes 412 ms per view (380 to 440 ms), and may take 300 ms.",
+            "text": "Script on phones: over its limit (412 ms)",
         },
         {"watch": None, "state": "confirmed", "text": "of a watch that was deleted"},
     ],

@@ -33,7 +33,7 @@ def test_a_slower_page_fails_the_build_and_is_named(capsys: pytest.CaptureFixtur
     assert out.startswith("Fieldflame, shop: 1.1.0 made /report slower: +389 ms per view (122 to 758 ms), mainly find")
     assert "Function: findRuleFor +363 ms per view (301 to 432 ms), seen in its own code" in out
     assert "defined at: webpack://shop/./src/rules/find rule.ts:41:17" in out
-    assert "defined at: https://shop.example/other.js:1:7 (upload source maps to see the source)" in out
+    assert "defined at: https://shop.example/other.js:1:7 (no source map has it)" in out
     assert "Also slower: /cart +20 ms per view (9 to 31 ms)" in out
     assert "Commits after e83c5163 up to 9fceb02d by Anna: https://code.example/compare/e83c5163...9fceb02d" in out
     link = f"{URL}/projects/shop/compare/?base_release=1.0.0&head_release=1.1.0&page=%2Freport"

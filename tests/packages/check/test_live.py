@@ -108,7 +108,7 @@ def test_a_release_that_is_announced_again_keeps_its_time(run: Run, capsys: pyte
     AnnouncedRelease.objects.update(released_at=NOON)
     capsys.readouterr()
     assert announce("--commit", "c2") == NOON
-    assert "(commit c2, released at 2026-11-20T12:00:00Z)" in capsys.readouterr().out
+    assert "(commit c2, released at 2026-11-20 12:00 UTC)" in capsys.readouterr().out
     assert announce("--released-at", "2026-11-20T13:00:00Z") == NOON + timedelta(hours=1)
 
 
@@ -124,11 +124,21 @@ def test_a_rollback_is_announced_and_the_next_announcement_takes_it_back(
     at = told.rolled_back_at
     assert at is not None
     assert (told.commit, told.released_at) == ("c2", first.released_at)
-    assert f"announced {NEW} (rolled back at {at:%Y-%m-%dT%H:%M:%S}" in said
+    assert f"{NEW} counts as rolled back since {at:%Y-%m-%d %H:%M} UTC. Its alarms end within minutes.\n" in said
     assert announce("--rolled-back")[1].rolled_back_at == at
     said, told = announce("--commit", "c2")
     assert said.endswith("It had been rolled back, and counts as in use again.\n")
     assert (told.rolled_back_at, told.released_at) == (None, first.released_at)
+
+
+def test_a_rollback_of_a_release_that_nobody_has_seen_says_so(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("announce", "--release", "1.1.O")
+    assert run(*words, "--rolled-back", scopes=("sourcemaps",)) == 0
+    assert "But no page view has this release: is its name right?" in capsys.readouterr().out
+    assert run(*words, scopes=("sourcemaps",)) == 0
+    out = capsys.readouterr().out
+    assert "announced 1.1.O. It had been rolled back, and counts as in use again." in out
+    assert AnnouncedRelease.objects.get(release="1.1.O").released_at is None  # nobody said when it was released
 
 
 @pytest.mark.parametrize(
@@ -169,6 +179,6 @@ def test_a_budget_that_is_exceeded_fails_the_build(run: Run, lab: Project, capsy
     capsys.readouterr()
     assert run("check", "--release", NEW, "--fail-on", "budget") == 1
     out = capsys.readouterr().out
-    assert "Budget: Script on phones: over budget: " in out
+    assert "Budget: Script on phones: over its limit" in out
     assert "Budget: Ads: ok" in out
     assert "Result: over budget (exit code 1)." in out

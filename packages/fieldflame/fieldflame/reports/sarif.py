@@ -17,7 +17,7 @@ from fieldflame.budgets import is_over
 from fieldflame.clean import clean
 from fieldflame.outcome import Outcome
 from fieldflame.paths import clean_path
-from fieldflame.reports.words import describe_budgets, describe_culprit, place_of, write_figures
+from fieldflame.reports.words import describe_budgets, describe_culprit, describe_place, write_figures
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 RULE: Final = "slower-function"
@@ -123,7 +123,7 @@ def _list_notifications(outcome: Outcome, homeless: list[Culprit]) -> list[Json]
         for page in verdict.pages
         if page.state == "slower"
     ]
-    told += [("warning", f"{clean(each.label)}: {clean(place_of(each), 400)}") for each in homeless]
+    told += [("warning", f"{clean(each.label)}: {clean(describe_place(each), 400)}") for each in homeless]
     for budget in outcome.budgets:
         level = "error" if is_over(budget) else "note"
         told += [(level, clean(line, 400)) for line in describe_budgets((budget,))]

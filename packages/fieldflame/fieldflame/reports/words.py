@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from fieldflame.answers import Change, Culprit
-from fieldflame.budgets import CONFIRMED, SUSPECTED, Budget, is_over
+from fieldflame.budgets import Budget, is_over
 from fieldflame.clean import clean
 from fieldflame.numbers import write_change, write_interval
 from fieldflame.outcome import Outcome
@@ -13,7 +13,6 @@ WHY = {
     "own_time": "seen in its own code",
     "hidden_time": "inferred from hidden time",
 }
-STATES = {CONFIRMED: "over budget", SUSPECTED: "may be over budget"}
 SHOWN_PAGES = 10
 SHOWN_PASSED = 3
 
@@ -30,7 +29,7 @@ def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
         yield f"  {told}"
     for culprit in verdict.culprits:
         yield f"  Function: {clean(culprit.label)} {describe_culprit(culprit)}"
-        yield f"    defined at: {clean(place_of(culprit), 400)}"
+        yield f"    defined at: {clean(describe_place(culprit), 400)}"
     changed = [page for page in verdict.pages if page.state in ("slower", "faster") and page != verdict.leading]
     for page in changed[:SHOWN_PAGES]:
         yield f"  Also {page.state}: {clean(page.page or '')} {write_figures(page)}"
@@ -91,7 +90,13 @@ def place_of(culprit: Culprit) -> str:
         return f"{culprit.original.source}:{culprit.original.line}:{culprit.original.column}"
     if culprit.uri is None:
         return "no place is known"
-    return f"{culprit.uri}:{culprit.line or 1}:{culprit.column or 1} (upload source maps to see the source)"
+    return f"{culprit.uri}:{culprit.line or 1}:{culprit.column or 1}"
+
+
+def describe_place(culprit: Culprit) -> str:
+    """Returns where a function is defined, and whether that is not its source: a third party has no source map here."""
+    is_sent = culprit.original is None and culprit.uri is not None
+    return f"{place_of(culprit)}{' (no source map has it)' if is_sent else ''}"
 
 
 def describe_budgets(budgets: tuple[Budget, ...]) -> list[str]:
@@ -100,10 +105,7 @@ def describe_budgets(budgets: tuple[Budget, ...]) -> list[str]:
     for budget in budgets:
         if budget.findings:
             name = f"{budget.name}: "  # the server's sentence begins with it, too
-            lines += [
-                f"{name}{STATES.get(each.state, each.state)}: {each.text.removeprefix(name)}"
-                for each in budget.findings
-            ]
+            lines += [f"{name}{each.removeprefix(name)}" for each in budget.findings]
         elif is_over(budget):
             lines.append(f"{budget.name}: over budget")
         elif budget.cannot_be_judged and budget.unjudged is not None:

@@ -67,8 +67,10 @@ def test_what_is_said_about_a_release_is_kept_and_can_be_said_again(
     for _ in range(2):
         told = announce(client, WHOLE, build).json()
         told.pop("announced_at")
+        assert told.pop("first_seen_at") is None
         assert told == {**WHOLE, "released_at": "2026-11-17T07:30:00Z"}
     make_group(shop, "2.0.0", "/cart")
+    assert announce(client, {"release": "2.0.0"}, build).json()["first_seen_at"] is not None
     first = client.get(API + "releases", headers=bearer).json()["releases"][0]
     assert {**told, "announced_at": first["announced"]["announced_at"]} == {"release": "2.0.0", **first["announced"]}
     assert AnnouncedRelease.objects.filter(project=shop).count() == 1
