@@ -76,6 +76,15 @@ def choose_base_of(project_id: int, head: str, candidates: Sequence[str], known:
     return choose_base(project_id, head, candidates, known, told)
 
 
+def find_rollback(head: Slice) -> datetime | None:
+    """Returns by when it was known that the release of a verdict's head was rolled back; None if it is in use."""
+    if len(head.releases) != 1:
+        return None
+    now = datetime.now(UTC)
+    told = select_rolled_back(head.project_id, select_said_rollbacks(head.project_id, now), now)
+    return told.get(head.releases[0])
+
+
 def sides_of_releases(slice_: Slice, base: str, head: str) -> tuple[Slice, Slice]:
     """Returns a slice of each of two releases."""
     return replace(slice_, releases=(base,)), replace(slice_, releases=(head,))

@@ -24,7 +24,7 @@ from dashboard.api.core.views import ProjectView
 from dashboard.web.access import Guest
 from dashboard.web.answers import answer_json
 from dashboard.web.shapes import Json, Shape, define_shape, interval_field
-from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides, facts_of_verdict
+from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides, facts_of_verdict, find_rollback
 from profcore.guard.states import Evidence, weigh_change
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.power import SmallestChange
@@ -121,6 +121,9 @@ class VerdictShape(Shape):
         many=True,
         help_text="Newer releases than the base that were rolled back, the newest 20; empty if a base was named.",
     )
+    rolled_back_by = serializers.DateTimeField(
+        allow_null=True, help_text="By when it was known that the head was rolled back. Null if it is in use."
+    )
     base_slice = SliceShape(allow_null=True)
     head_slice = SliceShape(allow_null=True)
     state = serializers.ChoiceField(STATES)
@@ -171,10 +174,14 @@ class VerdictView(ProjectView):
         base, head = sides.base, sides.head
         facts = facts_of_verdict(base, head)
         commits = None if isinstance(request.user, Guest) else find_commits(base, head)
+        rolled_back_by = find_rollback(head)
         return answer_json(
             request._request,
-            facts=(facts, commits, sides.passed_over),
-            make=lambda: encode_verdict(sides, answer_verdict(base, head, facts), commits),
+            facts=(facts, commits, sides.passed_over, rolled_back_by),
+            make=lambda: {
+                **encode_verdict(sides, answer_verdict(base, head, facts), commits),
+                "rolled_back_by": format_instant(rolled_back_by) if rolled_back_by else None,
+            },
         )
 
 
@@ -182,6 +189,7 @@ NO_SIDES: Json = {
     "base": None,
     "head": None,
     "passed_over": [],
+    "rolled_back_by": None,
     "base_slice": None,
     "head_slice": None,
     "state": "too_few",

@@ -22,7 +22,7 @@ from dashboard.pages.frame.display_line import build_display_line
 from dashboard.pages.frame.export_menu import build_export_menu
 from dashboard.pages.frame.shell import build_shell
 from dashboard.pages.frame.sides import Sides, name_side, trim_bar
-from dashboard.pages.frame.verdict_words import describe_commits
+from dashboard.pages.frame.verdict_words import describe_changed_releases
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.etags import answer_if_changed, answer_unchanged, fingerprint_server, make_etag
 from dashboard.web.exports import name_file
@@ -46,7 +46,7 @@ def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
         if question.options.is_plain:
             may_change = may_administer(request.user, question.project)
             context |= build_content(AskedComparison.of(question), may_change=may_change)
-            context |= describe_commits(question.sides.base, question.sides.head, request.user)
+            context |= describe_changed_releases(question.sides.base, question.sides.head, request.user)
     return render(request, "dashboard/compare/page.html", context, status=400 if question.problem else 200)
 
 
@@ -56,11 +56,11 @@ def show_compared(request: HttpRequest, slug: str) -> HttpResponse:
     asked = AskedComparison.of(CompareQuestion.read(request, project))
     may_change = may_administer(request.user, project)
     query = asked.query(asked.options)
-    commits = describe_commits(asked.sides.base, asked.sides.head, request.user)
+    told = describe_changed_releases(asked.sides.base, asked.sides.head, request.user)
     response = answer_if_changed(
         request,
-        make_etag(query, may_change, fingerprint_server(), commits, *asked.facts),
-        lambda: render(request, PART, build_content(asked, may_change=may_change) | commits),
+        make_etag(query, may_change, fingerprint_server(), told, *asked.facts),
+        lambda: render(request, PART, build_content(asked, may_change=may_change) | told),
     )
     response["HX-Replace-Url"] = f"{reverse('compare', args=[slug])}?{query}"  # the address says what is shown
     return response

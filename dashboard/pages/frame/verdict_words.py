@@ -12,6 +12,7 @@ from aggregate.selectors.verdict.sentence import write_sentence
 from aggregate.selectors.verdict.verdict import Culprit, Verdict
 from dashboard.web.access import Guest
 from dashboard.web.queries import write_query
+from dashboard.web.verdicts import find_rollback
 from ingest.models import Project
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 
@@ -51,9 +52,15 @@ def describe_verdict(
     }
 
 
-def describe_commits(base: Slice, head: Slice, user: object) -> dict[str, object]:
-    """Returns the commits between two releases, which guests do not see: a commit's author is named."""
-    return {"commits": None if isinstance(user, Guest) else find_commits(base, head)}
+def describe_changed_releases(base: Slice, head: Slice, user: object) -> dict[str, object]:
+    """Returns the commits between two releases, and whether the newer one was rolled back.
+
+    Guests do not see commits: an author is named.
+    """
+    return {
+        "commits": None if isinstance(user, Guest) else find_commits(base, head),
+        "rolled_back_by": find_rollback(head),
+    }
 
 
 def link_culprit(project: Project, culprit: Culprit, where: Slice, base: Slice) -> str:

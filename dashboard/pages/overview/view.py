@@ -23,7 +23,7 @@ from aggregate.selectors.verdict.verdict import Verdict
 from dashboard.api.slices.trend import DEFAULT_LINES
 from dashboard.pages.frame.export_menu import build_export_menu
 from dashboard.pages.frame.shell import build_shell
-from dashboard.pages.frame.verdict_words import describe_commits, describe_verdict
+from dashboard.pages.frame.verdict_words import describe_changed_releases, describe_verdict
 from dashboard.pages.overview.changes import describe_page_changes, link_comparison, read_measure
 from dashboard.pages.overview.first_visit import answer_first_visit
 from dashboard.pages.overview.watched import Mark, describe_watches, list_marks
@@ -118,7 +118,7 @@ def describe_releases(
     leading = replace(whole, pages=(page,)) if page else whole
     return {
         **context,
-        **describe_commits(verdict.base, verdict.head, request.user),
+        **describe_changed_releases(verdict.base, verdict.head, request.user),
         "changes_link": link_comparison("changes", project, whole, base, head),
         "compare_link": link_comparison("compare", project, whole, base, head),
         "parts_link": link_comparison("change-parts", project, leading, base, head),

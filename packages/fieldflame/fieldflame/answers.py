@@ -91,6 +91,7 @@ class Verdict:
     commits: Commits | None
     answer: Mapping[str, Any] = field(repr=False)  # Any: JSON, as it came
     passed_over: tuple[PassedOver, ...] = ()
+    rolled_back_by: datetime | None = None  # of the head
 
     @property
     def text(self) -> str:
@@ -154,11 +155,16 @@ def _read_verdict(answer: Json) -> Verdict:
         answer=answer,
         # A server of the version before does not say so.
         passed_over=tuple(_read_passed_over(each) for each in answer.get("passed_over", ())),
+        rolled_back_by=None if answer.get("rolled_back_by") is None else _read_time(answer["rolled_back_by"]),
     )
 
 
 def _read_passed_over(each: Json) -> PassedOver:
-    return PassedOver(_text(each["release"]), datetime.fromisoformat(_text(each["rolled_back_by"])).astimezone(UTC))
+    return PassedOver(_text(each["release"]), _read_time(each["rolled_back_by"]))
+
+
+def _read_time(value: Any) -> datetime:  # Any: JSON
+    return datetime.fromisoformat(_text(value)).astimezone(UTC)
 
 
 def _read_rollback(answer: Json) -> tuple[str, bool]:

@@ -234,9 +234,9 @@ def test_pages_take_a_fixed_number_of_statements(
     with django_assert_num_queries(5):  # session, user, projects, their summaries and days
         member.get("/projects/")
     # session, user, project, status, releases, its people, pages and their samples, arrivals, overviews by page, day
-    # and release; the verdict's facts, sums and samples of both sides, announcements; two of watches; for its ETag the
-    # project, its state, its sites
-    with django_assert_num_queries(28):
+    # and release; the verdict's facts, sums and samples of both sides, announcements, two of rollbacks; two of watches;
+    # for its ETag the project, its state, its sites
+    with django_assert_num_queries(30):
         member.get("/projects/shop/")
     # session, user, project, code, the slice's fingerprint, functions, sample, releases, overview by page, status,
     # arrivals; and for its ETag the project and its state, while its sites are remembered

@@ -51,6 +51,14 @@ def test_no_clear_change_passes_and_says_what_would_have_been_seen(capsys: pytes
     assert "Result: nothing worse found (exit code 0)." in out
 
 
+def test_the_output_says_that_the_release_was_rolled_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    server = MadeServer({"verdict": make_verdict(rolled_back_by="2026-11-24T04:06:45Z")})
+    report = tmp_path / "report.md"
+    assert server.check("--markdown", str(report)) == 1
+    assert "\n  1.1.0 was rolled back, known since 2026-11-24 04:06 UTC.\n  Compared with" in capsys.readouterr().out
+    assert "`1.1.0` was rolled back, known since 2026-11-24 04:06 UTC." in report.read_text(encoding="utf-8")
+
+
 def test_the_output_says_what_was_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert MadeServer({"verdict": unclear()}).check() == 0
     out = capsys.readouterr().out

@@ -12,7 +12,14 @@ from fieldflame.answers import Change, Verdict
 from fieldflame.clean import clean
 from fieldflame.exits import Exit
 from fieldflame.outcome import Outcome
-from fieldflame.reports.words import describe_base, describe_budgets, describe_culprit, place_of, write_figures
+from fieldflame.reports.words import (
+    describe_base,
+    describe_budgets,
+    describe_culprit,
+    describe_rollback,
+    place_of,
+    write_figures,
+)
 
 SIGNS: Final = {Exit.OK: "✅", Exit.WORSE: "❌", Exit.TOO_FEW: "⏳"}
 SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&$^=:@/])")
@@ -49,7 +56,7 @@ def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
     yield ""
     yield _write_sentence(verdict)
     yield ""
-    for told in describe_base(outcome, code):
+    for told in [*describe_rollback(outcome, code), *describe_base(outcome, code)]:
         yield told
         yield ""
     if verdict.culprits:

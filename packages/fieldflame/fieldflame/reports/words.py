@@ -25,7 +25,7 @@ def write_text(outcome: Outcome, project: str, link: str) -> str:
 def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
     verdict = outcome.verdict
     yield f"Fieldflame, {clean(project)}: {clean(verdict.text, 2_000)}"
-    for told in describe_base(outcome, clean):
+    for told in [*describe_rollback(outcome, clean), *describe_base(outcome, clean)]:
         yield f"  {told}"
     for culprit in verdict.culprits:
         yield f"  Function: {clean(culprit.label)} {describe_culprit(culprit)}"
@@ -46,6 +46,12 @@ def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
         yield f"  {reason}"
     yield f"  Details: {link}"
     yield f"Result: {outcome.word} (exit code {int(outcome.code)})."
+
+
+def describe_rollback(outcome: Outcome, mark: Callable[[str], str]) -> list[str]:
+    """Returns that this release was rolled back, if it was. `mark` makes foreign text safe."""
+    at = outcome.verdict.rolled_back_by
+    return [f"{mark(outcome.question.release)} was rolled back, known since {at:%Y-%m-%d %H:%M} UTC."] if at else []
 
 
 def describe_base(outcome: Outcome, mark: Callable[[str], str]) -> list[str]:

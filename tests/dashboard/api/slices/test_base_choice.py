@@ -2,11 +2,14 @@
 
 from datetime import timedelta
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
-from ingest.models import Project
+from aggregate.selectors.slice.slices import format_instant
+from ingest.models import Group, Project
 from ingest.projects.releases import announce_release
 from tests.aggregate.guard.repaired import START, TIMES, make_releases
 from tests.builders import MONDAY, make_group, make_timed_views
@@ -77,3 +80,18 @@ def test_of_several_that_were_passed_over_the_last_time_is_told(member: Client, 
     told = "not with 1.1.4 , 1.1.3 , 1.1.2 and others: rolled back by "
     for address in ("/projects/shop/", "/projects/shop/compare/"):
         assert told + "2026-11-21 00:00 UTC" in text_of(member, address)
+
+
+@pytest.mark.parametrize("release", ["1.2", "<script>alert(1)</script>"])
+def test_a_verdict_says_that_its_release_was_rolled_back(member: Client, shop: Project, release: str) -> None:
+    make_releases(shop, "1.1")
+    Group.objects.filter(project=shop, release="1.2").update(release=release)
+    named = urlencode({"base_release": "1.0", "head_release": release})
+    pages = ("/projects/shop/", f"/projects/shop/compare/table/?{named}")
+    now = timezone.now()
+    for at, is_told in ((now, True), (None, False), (now + timedelta(hours=2), False)):
+        announce_release(shop.pk, release, now, {"rolled_back_at": at})
+        assert ask(member, named)["rolled_back_by"] == (format_instant(now) if is_told else None)
+        for page in pages:
+            assert (f"{release} was rolled back , known since" in text_of(member, page)) is is_told, page
+            assert b"<script>alert" not in member.get(page).content

@@ -318,11 +318,11 @@ def test_it_takes_a_fixed_number_of_statements(
     with django_assert_num_queries(8):
         member.get(PAGE)
     # session, user, project, role; code and prints of both sides; code, two samples of two, keys; code; the verdict's
-    # sums and samples of both sides; announcements
-    with django_assert_num_queries(16):
+    # sums and samples of both sides; announcements, rollbacks (2)
+    with django_assert_num_queries(18):
         member.get(f"/projects/lab/compare/table/?{SIDES}&measure=self")
     # the comparison is remembered: no samples, and what belongs to them
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(12):
         member.get(f"/projects/lab/compare/table/?{SIDES}&measure=self&noise=1&sort=q&find=slow")
 
 
