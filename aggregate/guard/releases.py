@@ -15,7 +15,7 @@ from aggregate.guard.changes import Cause, found_of, select_states, step_state, 
 from aggregate.guard.rollbacks import choose_base, select_rolled_back
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard.usage import follow_usage
-from aggregate.guard_models import Watch, WatchState
+from aggregate.guard_models import StateChange, Watch, WatchState
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.slices import Slice
@@ -36,19 +36,24 @@ def evaluate_releases(watch: Watch, now: datetime) -> None:
     releases = select_releases(watch.project_id)
     said = select_said_rollbacks(watch.project_id, now)
     gone = follow_usage(watch, releases, said, now)
-    for base, head in pick_pairs(watch, releases, said, now):
-        _look_at(watch, base, head, gone, now)
+    told = select_rolled_back(watch.project_id, said, now)
+    for base, head in pick_pairs(watch, releases, said, told, now):
+        _look_at(watch, base, head, gone, told, now=now)
 
 
 def pick_pairs(
-    watch: Watch, releases: Sequence[ReleaseRow], said: Mapping[str, datetime], now: datetime
+    watch: Watch,
+    releases: Sequence[ReleaseRow],
+    said: Mapping[str, datetime],
+    told: Mapping[str, datetime],
+    now: datetime,
 ) -> Iterator[tuple[str, str]]:
     """Yields (base, head) of the releases that are watched, the oldest head first.
 
     A head keeps the base that it was first compared with: a release that gets its views late is another question.
     Only a base that was rolled back is left, unless something is open against it: a repaired release is compared with
     the one that users have again. Releases with too few views to compare are skipped, and so is "(other)". Of `said`,
-    those that somebody said were rolled back, nothing is judged any more.
+    those that somebody said were rolled back, nothing is judged any more. `told` has these and those that are gone.
     """
     rows = [row for row in releases if row.views >= MIN_COMPARED_VIEWS and row.release != OTHER]
     since = now - timedelta(days=settings.GUARD_RELEASE_DAYS)
@@ -56,7 +61,6 @@ def pick_pairs(
     states = select_states(watch, release__in=[rows[number].release for number in recent]).values()
     kept = {row.release: row.base_release for row in states}
     opened = {row.release for row in states if State(row.state).is_open}
-    told = select_rolled_back(watch.project_id, said, now)
     known = {row.release for row in rows}
     for number in reversed(recent):
         head, older = rows[number].release, [row.release for row in rows[number + 1 :]]
@@ -69,8 +73,13 @@ def pick_pairs(
             yield choose_base(watch.project_id, head, older, releases, told).release, head
 
 
-def _look_at(watch: Watch, base: str, head: str, gone: Collection[bytes], now: datetime) -> None:
-    """Judges a release where another look is due, except states that ended because it is gone."""
+def _look_at(
+    watch: Watch, base: str, head: str, gone: Collection[bytes], told: Collection[str], *, now: datetime
+) -> None:
+    """Judges a release where another look is due, except states that ended because it is gone, or mended.
+
+    Releases that were `told` to be rolled back mend nothing any more.
+    """
     whole = Slice(project_id=watch.project_id)
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
     known = begin_anew(watch, base, select_states(watch, release=head), gone)
@@ -79,12 +88,28 @@ def _look_at(watch: Watch, base: str, head: str, gone: Collection[bytes], now: d
         return
     verdict = select_verdict(*sides)
     changes = list_changes(verdict)
+    over = {*gone, *select_mended(watch, known, told)}
     for change in changes:
-        if Subject(release=head, page=change.page).key not in gone:
+        if Subject(release=head, page=change.page).key not in over:
             _weigh(watch, verdict, change, known, now)
     for change in changes:
         if is_certainly_faster(change, verdict.judgement.bound):
             _end_by(watch, change, head, now)
+
+
+def select_mended(watch: Watch, known: Mapping[bytes, WatchState], told: Collection[str]) -> set[bytes]:
+    """Returns the states that a newer release ended, by key: the old one is as slow as ever, and it is over.
+
+    Up to one statement.
+    """
+    resolved = {key: row.since_at for key, row in known.items() if State(row.state) is State.RESOLVED}
+    if not resolved:
+        return set()
+    ends = StateChange.objects.filter(
+        project_id=watch.project_id, watch_id=watch.id, cause=Cause.NEWER_RELEASE, subject_key__in=list(resolved)
+    )
+    found = ends.exclude(about_release__in=list(told)).values_list("subject_key", "at")
+    return {bytes(key) for key, at in found if resolved[bytes(key)] == at}
 
 
 def begin_anew(

@@ -16,6 +16,7 @@ from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.verdict import select_verdict
 from aggregate.upkeep.old_states import expire_guard
 from ingest.models import Group, Project
+from ingest.projects.releases import announce_release
 from profcore.guard.states import State
 from tests.builders import MONDAY, make_group, make_project, make_timed_views
 
@@ -123,6 +124,23 @@ def test_a_faster_release_ends_an_alarm_and_says_so(project: Project) -> None:
     assert told.said.headline == "1.2 made /cart faster again after 1.1"
     assert told.said.how_much.startswith("it was +")
     assert "/compare/?base_release=1.1&head_release=1.2&page=%2Fcart" in told.links.slice
+
+
+def test_what_a_newer_release_ended_stays_over_until_that_one_is_rolled_back(project: Project) -> None:
+    receive(project, "1.1", cart=2.0, times=4)
+    watch(project)
+    receive(project, "1.2", times=4)
+    watch(project)
+    receive(project, "1.1", cart=2.0, times=8)  # another look at the old release, which is as slow as ever
+    watch(project)
+    looked = WatchState.objects.get(release="1.1", page="/home").look
+    assert looked == 2
+    history = StateChange.objects.filter(release="1.1", page="/cart").order_by("id")
+    assert list(history.values_list("cause", flat=True)) == ["look", "release"]
+    announce_release(project.pk, "1.2", timezone.now(), {"rolled_back_at": timezone.now()})
+    receive(project, "1.1", cart=2.0, times=16)
+    watch(project)
+    assert states(project, "1.1")["/cart"] == "CONFIRMED"  # users have it again
 
 
 def test_a_release_that_is_only_a_little_faster_ends_nothing(project: Project) -> None:
