@@ -17,7 +17,8 @@ from ingest.projects.releases import ReleaseError, announce_release
 
 SAID: Final = "It counts as rolled back. Its alarms end at the next look, within minutes."
 SAID_UNWATCHED: Final = "It counts as rolled back. Its alarms end once the watch on new releases is switched on."
-TAKEN_BACK: Final = "It counts as in use again."
+TAKEN_BACK: Final = "It counts as in use again. If users have it, its alarms open again within about an hour."
+TAKEN_BACK_UNWATCHED: Final = "It counts as in use again. The watch on new releases is switched off."
 
 
 @require_POST
@@ -39,5 +40,6 @@ def mark_release(request: HttpRequest, slug: str) -> HttpResponse:
         messages.error(request, f"{error.field}: {error}")
     else:
         is_off = Watch.objects.filter(project_id=project.pk, id=RELEASE_WATCH_ID, is_on=False).exists()
-        messages.success(request, TAKEN_BACK if is_in_use else SAID_UNWATCHED if is_off else SAID)
+        said, taken_back = (SAID_UNWATCHED, TAKEN_BACK_UNWATCHED) if is_off else (SAID, TAKEN_BACK)
+        messages.success(request, taken_back if is_in_use else said)
     return HttpResponseRedirect(reverse("guard", args=[project.slug]))
