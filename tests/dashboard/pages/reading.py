@@ -16,6 +16,11 @@ def text_of(client: Client, address: str, status: int = 200) -> str:
     return re.sub(r"[ \n]+", " ", html.unescape(without_tags)).replace("\u202f", " ")
 
 
+def text_of_posted(client: Client, address: str, **fields: str) -> str:
+    """Returns the page that a post leads to, with its tags, spaces folded."""
+    return re.sub(r"\s+", " ", client.post(address, fields, follow=True).content.decode())
+
+
 def html_of(client: Client, address: str) -> str:
     """Returns a page's HTML, its entities as characters."""
     response = client.get(address)

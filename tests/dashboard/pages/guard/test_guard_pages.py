@@ -11,17 +11,15 @@ from pytest_django import Settings
 from aggregate.guard.channels import Terms, create_channel
 from aggregate.guard.delivery.gathering import gather_due
 from aggregate.guard.sealing import open_seal
-from aggregate.guard.watches import create_watch, make_release_watch
+from aggregate.guard.watches import create_watch
 from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchState
 from aggregate.models import Job
-from aggregate.selectors.project.announcements import select_said_rollbacks
-from ingest.models import AuditEntry, Project
-from ingest.projects.releases import announce_release
+from ingest.models import Project
 from profcore.guard.states import State
 from tests.aggregate.guard.costly_days import APP, add_functions
 from tests.aggregate.guard.told_changes import NOON, change_state
 from tests.aggregate.jobs.running_jobs import run_jobs, start
-from tests.dashboard.pages.reading import HOSTILE, text_of
+from tests.dashboard.pages.reading import HOSTILE, text_of, text_of_posted
 
 pytestmark = pytest.mark.django_db
 PAGE = "/projects/shop/watches/"
@@ -81,58 +79,6 @@ def test_an_admin_accepts_a_state_and_nobody_else_does(owner: Client, member: Cl
     assert WatchState.objects.get().state == State.RESOLVED
     assert "not open any more" in text_of_posted(owner, address)
     assert owner.get(address).status_code == 302
-
-
-def test_an_admin_says_that_a_release_was_rolled_back_and_takes_it_back(
-    owner: Client, member: Client, stranger: Client, shop: Project
-) -> None:
-    release = "<script>alert(1)</script>"
-    change_state(shop, State.CONFIRMED, release=release)
-    (asks,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
-    assert "Or was it rolled back?" in text_of(owner, asks)
-    address, words = PAGE + "rolled-back/", {"release": release}
-    assert member.post(address, words).status_code == stranger.post(address, words).status_code == 404
-    assert Client().post(address, words).status_code == 302
-    assert owner.get(address).status_code == 405
-    assert select_said_rollbacks(shop.pk, datetime.now(UTC)) == {}
-    said = text_of_posted(owner, address, release=release)
-    assert "It counts as rolled back." in said
-    assert release not in said
-    assert list(select_said_rollbacks(shop.pk, datetime.now(UTC))) == [release]
-    assert "Rolled back" in text_of(member, PAGE)
-    assert "In use again" not in text_of(member, PAGE)  # only admins may
-    assert "It counts as in use again." in text_of_posted(owner, address, release=release, in_use="1")
-    assert select_said_rollbacks(shop.pk, datetime.now(UTC)) == {}
-    assert "release: 1 to" in text_of_posted(owner, address)
-
-
-def test_saying_it_again_keeps_since_when_unless_that_is_to_come(owner: Client, shop: Project) -> None:
-    now = datetime.now(UTC)
-    earlier, planned = now - timedelta(hours=2), now + timedelta(hours=2)
-    for at, is_kept in ((earlier, True), (planned, False)):
-        announce_release(shop.pk, "1.1", now, {"rolled_back_at": at})
-        assert "It counts as rolled back." in text_of_posted(owner, PAGE + "rolled-back/", release="1.1")
-        assert (select_said_rollbacks(shop.pk, datetime.now(UTC))["1.1"] == at) is is_kept
-    assert AuditEntry.objects.filter(act="release.rolled_back").count() == 3
-
-
-def test_nothing_is_promised_while_no_watch_looks_at_releases(owner: Client, shop: Project) -> None:
-    make_release_watch(shop.pk, NOON)
-    Watch.objects.filter(project=shop).update(is_on=False)
-    told = text_of_posted(owner, PAGE + "rolled-back/", release="1.1")
-    assert "Its alarms end once the watch on new releases is switched on." in told
-    assert "within minutes" not in told
-
-
-def test_a_budget_is_not_asked_about_a_rollback(owner: Client, shop: Project) -> None:
-    change_state(shop, State.CONFIRMED)
-    WatchState.objects.update(base_release="", release="")
-    (asks,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
-    assert "rolled back" not in text_of(owner, asks)
-
-
-def text_of_posted(client: Client, address: str, **fields: str) -> str:
-    return re.sub(r"\s+", " ", client.post(address, fields, follow=True).content.decode())
 
 
 def test_a_change_leads_to_its_difference_in_the_viewer(member: Client, stranger: Client, shop: Project) -> None:
