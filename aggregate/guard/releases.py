@@ -14,7 +14,7 @@ from django.conf import settings
 from aggregate.guard.changes import Cause, found_of, select_states, step_state, subject_of, write_standing
 from aggregate.guard.rollbacks import choose_base, select_rolled_back
 from aggregate.guard.subjects import Found, Subject
-from aggregate.guard.usage import follow_usage
+from aggregate.guard.usage import follow_usage, is_older
 from aggregate.guard_models import StateChange, Watch, WatchState
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
@@ -38,7 +38,9 @@ def evaluate_releases(watch: Watch, now: datetime) -> None:
     gone = follow_usage(watch, releases, said, now)
     told = select_rolled_back(watch.project_id, said, now)
     for base, head in pick_pairs(watch, releases, said, told, now):
-        _look_at(watch, base, head, gone, told, now=now)
+        (seen,) = (row for row in releases if row.release == head)
+        older = {row.release for row in releases if is_older(row, seen)}
+        _look_at(watch, base, head, gone, told, older=older, now=now)
 
 
 def pick_pairs(
@@ -74,11 +76,18 @@ def pick_pairs(
 
 
 def _look_at(
-    watch: Watch, base: str, head: str, gone: Collection[bytes], told: Collection[str], *, now: datetime
+    watch: Watch,
+    base: str,
+    head: str,
+    gone: Collection[bytes],
+    told: Collection[str],
+    *,
+    older: Collection[str],
+    now: datetime,
 ) -> None:
     """Judges a release where another look is due, except states that ended because it is gone, or mended.
 
-    Releases that were `told` to be rolled back mend nothing any more.
+    Releases that were `told` to be rolled back mend nothing any more. The head mends slowdowns of `older` ones.
     """
     whole = Slice(project_id=watch.project_id)
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
@@ -94,7 +103,7 @@ def _look_at(
             _weigh(watch, verdict, change, known, now)
     for change in changes:
         if is_certainly_faster(change, verdict.judgement.bound):
-            _end_by(watch, change, head, now)
+            _end_by(watch, change, older, head, now)
 
 
 def select_mended(watch: Watch, known: Mapping[bytes, WatchState], told: Collection[str]) -> set[bytes]:
@@ -170,11 +179,11 @@ def describe(verdict: Verdict, change: Change) -> Found:
     )
 
 
-def _end_by(watch: Watch, change: Change, head: str, now: datetime) -> None:
+def _end_by(watch: Watch, change: Change, older: Collection[str], head: str, now: datetime) -> None:
     """Ends slowdowns of a page in older releases of which this one takes back enough."""
     gained = -change.difference.delta_ms if change.difference else 0.0
     for row in select_states(watch, state=State.CONFIRMED.value).values():
-        if row.release == head or row.page != change.page or row.value is None or gained < RECOVERED * row.value:
+        if row.release not in older or row.page != change.page or row.value is None or gained < RECOVERED * row.value:
             continue
         write_standing(
             watch,

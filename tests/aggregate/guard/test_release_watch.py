@@ -143,6 +143,15 @@ def test_what_a_newer_release_ended_stays_over_until_that_one_is_rolled_back(pro
     assert states(project, "1.1")["/cart"] == "CONFIRMED"  # users have it again
 
 
+def test_an_older_release_that_was_faster_ends_nothing(project: Project) -> None:
+    receive(project, "1.1", cart=0.5, times=4)
+    receive(project, "1.2", cart=1.0, times=4)
+    assert watch(project)["/cart"] == "CONFIRMED"
+    receive(project, "1.1", cart=0.5, times=8)  # old tabs: another look at the release before
+    assert watch(project)["/cart"] == "CONFIRMED"
+    assert WatchState.objects.get(release="1.1", page="/cart").look == 2
+
+
 def test_a_release_that_is_only_a_little_faster_ends_nothing(project: Project) -> None:
     receive(project, "1.1", cart=3.0, times=4)
     watch(project)
