@@ -73,7 +73,7 @@ def test_the_output_says_what_was_compared(capsys: pytest.CaptureFixture[str]) -
 def test_what_was_passed_over_is_still_told_after_waiting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     passed_over = [
         {"release": HOSTILE, "rolled_back_by": "2026-11-20T06:00:00Z"},
-        {"release": "1.0.8", "rolled_back_by": "2026-11-21T06:00:00Z"},
+        *({"release": f"1.0.{number}", "rolled_back_by": "2026-11-21T06:00:00Z"} for number in (8, 7, 6)),
     ]
     answers = [unclear(passed_over=passed_over), make_verdict(passed_over=[])]
     server = MadeServer({"verdict": answers, "overview": views_of((400, 40), (400, 60))})
@@ -82,7 +82,7 @@ def test_what_was_passed_over_is_still_told_after_waiting(tmp_path: Path, capsys
     assert dict(server.asked("verdict")[1]) == {"base_release": "1.0.0", "head_release": "1.1.0"}
     out = capsys.readouterr().out
     assert "  Compared with 1.0.0, not with ::error::x" in out
-    assert " and 1.0.8: rolled back by 2026-11-21 06:00 UTC.\n" in out
+    assert ", 1.0.8, 1.0.7 and others: rolled back by 2026-11-21 06:00 UTC.\n" in out
     assert json.loads(report.read_text())["passed_over"] == passed_over
     assert "Compared with `1.0.0`, not with ``" in page.read_text()
 

@@ -64,7 +64,9 @@ def describe_base(outcome: Outcome, mark: Callable[[str], str]) -> list[str]:
         return [f"Compared with {base} (--base)."]
     if verdict.passed_over:
         known_at = f"{max(each.rolled_back_by for each in verdict.passed_over):%Y-%m-%d %H:%M} UTC"
-        names = " and ".join(mark(each.release) for each in verdict.passed_over[:SHOWN_PASSED])
+        shown = [mark(each.release) for each in verdict.passed_over[:SHOWN_PASSED]]
+        more = len(verdict.passed_over) > SHOWN_PASSED
+        names = f"{', '.join(shown)} and others" if more else " and ".join(shown)
         return [f"Compared with {base}, not with {names}: rolled back by {known_at}."]
     lines = [f"Compared with {base}, the release before it."]
     if verdict.leading.state == "faster":
