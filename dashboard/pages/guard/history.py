@@ -36,7 +36,7 @@ def show_guard(request: HttpRequest, slug: str) -> HttpResponse:
     changes = select_history(project, before=before, most=SHOWN_CHANGES + 1)
     context = {
         "project": project,
-        "shell": Shell(build_tabs(project), None),
+        "shell": Shell(build_tabs(project, here="guard"), None),
         "may_change": may_administer(request.user, project),
         "standings": select_standings(project.pk),
         "open": select_open(project, most=SHOWN_OPEN),
@@ -73,7 +73,7 @@ def accept_state(request: HttpRequest, slug: str, watch_id: int, key: str) -> Ht
         if told is None:
             messages.info(request, NOT_OPEN)
             return HttpResponseRedirect(reverse("guard", args=[project.slug]))
-        shell = Shell(build_tabs(project), None)
+        shell = Shell(build_tabs(project, here="guard"), None)
         return render(request, "dashboard/guard/accept.html", {"project": project, "shell": shell, "told": told})
     change = accept(watch, subject_key, timezone.now())
     words = "Accepted. It counts as resolved." if change else NOT_OPEN

@@ -43,6 +43,9 @@ def test_the_page_shows_what_is_open_and_its_history(member: Client, shop: Proje
     page = member.get(PAGE).content.decode()
     assert "/projects/shop/compare/?base_release=1.0&amp;head_release=1.1&amp;page=%2Fcart" in page
     assert "/accept/" not in page  # only admins may
+    assert 'href="/projects/shop/watches/" data-go="a" aria-current="page">Watches</a>' in page
+    (open_card, _) = page.split('aria-labelledby="watched"')
+    assert f"{PAGE}changes/{StateChange.objects.order_by('-id')[0].id}/profile/" in open_card
 
 
 def test_hostile_names_are_text(owner: Client, shop: Project) -> None:
