@@ -90,6 +90,8 @@ def _headline(watch: Watch | None, change: StateChange) -> str:
             return f"No slowdown of {where} found in {release}"
         return f"{where} is no longer slower in {release}"
     name = clean(watch.name) if watch else "A deleted watch"
+    if watch is not None and watch.kind == Watch.Kind.NEW_COST:
+        return f"{name}: {_headline_of_new(watch, change)}"
     about = f"{clean(change.subject)}: " if change.subject else ""
     if change.cause == StateChange.Cause.PERSON:
         return f"{name}: {about}accepted"
@@ -100,6 +102,22 @@ def _headline(watch: Watch | None, change: StateChange) -> str:
     }
     figure = f" ({_figure(watch, change)})" if watch is not None else ""  # its question named the unit
     return f"{name}: {about}{words.get(state, 'within its limit')}{figure}"
+
+
+def _headline_of_new(watch: Watch, change: StateChange) -> str:
+    """Returns what a watch on new cost says of a party or package; on the whole it says only what could be judged."""
+    name = clean(change.subject)
+    if not name:
+        return "nothing new"
+    if change.cause == StateChange.Cause.PERSON:
+        return f"the cost of {name} was accepted"
+    words = {
+        State.CONFIRMED: "is new and costs more than the limit",
+        State.SUSPECTED: "is new and may cost more than the limit",
+    }
+    is_first = State(change.was) is State.UNKNOWN
+    within = "is new and costs no more than the limit" if is_first else "costs no more than the limit now"
+    return f"{name} {words.get(State(change.state), within)} ({_figure(watch, change)})"
 
 
 def _figure(watch: Watch | None, change: StateChange) -> str:
@@ -145,7 +163,7 @@ def _how_much(watch: Watch | None, change: StateChange) -> str:
     write = UNITS[unit_of(watch)]
     limit = f"; the limit is {write(change.threshold)}" if change.threshold is not None else ""
     name = watch.question.get("name")
-    taken = f" is {clean(name)}" if name else ""
+    taken = f" goes to {clean(name)}" if name else ""
     return f"{write(change.value)}{FIGURE_WORDS[measure_of(watch)]}{taken}{limit}"
 
 

@@ -156,7 +156,7 @@ def test_a_share_of_a_function_has_a_budget(project: Project) -> None:
     told = select_history(project, before=None, most=1)[0]
     assert told.said.headline.startswith("Script: over its limit (")
     assert "% to" in told.said.how_sure
-    assert told.said.how_much.endswith(" of script and hidden time is tag.js; the limit is 30.0 %")
+    assert told.said.how_much.endswith(" of script and hidden time goes to tag.js; the limit is 30.0 %")
     for days_ago in (0, -1):
         add_functions(project, days_ago, {APP: 0.5})
     assert evaluate(watch, TODAY + timedelta(days=2)) == "RESOLVED"
@@ -174,6 +174,11 @@ def test_a_new_party_that_costs_is_confirmed_and_old_ones_are_not(project: Proje
     row = WatchState.objects.get()
     assert row.subject not in ("", "(none)")
     assert row.value == pytest.approx(21.0, abs=2.0)
+    said = [each.said.headline.partition(" (")[0] for each in select_history(project, before=None, most=9)]
+    assert said == [
+        "Script: Google Tag Manager is new and costs more than the limit",
+        "Script: Google Tag Manager is new and may cost more than the limit",
+    ]
     assert select_standings(project.pk)[-1].about.startswith("Third parties that are new and take more than 10")
 
 
