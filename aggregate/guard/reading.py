@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Max, QuerySet
 
 from aggregate.guard.delivery.bodies import Told
 from aggregate.guard.delivery.gathering import put_into_words
@@ -133,17 +133,14 @@ def find_standings(watch: Watch) -> Standings:
 
 
 def select_open(project: Project, *, most: int) -> list[Told]:
-    """Returns what is suspected or confirmed, confirmed first, the newest first. Two statements."""
-    rows = _open_states(project)
-    return put_into_words(
-        project, [_as_change(row) for row in rows.order_by("-state", "-since_at", "subject_key")[:most]]
-    )
+    """Returns what is suspected or confirmed, confirmed first, the newest first. Up to three statements."""
+    return _tell_states(project, list(_open_states(project).order_by("-state", "-since_at", "subject_key")[:most]))
 
 
 def find_open(project: Project, watch_id: int, subject_key: bytes) -> Told | None:
-    """Returns one of these, None if it is not open. Up to two statements."""
-    row = _open_states(project).filter(watch_id=watch_id, subject_key=subject_key).first()
-    return None if row is None else put_into_words(project, [_as_change(row)])[0]
+    """Returns one of these, None if it is not open. Up to three statements."""
+    rows = _open_states(project).filter(watch_id=watch_id, subject_key=subject_key)
+    return next(iter(_tell_states(project, list(rows[:1]))), None)
 
 
 def _open_states(project: Project) -> QuerySet[WatchState]:
@@ -185,10 +182,22 @@ def has_state(watch: Watch, subject_key: bytes) -> bool:
     return states.exists()
 
 
-def _as_change(row: WatchState) -> StateChange:
-    """Returns a state in the form of a change, for what puts it into words. It has no id."""
+def _tell_states(project: Project, rows: Sequence[WatchState]) -> list[Told]:
+    """Returns states as their last changes are told, with the figures of today. Two statements, none without states."""
+    if not rows:
+        return []
+    keys = [row.subject_key for row in rows]
+    last = changes_of(project.pk).filter(watch_id__in={row.watch_id for row in rows}, subject_key__in=keys)
+    found = last.values_list("watch_id", "subject_key").annotate(last=Max("id"))
+    ids = {(watch_id, bytes(key)): number for watch_id, key, number in found.order_by("watch_id", "subject_key")}
+    return put_into_words(project, [_as_change(row, ids.get((row.watch_id, bytes(row.subject_key)))) for row in rows])
+
+
+def _as_change(row: WatchState, change_id: int | None) -> StateChange:
+    """Returns a state in the form of a change. It has the id of its last one, none if the history has none any more."""
     names = [field.name for field in WatchFinding._meta.get_fields() if field.name not in ("id",)]
-    facts = {name: getattr(row, name) for name in names}
-    change = StateChange(project_id=row.project_id, id=0, at=row.since_at, was=row.state, cause="look", **facts)
+    facts = {"id": change_id, **{name: getattr(row, name) for name in names}}
+    cause = StateChange.Cause.LOOK if row.base_release else StateChange.Cause.DAY
+    change = StateChange(project_id=row.project_id, at=row.since_at, was=row.state, cause=cause, **facts)
     change.seen_at = row.seen_at
     return change

@@ -28,9 +28,10 @@ class Links:
 
 def make_links(project: Project, watch: Watch | None, change: StateChange) -> Links:
     """Returns the links of a change."""
+    has_difference = change.base_release and change.id is not None
     return Links(
         slice=absolute(slice_path(project, watch, change)),
-        profile=absolute(reverse("guard-profile", args=[project.slug, change.id])) if change.base_release else "",
+        profile=absolute(reverse("guard-profile", args=[project.slug, change.id])) if has_difference else "",
         history=absolute(reverse("guard", args=[project.slug])),
     )
 

@@ -32,14 +32,16 @@ class WatchNameShape(Shape):
 
 
 class WatchStateShape(Shape):
-    """A state and what was found, or a change of one. A state as it is now has the `id` 0."""
+    """A state and what was found, or a change of one."""
 
-    id = serializers.IntegerField()
+    id = serializers.IntegerField(
+        allow_null=True, help_text="Of an open state that of its last change; null if the history has none any more."
+    )
     watch = WatchNameShape(allow_null=True, help_text="Null if it was deleted.")
     key = serializers.CharField(help_text="Of what it is about, within the watch: to accept its state.")
     state = serializers.ChoiceField(STATE_NAMES)
-    was = serializers.ChoiceField(STATE_NAMES)
-    cause = serializers.ChoiceField(StateChange.Cause.values)
+    was = serializers.ChoiceField(STATE_NAMES, help_text="Of an open state the same as `state`.")
+    cause = serializers.ChoiceField(StateChange.Cause.values, help_text="Of an open state `look` or `day`.")
     at = serializers.DateTimeField()
     began_at = serializers.DateTimeField(allow_null=True, help_text="When it was first suspected.")
     release = serializers.CharField(allow_null=True)

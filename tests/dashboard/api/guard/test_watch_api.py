@@ -186,6 +186,8 @@ def test_a_token_of_another_project_finds_nothing(people: People, shop: Project)
 def test_a_state_is_accepted_and_told_as_by_a_person(coder: Asker, shop: Project) -> None:
     change_state(shop, State.CONFIRMED)
     [open_state] = coder.ask("GET", "watches").json()["open"]
+    assert open_state["id"] == StateChange.objects.get().id
+    assert open_state["profile_url"].endswith(f"/projects/shop/watches/changes/{open_state['id']}/profile/")
     address = f"watches/release/states/{open_state['key']}/accept"
     assert ask_with(shop, "read").ask("POST", address).status_code == 403
     change = coder.ask("POST", address).json()["change"]
@@ -195,6 +197,14 @@ def test_a_state_is_accepted_and_told_as_by_a_person(coder: Asker, shop: Project
     assert coder.ask("POST", address).json() == {"change": None}
     for wrong in ("zz", "00" * 16):
         assert coder.ask("POST", f"watches/release/states/{wrong}/accept").status_code == 404
+
+
+def test_an_open_state_without_history_leads_to_no_difference(coder: Asker, shop: Project) -> None:
+    change_state(shop, State.CONFIRMED)
+    StateChange.objects.all().delete()
+    [open_state] = coder.ask("GET", "watches").json()["open"]
+    assert (open_state["id"], open_state["profile_url"], open_state["cause"]) == (None, None, "look")
+    assert open_state["base_release"] == "1.0"
 
 
 def test_a_preview_counts_alerts_and_stores_nothing(coder: Asker, shop: Project) -> None:
