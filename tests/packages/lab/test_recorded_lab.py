@@ -8,7 +8,9 @@ import httpx
 import pytest
 from fieldflame.main import main
 
+from bench.lab import recording, shop
 from bench.lab.recording import plan_visits, record
+from bench.lab.shop import FIRST_ROUNDS, Release
 from ingest.models import Project
 from ingest.projects.creation import create_project
 from ingest.projects.tokens import create_token
@@ -18,16 +20,21 @@ from tests.packages.check.asking import answer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True), pytest.mark.slow(120)]
 
-LAB_VIEWS, FIELD_VIEWS = 36, 26
-# The sixth and the seventh release: formatPrices does half as much work, and matchPairs no longer the square.
-BASE, HEAD = 5, 6
+LAB_VIEWS, FIELD_VIEWS = 30, 26
+# Where others use the machine too, one visit takes several times as long as the next one: a change of a tenth shows.
+RELEASES = (
+    Release(name="1.5", rounds={name: rounds // 4 for name, rounds in FIRST_ROUNDS.items()} | {"formatPrices": 20_000}),
+    Release(name="1.6", rounds={"formatPrices": 2_000}),
+)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for files, when both projects have their views."""
-    lab_visits = plan_visits({"lab": LAB_VIEWS}, [BASE, HEAD])
-    field_visits = plan_visits({"desktops": FIELD_VIEWS}, [BASE])
+    for module in (shop, recording):
+        monkeypatch.setattr(module, "RELEASES", RELEASES)
+    lab_visits = plan_visits({"lab": LAB_VIEWS}, [0, 1])
+    field_visits = plan_visits({"desktops": FIELD_VIEWS}, [0])
     chromium = find_chromium()
     with ThreadPoolExecutor(1) as pool:  # the other browser tests of this process have an event loop
         recorded = pool.submit(record, [*lab_visits, *field_visits], chromium=chromium, at_a_time=3).result()
