@@ -170,6 +170,8 @@ class _PageClient:
                 response = self.client.get(address)
                 content = response.getvalue()
                 times.append((time.perf_counter() - began) * 1000)
+            if response.status_code == 405:
+                return PageResult(page=route, slice_word=word, note="not asked: it is only posted to")
             if response.status_code != 200:
                 return PageResult(page=route, slice_word=word, note=f"answered {response.status_code}")
         first_ms = times[0]

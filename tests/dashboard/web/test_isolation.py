@@ -65,7 +65,8 @@ OPEN_ADDRESSES = {
     *("users", "user", "user-delete", "audit", "audit-export"),  # of the server, for superusers: test_users_page
     *("api-erasures", "api-erasure"),  # for admins, and tokens with their scope: test_erasures
     "api-audit",  # for admins, and tokens with its scope: test_audit_api
-    # Of one state, change, watch or channel: test_guard_pages.
+    # Of one state, change, release, watch or channel: test_guard_pages, test_rollback_pages.
+    "guard-rolled-back",
     *("guard-accept", "guard-profile", "settings-watch-switch", "settings-channel", "settings-channel-end"),
     *("settings-watch", "settings-watch-end", "settings-watch-preview"),
     # Of one watch or channel, or for admins and tokens with their scope: test_watch_api, test_channel_api.
