@@ -98,7 +98,7 @@ class StateChange(WatchFinding):
     """One change of a state, kept as history. `cause` says by what.
 
     If its release went out of use or came back, `views` are those of the last day: of the release, and in `base_views`
-    of all others.
+    of all others. `asked` is the watch at that time (`guard.changes.watch_at`); null in rows that are older than it.
     """
 
     class Cause(models.TextChoices):
@@ -109,6 +109,8 @@ class StateChange(WatchFinding):
         GONE = "gone"  # the release is no longer in use: it was rolled back, mostly to `about_release`
         ROLLED_BACK = "rollback"  # somebody said that the release was rolled back; most have `about_release`
         BACK = "back"  # a release that was gone, or said to be rolled back, is in use again
+        CHANGED = "changed"  # the watch asks something else now
+        DELETED = "deleted"  # the watch was deleted
 
     pk = models.CompositePrimaryKey("project_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
@@ -117,6 +119,7 @@ class StateChange(WatchFinding):
     was = models.SmallIntegerField(choices=STATES)
     cause = models.CharField(max_length=10, choices=Cause.choices)
     about_release = models.TextField(default="")
+    asked = models.JSONField(null=True)
     seen_at: datetime | None = None  # no column: of a present state in this form, when its figures were found
 
     class Meta:

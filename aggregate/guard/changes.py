@@ -96,11 +96,22 @@ def write_standing(
         was=was,
         cause=cause,
         about_release=about_release,
+        asked={"kind": watch.kind, "name": watch.name, "question": watch.question},
         **{**facts, **asdict(told or found)},
     )
     change.save(force_insert=True)
     _write_notices(change)
     return change
+
+
+def watch_at(change: StateChange, present: Watch | None) -> Watch | None:
+    """Returns a watch as it was when a state changed, with the name that it has now; None if nobody knows that."""
+    if change.asked is None:
+        return present
+    name = present.name if present is not None else change.asked["name"]
+    return Watch(
+        id=change.watch_id, kind=change.asked["kind"], name=name, question=change.asked["question"], is_on=False
+    )
 
 
 def subject_of(row: WatchState) -> Subject:

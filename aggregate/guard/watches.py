@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from aggregate.guard.changes import Cause, found_of, subject_of, write_standing
 from aggregate.guard_models import StateChange, Watch, WatchState
@@ -124,19 +125,25 @@ def put_watch(
 
 
 def change_watch(watch: Watch, *, name: str, question: Mapping[str, Any], is_on: bool, now: datetime) -> None:
-    """Changes a watch. With another question its states begin anew; the history stays. Raises `ValidationError`."""
+    """Changes a watch. With another question its states begin anew; the history stays.
+
+    What is open ends with the old question. New cost is judged again from the last days on: what is new in them may be
+    over another limit. Raises `ValidationError`, and `Watch.DoesNotExist` if it was deleted meanwhile.
+    """
     cleaned = clean_name(name)
-    if (cleaned, dict(question), is_on) == (watch.name, watch.question, watch.is_on):
-        return
     with transaction.atomic():
-        states = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id)
+        if not _hold(watch):
+            raise Watch.DoesNotExist
+        if (cleaned, dict(question), is_on) == (watch.name, watch.question, watch.is_on):
+            return
         if dict(question) != watch.question:
-            states.delete()
+            _end_states(watch, now, cause=Cause.CHANGED)
+            watch.evaluated_at = None
         elif is_on and not watch.is_on:  # how long nothing was known says nothing of the days when nobody looked
-            states.filter(state=State.UNKNOWN).delete()
+            _states_of(watch).filter(state=State.UNKNOWN).delete()
         watch.name, watch.question, watch.is_on, watch.due_at = cleaned, dict(question), is_on, now
         watch.problem = None
-        watch.save(update_fields=["name", "question", "is_on", "due_at", "problem"])
+        watch.save(update_fields=["name", "question", "is_on", "due_at", "evaluated_at", "problem"])
         record(
             Act.WATCH_CHANGED,
             project=watch.project_id,
@@ -147,12 +154,41 @@ def change_watch(watch: Watch, *, name: str, question: Mapping[str, Any], is_on:
         )
 
 
-def delete_watch(watch: Watch) -> None:
-    """Deletes a watch with its states. Its history stays. The release watch can only be switched off."""
+def _hold(watch: Watch) -> bool:
+    """Reads a watch anew and locks it until the transaction ends: first it, then its states, as an evaluation does.
+
+    Returns False if it was deleted meanwhile.
+    """
+    try:
+        watch.refresh_from_db(from_queryset=Watch.objects.select_for_update())
+    except Watch.DoesNotExist:
+        return False
+    return True
+
+
+def _states_of(watch: Watch) -> QuerySet[WatchState]:
+    return WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id)
+
+
+def _end_states(watch: Watch, now: datetime, *, cause: StateChange.Cause) -> None:
+    """Ends what is open, so that whoever was alarmed hears of it, and deletes the states."""
+    for row in _states_of(watch).filter(state__in=[state for state in State if state.is_open]):
+        standing = Standing(State.RESOLVED if State(row.state) is State.CONFIRMED else State.OK)
+        write_standing(watch, subject_of(row), row, standing, found_of(row), at=now, cause=cause)
+    _states_of(watch).delete()
+
+
+def delete_watch(watch: Watch, now: datetime) -> None:
+    """Deletes a watch with its states; what is open ends. Its history stays.
+
+    Raises `ValidationError` for the release watch, which can only be switched off.
+    """
     if watch.id == RELEASE_WATCH_ID:
         raise ValidationError({"name": "The watch on new releases can be switched off, but not deleted."})
     with transaction.atomic():
-        WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id).delete()
+        if not _hold(watch):
+            return
+        _end_states(watch, now, cause=Cause.DELETED)
         Watch.objects.filter(project_id=watch.project_id, id=watch.id).delete()
         record(Act.WATCH_DELETED, project=watch.project_id, watch=watch.id, name=watch.name)
 
@@ -160,8 +196,7 @@ def delete_watch(watch: Watch) -> None:
 def accept(watch: Watch, subject_key: bytes | memoryview, now: datetime) -> StateChange | None:
     """Ends a suspected or confirmed state because somebody says so. Returns its change, None if there is none."""
     with transaction.atomic():
-        Watch.objects.select_for_update().get(project_id=watch.project_id, id=watch.id)  # as an evaluation does
-        row = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, subject_key=subject_key).first()
+        row = _states_of(watch).filter(subject_key=subject_key).first() if _hold(watch) else None
         if row is None or not State(row.state).is_open:
             return None
         standing = Standing(State.RESOLVED)

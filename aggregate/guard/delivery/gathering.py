@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.urls import reverse
 
+from aggregate.guard.changes import watch_at
 from aggregate.guard.delivery.bodies import Letter, Told
 from aggregate.guard.delivery.links import absolute, make_links
 from aggregate.guard.delivery.outbox import leave_quiet
@@ -139,8 +140,8 @@ def put_into_words(project: Project, changes: Sequence[StateChange]) -> list[Tol
         Told(
             change=change,
             watch=watches.get(change.watch_id),
-            said=say_change(watches.get(change.watch_id), change),
-            links=make_links(project, watches.get(change.watch_id), change),
+            said=say_change(watch_at(change, watches.get(change.watch_id)), change),
+            links=make_links(project, watch_at(change, watches.get(change.watch_id)), change),
         )
         for change in changes
     ]

@@ -20,6 +20,7 @@ FIGURE_WORDS: Final = {
     "share": " of script and hidden time",
     "inp_script": " of script in the longest interaction of a view (75th percentile)",
 }
+ENDED_WITH_WATCH: Final = (StateChange.Cause.CHANGED, StateChange.Cause.DELETED)
 VIEW_WORDS: Final = {"inp_script": "page views with an interaction"}
 
 
@@ -45,7 +46,7 @@ class Said:
 
 
 def say_change(watch: Watch | None, change: StateChange) -> Said:
-    """Returns a change in words. `watch` is None if it was deleted."""
+    """Returns a change in words. `watch` is as it was then; None if it was deleted and nobody knows that."""
     return Said(
         headline=_plain(_headline(watch, change)),
         where=_plain(_where(watch, change)),
@@ -90,6 +91,9 @@ def _headline(watch: Watch | None, change: StateChange) -> str:
             return f"No slowdown of {where} found in {release}"
         return f"{where} is no longer slower in {release}"
     name = clean(watch.name) if watch else "A deleted watch"
+    if change.cause in ENDED_WITH_WATCH:
+        about = f"{clean(change.subject)} is " if change.subject else ""
+        return f"{name}: {about}no longer watched, since the watch was {change.cause}"
     if watch is not None and watch.kind == Watch.Kind.NEW_COST:
         return f"{name}: {_headline_of_new(watch, change)}"
     about = f"{clean(change.subject)}: " if change.subject else ""

@@ -68,7 +68,7 @@ class WatchView(GuardView):
     def delete(self, request: Request, slug: str, watch: str) -> Response:
         """Deletes a watch with its states. Its history stays. The watch on releases can only be switched off."""
         with naming_fields():
-            delete_watch(self.find(watch))
+            delete_watch(self.find(watch), datetime.now(UTC))
         return Response(status=204)
 
     def write(self, request: Request, called: str, *, kept: dict[str, Any]) -> Response:  # Any: JSON

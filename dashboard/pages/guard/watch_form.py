@@ -22,6 +22,7 @@ from profcore.numbers import write_interval, write_ms, write_share
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.trace.dimensions import DEVICE_CLASSES
 
+NO_WATCH: Final = "There is no such watch."
 SECTION: Final = "settings-watches"
 TIME, SHARE, INTERACTION, NEW = "time", "share", "inp_script", "new_cost"
 ABOUT: Final = (
@@ -149,6 +150,8 @@ def _show(page: SettingsRequest, watch: Watch | None) -> HttpResponse:
             _save(page, watch, form, question, now)
         except ValidationError as error:
             form.add_service_errors(error)
+        except Watch.DoesNotExist:  # deleted meanwhile
+            raise Http404(NO_WATCH) from None
         else:
             return page.redirect("The watch is saved. It judges finished days (UTC).")
     return _render(page, watch, form, status=400 if form.is_bound else 200)
@@ -213,7 +216,7 @@ def _write_figures(day: Day, *, is_share: bool) -> tuple[str, str]:
 def end_watch(page: SettingsRequest, watch_id: int) -> HttpResponse:
     watch = find_watch(page, watch_id)
     if page.has_posted:
-        delete_watch(watch)
+        delete_watch(watch, datetime.now(UTC))
         page.log_change("watch deleted:", watch.id)
         return page.redirect("The watch is deleted. Its history stays.")
     return page.render("watch_end", watch=watch)
@@ -223,5 +226,5 @@ def find_watch(page: SettingsRequest, watch_id: int) -> Watch:
     """Returns a watch of the project that has a question. Raises `Http404`."""
     watch = Watch.objects.filter(project_id=page.project.pk, id=watch_id).first()
     if watch is None or watch.id == RELEASE_WATCH_ID:
-        raise Http404("There is no such watch.")
+        raise Http404(NO_WATCH)
     return watch

@@ -35,6 +35,9 @@ def switch_watch(page: SettingsRequest, watch_id: int) -> HttpResponse:
     if watch is None or not page.has_posted:
         raise Http404("There is no such watch.")
     is_on = page.request.POST.get("is_on") == "1"
-    change_watch(watch, name=watch.name, question=watch.question, is_on=is_on, now=datetime.now(UTC))
+    try:
+        change_watch(watch, name=watch.name, question=watch.question, is_on=is_on, now=datetime.now(UTC))
+    except Watch.DoesNotExist:  # deleted meanwhile
+        raise Http404("There is no such watch.") from None
     page.log_change("watch switched:", watch.id, is_on)
     return page.redirect("The watch is on." if is_on else "The watch is off. Its states stay as they are.")

@@ -8,43 +8,23 @@ from django.core.exceptions import ValidationError
 from pytest_django import Settings
 
 from aggregate.guard.budgets import list_past, preview_budget
-from aggregate.guard.evaluating import evaluate_one
 from aggregate.guard.questions import clean_question, read_question
 from aggregate.guard.reading import Standings, Unjudged, select_history, select_standings
 from aggregate.guard.subjects import Subject
-from aggregate.guard.watches import accept, change_watch, create_watch, delete_watch
-from aggregate.guard_models import StateChange, Watch, WatchState
+from aggregate.guard.watches import accept, change_watch
+from aggregate.guard_models import StateChange, WatchState
 from ingest.models import Project
 from profcore.guard.states import State
-from tests.aggregate.guard.costly_days import APP, TAG, TIMES, TODAY, add_functions
-from tests.builders import make_project, make_timed_views
+from tests.aggregate.guard.costly_days import APP, TAG, TODAY, add_functions
+from tests.aggregate.guard.watched_days import TIME, evaluate, receive, watch_it
+from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db
-TIME = {"measure": "time", "limit": 150.0}
 
 
 @pytest.fixture
 def project() -> Project:
     return make_project("shop", name="Shop")
-
-
-def receive(project: Project, days_ago: int, factor: float = 1.0, views: int = 60, **cell: Any) -> None:
-    """Views of one day, so many times as slow; 105 ms on average at 1."""
-    times = [round(us * factor) for us in TIMES[:views]]
-    make_timed_views(project, times, bucket_at=TODAY - timedelta(days=days_ago), **cell)
-
-
-def watch_it(project: Project, kind: str = "budget", **question: Any) -> Watch:
-    cleaned = clean_question(kind, question or TIME)
-    return create_watch(project=project, kind=kind, name="Script", question=cleaned, now=TODAY - timedelta(days=5))
-
-
-def evaluate(watch: Watch, now: datetime = TODAY) -> str:
-    Watch.objects.filter(id=watch.id).update(due_at=now)
-    assert evaluate_one(watch.project_id, watch.id, now)
-    assert Watch.objects.get(id=watch.id).problem is None
-    row = WatchState.objects.filter(watch_id=watch.id).first()
-    return "" if row is None else State(row.state).name
 
 
 def test_two_days_over_a_budget_are_confirmed_and_two_within_it_end_it(project: Project) -> None:
@@ -238,19 +218,6 @@ def test_a_budget_that_was_never_judged_looks_at_late_page_views(project: Projec
     receive(project, 3)
     assert evaluate(watch) == "OK"
     assert StateChange.objects.get().at == datetime(2026, 11, 18, tzinfo=UTC)
-
-
-def test_another_question_begins_anew_and_the_history_stays(project: Project) -> None:
-    watch = watch_it(project)
-    receive(project, 2)
-    evaluate(watch)
-    change_watch(watch, name="Script", question={**TIME, "limit": 90.0}, is_on=True, now=TODAY)
-    assert not WatchState.objects.exists()
-    delete_watch(watch)
-    assert StateChange.objects.count() == 1
-    said = select_history(project, before=None, most=1)[0].said
-    # Without its question, nobody knows whether a figure was a share or a time.
-    assert (said.headline, said.how_much) == ("A deleted watch: within its limit", "")
 
 
 @pytest.mark.parametrize(

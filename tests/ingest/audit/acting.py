@@ -190,7 +190,7 @@ ACTS: Final[dict[Act, Steps]] = {
         _watch,
         lambda p, watch: watches.change_watch(watch, name="List", question={}, is_on=False, now=NOW),  # type: ignore[arg-type]
     ),
-    Act.WATCH_DELETED: (_watch, lambda p, watch: watches.delete_watch(watch)),  # type: ignore[arg-type]
+    Act.WATCH_DELETED: (_watch, lambda p, watch: watches.delete_watch(watch, NOW)),  # type: ignore[arg-type]
     Act.WATCH_ACCEPTED: (_open_state, _accept),
     Act.CHANNEL_CREATED: _only(_channel),
     Act.CHANNEL_CHANGED: (
