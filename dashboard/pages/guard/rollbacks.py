@@ -15,7 +15,7 @@ from aggregate.selectors.project.announcements import select_said_rollbacks
 from dashboard.web.access import get_visible_project, may_administer
 from ingest.projects.releases import ReleaseError, announce_release
 
-SAID: Final = "It counts as rolled back. Its alarms end at the next look, within minutes."
+SAID: Final = "It counts as rolled back. Its alarms end within minutes."
 SAID_UNWATCHED: Final = "It counts as rolled back. Its alarms end once the watch on new releases is switched on."
 TAKEN_BACK: Final = "It counts as in use again. If users have it, its alarms open again within about an hour."
 TAKEN_BACK_UNWATCHED: Final = "It counts as in use again. The watch on new releases is switched off."

@@ -38,7 +38,7 @@ LIMIT_HINTS: Final = (
     (TIME, "Script time: milliseconds per page view, as the mean of a day."),
     (SHARE, "A share: per cent of the script and hidden time of a day."),
     (INTERACTION, "Interactions: milliseconds. Of the page views with an interaction, three of four may have no more."),
-    (NEW, "New third parties or packages: milliseconds per page view. You are told of those that cost more."),
+    (NEW, "New third parties or packages: milliseconds per page view. You get a message about those that cost more."),
 )
 PARTY: Final = "party"
 PERCENT: Final = 100.0

@@ -11,7 +11,7 @@ EXITS = """\
 exit codes:
   0   nothing worse was found; the output says what could have been seen
   1   a page got slower, or a budget is exceeded
-  2   too few page views to say; the output says how many more it takes
+  2   too few page views to say, or a budget is not judged yet
   3   the command, or its question, is wrong
   4   the server cannot be reached, or has an error
   5   the token is missing or unknown, or may not do this

@@ -41,18 +41,21 @@ def judge(question: Question, answer: Answer) -> Outcome:
     over = [budget for budget in budgets if is_over(budget)]
     if over:
         words.append("over budget")
-        reasons.append(f"{write_count(len(over), 'budget')} of {len(budgets):,} exceeded.")
+        reasons.append(
+            f"{len(over):,} of {write_count(len(budgets), 'budget')} {'is' if len(over) == 1 else 'are'} exceeded."
+        )
     if "budget" in question.fail_on:
         hopeless = [budget for budget in budgets if budget.cannot_be_judged]
         waiting = [budget for budget in budgets if not budget.is_judged and not budget.cannot_be_judged]
         if hopeless:
             reasons.append(
-                f"{write_count(len(hopeless), 'budget')} cannot be judged, with too few page views for days."
+                f"{write_count(len(hopeless), 'budget')} cannot be judged: too few page views for a week or more."
             )
         if not budgets:
             reasons.append("The project has no budgets that are switched on.")
         elif waiting:
-            missing.append(f"{write_count(len(waiting), 'budget')} not judged yet.")
+            is_one = len(waiting) == 1
+            missing.append(f"{write_count(len(waiting), 'budget')} {'is' if is_one else 'are'} not judged yet.")
     if words:
         return Outcome(question, verdict, budgets, Exit.WORSE, " and ".join(words), tuple(reasons))
     if missing:
@@ -117,5 +120,5 @@ def describe_sight(verdict: Verdict) -> list[str]:
         told += f" ({write_ms(verdict.smallest_ms)} per view)"
     told += " four times in five."
     if verdict.views_for_five_percent:
-        told += f" A change of 5 % needs about {round_up(verdict.views_for_five_percent):,} on each side."
+        told += f" A change of 5 % needs about {round_up(verdict.views_for_five_percent):,} page views on each side."
     return [told]

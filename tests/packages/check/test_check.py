@@ -47,7 +47,7 @@ def test_no_clear_change_passes_and_says_what_would_have_been_seen(capsys: pytes
     assert MadeServer({"verdict": unclear()}).check() == 0
     out = capsys.readouterr().out
     assert "These page views would show a change of 33 % (21 ms per view) four times in five." in out
-    assert "A change of 5 % needs about 1,300 on each side." in out
+    assert "A change of 5 % needs about 1,300 page views on each side." in out
     assert "Result: nothing worse found (exit code 0)." in out
 
 
@@ -55,8 +55,8 @@ def test_the_output_says_that_the_release_was_rolled_back(tmp_path: Path, capsys
     server = MadeServer({"verdict": make_verdict(rolled_back_by="2026-11-24T04:06:45Z")})
     report = tmp_path / "report.md"
     assert server.check("--markdown", str(report)) == 1
-    assert "\n  1.1.0 was rolled back, known since 2026-11-24 04:06 UTC.\n  Compared with" in capsys.readouterr().out
-    assert "`1.1.0` was rolled back, known since 2026-11-24 04:06 UTC." in report.read_text(encoding="utf-8")
+    assert "\n  1.1.0 was rolled back on 2026-11-24 04:06 UTC or earlier.\n  Compared with" in capsys.readouterr().out
+    assert "`1.1.0` was rolled back on 2026-11-24 04:06 UTC or earlier." in report.read_text(encoding="utf-8")
 
 
 def test_the_output_says_what_was_compared(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,10 +81,10 @@ def test_what_was_passed_over_is_still_told_after_waiting(tmp_path: Path, capsys
     assert server.check("--wait", "30m", "--json", str(report), "--markdown", str(page)) == 1
     assert dict(server.asked("verdict")[1]) == {"base_release": "1.0.0", "head_release": "1.1.0"}
     out = capsys.readouterr().out
-    assert "  Compared with 1.0.0, not with ::error::x" in out
-    assert ", 1.0.8, 1.0.7 and others: rolled back by 2026-11-21 06:00 UTC.\n" in out
+    assert "  Compared with 1.0.0. Passed over: ::error::x" in out
+    assert ", 1.0.8, 1.0.7 and others, rolled back on 2026-11-21 06:00 UTC or earlier.\n" in out
     assert json.loads(report.read_text())["passed_over"] == passed_over
-    assert "Compared with `1.0.0`, not with ``" in page.read_text()
+    assert "Compared with `1.0.0`. Passed over: ``" in page.read_text()
 
 
 def test_a_build_may_fail_only_on_what_an_alarm_would_tell(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ def test_a_budget_that_is_exceeded_fails_the_build(capsys: pytest.CaptureFixture
     assert server.check("--fail-on", "budget") == 1
     out = capsys.readouterr().out
     assert "Budget: Script on phones: over its limit (412 ms)" in out
-    assert "1 budget of 1 exceeded." in out
+    assert "1 of 1 budget is exceeded." in out
     assert "Result: over budget (exit code 1)." in out
     assert "Ads" not in out
     assert server.check("--fail-on", "slower,budget") == 1
@@ -54,8 +54,8 @@ def test_a_watch_on_new_cost_that_found_nothing_new_is_judged(capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("days", "problem", "code", "told"),
     [
-        (6, None, 2, "1 budget not judged yet."),
-        (7, None, 0, "1 budget cannot be judged, with too few page views for days."),
+        (6, None, 2, "1 budget is not judged yet."),
+        (7, None, 0, "1 budget cannot be judged: too few page views for a week or more."),
         (7, None, 0, "Script on phones: cannot be judged: too few page views for 7 days. The last has 12, it takes 25"),
         (7, "No raw traces.", 2, "Script on phones: could not be judged the last time: No raw traces."),
     ],

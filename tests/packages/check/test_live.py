@@ -78,7 +78,7 @@ def test_a_check_after_a_rollback_finds_that_the_repair_is_slower(capsys: pytest
     transport = httpx.MockTransport(answer)
     assert main(words, environment=known, transport=transport) == 1
     out = capsys.readouterr().out
-    assert "  Compared with 1.0, not with 1.1: rolled back by 2026-11-20 06:00 UTC.\n" in out
+    assert "  Compared with 1.0. Passed over: 1.1, rolled back on 2026-11-20 06:00 UTC or earlier.\n" in out
     assert main((*words, "--base", "1.1"), environment=known, transport=transport) == 0
     assert "  Compared with 1.1 (--base).\n" in capsys.readouterr().out
 

@@ -51,7 +51,7 @@ def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
 def describe_rollback(outcome: Outcome, mark: Callable[[str], str]) -> list[str]:
     """Returns that this release was rolled back, if it was. `mark` makes foreign text safe."""
     at = outcome.verdict.rolled_back_by
-    return [f"{mark(outcome.question.release)} was rolled back, known since {at:%Y-%m-%d %H:%M} UTC."] if at else []
+    return [f"{mark(outcome.question.release)} was rolled back on {at:%Y-%m-%d %H:%M} UTC or earlier."] if at else []
 
 
 def describe_base(outcome: Outcome, mark: Callable[[str], str]) -> list[str]:
@@ -67,7 +67,7 @@ def describe_base(outcome: Outcome, mark: Callable[[str], str]) -> list[str]:
         shown = [mark(each.release) for each in verdict.passed_over[:SHOWN_PASSED]]
         more = len(verdict.passed_over) > SHOWN_PASSED
         names = f"{', '.join(shown)} and others" if more else " and ".join(shown)
-        return [f"Compared with {base}, not with {names}: rolled back by {known_at}."]
+        return [f"Compared with {base}. Passed over: {names}, rolled back on {known_at} or earlier."]
     lines = [f"Compared with {base}, the release before it."]
     if verdict.leading.state == "faster":
         lines.append(

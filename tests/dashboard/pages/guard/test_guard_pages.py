@@ -76,7 +76,7 @@ def test_an_admin_accepts_a_state_and_nobody_else_does(owner: Client, member: Cl
     assert owner.put(address).status_code == 405
     asked = text_of(owner, address)
     assert "Accept this? Confirmed : 1.1 made /cart slower: +13 ms per view" in asked
-    assert "It counts as resolved, and the channels are told so." in asked
+    assert "It counts as resolved, and the channels get a message." in asked
     assert WatchState.objects.get().state == State.CONFIRMED  # asking accepts nothing
     assert owner.post(address.replace("/0/", "/7/")).status_code == 404
     assert owner.post(re.sub(r"/\w+/accept", "/zz/accept", address)).status_code == 404
@@ -267,7 +267,7 @@ def test_new_cost_is_previewed_and_watched(owner: Client, shop: Project) -> None
         new = {"https://www.googletagmanager.com/a.js": 0.1, "https://connect.facebook.net/b.js": 0.01}
         add_functions(shop, days_ago, {APP: 0.5, **(new if days_ago < 5 else {})}, today=now)
     text = text_of_posted(owner, SETTINGS + "watches/new/", **NEW_COST, preview="1")
-    assert "It would have told of 1 third party in the last" in text
+    assert "It would have reported 1 third party in the last" in text
     tag = re.sub(r"<[^>]+>|\s+", " ", text[text.index("Google Tag Manager") : text.index("Facebook")])
     assert f"{now - timedelta(days=4):%Y-%m-%d}" in tag
     assert f"{now - timedelta(days=3):%Y-%m-%d}" in tag
@@ -280,7 +280,7 @@ def test_new_cost_is_previewed_and_watched(owner: Client, shop: Project) -> None
 
 def test_a_preview_without_new_cost_says_so_and_the_watch_is_created(owner: Client, shop: Project) -> None:
     text = text_of_posted(owner, SETTINGS + "watches/new/", **NEW_COST, preview="1")
-    assert "It would have told of nothing in the last" in text
+    assert "It would have reported nothing in the last" in text
     text_of_posted(owner, SETTINGS + "watches/new/", **NEW_COST)
     assert Watch.objects.get(kind="new_cost").question == {"measure": "time", "limit": 5.0, "by": "party"}
 
