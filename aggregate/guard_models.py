@@ -132,8 +132,9 @@ class StateChange(WatchFinding):
 class Channel(models.Model):
     """Where messages of a project go. `sealed` holds its address and its secret, encrypted (`guard.sealing`).
 
-    `hint` is what can be shown of the address. Times of quiet hours are minutes of the day in `time_zone`. `slug` is as
-    of watches.
+    `hint` is what can be shown of the address. Times of quiet hours are minutes of the day in `time_zone`. It gets
+    messages of the watches in `watch_ids` about the pages that `pages` match (`profcore.guard.routing`); null is all.
+    `slug` is as of watches.
     """
 
     class Kind(models.TextChoices):
@@ -155,6 +156,8 @@ class Channel(models.Model):
     quiet_from = models.SmallIntegerField(null=True)
     quiet_to = models.SmallIntegerField(null=True)
     time_zone = models.CharField(max_length=64, default="UTC")
+    watch_ids = ArrayField(models.IntegerField(), null=True)
+    pages = ArrayField(models.TextField(), null=True)
     created_at = models.DateTimeField()
     slug = models.CharField(max_length=64, null=True)
 

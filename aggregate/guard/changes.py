@@ -8,6 +8,7 @@ from aggregate.guard.delivery.outbox import choose_due
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Channel, Notice, StateChange, Watch, WatchState
 from ingest.door.groups import allocate_ids
+from profcore.guard.routing import is_page_wanted
 from profcore.guard.states import Evidence, Standing, State, step, step_accepted
 
 Cause = StateChange.Cause
@@ -100,7 +101,7 @@ def write_standing(
         **{**facts, **asdict(told or found)},
     )
     change.save(force_insert=True)
-    _write_notices(change)
+    _write_notices(watch, change)
     return change
 
 
@@ -131,7 +132,15 @@ def is_told(change: StateChange, *, tells_suspected: bool) -> bool:
     return tells_suspected and State.SUSPECTED in (change.state, change.was)
 
 
-def _write_notices(change: StateChange) -> None:
+def concerns(channel: Channel, watch: Watch, change: StateChange) -> bool:
+    """Tells whether a change is about the watches and pages that a channel gets messages about."""
+    if channel.watch_ids is not None and watch.id not in channel.watch_ids:
+        return False
+    page = change.page if change.page is not None else watch.question.get("page")
+    return is_page_wanted(channel.pages, page)
+
+
+def _write_notices(watch: Watch, change: StateChange) -> None:
     """Writes one row of the outbox for each channel that wants to know."""
     channels = Channel.objects.filter(project_id=change.project_id, is_on=True).order_by("id")
     Notice.objects.bulk_create(
@@ -143,5 +152,5 @@ def _write_notices(change: StateChange) -> None:
             due_at=choose_due(channel, change.at),
         )
         for channel in channels
-        if is_told(change, tells_suspected=channel.tells_suspected)
+        if is_told(change, tells_suspected=channel.tells_suspected) and concerns(channel, watch, change)
     )

@@ -17,7 +17,7 @@ from django.db import transaction
 
 from aggregate.doctor.addresses import Network, RefusedAddress, may_visit, split_url
 from aggregate.guard.sealing import SealBroken, Sealed, open_seal, seal
-from aggregate.guard.watches import NUMBER, SLUG, clean_name, clean_slug
+from aggregate.guard.watches import NUMBER, SLUG, clean_name, clean_slug, find_watch
 from aggregate.guard_models import Channel, Message, Notice
 from ingest.audit.acts import Act
 from ingest.audit.entries import record
@@ -29,12 +29,17 @@ SECRET_BYTES: Final = 32
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105  # the prefix of https://www.standardwebhooks.com
 DAY_MINUTES: Final = 24 * 60
 MAX_HINT_CHARS: Final = 255
+MAX_PATTERNS: Final = 50  # of pages, for one channel: each change is matched with all of them
+MAX_PATTERN_CHARS: Final = 500
 LOCAL_PART: Final = re.compile(r"([^\s<>,;:'\"@])[^\s<>,;:'\"@]*@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """When a channel is told, and of what. Quiet hours are minutes of the day, both or none."""
+    """When a channel gets messages, and about what. Quiet hours are minutes of the day, both or none.
+
+    Without `watch_ids` it gets those of all watches, without `pages` those about all pages.
+    """
 
     is_on: bool = True
     tells_suspected: bool = False
@@ -42,6 +47,8 @@ class Terms:
     quiet_from: int | None = None
     quiet_to: int | None = None
     time_zone: str = "UTC"
+    watch_ids: tuple[int, ...] | None = None
+    pages: tuple[str, ...] | None = None
 
 
 def write_minutes(minutes: int | None) -> str:
@@ -221,10 +228,38 @@ def check_terms(terms: Terms) -> None:
         raise ValidationError({"quiet_to": "Give both ends of the quiet hours, or none."})
     if terms.quiet_from is not None and terms.quiet_from == terms.quiet_to:
         raise ValidationError({"quiet_to": "Quiet hours must end at another time. Or switch the channel off."})
+    check_pages(terms.pages)
     try:
         ZoneInfo(terms.time_zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ValidationError({"time_zone": "Give a time zone such as Europe/Berlin."}) from None
+
+
+def check_pages(patterns: Sequence[str] | None) -> None:
+    """Raises `ValidationError` for patterns of pages that no page can have, or for too many."""
+    if patterns is None:
+        return
+    if not 0 < len(patterns) <= MAX_PATTERNS:
+        raise ValidationError({"pages": f"Give 1 to {MAX_PATTERNS} pages, or none at all for every page."})
+    for pattern in patterns:
+        if not pattern or len(pattern) > MAX_PATTERN_CHARS or not pattern.isprintable():
+            raise ValidationError({"pages": f"A page has 1 to {MAX_PATTERN_CHARS} characters."})
+
+
+def find_watch_ids(project_id: int, called: Sequence[str | int]) -> tuple[int, ...]:
+    """Returns the ids of watches that are named by their id or slug. Raises `ValidationError` for `watches`.
+
+    As many statements as names, and a project has few watches.
+    """
+    if not 0 < len(called) <= settings.GUARD_MAX_WATCHES:
+        raise ValidationError({"watches": f"Name 1 to {settings.GUARD_MAX_WATCHES} watches, or null for all."})
+    found = []
+    for name in dict.fromkeys(map(str, called)):
+        watch = find_watch(project_id, name)
+        if watch is None:
+            raise ValidationError({"watches": f"There is no watch {name[:80]!r}."})
+        found.append(watch.id)
+    return tuple(sorted(found))
 
 
 def write_hint(kind: str, addresses: Sequence[str]) -> str:
@@ -250,9 +285,12 @@ def _open_kept(channel: Channel, *, may_fail: bool) -> Sealed:
 
 def _set_terms(channel: Channel, terms: Terms) -> None:
     for name in Terms.__slots__:
-        setattr(channel, name, getattr(terms, name))
+        value = getattr(terms, name)
+        setattr(channel, name, list(value) if isinstance(value, tuple) else value)
 
 
 def terms_of(channel: Channel) -> Terms:
     """Returns the terms of a channel."""
-    return Terms(**{name: getattr(channel, name) for name in Terms.__slots__})
+    found = {name: getattr(channel, name) for name in Terms.__slots__}
+    lists = {name: None if found[name] is None else tuple(found[name]) for name in ("watch_ids", "pages")}
+    return Terms(**{**found, **lists})

@@ -1,14 +1,14 @@
 """The bodies of requests about watches and channels, as typed values. A wrong field is named."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
 
-from aggregate.guard.channels import MAX_RECIPIENTS, Terms, write_minutes
+from aggregate.guard.channels import MAX_PATTERN_CHARS, MAX_PATTERNS, MAX_RECIPIENTS, Terms, write_minutes
 from aggregate.guard.questions import MEASURES, SUBJECTS, Question, clean_question
 from aggregate.guard.watches import MAX_NAME_CHARS
 from aggregate.guard_models import Channel, Watch
@@ -19,7 +19,7 @@ WATCH_FIELDS: Final = ("kind", "name", "question", "is_on")
 ASKING_FIELDS: Final = ("kind", "question")
 SWITCHES: Final = ("is_on", "tells_suspected", "is_digest")
 TIMES: Final = ("quiet_from", "quiet_to")
-CHANNEL_FIELDS: Final = ("kind", "name", "addresses", *SWITCHES, *TIMES, "time_zone")
+CHANNEL_FIELDS: Final = ("kind", "name", "addresses", *SWITCHES, *TIMES, "time_zone", "watches", "pages")
 TIME: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 MAX_SENT_ADDRESSES: Final = 4 * MAX_RECIPIENTS  # before repeated ones are left out
 
@@ -74,6 +74,19 @@ CHANNEL: Final[dict[str, Any]] = {  # Any: as above
         **dict.fromkeys(SWITCHES, SWITCH),
         **{name: {**MAYBE, "description": "A time of the day such as 22:00."} for name in TIMES},
         "time_zone": TEXT,
+        "watches": {
+            "type": "array",
+            "items": {"oneOf": [TEXT, {"type": "integer"}]},
+            "nullable": True,
+            "description": "Slugs or ids of the watches that it gets messages of; null means all.",
+        },
+        "pages": {
+            "type": "array",
+            "items": {**TEXT, "maxLength": MAX_PATTERN_CHARS},
+            "maxItems": MAX_PATTERNS,
+            "nullable": True,
+            "description": "Pages that it gets messages about; `*` is any text. Null means all.",
+        },
     },
     "additionalProperties": False,
 }
@@ -91,12 +104,16 @@ class WatchBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelBody:
-    """A channel as a client wants it. Without addresses it keeps those that it has."""
+    """A channel as a client wants it. Without addresses it keeps those that it has.
+
+    `watches` are those that the body names, None if it names none; the terms have what is kept.
+    """
 
     kind: str
     name: str
     addresses: list[str] | None
     terms: Terms
+    watches: list[str | int] | None
 
 
 def read_watch(body: object, kept: Given) -> WatchBody:
@@ -129,7 +146,9 @@ def read_asked(kind: str, asked: object) -> dict[str, Any]:  # Any: JSON, as row
 
 def read_channel(body: object, kept: Given) -> ChannelBody:
     """Returns the channel of a body. What is absent comes from `kept`. Raises `ParamError`."""
-    given = {**write_terms(Terms()), **kept, **read_changes(body, CHANNEL_FIELDS)}
+    changes = read_changes(body, CHANNEL_FIELDS)
+    given = {**write_terms(Terms()), **kept, **changes}
+    kept_ids = given["watches"] if "watches" not in changes else None
     keeps_addresses = bool(kept) and "addresses" not in given
     addresses = None if keeps_addresses else _read_addresses(given.get("addresses"))
     terms = Terms(
@@ -139,14 +158,22 @@ def read_channel(body: object, kept: Given) -> ChannelBody:
         quiet_from=_read_time(given, "quiet_from"),
         quiet_to=_read_time(given, "quiet_to"),
         time_zone=_read_text(given, "time_zone"),
+        watch_ids=None if kept_ids is None else tuple(kept_ids),
+        pages=None if given.get("pages") is None else tuple(_read_texts(given, "pages", MAX_PATTERNS)),
     )
-    return ChannelBody(kind=_read_text(given, "kind"), name=_read_text(given, "name"), addresses=addresses, terms=terms)
+    kind, name = _read_text(given, "kind"), _read_text(given, "name")
+    return ChannelBody(kind=kind, name=name, addresses=addresses, terms=terms, watches=_read_watches(changes))
 
 
 def write_terms(terms: Terms | Channel) -> dict[str, Any]:  # Any: JSON
     """Returns terms as bodies and answers have them."""
     found = {name: getattr(terms, name) for name in (*SWITCHES, "time_zone")}
-    return found | {name: write_minutes(getattr(terms, name)) or None for name in TIMES}
+    found |= {name: write_minutes(getattr(terms, name)) or None for name in TIMES}
+    return found | {"watches": _write_list(terms.watch_ids), "pages": _write_list(terms.pages)}
+
+
+def _write_list(values: Sequence[Any] | None) -> list[Any] | None:  # Any: JSON
+    return None if values is None else list(values)
 
 
 @contextmanager
@@ -181,6 +208,24 @@ def _read_time(given: Given, field: str) -> int | None:
     if match is None:
         raise ParamError(field, f"{field} must be a time of the day such as 22:00, or null.")
     return int(match[1]) * 60 + int(match[2])
+
+
+def _read_watches(given: Given) -> list[str | int] | None:
+    names = given.get("watches")
+    if names is None:
+        return None
+    if not isinstance(names, list) or not all(type(each) in (int, str) for each in names):
+        raise ParamError("watches", "watches must be a list of slugs or ids, or null for all.")
+    return names
+
+
+def _read_texts(given: Given, field: str, most: int) -> list[str]:
+    texts = given.get(field)
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        raise ParamError(field, f"{field} must be a list of texts.")
+    if len(texts) > most:
+        raise ParamError(field, f"At most {most} {field} are accepted.")
+    return texts
 
 
 def _read_addresses(addresses: object) -> list[str]:

@@ -1,5 +1,6 @@
 """`channels`: where messages go. Created or changed by a name that the client chooses; addresses are never answered."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from aggregate.guard.channels import (
     change_channel,
     delete_channel,
     find_channel,
+    find_watch_ids,
     mask_addresses,
     put_channel,
     terms_of,
@@ -45,6 +47,14 @@ class ChannelShape(Shape):
     quiet_from = serializers.CharField(allow_null=True, help_text="A time of the day such as 22:00.")
     quiet_to = serializers.CharField(allow_null=True)
     time_zone = serializers.CharField(help_text="Of the quiet hours.")
+    watches = serializers.ListField(
+        child=serializers.IntegerField(),
+        allow_null=True,
+        help_text="Ids of the watches whose messages it gets; null: all.",
+    )
+    pages = serializers.ListField(
+        child=serializers.CharField(), allow_null=True, help_text="Pages that it gets messages about; null: all."
+    )
     created_at = serializers.DateTimeField()
 
 
@@ -113,13 +123,14 @@ class ChannelView(GuardView):
         body = read_channel(request.data, kept)
         try:
             with naming_fields():
+                named = None if body.watches is None else find_watch_ids(self.project.pk, body.watches)
                 channel, secret, is_new = put_channel(
                     project=self.project,
                     called=called,
                     kind=body.kind,
                     name=body.name,
                     addresses=body.addresses,
-                    terms=body.terms,
+                    terms=body.terms if named is None else replace(body.terms, watch_ids=named),
                     now=datetime.now(UTC),
                 )
         except Channel.DoesNotExist:

@@ -1,5 +1,6 @@
 """The settings page of one channel: its address and terms, its deliveries, and their replay."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -12,12 +13,20 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 
-from aggregate.guard.channels import Terms, change_channel, create_channel, delete_channel, write_minutes
+from aggregate.guard.channels import (
+    MAX_PATTERN_CHARS,
+    MAX_PATTERNS,
+    Terms,
+    change_channel,
+    create_channel,
+    delete_channel,
+    write_minutes,
+)
 from aggregate.guard.delivery.gathering import TooManyTests, make_test, replay
 from aggregate.guard.reading import find_message, select_messages
 from aggregate.guard.sealing import SealBroken
 from aggregate.guard.watches import MAX_NAME_CHARS
-from aggregate.guard_models import Channel
+from aggregate.guard_models import Channel, Watch
 from dashboard.pages.frame.forms import SettingsForm, read_lines
 from dashboard.pages.settings.frame import SettingsRequest, settings_page
 
@@ -29,7 +38,9 @@ KINDS: Final = (
     (Channel.Kind.TEAMS, "Microsoft Teams (workflow)"),
 )
 SHOWN_MESSAGES: Final = 50
+DELETED: Final = "A deleted watch"
 MAX_ADDRESS_CHARS: Final = 6_000
+MAX_PAGES_CHARS: Final = MAX_PATTERNS * (MAX_PATTERN_CHARS + 2)
 
 
 class TermsForm(SettingsForm):
@@ -48,7 +59,35 @@ class TermsForm(SettingsForm):
     quiet_from = forms.TimeField(label="Quiet from", required=False, widget=forms.TimeInput({"type": "time"}))
     quiet_to = forms.TimeField(label="Quiet until", required=False, widget=forms.TimeInput({"type": "time"}))
     time_zone = forms.CharField(label="Time zone", max_length=64, initial="UTC")
+    watch_ids = forms.TypedMultipleChoiceField(
+        label="Only messages of these watches (no selection = all)",
+        coerce=int,
+        empty_value=None,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    pages = forms.CharField(
+        label="Only messages about these pages",
+        required=False,
+        max_length=MAX_PAGES_CHARS,
+        widget=forms.Textarea({"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
+        help_text="One per line; * is any text, as in /checkout/*. If it is empty, messages are about all pages.",
+    )
     is_on = forms.BooleanField(label="Send messages", required=False, initial=True)
+
+    def __init__(self, *args: Any, project_id: int, kept: Sequence[int] = (), **kwargs: Any) -> None:  # Any: stubs'
+        """`kept` are the watches that a channel has, deleted ones among them: without a word, it would get all."""
+        super().__init__(*args, **kwargs)
+        names = dict(Watch.objects.filter(project_id=project_id).order_by("id").values_list("id", "name"))
+        gone = [(watch_id, DELETED) for watch_id in kept if watch_id not in names]
+        self.fields["watch_ids"].choices = [*names.items(), *gone]  # type: ignore[attr-defined]  # a choice field
+
+    def clean_watch_ids(self) -> tuple[int, ...] | None:
+        chosen = self.cleaned_data["watch_ids"]
+        return tuple(sorted(chosen)) if chosen else None
+
+    def clean_pages(self) -> tuple[str, ...] | None:
+        return tuple(dict.fromkeys(read_lines(self.cleaned_data["pages"]))) or None
 
     def clean_quiet_from(self) -> int | None:
         return _minutes(self.cleaned_data["quiet_from"])
@@ -74,7 +113,7 @@ def _minutes(time: Any) -> int | None:  # Any: a time of the day, or nothing
 @settings_page(SECTION, for_admins=True)
 def show_new_channel(page: SettingsRequest) -> HttpResponse:
     """Creates a channel. The secret of a webhook is shown once: a redirect would have to keep it."""
-    form = ChannelForm(page.request.POST if page.has_posted else None)
+    form = ChannelForm(page.request.POST if page.has_posted else None, project_id=page.project.pk)
     if form.is_bound and form.is_valid():
         try:
             channel, secret = create_channel(
@@ -114,7 +153,7 @@ def show_channel(page: SettingsRequest, channel_id: int) -> HttpResponse:
         )
     if "replay" in page.request.POST:
         return replay_message(page, channel)
-    form = TermsForm(page.request.POST)
+    form = TermsForm(page.request.POST, project_id=page.project.pk, kept=channel.watch_ids or ())
     if form.is_valid():
         try:
             addresses = read_lines(form.cleaned_data["addresses"]) or None
@@ -140,11 +179,12 @@ def render_channel(
     """Renders the page of a channel, with its newest messages."""
     initial = {name: getattr(channel, name) for name in ("name", *Terms.__slots__)}
     initial |= {name: write_minutes(getattr(channel, name)) for name in ("quiet_from", "quiet_to")}
+    initial["pages"] = "\n".join(channel.pages or ())
     response = page.render(
         "channel",
         status=status,
         channel=channel,
-        form=form or TermsForm(initial=initial),
+        form=form or TermsForm(initial=initial, project_id=page.project.pk, kept=channel.watch_ids or ()),
         secret=secret,
         sent=select_messages(page.project.pk, channel.id, most=SHOWN_MESSAGES),
         kind_word=dict(KINDS)[Channel.Kind(channel.kind)],

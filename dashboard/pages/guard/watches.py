@@ -5,10 +5,10 @@ from typing import Final
 
 from django.http import Http404, HttpResponse
 
-from aggregate.guard.reading import select_standings
+from aggregate.guard.reading import select_channels, select_standings
 from aggregate.guard.watches import RELEASE_WATCH_ID, change_watch, make_release_watch
 from aggregate.guard_models import Channel, Watch
-from dashboard.pages.guard.channels import KINDS
+from dashboard.pages.guard.channels import DELETED, KINDS
 from dashboard.pages.settings.frame import SettingsRequest, settings_page
 
 SECTION: Final = "settings-watches"
@@ -20,11 +20,16 @@ def show_watches(page: SettingsRequest) -> HttpResponse:
     if not Watch.objects.filter(project_id=page.project.pk, id=RELEASE_WATCH_ID).exists():
         make_release_watch(page.project.pk, datetime.now(UTC))
     words = dict(KINDS)
-    channels = Channel.objects.filter(project_id=page.project.pk).order_by("id")
+    standings = select_standings(page.project.pk)
+    names = {each.watch.id: each.watch.name for each in standings}
+    channels = select_channels(page.project.pk)
     return page.render(
         "watches",
-        standings=select_standings(page.project.pk),
-        channels=[(channel, words[Channel.Kind(channel.kind)]) for channel in channels],
+        standings=standings,
+        channels=[
+            (channel, words[Channel.Kind(channel.kind)], [names.get(each, DELETED) for each in channel.watch_ids or ()])
+            for channel in channels
+        ],
     )
 
 

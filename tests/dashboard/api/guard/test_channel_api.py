@@ -14,7 +14,7 @@ from aggregate.guard_models import Channel, Message
 from ingest.models import AuditEntry, Project
 from profcore.guard.states import State
 from tests.aggregate.guard.told_changes import NOON, change_state
-from tests.dashboard.api.guard.asking import WEBHOOK, Asker, ask_with
+from tests.dashboard.api.guard.asking import BUDGET, WEBHOOK, Asker, ask_with
 from tests.dashboard.conftest import People
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +53,31 @@ def test_a_lost_secret_is_renewed_and_signs_from_then_on(coder: Asker, shop: Pro
 def test_mail_addresses_are_shown_in_part_only(coder: Asker, shop: Project) -> None:
     made = coder.ask("PUT", "channels/mail", MAIL).json()
     assert (made["address"], made["secret"]) == ("a…@shop.example, b…@shop.example", None)
+
+
+def test_watches_and_pages_are_named_kept_and_taken_away(coder: Asker, shop: Project) -> None:
+    change_state(shop, State.OK)  # makes the watch on releases
+    coder.ask("PUT", "watches/cart", BUDGET)
+    wanted = {**WEBHOOK, "watches": ["release", "cart"], "pages": ["/cart", "/checkout/*"]}
+    made = coder.ask("PUT", "channels/team", wanted).json()
+    number = coder.ask("GET", "watches/cart").json()["id"]
+    assert (made["watches"], made["pages"]) == ([0, number], ["/cart", "/checkout/*"])
+    assert coder.ask("PUT", "channels/team", {**wanted, "watches": [number, 0]}).json()["watches"] == [0, number]
+    assert AuditEntry.objects.filter(act="channel.changed").count() == 0
+    coder.ask("DELETE", "watches/cart")
+    kept = coder.ask("PATCH", "channels/team", {"is_digest": True}).json()
+    assert kept["watches"] == [0, number]  # a deleted one is no reason to get all, or to refuse a change
+    freed = coder.ask("PATCH", "channels/team", {"watches": None, "pages": None}).json()
+    assert (freed["watches"], freed["pages"]) == (None, None)
+    for field, wrong in (
+        ("watches", ["cart"]),
+        ("watches", "cart"),
+        ("watches", [True]),
+        ("pages", "/cart"),
+        ("pages", []),
+    ):
+        refused = coder.ask("PATCH", "channels/team", {field: wrong})
+        assert (refused.status_code, refused.json()["field"]) == (400, field), wrong
 
 
 def test_terms_and_addresses_are_changed_and_what_is_not_given_stays(coder: Asker, shop: Project) -> None:

@@ -1,4 +1,4 @@
-"""The pages of watches: states, history, the way to the viewer, channels with their secret and deliveries."""
+"""The pages of watches: states, history, the way to the viewer, and their settings."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -9,29 +9,21 @@ import time_machine
 from django.test import Client
 from pytest_django import Settings
 
-from aggregate.guard.channels import Terms, create_channel
-from aggregate.guard.delivery.gathering import gather_due
-from aggregate.guard.sealing import open_seal
 from aggregate.guard.watches import create_watch
-from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchState
+from aggregate.guard_models import Channel, StateChange, Watch, WatchState
 from aggregate.models import Job
 from ingest.models import Project
 from profcore.guard.states import State
 from tests.aggregate.guard.costly_days import APP, add_functions
 from tests.aggregate.guard.told_changes import NOON, change_state
 from tests.aggregate.jobs.running_jobs import run_jobs, start
+from tests.dashboard.pages.guard.made_channels import make_channel
 from tests.dashboard.pages.reading import HOSTILE, text_of, text_of_posted
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 12, 9, 30, tzinfo=UTC)
 PAGE = "/projects/shop/watches/"
 SETTINGS = "/projects/shop/settings/"
-FIELDS = {"name": "Team", "addresses": "https://hooks.example/secret", "time_zone": "UTC", "is_on": "on"}
-
-
-def make_channel(shop: Project) -> Channel:
-    addresses = ["https://hooks.example/secret"]
-    return create_channel(project=shop, kind="webhook", name="Team", addresses=addresses, terms=Terms(), now=NOON)[0]
 
 
 def test_the_page_shows_what_is_open_and_its_history(member: Client, shop: Project) -> None:
@@ -107,63 +99,6 @@ def test_the_release_watch_is_listed_and_can_be_switched_off(owner: Client, memb
     assert not Watch.objects.get().is_on
     assert "The watch is on" in text_of_posted(owner, address, is_on="1")
     assert owner.post(SETTINGS + "watches/9/switch/").status_code == 404
-
-
-def test_the_secret_of_a_webhook_is_shown_once(owner: Client, member: Client, shop: Project) -> None:
-    assert member.get(SETTINGS + "channels/new/").status_code == 403
-    answer = owner.post(
-        SETTINGS + "channels/new/", {**FIELDS, "kind": "webhook", "quiet_from": "22:00", "quiet_to": "07:30"}
-    )
-    channel = Channel.objects.get()
-    secret = open_seal(channel.sealed).secret
-    assert secret in answer.content.decode()
-    assert "no-store" in answer["Cache-Control"]
-    assert (channel.quiet_from, channel.quiet_to) == (22 * 60, 7 * 60 + 30)
-    address = f"{SETTINGS}channels/{channel.id}/"
-    page = owner.get(address).content.decode()
-    assert secret not in page
-    assert "hooks.example/secret" not in page
-    assert 'value="22:00"' in page
-    assert "https://hooks.example/…" in text_of(member, SETTINGS + "watches/")
-    assert member.get(address).status_code == 403
-
-
-def test_a_wrong_field_of_a_channel_says_so(owner: Client, shop: Project) -> None:
-    answer = owner.post(SETTINGS + "channels/new/", {**FIELDS, "kind": "slack", "addresses": "http://10.0.0.1/"})
-    assert answer.status_code == 400
-    assert "is not a public address" in answer.content.decode()
-
-
-def test_a_channel_is_changed_without_its_address_and_deleted(owner: Client, shop: Project) -> None:
-    channel = make_channel(shop)
-    before = open_seal(channel.sealed)
-    address = f"{SETTINGS}channels/{channel.id}/"
-    assert "The channel is saved" in text_of_posted(owner, address, **{**FIELDS, "addresses": "", "name": "All"})
-    channel = Channel.objects.get()
-    assert (channel.name, open_seal(channel.sealed)) == ("All", before)
-    page = owner.post(address, {**FIELDS, "addresses": "", "renew": "1"}).content.decode()
-    assert open_seal(Channel.objects.get().sealed).secret in page
-    assert owner.post(address, {**FIELDS, "time_zone": "Nowhere"}).status_code == 400
-    assert "The channel is deleted" in text_of_posted(owner, address + "delete/")
-    assert not Channel.objects.exists()
-    assert owner.get(address).status_code == 404
-
-
-def test_deliveries_are_listed_and_replayed(owner: Client, shop: Project) -> None:
-    channel = make_channel(shop)
-    change_state(shop, State.CONFIRMED)
-    gather_due(NOON)
-    Message.objects.update(state=Message.State.FAILED, attempts=12, problem="It answered with status 500.", status=500)
-    address = f"{SETTINGS}channels/{channel.id}/"
-    assert re.search(r"Failed \(500\) It answered with status 500\. 12 ", text_of(owner, address))
-    message = Message.objects.get()
-    assert "sent again, with the same id" in text_of_posted(owner, address, replay=str(message.id))
-    message.refresh_from_db()
-    assert (message.state, message.tries) == (Message.State.WAITING, 0)
-    assert "on its way already" in text_of_posted(owner, address, replay=str(message.id))
-    assert owner.post(address, {"replay": "7"}).status_code == 404
-    assert "A test is on its way" in text_of_posted(owner, address, test="1")
-    assert Message.objects.count() == 2
 
 
 def test_a_channel_of_another_project_is_not_found(owner: Client, elsewhere: Project) -> None:
@@ -283,26 +218,6 @@ def test_a_preview_without_new_cost_says_so_and_the_watch_is_created(owner: Clie
     assert "It would have reported nothing in the last" in text
     text_of_posted(owner, SETTINGS + "watches/new/", **NEW_COST)
     assert Watch.objects.get(kind="new_cost").question == {"measure": "time", "limit": 5.0, "by": "party"}
-
-
-def test_no_more_tests_are_sent_than_a_channel_gets_in_an_hour(
-    owner: Client, shop: Project, settings: Settings
-) -> None:
-    settings.GUARD_TESTS_PER_HOUR = 1
-    address = f"{SETTINGS}channels/{make_channel(shop).id}/"
-    assert "A test is on its way" in text_of_posted(owner, address, test="1")
-    assert "at most 1 tests per hour" in text_of_posted(owner, address, test="1")
-    assert Message.objects.count() == 1
-
-
-def test_a_channel_says_that_links_need_the_address_of_the_server(
-    owner: Client, shop: Project, settings: Settings
-) -> None:
-    address = f"{SETTINGS}channels/{make_channel(shop).id}/"
-    settings.ADDRESS = ""
-    assert "Whoever runs it sets FIELDFLAME_ADDRESS." in text_of(owner, address)
-    settings.ADDRESS = "https://profiles.example.com"
-    assert "FIELDFLAME_ADDRESS" not in text_of(owner, address)
 
 
 def test_a_wrong_field_of_a_watch_says_so(owner: Client, shop: Project) -> None:
