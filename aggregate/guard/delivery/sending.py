@@ -16,7 +16,8 @@ from django.db import connection, transaction
 
 from aggregate.guard.delivery.gathering import gather_due, write_letter
 from aggregate.guard.delivery.outbox import leave_quiet
-from aggregate.guard.delivery.receivers import Receipt, Undelivered, hand_over
+from aggregate.guard.delivery.outcomes import Receipt, Undelivered
+from aggregate.guard.delivery.receivers import hand_over
 from aggregate.guard.sealing import SealBroken, open_seal
 from aggregate.guard_models import Channel, Message
 from aggregate.metrics import MESSAGES, note

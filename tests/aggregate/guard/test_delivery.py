@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import json
-import socket
 from collections.abc import Iterator
 from datetime import timedelta
 from email import message_from_string
@@ -114,7 +113,6 @@ def test_slack_and_teams_get_bodies_of_their_own(project: Project, hook: Hook, s
 
 
 def test_a_mail_has_all_in_plain_text(project: Project, settings: Settings, tmp_path: Path) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.ADDRESS = "fieldflame.example"
     with mail_receiver(tmp_path) as (port, kept):
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
@@ -222,17 +220,9 @@ def test_a_name_is_looked_up_once_and_that_address_is_asked(
         return [(2, 1, 6, "", (found, port))]
 
     monkeypatch.setattr("aggregate.doctor.addresses.socket.getaddrinfo", look_up)
-    monkeypatch.setattr("aggregate.doctor.fetching.socket.create_connection", _connect_plainly)
     assert post(f"http://hooks.example:{port}/x", b"{}", {}).status == 200
     assert asked == ["hooks.example"]
     assert hook[1].list()[0]["headers"]["host"] == f"hooks.example:{port}"
-
-
-def _connect_plainly(address: tuple[str, int], timeout: float) -> object:
-    made = socket.socket()
-    made.settimeout(timeout)
-    made.connect(address)
-    return made
 
 
 def test_a_killed_sender_leaves_a_claim_that_ends(
