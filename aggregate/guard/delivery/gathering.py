@@ -12,7 +12,7 @@ from django.urls import reverse
 from aggregate.guard.delivery.bodies import Letter, Told
 from aggregate.guard.delivery.links import absolute, make_links
 from aggregate.guard.delivery.outbox import leave_quiet
-from aggregate.guard.delivery.wording import say_change, write_title
+from aggregate.guard.delivery.wording import clean, say_change, write_title
 from aggregate.guard_models import Channel, Message, Notice, StateChange, Watch
 from aggregate.turns import end_step
 from ingest.models import Project
@@ -111,7 +111,7 @@ def make_test(channel: Channel, now: datetime) -> Message:
             id=uuid4(),
             channel_id=channel.id,
             change_ids=[],
-            title=f"{project.name}: a test of Fieldflame",
+            title=f"{clean(project.name)}: a test of Fieldflame",
             created_at=now,
             due_at=now,
         )

@@ -27,7 +27,7 @@ def send_mail(sealed: Sealed, letter: Letter) -> Receipt:
         raise Undelivered("This server sends no mail: FIELDFLAME_MAIL_HOST is not set.")
     deadline = Deadline(settings.GUARD_MAIL_S, most_bytes=MAX_SMTP_BYTES)
     mail = EmailMessage(
-        subject=letter.title[:MAX_SUBJECT_CHARS],
+        subject=_write_subject(letter.title),
         body=write_mail(letter),
         to=list(sealed.addresses),
         headers={
@@ -44,6 +44,11 @@ def send_mail(sealed: Sealed, letter: Letter) -> Receipt:
         problem = "it did not answer in time." if deadline.is_over else _say_smtp(error)
         raise Undelivered(f"The mail server did not take it: {problem}") from None
     return Receipt(None)
+
+
+def _write_subject(title: str) -> str:
+    """Returns a title as one line: a header has no line breaks, whatever wrote the title."""
+    return "".join(char if char.isprintable() else " " for char in title)[:MAX_SUBJECT_CHARS]
 
 
 def _say_smtp(error: Exception) -> str:

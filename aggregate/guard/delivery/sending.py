@@ -14,7 +14,7 @@ from typing import Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from aggregate.guard.delivery.gathering import gather_due, write_letter
 from aggregate.guard.delivery.outbox import leave_quiet
@@ -87,7 +87,10 @@ def list_due(now: datetime) -> list[tuple[int, UUID, int]]:
 
 
 def send_one(project_id: int, message_id: UUID, now: datetime) -> bool | None:
-    """Sends a message if nobody else does. Returns whether it arrived, None if it was not to be sent."""
+    """Sends a message if nobody else does. Returns whether it arrived, None if it was not to be sent.
+
+    Whatever is wrong with one message, others are sent. Faults of the database are raised.
+    """
     clock = start_clock(now)
     claimed = claim(project_id, message_id, now)
     if claimed is None:
@@ -100,6 +103,11 @@ def send_one(project_id: int, message_id: UUID, now: datetime) -> bool | None:
         outcome = Undelivered(str(error))
     except Undelivered as error:
         outcome = error
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception as error:
+        logger.exception("Message %s of project %s could not be sent.", message_id, project_id)
+        outcome = Undelivered(f"It could not be sent: {type(error).__name__}. The server's log has more.")
     settle(message, channel, clock(), outcome)
     return isinstance(outcome, Receipt)
 

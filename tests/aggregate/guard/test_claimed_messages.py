@@ -129,3 +129,26 @@ def test_failed_attempts_are_turns_that_a_project_had() -> None:
     make_test(make_channel(other), NOON)
     for _ in range(10):  # those of one turn are mixed by chance
         assert list_due(NOON)[0][0] == other.pk
+
+
+def test_a_message_that_cannot_be_written_does_not_hold_up_others(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad, good = make_project("bad"), make_project("good")
+    for project in (bad, good):
+        make_test(make_channel(project), NOON)
+
+    def hand_over(channel: Channel, *_: object) -> Receipt:
+        if channel.project_id == bad.pk:
+            raise ZeroDivisionError("secret")
+        return Receipt(200)
+
+    monkeypatch.setattr(sending, "hand_over", hand_over)
+    assert send_due(NOON) == 1
+    message = Message.objects.get(project=bad)
+    assert (message.tries, message.problem) == (
+        1,
+        "It could not be sent: ZeroDivisionError. The server's log has more.",
+    )
+    assert NOON < message.due_at
+    assert any(record.exc_info for record in caplog.records)

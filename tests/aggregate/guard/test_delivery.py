@@ -144,6 +144,19 @@ def test_a_mail_has_all_in_plain_text(project: Project, settings: Settings, tmp_
         assert part in text
 
 
+def test_a_line_break_in_a_name_is_none_in_a_title(settings: Settings, tmp_path: Path) -> None:
+    project = make_project("shop", name="Shop\nBcc: c@shop.example")
+    make_channel(project, "a@shop.example", "mail")
+    with mail_receiver(tmp_path) as (port, kept):
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
+        settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
+        make_test(Channel.objects.get(), NOON)
+        assert Message.objects.get().title == "Shop Bcc: c@shop.example: a test of Fieldflame"
+        Message.objects.update(title="Of an older\nversion")
+        assert send_due(NOON) == 1
+    assert message_from_string(kept.list()[0]["text"], policy=default)["Subject"] == "Of an older version"
+
+
 def test_without_a_mail_server_the_log_says_so(project: Project) -> None:
     make_channel(project, "a@shop.example", "mail")
     change_state(project, State.CONFIRMED)
