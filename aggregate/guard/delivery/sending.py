@@ -127,9 +127,7 @@ def claim(project_id: int, message_id: UUID, now: datetime) -> tuple[Message, Ch
         channel = Channel.objects.filter(project_id=project_id, id=message.channel_id).first()
         if channel is None:
             return None  # deleted with its messages
-        if message.tries >= settings.GUARD_TRIES:
-            # Senders that were killed, or lost the database, noted nothing.
-            give_up(message, f"After {message.tries} attempts nobody noted what became of it.")
+        if not _may_start(message, channel, now):
             return None
         message.attempts += 1
         message.tries += 1
@@ -138,10 +136,41 @@ def claim(project_id: int, message_id: UUID, now: datetime) -> tuple[Message, Ch
     return message, channel
 
 
+def _may_start(message: Message, channel: Channel, now: datetime) -> bool:
+    """Tells whether a message that is locked may be sent now. If not, it is given up or put off."""
+    if message.tries >= settings.GUARD_TRIES:
+        # Senders that were killed, or lost the database, noted nothing.
+        give_up(message, f"After {message.tries} attempts nobody noted what became of it.")
+        return False
+    if is_asked_for(message):
+        return True
+    if not channel.is_on:
+        message.attempts += 1  # see `is_asked_for`
+        give_up(message, "The channel is switched off.")
+        return False
+    if (heard_at := leave_quiet(channel, now)) != now:
+        _put_off(message, heard_at)
+        return False
+    return True
+
+
+def is_asked_for(message: Message) -> bool:
+    """Tells whether a person asked for a message just now: a test, or a replay.
+
+    A replay sets only `tries` to zero. Whatever was sent or given up, and so can be replayed, had an attempt.
+    """
+    return not message.change_ids or message.attempts > message.tries
+
+
+def _put_off(message: Message, due_at: datetime) -> None:
+    message.due_at = due_at
+    message.save(update_fields=["due_at"])
+
+
 def give_up(message: Message, problem: str) -> None:
     """Notes that a message that is locked is not sent. Somebody may replay it."""
     message.state, message.problem, message.claimed_until = Message.State.FAILED, problem, None
-    message.save(update_fields=["state", "problem", "claimed_until"])
+    message.save(update_fields=["state", "attempts", "problem", "claimed_until"])
     _count("failed", message)
 
 

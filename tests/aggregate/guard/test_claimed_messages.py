@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 import pytest
 from pytest_django import Settings
 
-from aggregate.guard.channels import Terms, create_channel
+from aggregate.guard.channels import Terms, change_channel, create_channel
 from aggregate.guard.delivery import sending
-from aggregate.guard.delivery.gathering import gather_due, make_test
+from aggregate.guard.delivery.gathering import gather_due, make_test, replay
 from aggregate.guard.delivery.outcomes import Receipt, Undelivered
 from aggregate.guard.delivery.sending import claim, lease_s, list_due, send_due, settle
 from aggregate.guard_models import Channel, Message
@@ -150,5 +150,36 @@ def test_a_message_that_cannot_be_written_does_not_hold_up_others(
         1,
         "It could not be sent: ZeroDivisionError. The server's log has more.",
     )
-    assert NOON < message.due_at
+    assert message.due_at > NOON
     assert any(record.exc_info for record in caplog.records)
+
+
+def test_what_waits_for_a_channel_that_was_switched_off_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "hand_over", lambda *_: Receipt(200))
+    project = make_project("shop")
+    channel = make_channel(project)
+    message = make_message(project)
+    change_channel(channel, name="Off", terms=Terms(is_on=False))
+    assert send_due(NOON) == 0
+    message.refresh_from_db()
+    assert (message.state, message.problem) == (Message.State.FAILED, "The channel is switched off.")
+    make_test(channel, NOON)
+    assert send_due(NOON) == 1  # somebody asked for it
+    assert replay(project.pk, message.id, NOON)
+    assert send_due(NOON) == 1
+
+
+def test_what_was_gathered_before_quiet_hours_is_not_sent_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "hand_over", lambda *_: Receipt(200))
+    project = make_project("shop")
+    channel = make_channel(project, quiet_from=NOON.hour * 60 + 1, quiet_to=NOON.hour * 60 + 30)
+    message = make_message(project)
+    quiet = NOON + timedelta(minutes=2)
+    assert send_due(quiet) == 0
+    message.refresh_from_db()
+    assert (message.attempts, message.due_at) == (0, NOON + timedelta(minutes=30))
+    make_test(channel, quiet)
+    assert send_due(quiet) == 1
+    assert send_due(message.due_at) == 1
+    assert replay(project.pk, message.id, quiet)
+    assert send_due(quiet) == 1
