@@ -1,8 +1,10 @@
 """What each kind of channel gets: JSON for webhooks, blocks for Slack, a card for Teams, text for mail."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,6 +18,11 @@ from profcore.guard.states import State
 
 # Slack takes 50 blocks, and people read a few. The page that the message links to has all changes; so has a webhook.
 SHOWN_CHANGES: Final = 10
+# Of a text (https://docs.slack.dev/reference/block-kit/composition-objects/text-object). A change is a headline and up
+# to four lines with their labels. Escapes are up to five times as long as what they stand for.
+MAX_SLACK_CHARS: Final = 3_000
+MAX_SLACK_LINE_CHARS: Final = 580
+SLACK_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 Json = dict[str, Any]  # Any: JSON
 
@@ -101,24 +108,44 @@ def encode_change(told: Told) -> Json:
 
 
 def write_slack(letter: Letter) -> bytes:
-    """Returns a body for an incoming webhook of Slack."""
+    """Returns a body for an incoming webhook of Slack.
+
+    Links are in blocks of their own, so that no name can take their room. They are no buttons: Slack would show a
+    warning on each, since an incoming webhook cannot answer to their being pressed.
+    """
     blocks: list[Json] = [_slack_text(f"*{_slack(letter.title)}*")]
     for each in letter.told[:SHOWN_CHANGES]:
         lines = [f"*{_slack(each.said.headline)}*"]
         lines += [f"{label}: {_slack(text)}" for label, text in each.said.lines()]
-        lines.append(" · ".join(f"<{url}|{word}>" for word, url in list_links(each)))
         blocks.append(_slack_text("\n".join(lines)))
+        blocks += _slack_links(list_links(each))
     if letter.more:
-        blocks.append(_slack_text(f"<{letter.history}|{letter.more} more changes>"))
+        blocks += _slack_links([(f"{letter.more} more changes", letter.history)])
     return msgspec.json.encode({"text": _slack(letter.title), "blocks": blocks})
 
 
 def _slack_text(text: str) -> Json:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text[:3_000]}}  # what Slack accepts
+    """Returns a block of text. `verbatim`: nothing that is not marked as one becomes a link or a mention."""
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
+
+
+def _slack_links(links: Sequence[tuple[str, str]]) -> list[Json]:
+    """Returns a block for each link. One that is too long is left out: Slack would refuse the whole message."""
+    found = [f"<{''.join(_escape(url))}|{word}>" for word, url in links]
+    return [_slack_text(link) for link in found if len(link) <= MAX_SLACK_CHARS]
+
+
+def _escape(text: str) -> list[str]:
+    return [SLACK_ESCAPES.get(char, char) for char in text]
 
 
 def _slack(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Returns a line with Slack's marks escaped. One that is too long is cut between two escapes."""
+    escaped = _escape(text)
+    ends = list(accumulate(map(len, escaped)))
+    if not ends or ends[-1] <= MAX_SLACK_LINE_CHARS:
+        return "".join(escaped)
+    return "".join(escaped[: bisect_right(ends, MAX_SLACK_LINE_CHARS - 1)]) + "…"
 
 
 def write_teams(letter: Letter) -> bytes:
