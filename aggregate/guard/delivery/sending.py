@@ -46,6 +46,16 @@ placed AS (
     FROM waiting)
 SELECT project_id, id, channel_id, turn FROM placed WHERE is_due ORDER BY turn, due_at LIMIT %(most)s
 """
+# When the messages may be over that say something older of a message's subjects: those that are sent just now, or wait.
+OLDER: Final = f"""
+SELECT max(greatest(m.due_at, m.claimed_until))
+FROM aggregate_statechange own
+JOIN aggregate_statechange c ON c.project_id = own.project_id AND c.watch_id = own.watch_id
+     AND c.subject_key = own.subject_key AND c.id < own.id
+JOIN aggregate_message m ON m.project_id = own.project_id AND m.channel_id = %(channel_id)s
+     AND m.state = {Message.State.WAITING.value} AND c.id = ANY (m.change_ids)
+WHERE own.project_id = %(project_id)s AND own.id = ANY (%(ids)s)
+"""
 _random: Final = Random()  # noqa: S311  # spreads attempts over time, and mixes projects
 
 
@@ -148,10 +158,26 @@ def _may_start(message: Message, channel: Channel, now: datetime) -> bool:
         message.attempts += 1  # see `is_asked_for`
         give_up(message, "The channel is switched off.")
         return False
-    if (heard_at := leave_quiet(channel, now)) != now:
-        _put_off(message, heard_at)
+    turn_at = find_turn(message)
+    due_at = max(leave_quiet(channel, now), turn_at or now)
+    if turn_at is not None or due_at != now:
+        message.due_at = due_at
+        message.save(update_fields=["due_at"])
         return False
     return True
+
+
+def find_turn(message: Message) -> datetime | None:
+    """Returns when the last message is due that waits to say something older of one of its subjects, None if none does.
+
+    So the end of an alarm does not come before its beginning. Only what is about the same subject waits: a message that
+    its receiver never takes would hold up all others for half a day.
+    """
+    ids = list(message.change_ids)
+    with connection.cursor() as cursor:
+        cursor.execute(OLDER, {"project_id": message.project_id, "channel_id": message.channel_id, "ids": ids})
+        due_at: datetime | None = cursor.fetchone()[0]
+    return due_at
 
 
 def is_asked_for(message: Message) -> bool:
@@ -160,11 +186,6 @@ def is_asked_for(message: Message) -> bool:
     A replay sets only `tries` to zero. Whatever was sent or given up, and so can be replayed, had an attempt.
     """
     return not message.change_ids or message.attempts > message.tries
-
-
-def _put_off(message: Message, due_at: datetime) -> None:
-    message.due_at = due_at
-    message.save(update_fields=["due_at"])
 
 
 def give_up(message: Message, problem: str) -> None:
