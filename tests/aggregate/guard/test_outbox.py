@@ -11,7 +11,8 @@ from aggregate.guard.channels import Terms, change_channel, create_channel, dele
 from aggregate.guard.delivery.gathering import gather_due, list_due_channels
 from aggregate.guard.delivery.outbox import leave_quiet
 from aggregate.guard.sealing import SealBroken, open_seal
-from aggregate.guard_models import Channel, Message, Notice
+from aggregate.guard.watches import accept
+from aggregate.guard_models import Channel, Message, Notice, Watch, WatchState
 from ingest.models import Project
 from profcore.guard.states import State
 from tests.aggregate.guard.told_changes import NOON, change_state
@@ -201,3 +202,13 @@ def test_a_project_has_a_bound_of_channels(project: Project, settings: Settings)
     make_channel(project)
     with pytest.raises(ValidationError):
         make_channel(project)
+
+
+def test_an_accepted_suspicion_is_told_only_to_those_who_heard_of_it(project: Project) -> None:
+    every, sure = make_channel(project, tells_suspected=True), make_channel(project)
+    for page, state in (("/cart", State.SUSPECTED), ("/home", State.CONFIRMED)):
+        change_state(project, state, page=page)
+    for row in WatchState.objects.order_by("state"):
+        assert accept(Watch.objects.get(), bytes(row.subject_key), NOON)
+    counts = {channel.id: Notice.objects.filter(channel_id=channel.id).count() for channel in (every, sure)}
+    assert counts == {every.id: 4, sure.id: 2}
