@@ -124,10 +124,18 @@ def replay(project_id: int, message_id: UUID, now: datetime) -> bool:
 
 
 def tell(project: Project, change_ids: list[int]) -> list[Told]:
-    """Returns some changes as they are told: what needs somebody first. Two statements."""
-    found = StateChange.objects.filter(project_id=project.pk, id__in=change_ids)
-    first = sorted(found, key=lambda change: (change.state != State.CONFIRMED, -(change.value or 0.0), change.id))
-    return put_into_words(project, first)
+    """Returns some changes as they are told: what needs somebody first, what is over by another one last.
+
+    Two statements.
+    """
+    found = StateChange.objects.filter(project_id=project.pk, id__in=change_ids).order_by("id")
+    last = {(change.watch_id, bytes(change.subject_key)): change.id for change in found}
+
+    def rank(change: StateChange) -> tuple[bool, bool, float, int]:
+        is_over = change.id != last[change.watch_id, bytes(change.subject_key)]
+        return is_over, change.state != State.CONFIRMED, -(change.value or 0.0), change.id
+
+    return put_into_words(project, sorted(found, key=rank))
 
 
 def put_into_words(project: Project, changes: Sequence[StateChange]) -> list[Told]:

@@ -75,3 +75,21 @@ def test_slack_gets_at_most_50_blocks(project: Project) -> None:
     body = write_for_slack()
     assert len(body["blocks"]) <= 50
     assert "20 more changes" in body["blocks"][-1]["text"]["text"]
+
+
+def test_the_title_leads_with_the_last_state_of_a_subject(project: Project) -> None:
+    change_state(project, State.CONFIRMED, page="/cart")
+    change_state(project, State.RESOLVED, page="/cart")
+    gather_due(NOON)
+    assert Message.objects.get().title == "Shop: /cart is no longer slower in 1.1 (and 1 more)"
+
+
+def test_the_title_leads_with_what_is_still_wrong(project: Project) -> None:
+    change_state(project, State.CONFIRMED, page="/cart")
+    change_state(project, State.CONFIRMED, page="/home")
+    change_state(project, State.RESOLVED, page="/cart")
+    gather_due(NOON)
+    letter = write_letter(Message.objects.get())
+    assert letter.title == "Shop: 1.1 made /home slower: +13 ms per view (and 2 more)"
+    told = [(each.change.page, State(each.change.state)) for each in letter.told]
+    assert told == [("/home", State.CONFIRMED), ("/cart", State.RESOLVED), ("/cart", State.CONFIRMED)]
