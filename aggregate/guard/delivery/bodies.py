@@ -52,6 +52,14 @@ class Letter:
     created_at: datetime
     told: Sequence[Told]
     history: str
+    is_test: bool = False
+
+    @property
+    def note(self) -> str:
+        """What is said instead of changes if there are none; empty if there are."""
+        if self.is_test:
+            return "This is a test. Messages of this project arrive here."
+        return "" if self.told else "The history of these changes was deleted."
 
     @property
     def more(self) -> int:
@@ -62,7 +70,7 @@ class Letter:
 def write_webhook(letter: Letter) -> bytes:
     """Returns the body of a webhook. Its fields are a contract (docs/guard.md)."""
     body = {
-        "type": "fieldflame.states_changed" if letter.told else "fieldflame.test",
+        "type": "fieldflame.test" if letter.is_test else "fieldflame.states_changed",
         "id": str(letter.id),
         "timestamp": _moment(letter.created_at),
         "data": {
@@ -114,6 +122,8 @@ def write_slack(letter: Letter) -> bytes:
     warning on each, since an incoming webhook cannot answer to their being pressed.
     """
     blocks: list[Json] = [_slack_text(f"*{_slack(letter.title)}*")]
+    if letter.note:
+        blocks.append(_slack_text(letter.note))
     for each in letter.told[:SHOWN_CHANGES]:
         lines = [f"*{_slack(each.said.headline)}*"]
         lines += [f"{label}: {_slack(text)}" for label, text in each.said.lines()]
@@ -154,6 +164,8 @@ def write_teams(letter: Letter) -> bytes:
     Clients of Teams differ in how they read Markdown and its escapes, so names are in runs of text, which have none.
     """
     items: list[Json] = [_write_runs((letter.title, True), size="Medium")]
+    if letter.note:
+        items.append(_write_runs((letter.note, False)))
     for each in letter.told[:SHOWN_CHANGES]:
         items.append(_write_runs((each.said.headline, True), separator=True))
         items += [_write_runs((f"{label}: ", True), (text, False), spacing="None") for label, text in each.said.lines()]
@@ -192,8 +204,8 @@ def write_mail(letter: Letter) -> str:
         lines = [each.said.headline, *(f"  {label}: {text}" for label, text in each.said.lines())]
         lines += [f"  {word}: {url}" for word, url in list_links(each)]
         parts.append("\n".join(lines))
-    if not letter.told:
-        parts.append("This is a test. Messages of this project arrive here.")
+    if letter.note:
+        parts.append(letter.note)
     more = f"{letter.more} more changes, and all others: " if letter.more else "All changes: "
     return "\n\n".join([*parts, f"{more}{letter.history}\n"])
 

@@ -163,5 +163,6 @@ def write_letter(message: Message) -> Letter:
         title=message.title,
         created_at=message.created_at,
         told=tell(project, list(message.change_ids)),
+        is_test=not message.change_ids,
         history=absolute(reverse("guard", args=[project.slug])),
     )

@@ -8,9 +8,9 @@ import pytest
 from pytest_django import Settings
 
 from aggregate.guard.channels import Terms, create_channel
-from aggregate.guard.delivery.bodies import write_slack
-from aggregate.guard.delivery.gathering import gather_due, write_letter
-from aggregate.guard_models import Message
+from aggregate.guard.delivery.bodies import write_mail, write_slack, write_teams, write_webhook
+from aggregate.guard.delivery.gathering import gather_due, make_test, write_letter
+from aggregate.guard_models import Channel, Message, StateChange
 from ingest.models import Project
 from profcore.guard.states import State
 from tests.aggregate.guard.told_changes import NOON, change_state
@@ -93,3 +93,23 @@ def test_the_title_leads_with_what_is_still_wrong(project: Project) -> None:
     assert letter.title == "Shop: 1.1 made /home slower: +13 ms per view (and 2 more)"
     told = [(each.change.page, State(each.change.state)) for each in letter.told]
     assert told == [("/home", State.CONFIRMED), ("/cart", State.RESOLVED), ("/cart", State.CONFIRMED)]
+
+
+def test_a_replay_without_its_changes_is_no_test(project: Project) -> None:
+    change_state(project, State.CONFIRMED)
+    gather_due(NOON)
+    StateChange.objects.all().delete()
+    letter = write_letter(Message.objects.get())
+    body = json.loads(write_webhook(letter))
+    assert (body["type"], body["data"]["changes"]) == ("fieldflame.states_changed", [])
+    for text in (write_mail(letter), write_slack(letter).decode(), write_teams(letter).decode()):
+        assert "The history of these changes was deleted." in text
+        assert "test" not in text.lower()
+
+
+def test_a_test_says_that_it_is_one(project: Project) -> None:
+    make_test(Channel.objects.get(), NOON)
+    letter = write_letter(Message.objects.get())
+    assert json.loads(write_webhook(letter))["type"] == "fieldflame.test"
+    for text in (write_mail(letter), write_slack(letter).decode(), write_teams(letter).decode()):
+        assert "Messages of this project arrive here." in text
