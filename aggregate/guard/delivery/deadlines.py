@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
 MAX_ADDRESSES_TRIED: Final = 2  # of a host: an attempt has not more time if it has more addresses
+FAREWELL_S: Final = 1.0  # for what follows when a message was taken: no time of others is worth it
 
 Result = TypeVar("Result")
 
@@ -32,6 +33,10 @@ class Deadline:
     def is_over(self) -> bool:
         """Tells whether no time is left."""
         return time.monotonic() >= self._ends_at_s
+
+    def shorten(self, seconds: float) -> None:
+        """Leaves at most so many seconds: what follows matters little."""
+        self._ends_at_s = min(self._ends_at_s, time.monotonic() + seconds)
 
     def left_s(self) -> float:
         """Returns the seconds that are left, more than none. Raises `TimeoutError`."""

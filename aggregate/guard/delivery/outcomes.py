@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A message arrived. `status` is that of the answer, None for a mail."""
+    """A message arrived. `status` is that of the answer, None for a mail. `problem` says for whom it did not."""
 
     status: int | None
+    problem: str | None = None
 
 
 class Undelivered(Exception):

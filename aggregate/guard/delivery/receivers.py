@@ -23,7 +23,7 @@ from aggregate.doctor.addresses import Address, RefusedAddress, Target, read_tar
 from aggregate.doctor.fetching import PinnedConnection, explain
 from aggregate.guard.channels import SECRET_PREFIX, allowed_networks
 from aggregate.guard.delivery.bodies import Letter, write_slack, write_teams, write_webhook
-from aggregate.guard.delivery.deadlines import Deadline, TooMuchRead
+from aggregate.guard.delivery.deadlines import FAREWELL_S, Deadline, TooMuchRead
 from aggregate.guard.delivery.mailing import send_mail
 from aggregate.guard.delivery.outcomes import Receipt, Undelivered
 from aggregate.guard.sealing import Sealed
@@ -75,6 +75,7 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> Receipt:
             common = {"Host": target.netloc, "Connection": "close", "User-Agent": "Fieldflame"}
             connection.request("POST", target.path, body, common | {"Content-Type": "application/json"} | headers)
             answer = connection.getresponse()
+            deadline.shorten(FAREWELL_S)
             with contextlib.suppress(OSError, http.client.HTTPException):  # the status has said what became of it
                 answer.read(MAX_BODY_BYTES)
         finally:

@@ -208,7 +208,8 @@ def settle(message: Message, channel: Channel, now: datetime, outcome: Receipt |
     """
     own = Message.objects.filter(project_id=message.project_id, id=message.id)
     if isinstance(outcome, Receipt):
-        own.update(state=Message.State.SENT, sent_at=now, problem=None, status=outcome.status, claimed_until=None)
+        found = {"problem": outcome.problem, "status": outcome.status}
+        own.update(state=Message.State.SENT, sent_at=now, claimed_until=None, **found)
         _count("sent", message)
         return
     is_over = outcome.is_final or message.tries >= settings.GUARD_TRIES

@@ -111,6 +111,7 @@ def test_the_deadline_holds_within_tls(settings: Settings, tls: ssl.SSLContext) 
 
 
 def test_what_was_taken_has_arrived_though_the_answer_goes_on(settings: Settings) -> None:
+    settings.GUARD_SEND_S = 60
     with slow_receiver(answer_and_drip(b"HTTP/1.1 200 OK\r\n\r\n")) as port:
         assert not isinstance(post_to(port, settings), Exception)
 
@@ -154,6 +155,7 @@ def test_a_mail_to_many_addresses_ends_as_a_whole(settings: Settings) -> None:
 
 def test_a_mail_that_was_taken_has_arrived_though_nobody_says_goodbye(settings: Settings) -> None:
     kept: list[bytes] = []
+    settings.GUARD_MAIL_S = 60
     with slow_receiver(speak_smtp(kept, says_bye=False)) as port:
         assert not isinstance(mail_to(port, settings), Exception)
     assert len(kept) == 1

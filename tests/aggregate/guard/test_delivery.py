@@ -22,6 +22,7 @@ from aggregate.guard_models import Channel, Message
 from ingest.models import Project
 from profcore.guard.states import State
 from tests.aggregate.guard.receivers import Kept, closed_port, mail_receiver, web_receiver
+from tests.aggregate.guard.slow_receivers import slow_receiver, speak_smtp
 from tests.aggregate.guard.told_changes import NOON, change_state
 from tests.builders import make_project
 
@@ -155,6 +156,27 @@ def test_a_line_break_in_a_name_is_none_in_a_title(settings: Settings, tmp_path:
         Message.objects.update(title="Of an older\nversion")
         assert send_due(NOON) == 1
     assert message_from_string(kept.list()[0]["text"], policy=default)["Subject"] == "Of an older version"
+
+
+def test_the_log_says_which_addresses_were_refused(project: Project, settings: Settings) -> None:
+    addresses = ["a@shop.example", "bob@shop.example", "c@shop.example"]
+    create_channel(project=project, kind="mail", name="M", addresses=addresses, terms=Terms(), now=NOON)
+    settings.EMAIL_HOST, settings.EMAIL_USE_TLS, settings.EMAIL_USE_SSL = "127.0.0.1", False, False
+    change_state(project, State.CONFIRMED)
+    kept: list[bytes] = []
+    with slow_receiver(speak_smtp(kept, refused=b"bob@")) as settings.EMAIL_PORT:
+        assert send_due(NOON) == 1
+        assert send_due(NOON + timedelta(hours=1)) == 0  # the others have it
+    message = Message.objects.get()
+    assert (message.state, len(kept)) == (Message.State.SENT, 1)
+    assert message.problem == "Refused: b…@shop.example (550 no such user)."
+    with slow_receiver(speak_smtp(kept, refused=b"@")) as settings.EMAIL_PORT:
+        replay(project.pk, message.id, NOON)
+        assert send_due(NOON) == 0
+    message.refresh_from_db()
+    assert (message.state, len(kept)) == (Message.State.WAITING, 1)
+    assert "a…@shop.example (550 no such user)" in (message.problem or "")
+    assert "bob" not in (message.problem or "")
 
 
 def test_without_a_mail_server_the_log_says_so(project: Project) -> None:
