@@ -21,8 +21,8 @@ from aggregate.guard.delivery.sending import claim, find_wait_s, lease_s, send_d
 from aggregate.guard_models import Channel, Message
 from ingest.models import Project
 from profcore.guard.states import State
-from tests.aggregate.guard.receivers import Kept, closed_port, mail_receiver, web_receiver
-from tests.aggregate.guard.slow_receivers import slow_receiver, speak_smtp
+from tests.aggregate.guard.delivery.receivers import Kept, closed_port, mail_receiver, web_receiver
+from tests.aggregate.guard.delivery.slow_receivers import slow_receiver, speak_smtp
 from tests.aggregate.guard.told_changes import NOON, change_state
 from tests.builders import make_project
 

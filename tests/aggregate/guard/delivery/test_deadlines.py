@@ -17,7 +17,14 @@ from aggregate.guard.delivery.receivers import hand_over, post
 from aggregate.guard.sealing import Sealed
 from aggregate.guard_models import Channel
 from ingest.models import Project
-from tests.aggregate.guard.slow_receivers import Handle, answer_and_drip, drip, repeat, slow_receiver, speak_smtp
+from tests.aggregate.guard.delivery.slow_receivers import (
+    Handle,
+    answer_and_drip,
+    drip,
+    repeat,
+    slow_receiver,
+    speak_smtp,
+)
 from tests.aggregate.guard.told_changes import NOON
 from tests.deploy.proxy import make_certificate
 
