@@ -214,7 +214,9 @@ GUARD_MAX_CHANGES = read_int("FIELDFLAME_GUARD_MAX_CHANGES", 20_000, low=100)
 GUARD_DIGEST_HOURS = read_int(
     "FIELDFLAME_GUARD_DIGEST_HOURS", 24, low=1
 )  # in which a digest gathers a release's changes
-GUARD_SEND_S = read_int("FIELDFLAME_GUARD_SEND_S", 10, low=1)  # for an answer of a receiver, or of the mail server
+GUARD_SEND_S = read_int("FIELDFLAME_GUARD_SEND_S", 10, low=1)  # for a whole attempt: a worker waits meanwhile
+# For a mail as a whole. A mail server may ask others about each address, which takes seconds, and there are up to 20.
+GUARD_MAIL_S = read_int("FIELDFLAME_GUARD_MAIL_S", 120, low=1)
 GUARD_TESTS_PER_HOUR = read_int("FIELDFLAME_GUARD_TESTS_PER_HOUR", 20, low=1)  # of a channel: they go to other people
 GUARD_TRIES = read_int("FIELDFLAME_GUARD_TRIES", 12, low=1)  # of a message: with back-off they last about half a day
 KEEP_MESSAGES_DAYS = read_int("FIELDFLAME_KEEP_MESSAGES_DAYS", 90, low=1)  # the log of deliveries: a quarter

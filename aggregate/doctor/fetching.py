@@ -160,17 +160,20 @@ def request(
 class PinnedConnection(http.client.HTTPConnection):
     """A connection to an address that was checked. Host header, TLS name and certificate stay those of the host."""
 
-    def __init__(self, target: Target, addresses: Sequence[Address], *, wait_s: float = SOCKET_S) -> None:
-        super().__init__(target.host, target.port, timeout=wait_s)
+    def __init__(self, target: Target, addresses: Sequence[Address]) -> None:
+        super().__init__(target.host, target.port, timeout=SOCKET_S)
         self._target = target
         self._addresses = addresses[:MAX_ADDRESSES_TRIED]
 
     def connect(self) -> None:
         self.sock = self._reach()
         if self._target.scheme == "https":
-            context = ssl.create_default_context()
+            context = self._make_context()
             context.set_alpn_protocols(["http/1.1"])
             self.sock = context.wrap_socket(self.sock, server_hostname=self._target.host)
+
+    def _make_context(self) -> ssl.SSLContext:
+        return ssl.create_default_context()
 
     def _reach(self) -> socket.socket:
         failure: OSError | None = None

@@ -126,10 +126,15 @@ def found_of(row: WatchState) -> Found:
 
 
 def is_told(change: StateChange, *, tells_suspected: bool) -> bool:
-    """Tells whether a change is worth a message: a confirmed one and its end; to some channels, suspicions as well."""
-    if change.state in (State.CONFIRMED, State.RESOLVED):
+    """Tells whether a change is worth a message: a confirmed one and its end; to some channels, suspicions as well.
+
+    The end of a suspicion belongs to it, also if somebody accepted it: it means nothing without its beginning.
+    """
+    if change.state == State.CONFIRMED:
         return True
-    return tells_suspected and State.SUSPECTED in (change.state, change.was)
+    if State.SUSPECTED in (change.state, change.was):
+        return tells_suspected
+    return change.state == State.RESOLVED
 
 
 def concerns(channel: Channel, watch: Watch, change: StateChange) -> bool:

@@ -1,8 +1,10 @@
 """What each kind of channel gets: JSON for webhooks, blocks for Slack, a card for Teams, text for mail."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,6 +18,11 @@ from profcore.guard.states import State
 
 # Slack takes 50 blocks, and people read a few. The page that the message links to has all changes; so has a webhook.
 SHOWN_CHANGES: Final = 10
+# Of a text (https://docs.slack.dev/reference/block-kit/composition-objects/text-object). A change is a headline and up
+# to four lines with their labels. Escapes are up to five times as long as what they stand for.
+MAX_SLACK_CHARS: Final = 3_000
+MAX_SLACK_LINE_CHARS: Final = 580
+SLACK_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 Json = dict[str, Any]  # Any: JSON
 
@@ -45,6 +52,14 @@ class Letter:
     created_at: datetime
     told: Sequence[Told]
     history: str
+    is_test: bool = False
+
+    @property
+    def note(self) -> str:
+        """What is said instead of changes if there are none; empty if there are."""
+        if self.is_test:
+            return "This is a test. Messages of this project arrive here."
+        return "" if self.told else "The history of these changes was deleted."
 
     @property
     def more(self) -> int:
@@ -55,7 +70,7 @@ class Letter:
 def write_webhook(letter: Letter) -> bytes:
     """Returns the body of a webhook. Its fields are a contract (docs/guard.md)."""
     body = {
-        "type": "fieldflame.states_changed" if letter.told else "fieldflame.test",
+        "type": "fieldflame.test" if letter.is_test else "fieldflame.states_changed",
         "id": str(letter.id),
         "timestamp": _moment(letter.created_at),
         "data": {
@@ -101,24 +116,46 @@ def encode_change(told: Told) -> Json:
 
 
 def write_slack(letter: Letter) -> bytes:
-    """Returns a body for an incoming webhook of Slack."""
+    """Returns a body for an incoming webhook of Slack.
+
+    Links are in blocks of their own, so that no name can take their room. They are no buttons: Slack would show a
+    warning on each, since an incoming webhook cannot answer to their being pressed.
+    """
     blocks: list[Json] = [_slack_text(f"*{_slack(letter.title)}*")]
+    if letter.note:
+        blocks.append(_slack_text(letter.note))
     for each in letter.told[:SHOWN_CHANGES]:
         lines = [f"*{_slack(each.said.headline)}*"]
         lines += [f"{label}: {_slack(text)}" for label, text in each.said.lines()]
-        lines.append(" · ".join(f"<{url}|{word}>" for word, url in list_links(each)))
         blocks.append(_slack_text("\n".join(lines)))
+        blocks += _slack_links(list_links(each))
     if letter.more:
-        blocks.append(_slack_text(f"<{letter.history}|{letter.more} more changes>"))
+        blocks += _slack_links([(f"{letter.more} more changes", letter.history)])
     return msgspec.json.encode({"text": _slack(letter.title), "blocks": blocks})
 
 
 def _slack_text(text: str) -> Json:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text[:3_000]}}  # what Slack accepts
+    """Returns a block of text. `verbatim`: nothing that is not marked as one becomes a link or a mention."""
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
+
+
+def _slack_links(links: Sequence[tuple[str, str]]) -> list[Json]:
+    """Returns a block for each link. One that is too long is left out: Slack would refuse the whole message."""
+    found = [f"<{''.join(_escape(url))}|{word}>" for word, url in links]
+    return [_slack_text(link) for link in found if len(link) <= MAX_SLACK_CHARS]
+
+
+def _escape(text: str) -> list[str]:
+    return [SLACK_ESCAPES.get(char, char) for char in text]
 
 
 def _slack(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Returns a line with Slack's marks escaped. One that is too long is cut between two escapes."""
+    escaped = _escape(text)
+    ends = list(accumulate(map(len, escaped)))
+    if not ends or ends[-1] <= MAX_SLACK_LINE_CHARS:
+        return "".join(escaped)
+    return "".join(escaped[: bisect_right(ends, MAX_SLACK_LINE_CHARS - 1)]) + "…"
 
 
 def write_teams(letter: Letter) -> bytes:
@@ -127,6 +164,8 @@ def write_teams(letter: Letter) -> bytes:
     Clients of Teams differ in how they read Markdown and its escapes, so names are in runs of text, which have none.
     """
     items: list[Json] = [_write_runs((letter.title, True), size="Medium")]
+    if letter.note:
+        items.append(_write_runs((letter.note, False)))
     for each in letter.told[:SHOWN_CHANGES]:
         items.append(_write_runs((each.said.headline, True), separator=True))
         items += [_write_runs((f"{label}: ", True), (text, False), spacing="None") for label, text in each.said.lines()]
@@ -165,8 +204,8 @@ def write_mail(letter: Letter) -> str:
         lines = [each.said.headline, *(f"  {label}: {text}" for label, text in each.said.lines())]
         lines += [f"  {word}: {url}" for word, url in list_links(each)]
         parts.append("\n".join(lines))
-    if not letter.told:
-        parts.append("This is a test. Messages of this project arrive here.")
+    if letter.note:
+        parts.append(letter.note)
     more = f"{letter.more} more changes, and all others: " if letter.more else "All changes: "
     return "\n\n".join([*parts, f"{more}{letter.history}\n"])
 

@@ -13,7 +13,7 @@ from aggregate.guard.changes import watch_at
 from aggregate.guard.delivery.bodies import Letter, Told
 from aggregate.guard.delivery.links import absolute, make_links
 from aggregate.guard.delivery.outbox import leave_quiet
-from aggregate.guard.delivery.wording import say_change, write_title
+from aggregate.guard.delivery.wording import clean, say_change, write_title
 from aggregate.guard_models import Channel, Message, Notice, StateChange, Watch
 from aggregate.turns import end_step
 from ingest.models import Project
@@ -112,7 +112,7 @@ def make_test(channel: Channel, now: datetime) -> Message:
             id=uuid4(),
             channel_id=channel.id,
             change_ids=[],
-            title=f"{project.name}: a test of Fieldflame",
+            title=f"{clean(project.name)}: a test of Fieldflame",
             created_at=now,
             due_at=now,
         )
@@ -125,10 +125,18 @@ def replay(project_id: int, message_id: UUID, now: datetime) -> bool:
 
 
 def tell(project: Project, change_ids: list[int]) -> list[Told]:
-    """Returns some changes as they are told: what needs somebody first. Two statements."""
-    found = StateChange.objects.filter(project_id=project.pk, id__in=change_ids)
-    first = sorted(found, key=lambda change: (change.state != State.CONFIRMED, -(change.value or 0.0), change.id))
-    return put_into_words(project, first)
+    """Returns some changes as they are told: what needs somebody first, what is over by another one last.
+
+    Two statements.
+    """
+    found = StateChange.objects.filter(project_id=project.pk, id__in=change_ids).order_by("id")
+    last = {(change.watch_id, bytes(change.subject_key)): change.id for change in found}
+
+    def rank(change: StateChange) -> tuple[bool, bool, float, int]:
+        is_over = change.id != last[change.watch_id, bytes(change.subject_key)]
+        return is_over, change.state != State.CONFIRMED, -(change.value or 0.0), change.id
+
+    return put_into_words(project, sorted(found, key=rank))
 
 
 def put_into_words(project: Project, changes: Sequence[StateChange]) -> list[Told]:
@@ -156,5 +164,6 @@ def write_letter(message: Message) -> Letter:
         title=message.title,
         created_at=message.created_at,
         told=tell(project, list(message.change_ids)),
+        is_test=not message.change_ids,
         history=absolute(reverse("guard", args=[project.slug])),
     )

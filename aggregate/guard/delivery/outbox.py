@@ -30,4 +30,7 @@ def leave_quiet(channel: Channel, at: datetime) -> datetime:
     # By the clock on the wall: a day with another length ends its quiet hours at the same time as others.
     end_on = here.date() + timedelta(days=channel.quiet_to <= here.hour * 60 + here.minute)
     hour, minute = divmod(channel.quiet_to, 60)
-    return datetime(end_on.year, end_on.month, end_on.day, hour, minute, tzinfo=zone).astimezone(UTC)
+    end = datetime(end_on.year, end_on.month, end_on.day, hour, minute, tzinfo=zone)
+    # When clocks are set back, this time comes twice (its second one has `fold`): the next one is the end. When they
+    # are set forward, a time that is left out is read as an hour later.
+    return next((each for fold in (0, 1) if (each := end.replace(fold=fold).astimezone(UTC)) > at), at)

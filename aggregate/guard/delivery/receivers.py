@@ -1,4 +1,4 @@
-"""Handing a message to its receiver: a POST to the address that was checked, or a mail.
+"""Handing a message to its receiver: a POST to the address that was checked, or a mail (`mailing`).
 
 A webhook is signed as https://www.standardwebhooks.com says, for which there are libraries in many languages: the
 HMAC-SHA256 of its id, the time of the attempt and its body. Redirects are not followed, because they could lead to
@@ -6,43 +6,33 @@ addresses that were not checked.
 """
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import http.client
-import smtplib
+import socket
+import ssl
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from django.conf import settings
-from django.core.mail import EmailMessage
 
-from aggregate.doctor.addresses import RefusedAddress, read_target, resolve
+from aggregate.doctor.addresses import Address, RefusedAddress, Target, read_target, resolve
 from aggregate.doctor.fetching import PinnedConnection, explain
 from aggregate.guard.channels import SECRET_PREFIX, allowed_networks
-from aggregate.guard.delivery.bodies import Letter, write_mail, write_slack, write_teams, write_webhook
+from aggregate.guard.delivery.bodies import Letter, write_slack, write_teams, write_webhook
+from aggregate.guard.delivery.deadlines import FAREWELL_S, Deadline, TooMuchRead
+from aggregate.guard.delivery.mailing import send_mail
+from aggregate.guard.delivery.outcomes import Receipt, Undelivered
 from aggregate.guard.sealing import Sealed
 from aggregate.guard_models import Channel
 
-MAX_ANSWER_BYTES: Final = 4_096  # read so that the connection ends well; nothing of it is kept
-MAX_SUBJECT_CHARS: Final = 200
+MAX_ANSWER_BYTES: Final = 65_536  # of an answer with its headers: an answer to a program has a few hundred
+MAX_BODY_BYTES: Final = 4_096  # read so that the connection ends well; nothing of it is kept
 MAX_RETRY_AFTER_S: Final = 6 * 3_600
 GONE: Final = 410
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """A message arrived. `status` is that of the answer, None for a mail."""
-
-    status: int | None
-
-
-class Undelivered(Exception):
-    """A message did not arrive. `is_final`: it never will, the receiver says."""
-
-    def __init__(self, problem: str, *, status: int | None = None, wait_s: int = 0, is_final: bool = False) -> None:
-        super().__init__(problem)
-        self.status, self.wait_s, self.is_final = status, wait_s, is_final
 
 
 def hand_over(channel: Channel, sealed: Sealed, letter: Letter) -> Receipt:
@@ -75,21 +65,25 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> Receipt:
 
     Raises `Undelivered`.
     """
-    host = url
+    host, deadline = url, Deadline(settings.GUARD_SEND_S, most_bytes=MAX_ANSWER_BYTES)
     try:
         target = read_target(url, settings.WEBHOOK_PORTS)
         host = target.host
-        found = resolve(target, allowed_networks(), setting="FIELDFLAME_WEBHOOK_ALLOW_PRIVATE")
-        connection = PinnedConnection(target, found, wait_s=settings.GUARD_SEND_S)
+        look_up = partial(resolve, target, allowed_networks(), setting="FIELDFLAME_WEBHOOK_ALLOW_PRIVATE")
+        connection = _BoundConnection(target, deadline.wait_for(look_up), deadline)
         try:
             common = {"Host": target.netloc, "Connection": "close", "User-Agent": "Fieldflame"}
             connection.request("POST", target.path, body, common | {"Content-Type": "application/json"} | headers)
             answer = connection.getresponse()
-            answer.read(MAX_ANSWER_BYTES)
+            deadline.shorten(FAREWELL_S)
+            with contextlib.suppress(OSError, http.client.HTTPException):  # the status has said what became of it
+                answer.read(MAX_BODY_BYTES)
         finally:
             connection.close()
     except RefusedAddress as error:
         raise Undelivered(str(error).replace("FIELDFLAME_DOCTOR_PORTS", "FIELDFLAME_WEBHOOK_PORTS")) from None
+    except TooMuchRead:
+        raise Undelivered(f"The answer of {host} is too long.") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise Undelivered(explain(error, host)) from None
     if 200 <= answer.status < 300:
@@ -102,32 +96,19 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> Receipt:
     )
 
 
+class _BoundConnection(PinnedConnection):
+    """A connection to an address that was checked, which ends with a deadline."""
+
+    def __init__(self, target: Target, addresses: Sequence[Address], deadline: Deadline) -> None:
+        super().__init__(target, addresses)
+        self._deadline = deadline
+
+    def _reach(self) -> socket.socket:
+        return self._deadline.connect([str(address) for address in self._addresses], self._target.port)
+
+    def _make_context(self) -> ssl.SSLContext:
+        return self._deadline.make_tls_context()
+
+
 def _read_wait(text: str | None) -> int:
     return min(int(text), MAX_RETRY_AFTER_S) if text and text.isascii() and text.isdigit() and len(text) < 9 else 0
-
-
-def send_mail(sealed: Sealed, letter: Letter) -> Receipt:
-    """Sends a mail to all addresses of a channel. Raises `Undelivered`."""
-    if not settings.EMAIL_HOST:
-        raise Undelivered("This server sends no mail: FIELDFLAME_MAIL_HOST is not set.")
-    mail = EmailMessage(
-        subject=letter.title[:MAX_SUBJECT_CHARS],
-        body=write_mail(letter),
-        to=list(sealed.addresses),
-        headers={
-            "Message-ID": f"<{letter.id}@fieldflame>",
-            "Auto-Submitted": "auto-generated",
-            "X-Fieldflame-Message": str(letter.id),
-        },
-    )
-    try:
-        mail.send()
-    except (OSError, smtplib.SMTPException) as error:
-        raise Undelivered(f"The mail server did not take it: {_say_smtp(error)}") from None
-    return Receipt(None)
-
-
-def _say_smtp(error: Exception) -> str:
-    if isinstance(error, smtplib.SMTPResponseException):
-        return f"{error.smtp_code} {error.smtp_error!r}"[:150]
-    return f"{type(error).__name__}."

@@ -41,7 +41,9 @@ class DeliveryShape(Shape):
     sent_at = serializers.DateTimeField(allow_null=True)
     attempts = serializers.IntegerField()
     status = serializers.IntegerField(allow_null=True, help_text="The HTTP status of the last answer.")
-    problem = serializers.CharField(allow_null=True, help_text="Why the last attempt failed.")
+    problem = serializers.CharField(
+        allow_null=True, help_text="Why the last attempt failed, or which addresses refused a mail."
+    )
 
 
 class DeliveriesShape(Shape):

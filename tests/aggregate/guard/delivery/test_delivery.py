@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import json
-import socket
 from collections.abc import Iterator
 from datetime import timedelta
 from email import message_from_string
@@ -22,7 +21,8 @@ from aggregate.guard.delivery.sending import claim, find_wait_s, lease_s, send_d
 from aggregate.guard_models import Channel, Message
 from ingest.models import Project
 from profcore.guard.states import State
-from tests.aggregate.guard.receivers import Kept, closed_port, mail_receiver, web_receiver
+from tests.aggregate.guard.delivery.receivers import Kept, closed_port, mail_receiver, web_receiver
+from tests.aggregate.guard.delivery.slow_receivers import slow_receiver, speak_smtp
 from tests.aggregate.guard.told_changes import NOON, change_state
 from tests.builders import make_project
 
@@ -100,9 +100,9 @@ def test_slack_and_teams_get_bodies_of_their_own(project: Project, hook: Hook, s
         "How much: ",
         "How sure: 95 %",
         "Since: 2026-11-23 12:00 UTC",
-        "|Difference in the Firefox",
     ):
         assert part in text
+    assert slack["blocks"][3]["text"]["text"].endswith("|Difference in the Firefox Profiler>")
     card = teams["attachments"][0]["content"]
     title, headline, *lines, links = card["body"]
     assert title["inlines"][0]["text"] == "Shop: 1.1 made /a<b>*c* slower: +13 ms per view"  # runs have no Markdown
@@ -114,7 +114,6 @@ def test_slack_and_teams_get_bodies_of_their_own(project: Project, hook: Hook, s
 
 
 def test_a_mail_has_all_in_plain_text(project: Project, settings: Settings, tmp_path: Path) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.ADDRESS = "fieldflame.example"
     with mail_receiver(tmp_path) as (port, kept):
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
@@ -144,6 +143,40 @@ def test_a_mail_has_all_in_plain_text(project: Project, settings: Settings, tmp_
         "http://fieldflame.example/projects/shop/compare/?base_release=1.0&head_release=1.1",
     ):
         assert part in text
+
+
+def test_a_line_break_in_a_name_is_none_in_a_title(settings: Settings, tmp_path: Path) -> None:
+    project = make_project("shop", name="Shop\nBcc: c@shop.example")
+    make_channel(project, "a@shop.example", "mail")
+    with mail_receiver(tmp_path) as (port, kept):
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
+        settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
+        make_test(Channel.objects.get(), NOON)
+        assert Message.objects.get().title == "Shop Bcc: c@shop.example: a test of Fieldflame"
+        Message.objects.update(title="Of an older\nversion")
+        assert send_due(NOON) == 1
+    assert message_from_string(kept.list()[0]["text"], policy=default)["Subject"] == "Of an older version"
+
+
+def test_the_log_says_which_addresses_were_refused(project: Project, settings: Settings) -> None:
+    addresses = ["a@shop.example", "bob@shop.example", "c@shop.example"]
+    create_channel(project=project, kind="mail", name="M", addresses=addresses, terms=Terms(), now=NOON)
+    settings.EMAIL_HOST, settings.EMAIL_USE_TLS, settings.EMAIL_USE_SSL = "127.0.0.1", False, False
+    change_state(project, State.CONFIRMED)
+    kept: list[bytes] = []
+    with slow_receiver(speak_smtp(kept, refused=b"bob@")) as settings.EMAIL_PORT:
+        assert send_due(NOON) == 1
+        assert send_due(NOON + timedelta(hours=1)) == 0  # the others have it
+    message = Message.objects.get()
+    assert (message.state, len(kept)) == (Message.State.SENT, 1)
+    assert message.problem == "Refused: b…@shop.example (550 no such user)."
+    with slow_receiver(speak_smtp(kept, refused=b"@")) as settings.EMAIL_PORT:
+        replay(project.pk, message.id, NOON)
+        assert send_due(NOON) == 0
+    message.refresh_from_db()
+    assert (message.state, len(kept)) == (Message.State.WAITING, 1)
+    assert "a…@shop.example (550 no such user)" in (message.problem or "")
+    assert "bob" not in (message.problem or "")
 
 
 def test_without_a_mail_server_the_log_says_so(project: Project) -> None:
@@ -222,17 +255,9 @@ def test_a_name_is_looked_up_once_and_that_address_is_asked(
         return [(2, 1, 6, "", (found, port))]
 
     monkeypatch.setattr("aggregate.doctor.addresses.socket.getaddrinfo", look_up)
-    monkeypatch.setattr("aggregate.doctor.fetching.socket.create_connection", _connect_plainly)
     assert post(f"http://hooks.example:{port}/x", b"{}", {}).status == 200
     assert asked == ["hooks.example"]
     assert hook[1].list()[0]["headers"]["host"] == f"hooks.example:{port}"
-
-
-def _connect_plainly(address: tuple[str, int], timeout: float) -> object:
-    made = socket.socket()
-    made.settimeout(timeout)
-    made.connect(address)
-    return made
 
 
 def test_a_killed_sender_leaves_a_claim_that_ends(
@@ -254,7 +279,7 @@ def test_a_killed_sender_leaves_a_claim_that_ends(
         with pytest.raises(Killed):
             send_one(project.pk, message.id, NOON)
     assert send_due(NOON + timedelta(seconds=1)) == 0  # somebody may be at it
-    assert send_due(NOON + timedelta(seconds=lease_s() + 1)) == 1
+    assert send_due(NOON + timedelta(seconds=lease_s(Channel.objects.get()) + 1)) == 1
     assert len(hook[1].list()) == 2
     assert len({each["headers"]["webhook-id"] for each in hook[1].list()}) == 1
     message.refresh_from_db()

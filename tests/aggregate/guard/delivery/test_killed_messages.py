@@ -20,7 +20,7 @@ from aggregate.guard_models import Message, Notice, StateChange, WatchState
 from aggregate.models import VerdictLook
 from ingest.models import Project
 from profcore.guard.states import State
-from tests.aggregate.guard.receivers import HANGS, Kept, web_receiver
+from tests.aggregate.guard.delivery.receivers import HANGS, Kept, web_receiver
 from tests.aggregate.posting import database_url, rows
 from tests.builders import MONDAY, make_group, make_project, make_timed_views
 

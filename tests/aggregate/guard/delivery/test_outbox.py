@@ -1,6 +1,7 @@
 """The outbox: one notice for each change and channel, when it is due, and what becomes one message."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import product
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -10,13 +11,16 @@ from aggregate.guard.channels import Terms, change_channel, create_channel, dele
 from aggregate.guard.delivery.gathering import gather_due, list_due_channels
 from aggregate.guard.delivery.outbox import leave_quiet
 from aggregate.guard.sealing import SealBroken, open_seal
-from aggregate.guard_models import Channel, Message, Notice
+from aggregate.guard.watches import accept
+from aggregate.guard_models import Channel, Message, Notice, Watch, WatchState
 from ingest.models import Project
 from profcore.guard.states import State
 from tests.aggregate.guard.told_changes import NOON, change_state
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db
+# On which clocks change in one of the zones below, each zone has its own.
+DAYS_OF_OTHER_CLOCKS = [(3, 8), (3, 29), (4, 5), (10, 4), (10, 25), (11, 1)]
 HOOK = ["https://hooks.example/services/secret-path"]
 
 
@@ -105,6 +109,33 @@ def test_quiet_hours_end_at_the_same_time_when_the_clocks_change() -> None:
     assert leave_quiet(channel, evening) == datetime(2026, 10, 25, 6, 0, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("at", "end"),
+    [
+        ("2026-10-24 23:00", "2026-10-25 00:30"),  # 01:00 in summer: the first half past two
+        ("2026-10-25 00:20", "2026-10-25 00:30"),
+        ("2026-10-25 00:40", "2026-10-25 00:40"),  # 02:40
+        ("2026-10-25 01:10", "2026-10-25 01:30"),  # 02:10 again, in winter
+    ],
+)
+def test_quiet_hours_end_after_now_in_the_hour_that_is_repeated(at: str, end: str) -> None:
+    channel = Channel(quiet_from=22 * 60, quiet_to=2 * 60 + 30, time_zone="Europe/Berlin")
+    moment = datetime.fromisoformat(f"{at}+00:00")
+    assert leave_quiet(channel, moment) == datetime.fromisoformat(f"{end}+00:00")
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "UTC"])
+@pytest.mark.parametrize("quiet", [(22 * 60, 150), (60, 120), (90, 150), (0, 1_439)])
+def test_quiet_hours_always_end_later_and_outside_them(zone: str, quiet: tuple[int, int]) -> None:
+    channel = Channel(quiet_from=quiet[0], quiet_to=quiet[1], time_zone=zone)
+    nights = [datetime(2026, month, day, tzinfo=UTC) for month, day in DAYS_OF_OTHER_CLOCKS]
+    for night, minutes in product(nights, range(-12 * 60, 36 * 60, 10)):
+        at = night + timedelta(minutes=minutes)
+        end = leave_quiet(channel, at)
+        assert at <= end <= at + timedelta(hours=26)
+        assert leave_quiet(channel, end) == end
+
+
 def test_what_waits_for_a_channel_that_is_gone_or_off_goes_too(project: Project) -> None:
     gone, off = make_channel(project), make_channel(project)
     change_state(project, State.CONFIRMED)
@@ -171,3 +202,13 @@ def test_a_project_has_a_bound_of_channels(project: Project, settings: Settings)
     make_channel(project)
     with pytest.raises(ValidationError):
         make_channel(project)
+
+
+def test_an_accepted_suspicion_is_told_only_to_those_who_heard_of_it(project: Project) -> None:
+    every, sure = make_channel(project, tells_suspected=True), make_channel(project)
+    for page, state in (("/cart", State.SUSPECTED), ("/home", State.CONFIRMED)):
+        change_state(project, state, page=page)
+    for row in WatchState.objects.order_by("state"):
+        assert accept(Watch.objects.get(), bytes(row.subject_key), NOON)
+    counts = {channel.id: Notice.objects.filter(channel_id=channel.id).count() for channel in (every, sure)}
+    assert counts == {every.id: 4, sure.id: 2}
