@@ -178,7 +178,8 @@ def test_what_was_read_for_another_question_is_not_judged(project: Project, monk
 
     monkeypatch.setattr(budgets, "measure_interactions", change)
     asked_before = Watch.objects.get(id=watch.id)
-    assert budgets.judge_next_day(asked_before, MORNING) is None
+    budgets.judge_next_day(asked_before, MORNING)
+    assert Watch.objects.get(id=watch.id).evaluated_at is None
     assert state_of(watch) == ""
 
 
@@ -208,7 +209,8 @@ def test_a_fault_while_reading_is_said_and_tried_again(project: Project, monkeyp
 
     monkeypatch.setattr(budgets, "measure_interactions", fail)
     assert evaluate_one(project.pk, watch.id, MORNING)
-    assert Watch.objects.get(id=watch.id).problem == "ValueError: no such pack"
+    failed = Watch.objects.get(id=watch.id)
+    assert (failed.problem, failed.evaluated_at) == ("ValueError: no such pack", None)
     monkeypatch.undo()
     assert evaluate_one(project.pk, watch.id, MORNING + timedelta(hours=1))
     assert Watch.objects.get(id=watch.id).problem is None
@@ -233,7 +235,14 @@ def test_a_day_without_its_raw_traces_is_unknown_and_says_so(project: Project, v
     watch = watch_it(project, 5.0)
     evaluate_due(MORNING)
     assert state_of(watch) == "SUSPECTED"  # by the day before
-    assert Watch.objects.get(id=watch.id).problem == f"The raw traces of {LAST} are not kept any more."
+    text = f"The raw traces of {LAST} are not kept any more."
+    for minutes in (0, 5, 10):  # as long as no later day was judged
+        now = MORNING + timedelta(minutes=minutes)
+        Watch.objects.update(due_at=now)
+        evaluate_due(now)
+        assert Watch.objects.get(id=watch.id).problem == text
+    evaluate_due(MORNING + timedelta(days=1))
+    assert Watch.objects.get(id=watch.id).problem is None
 
 
 def test_a_sample_is_bounded_and_one_giant_view_does_not_end_it(
