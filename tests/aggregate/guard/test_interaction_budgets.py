@@ -4,23 +4,26 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from math import ceil, comb
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker, Settings
 
 from aggregate.guard import budgets
-from aggregate.guard.days import Day, measure_interactions
+from aggregate.guard.days import Day, measure_interactions, slice_of
 from aggregate.guard.evaluating import evaluate_due, evaluate_one
 from aggregate.guard.previews import read_preview, start_preview
 from aggregate.guard.questions import Question, clean_question
 from aggregate.guard.reading import select_history, select_open, select_standings
 from aggregate.guard.watches import change_watch, create_watch
 from aggregate.guard_models import StateChange, Watch, WatchState
+from aggregate.selectors.vitals.interaction_script import select_interaction_script
 from aggregate.stopping import Stopping
 from aggregate.turns import TurnOver
 from ingest.models import Project, RawTrace
 from profcore.guard.states import State
+from profcore.stats.sampling import sample_key
 from profcore.stats.summaries import estimate_p75
 from tests.aggregate.jobs.running_jobs import again, run_jobs
 from tests.aggregate.selectors.vitals.recorded_visits import copy_visits, post_visits, read_visits
@@ -243,6 +246,20 @@ def test_a_day_without_its_raw_traces_is_unknown_and_says_so(project: Project, v
         assert Watch.objects.get(id=watch.id).problem == text
     evaluate_due(MORNING + timedelta(days=1))
     assert Watch.objects.get(id=watch.id).problem is None
+
+
+def test_views_beyond_the_last_one_that_was_read_are_not_counted_as_gone(
+    project: Project, visits: list[Visit], settings: Settings
+) -> None:
+    ordered = sorted((UUID(visit[0]["viewId"]) for visit in visits), key=sample_key)
+    RawTrace.objects.filter(project_id=project.pk, view_id__in=[ordered[3], *ordered[30:]]).delete()
+    slice_ = slice_of(project.pk, Question(measure="inp_script", limit=1.0), LAST, LAST)
+    whole = select_interaction_script(slice_, most_views=400)
+    assert (whole.read, whole.gone) == (29, 16)
+    settings.VITALS_MAX_TRACES = 100
+    part = select_interaction_script(slice_, most_views=400)
+    assert 15 < part.read < 29
+    assert part.gone == 1
 
 
 def test_a_sample_is_bounded_and_one_giant_view_does_not_end_it(
