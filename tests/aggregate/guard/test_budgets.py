@@ -201,7 +201,7 @@ def test_it_is_known_since_when_no_day_could_be_judged(project: Project, kind: s
     assert evaluate(watch) == "UNKNOWN"
     views = 12 if kind == "budget" else 0  # of new cost the days before have fewer
     assert find().unjudged == Unjudged(since=date(2026, 11, 14), until=date(2026, 11, 19), views=views)
-    text = f"Too few page views since 2026-11-14: the last day has {views}, and it takes 25."
+    text = f"Too few page views since 2026-11-14. The last day has {views}, at least 25 are needed."
     assert (find().word, find().note) == ("Unknown", text)
     receive(project, 0)
     receive(project, 2)

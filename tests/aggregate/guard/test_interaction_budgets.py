@@ -226,6 +226,9 @@ def test_too_few_views_with_an_interaction_stay_unknown_and_are_read_once(
     watch = watch_it(project, 5.0, page=page)
     evaluate_due(MORNING)
     assert state_of(watch) == "UNKNOWN"
+    note = select_standings(project.pk)[-1].note
+    assert note.startswith("Too few page views with an interaction since ")
+    assert note.endswith(", at least 25 are needed.")
     assert not StateChange.objects.filter(watch_id=watch.id).exists()
     monkeypatch.setattr(budgets, "measure_interactions", None)
     Watch.objects.update(due_at=MORNING)
