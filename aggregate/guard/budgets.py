@@ -87,7 +87,7 @@ def _find_gone(watch: Watch) -> str | None:
 def _judge_day(watch: Watch, question: Question, day: Day) -> None:
     subject = Subject()
     before = select_states(watch).get(subject.key)
-    evidence = weigh_day(day.low, day.high, question.limit)
+    evidence = weigh_day(day.low, day.high, question.limit, value=day.value)
     standing, found = step_state(before, evidence, describe_day(day, question), bad_to_confirm=DAYS_TO_CONFIRM)
     if before is not None and before.state != State.UNKNOWN and evidence is Evidence.NONE:
         found = found_of(before)  # what was found before stays shown
@@ -98,13 +98,14 @@ def _judge_day(watch: Watch, question: Question, day: Day) -> None:
 def days_to_judge(watch: Watch, now: datetime) -> list[date]:
     """Returns the settled days that were not judged yet; at first the one before its creation.
 
-    While none had enough page views, the last days are looked at again: some may come late. What is read from traces is
-    read once only, since that takes long.
+    While none had enough page views, the last days are looked at again with each new day: some views may come late.
+    What is read from traces is read once only, since that takes long.
     """
     row = select_states(watch).get(Subject().key)
-    is_seen = row is not None and (row.state != State.UNKNOWN or is_read_from_traces(watch))
-    seen_at = row.seen_at if row is not None and is_seen else watch.created_at - timedelta(days=2)
-    return list_days(day_ending_at(seen_at), now)[-MAX_CATCH_UP:]
+    new = list_days(day_ending_at(row.seen_at), now) if row is not None else []
+    if row is not None and (not new or row.state != State.UNKNOWN or is_read_from_traces(watch)):
+        return new[-MAX_CATCH_UP:]
+    return list_days(day_ending_at(watch.created_at - timedelta(days=2)), now)[-MAX_CATCH_UP:]
 
 
 def describe_day(day: Day, question: Question) -> Found:
@@ -127,7 +128,7 @@ def judge_past(question: Question, days: Iterable[Day]) -> Preview:
     standing, judged, alerts = Standing(), [], 0
     for day in days:
         before = standing.state
-        evidence = weigh_day(day.low, day.high, question.limit)
+        evidence = weigh_day(day.low, day.high, question.limit, value=day.value)
         standing = step(standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
         alerts += standing.state is State.CONFIRMED and before is not State.CONFIRMED
         judged.append((day, standing.state))

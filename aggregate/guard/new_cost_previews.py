@@ -1,31 +1,20 @@
-"""What a watch on new cost would have told on past days, by the rules of its evaluation.
+"""What a watch on new cost would have told on past days, by the rules of its evaluation (`guard.new_cost_rules`)."""
 
-Each day is summed up once, for itself and for the four weeks of the days after it. Estimates take longest, so they are
-made only where they can decide something.
-"""
-
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Final
 
 from aggregate.guard.budgets import list_past
-from aggregate.guard.days import iter_costs, slice_of
-from aggregate.guard.new_costs import NEW_DAYS, choose_names, interval_of
+from aggregate.guard.new_cost_rules import NEW_DAYS, DayNames, choose_names, find_before, iter_days, weigh_names
 from aggregate.guard.questions import Question
-from aggregate.selectors.code.project_code import select_code
-from aggregate.selectors.functions.groups import GroupSums, sum_groups
-from profcore.guard.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step, weigh_day
+from profcore.guard.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step
+from profcore.stats.estimates import Figure
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.times import bounds_of_day
 
-# Below this part of the limit, by its recorded sum, a cost is taken as quiet without an estimate. It could be above
-# the limit only if sample rates differ so much that the recorded mean is a tenth of the real one.
-SURELY_QUIET: Final = 0.1
 LONG_DAYS: Final = 21  # a history that began on a Monday, after a weekend without views, is long enough
-US_PER_MS: Final = 1_000.0
 
 
 class DayUse(StrEnum):
@@ -115,39 +104,19 @@ class NewCostPreview:
 
 def preview_new_costs(project_id: int, question: Question, now: datetime) -> NewCostPreview:
     """Returns what a watch on new cost would have told in the last settled days, as many as a preview has."""
-    wanted = list_past(now)
-    last_seen: dict[str, date] = {}
-    views_before: deque[int] = deque(maxlen=NEW_DAYS)
     walk, days = _Walk(project_id, question), []
-    for day, sums in _sum_days(project_id, question, wanted):
-        if day >= wanted[0]:
-            use = _choose_use(sums.views, sum(views_before))
-            new = alerts = 0
-            if use is DayUse.JUDGED:
-                since = day - timedelta(days=NEW_DAYS)
-                before = {name for name, on in last_seen.items() if on >= since}
-                new, alerts = walk.judge(day, sums, before)
-            history = next((NEW_DAYS - at for at, views in enumerate(views_before) if views), 0)
-            days.append(PreviewDay(on=day, views=sums.views, use=use, days_before=history, new=new, alerts=alerts))
-        last_seen.update(dict.fromkeys(sums.cost_us, day))
-        views_before.append(sums.views)
+    for day, past in iter_days(project_id, question, list_past(now)):
+        before = find_before(past)
+        new = alerts = 0
+        if before is None or day.views < MIN_VIEWS:
+            use = DayUse.TOO_FEW if day.views < MIN_VIEWS else DayUse.NO_HISTORY
+        else:
+            use = DayUse.JUDGED
+            new, alerts = walk.judge(day, before)
+        history = next((NEW_DAYS - at for at, each in enumerate(past) if each.views), 0)
+        days.append(PreviewDay(on=day.on, views=day.views, use=use, days_before=history, new=new, alerts=alerts))
     order = sorted(walk.found.values(), key=lambda each: (not each.told_on, -each.value, each.name))
     return NewCostPreview(days=days, found=order)
-
-
-def _sum_days(project_id: int, question: Question, wanted: Sequence[date]) -> Iterator[tuple[date, GroupSums]]:
-    """Yields the sums of each day that is needed, in their order: the four weeks before the wanted ones, too."""
-    code = select_code(project_id, as_stored=True)
-    first = wanted[0] - timedelta(days=NEW_DAYS)
-    for number in range((wanted[-1] - first).days + 1):
-        day = first + timedelta(days=number)
-        yield day, sum_groups(slice_of(project_id, question, day, day), question.by or "party", code=code)
-
-
-def _choose_use(views: int, views_before: int) -> DayUse:
-    if views < MIN_VIEWS:
-        return DayUse.TOO_FEW
-    return DayUse.NO_HISTORY if views_before < MIN_VIEWS else DayUse.JUDGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,44 +127,31 @@ class _Walk:
     question: Question
     found: dict[str, NewCost] = field(default_factory=dict)
 
-    def judge(self, day: date, sums: GroupSums, before: set[str]) -> tuple[int, int]:
-        """Judges what is new on a day, or was before. Returns how many are new on it, and how many would be told."""
-        names = sorted(sums.cost_us, key=lambda name: -sums.cost_us[name])
+    def judge(self, day: DayNames, before: Collection[str]) -> tuple[int, int]:
+        """Judges what is watched or new on a day. Returns how many are new on it, and how many would be told."""
         known = {name: (each.state, each.since_at) for name, each in self.found.items()}
-        means = {
-            name: sums.cost_us.get(name, 0) / US_PER_MS / sums.views for name in choose_names(known, names, before, day)
-        }
-        worth = {name for name, mean in means.items() if self._is_worth_estimating(name, mean)}
-        costs = dict(iter_costs(self.project_id, self.question, day)) if worth else {}
-        new = alerts = 0
-        for name, mean in means.items():
-            each = self.found.get(name) or NewCost(name=name, first_on=day, since_at=bounds_of_day(day)[1])
-            low, high = interval_of(costs.get(name))
-            evidence = weigh_day(low, high, self.question.limit) if name in worth else Evidence.QUIET
-            is_told = _step(each, evidence, day)
-            if each.state is State.UNKNOWN:
-                continue  # as the evaluation keeps no row of it
-            new, alerts = new + (name not in self.found), alerts + is_told
-            self.found[name] = each
-            if is_told and len(each.told_on) == 1:
-                each.value, each.low, each.high = costs[name].per_view.value, low, high
-            elif not each.told_on:
-                each.value = max(each.value, mean)
-        return new, alerts
-
-    def _is_worth_estimating(self, name: str, mean: float) -> bool:
-        is_open = name in self.found and self.found[name].state.is_open
-        return is_open or mean > SURELY_QUIET * self.question.limit
+        watched, new = choose_names(known, day, before)
+        for name in new:
+            each = self.found.setdefault(name, NewCost(name=name, first_on=day.on, since_at=bounds_of_day(day.on)[1]))
+            each.standing = Standing()  # what is new again begins anew
+        opened = {name for name in watched if self.found[name].state.is_open}
+        found = weigh_names(self.project_id, self.question, day, [*watched, *new], opened)
+        told = [_step(self.found[name], evidence, figure, day) for name, (evidence, figure) in found.items()]
+        return len(new), sum(told)
 
 
-def _step(each: NewCost, evidence: Evidence, day: date) -> bool:
+def _step(each: NewCost, evidence: Evidence, figure: Figure, day: DayNames) -> bool:
     """Gives something new its standing after a day. Returns whether it would have been told."""
     was = each.state
     each.standing = step(each.standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
-    if each.state is was:
-        return False
-    each.since_at = bounds_of_day(day)[1]
-    is_told = each.state is State.CONFIRMED
+    if each.state is not was:
+        each.since_at = bounds_of_day(day.on)[1]
+    is_told = each.state is State.CONFIRMED and was is not each.state
     if is_told:
-        each.told_on.append(day)
+        each.told_on.append(day.on)
+        if len(each.told_on) == 1:
+            each.value = figure.value
+            each.low, each.high = figure.ci95 or (None, None)
+    elif not each.told_on:
+        each.value = max(each.value, day.ms.get(each.name, 0.0))
     return is_told

@@ -117,7 +117,7 @@ def encode_budget(preview: Preview) -> Json:
             {
                 "day": day.on,
                 "views": day.views,
-                "use": DayUse.TOO_FEW if day.low is None else DayUse.JUDGED,
+                "use": DayUse.JUDGED if day.is_judged else DayUse.TOO_FEW,
                 "value": day.value,
                 "ci95": None if day.low is None else [day.low, day.high],
                 "state": state.name.lower(),

@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from aggregate.guard import evaluating, new_costs
+from aggregate.guard import evaluating, new_cost_rules
 from aggregate.guard.evaluating import evaluate_due, evaluate_one
 from aggregate.guard.watches import create_watch
 from aggregate.guard_models import Watch, WatchState
@@ -26,7 +26,7 @@ def project() -> Project:
     return make_project("shop", name="Shop")
 
 
-def fail(*_: object) -> None:
+def fail(*_: object, **__: object) -> None:
     raise ValueError("no such thing")
 
 
@@ -46,7 +46,7 @@ def test_a_day_whose_evaluation_failed_is_judged_later(project: Project, monkeyp
     assert evaluate(watch, first).evaluated_at == first
     assert WatchState.objects.get(watch_id=watch.id).state == State.SUSPECTED
     with monkeypatch.context() as patched:
-        patched.setattr(new_costs, "sum_groups", fail)
+        patched.setattr(new_cost_rules, "sum_groups", fail)
         failed = evaluate(watch, TODAY)
     assert failed.problem == "ValueError: no such thing"
     assert failed.evaluated_at == first  # the last time that it went well
