@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.guard.budgets import evaluate_budget, is_read_from_traces, judge_next_day
-from aggregate.guard.new_costs import evaluate_new_costs
+from aggregate.guard.new_cost.new_costs import evaluate_new_costs
 from aggregate.guard.releases import evaluate_releases
 from aggregate.guard.watches import make_release_watches
 from aggregate.guard_models import Watch

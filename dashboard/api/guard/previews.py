@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from aggregate.guard.budgets import Preview, preview_budget
-from aggregate.guard.new_cost_previews import DayUse, NewCostPreview, preview_new_costs
+from aggregate.guard.new_cost.new_cost_previews import DayUse, NewCostPreview, preview_new_costs
 from aggregate.guard.previews import read_preview, start_preview
 from aggregate.guard.questions import Question
 from aggregate.guard_models import Watch

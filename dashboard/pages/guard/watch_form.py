@@ -10,7 +10,7 @@ from django.utils.html import format_html_join
 
 from aggregate.guard.budgets import Preview, preview_budget
 from aggregate.guard.days import Day
-from aggregate.guard.new_cost_previews import NewCostPreview, preview_new_costs
+from aggregate.guard.new_cost.new_cost_previews import NewCostPreview, preview_new_costs
 from aggregate.guard.questions import MAX_MS, MEASURES, Question, clean_question
 from aggregate.guard.questions import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
 from aggregate.guard.watches import MAX_NAME_CHARS, RELEASE_WATCH_ID, change_watch, create_watch, delete_watch

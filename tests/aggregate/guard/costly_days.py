@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from aggregate.guard.evaluating import evaluate_one
-from aggregate.guard.new_cost_previews import preview_new_costs
+from aggregate.guard.new_cost.new_cost_previews import preview_new_costs
 from aggregate.guard.questions import read_question
 from aggregate.guard_models import StateChange, Watch
 from aggregate.models import View

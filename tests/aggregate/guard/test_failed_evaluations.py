@@ -7,8 +7,9 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from aggregate.guard import evaluating, new_cost_rules
+from aggregate.guard import evaluating
 from aggregate.guard.evaluating import evaluate_due, evaluate_one
+from aggregate.guard.new_cost import new_cost_rules
 from aggregate.guard.watches import create_watch
 from aggregate.guard_models import Watch, WatchState
 from ingest.models import Project

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from aggregate.guard import new_cost_rules
 from aggregate.guard.days import DayCosts
 from aggregate.guard.evaluating import evaluate_one
-from aggregate.guard.new_cost_previews import DayUse, NewCostPreview, preview_new_costs
+from aggregate.guard.new_cost import new_cost_rules
+from aggregate.guard.new_cost.new_cost_previews import DayUse, NewCostPreview, preview_new_costs
 from aggregate.guard.questions import Question
 from aggregate.guard.watches import create_watch
 from aggregate.guard_models import StateChange, Watch

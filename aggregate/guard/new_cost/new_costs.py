@@ -1,7 +1,7 @@
 """New cost: third parties or packages that were not there before, and certainly cost more than some ms per view.
 
 Each has a state of its own, from the first day on which it ran. It is watched for as long as it counts as new. A
-preview (`guard.new_cost_previews`) follows the same rules (`guard.new_cost_rules`) over the days that are there.
+preview (`new_cost_previews`) follows the same rules (`new_cost_rules`) over the days that are there.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from aggregate.guard.budgets import MAX_CATCH_UP
 from aggregate.guard.changes import Cause, select_states, step_state, write_standing
 from aggregate.guard.days import last_settled, list_days
-from aggregate.guard.new_cost_rules import DayNames, choose_names, find_before, iter_days, weigh_names
+from aggregate.guard.new_cost.new_cost_rules import DayNames, choose_names, find_before, iter_days, weigh_names
 from aggregate.guard.questions import Question, read_question
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Watch, WatchState

@@ -1,4 +1,4 @@
-"""What a watch on new cost would have told on past days, by the rules of its evaluation (`guard.new_cost_rules`)."""
+"""What a watch on new cost would have told on past days: the rules are those of its evaluation (`new_cost_rules`)."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,14 @@ from enum import StrEnum
 from typing import Final
 
 from aggregate.guard.budgets import list_past
-from aggregate.guard.new_cost_rules import NEW_DAYS, DayNames, choose_names, find_before, iter_days, weigh_names
+from aggregate.guard.new_cost.new_cost_rules import (
+    NEW_DAYS,
+    DayNames,
+    choose_names,
+    find_before,
+    iter_days,
+    weigh_names,
+)
 from aggregate.guard.questions import Question
 from profcore.guard.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step
 from profcore.stats.estimates import Figure
