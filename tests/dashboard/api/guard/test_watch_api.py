@@ -212,7 +212,8 @@ def test_an_open_state_without_history_leads_to_no_difference(coder: Asker, shop
 
 def test_a_day_that_few_page_views_ran_is_judged_without_an_interval() -> None:
     days = [Day(on=date(2026, 11, 19), views=60, value=0.01), Day(on=date(2026, 11, 20), views=12)]
-    rare, few = encode_budget(Preview([(day, State.OK) for day in days], 0))["days"]
+    answer: dict[str, Any] = dict(encode_budget(Preview([(day, State.OK) for day in days], 0)))  # Any: JSON
+    rare, few = answer["days"]
     assert (rare["use"], rare["value"], rare["ci95"]) == ("judged", 0.01, None)
     assert (few["use"], few["value"], few["ci95"]) == ("too_few", None, None)
 
