@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from aggregate.guard.new_cost_previews import preview_new_costs
+from aggregate.guard.new_cost.new_cost_previews import preview_new_costs
 from aggregate.guard.questions import Question
 from aggregate.guard.usage import is_older, measure_best, measure_span
 from aggregate.selectors.exports.slice_export import fingerprint_slice

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from aggregate.guard.changes import Cause, found_of, select_states, step_state, write_standing
 from aggregate.guard.days import Day, last_settled, list_days, measure_days, measure_interactions
@@ -45,32 +46,48 @@ def is_read_from_traces(watch: Watch) -> bool:
     return watch.kind == Watch.Kind.BUDGET and read_question(watch).measure == "inp_script"
 
 
-def judge_next_day(watch: Watch, now: datetime) -> str | None:
+def judge_next_day(watch: Watch, now: datetime) -> None:
     """Reads the next finished day, then judges it in a transaction; if others wait, the watch stays due.
 
-    The watch has been put off, so no other worker reads the same. Returns why the day could not be judged, if so.
-    Raises `Stopping`. Call it outside of transactions.
+    The watch has been put off, so no other worker reads the same. Its problem says why the last day could not be
+    judged, until the next one is. Raises `Stopping`. Call it outside of transactions.
     """
     days = days_to_judge(watch, now)
     if not days:
-        return None
+        _rows_of(watch).update(evaluated_at=now, problem=_find_gone(watch))
+        return
     question = read_question(watch)
     day = measure_interactions(watch.project_id, question, days[0])
     with transaction.atomic():
-        rows = Watch.objects.select_for_update().filter(project_id=watch.project_id, id=watch.id, is_on=True)
-        held = rows.filter(question=watch.question).first()  # it may have been changed meanwhile
+        held = _rows_of(watch).select_for_update().first()
         if held is None or not hold_project(watch.project_id) or days[0] not in days_to_judge(held, now):
-            return None
+            return
         _judge_day(held, question, day)
-        if days[1:]:
-            Watch.objects.filter(project_id=watch.project_id, id=watch.id).update(due_at=now)
-    return f"The raw traces of {day.on} are not kept any more." if day.is_gone else None
+        problem = describe_gone(day.on) if day.is_gone else None
+        _rows_of(watch).update(evaluated_at=now, problem=problem, **({"due_at": now} if days[1:] else {}))
+
+
+def _rows_of(watch: Watch) -> QuerySet[Watch]:
+    """Returns a watch as it is now, unless it was changed meanwhile."""
+    return Watch.objects.filter(project_id=watch.project_id, id=watch.id, is_on=True, question=watch.question)
+
+
+def describe_gone(day: date) -> str:
+    """Returns the problem of a watch whose last day could not be judged, since raw traces are missing."""
+    return f"The raw traces of {day} are not kept any more."
+
+
+def _find_gone(watch: Watch) -> str | None:
+    """Returns the problem of a watch if that is so of the last day it looked at. Other problems are over."""
+    row = select_states(watch).get(Subject().key)
+    is_gone = row is not None and watch.problem == describe_gone(day_ending_at(row.seen_at))
+    return watch.problem if is_gone else None
 
 
 def _judge_day(watch: Watch, question: Question, day: Day) -> None:
     subject = Subject()
     before = select_states(watch).get(subject.key)
-    evidence = weigh_day(day.low, day.high, question.limit)
+    evidence = weigh_day(day.low, day.high, question.limit, value=day.value)
     standing, found = step_state(before, evidence, describe_day(day, question), bad_to_confirm=DAYS_TO_CONFIRM)
     if before is not None and before.state != State.UNKNOWN and evidence is Evidence.NONE:
         found = found_of(before)  # what was found before stays shown
@@ -81,13 +98,14 @@ def _judge_day(watch: Watch, question: Question, day: Day) -> None:
 def days_to_judge(watch: Watch, now: datetime) -> list[date]:
     """Returns the settled days that were not judged yet; at first the one before its creation.
 
-    While none had enough page views, the last days are looked at again: some may come late. What is read from traces is
-    read once only, since that takes long.
+    While none had enough page views, the last days are looked at again with each new day: some views may come late.
+    What is read from traces is read once only, since that takes long.
     """
     row = select_states(watch).get(Subject().key)
-    is_seen = row is not None and (row.state != State.UNKNOWN or is_read_from_traces(watch))
-    seen_at = row.seen_at if row is not None and is_seen else watch.created_at - timedelta(days=2)
-    return list_days(day_ending_at(seen_at), now)[-MAX_CATCH_UP:]
+    new = list_days(day_ending_at(row.seen_at), now) if row is not None else []
+    if row is not None and (not new or row.state != State.UNKNOWN or is_read_from_traces(watch)):
+        return new[-MAX_CATCH_UP:]
+    return list_days(day_ending_at(watch.created_at - timedelta(days=2)), now)[-MAX_CATCH_UP:]
 
 
 def describe_day(day: Day, question: Question) -> Found:
@@ -110,7 +128,7 @@ def judge_past(question: Question, days: Iterable[Day]) -> Preview:
     standing, judged, alerts = Standing(), [], 0
     for day in days:
         before = standing.state
-        evidence = weigh_day(day.low, day.high, question.limit)
+        evidence = weigh_day(day.low, day.high, question.limit, value=day.value)
         standing = step(standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
         alerts += standing.state is State.CONFIRMED and before is not State.CONFIRMED
         judged.append((day, standing.state))

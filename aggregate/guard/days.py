@@ -1,6 +1,6 @@
 """What a question measures on finished UTC days, each with its interval: that of the tables and charts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
@@ -9,13 +9,14 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.guard.questions import Question
+from aggregate.selectors.functions.table import FunctionRow, FunctionTable
 from aggregate.selectors.project.trends import POINT_VIEWS, estimate_times
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.views.view_times import Stratum, select_view_times
 from aggregate.selectors.vitals.interaction_script import select_interaction_script
-from profcore.stats.estimates import Figure
-from profcore.stats.summaries import MIN_VIEWS
+from profcore.stats.estimates import Figure, Interval
+from profcore.stats.summaries import MIN_VIEWS, US_PER_MS
 from profcore.stats.views import Measure
 from profcore.times import DAY, bounds_of_day, start_of_day
 
@@ -28,9 +29,10 @@ MAX_GONE: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """What a question measured on a day. Without an interval there were too few views, or `is_gone`: no raw traces.
+    """What a question measured on a day. Without a value there were too few views, or `is_gone`: no raw traces.
 
-    `views` are page views; of the measure `inp_script`, those that were read and have an interaction.
+    With a value and no interval, there were enough views, but too few of them ran what the value is of. `views` are
+    page views; of the measure `inp_script`, those that were read and have an interaction.
     """
 
     on: date
@@ -39,6 +41,11 @@ class Day:
     low: float | None = None
     high: float | None = None
     is_gone: bool = False
+
+    @property
+    def is_judged(self) -> bool:
+        """Tells whether there were enough views to say something."""
+        return self.value is not None
 
     @property
     def ends_at(self) -> datetime:
@@ -65,7 +72,7 @@ def measure_days(project_id: int, question: Question, days: Sequence[date]) -> l
         return _measure_times(project_id, question, days)
     if question.measure == "inp_script":
         return [measure_interactions(project_id, question, day) for day in days]
-    return [_measure_share(project_id, question, day) for day in days]
+    return _measure_shares(project_id, question, days)
 
 
 def slice_of(project_id: int, question: Question, first: date, last: date) -> Slice:
@@ -104,44 +111,68 @@ def _sum_days(slice_: Slice) -> Mapping[datetime, tuple[int, int, int]]:
         return {at: (views, js_us, hidden_us) for at, views, js_us, hidden_us in cursor}
 
 
-def _measure_share(project_id: int, question: Question, day: date) -> Day:
-    for name, cost in iter_costs(project_id, question, day):
-        if name == question.name:
-            return _as_day(day, cost.views, cost.share)
-    views = count_views(project_id, question, day)
-    # With enough views, what is not among the costs did not run.
-    return Day(on=day, views=views) if views < MIN_VIEWS else Day(on=day, views=views, value=0.0, low=0.0, high=0.0)
-
-
-def count_views(project_id: int, question: Question, day: date) -> int:
-    """Returns the page views of a day. One statement."""
-    return sum(views for views, _, _ in _sum_days(slice_of(project_id, question, day, day)).values())
+def _measure_shares(project_id: int, question: Question, days: Sequence[date]) -> list[Day]:
+    """Returns the share of what a question names. Days with too few views are not read: a table takes long."""
+    sums = _sum_days(slice_of(project_id, question, days[0], days[-1]))
+    counts = {at.date(): views for at, (views, _, _) in sums.items()}
+    found = []
+    for day in days:
+        views = counts.get(day, 0)
+        costs = select_costs(project_id, question, day) if views >= MIN_VIEWS else None
+        share = costs.find(question.name or "").share if costs is not None and not costs.is_too_few else None
+        found.append(_as_day(day, views, share))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a function, package or party cost on a day: ms per view, and its share of script and hidden time."""
+    """What a function, package or party cost on a day: ms per view, and its share of script and hidden time.
+
+    Without an interval too few views ran it; the values are then the exact ones of all views.
+    """
+
+    per_view: Figure
+    share: Figure
+
+
+NO_COST: Final = Cost(Figure(0.0, Interval(0.0, 0.0)), Figure(0.0, Interval(0.0, 0.0)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayCosts:
+    """The costs of a day by name, the heaviest first. With `is_too_few` page views nothing can be said of them."""
 
     views: int
-    per_view: Figure
-    share: Figure | None
+    is_too_few: bool
+    costs: Mapping[str, Cost]
+
+    def find(self, name: str) -> Cost:
+        """Returns the cost of something, for certain none if no view of the day ran it: the sums are of all views."""
+        return self.costs.get(name, NO_COST)
 
 
-def iter_costs(project_id: int, question: Question, day: date) -> Iterator[tuple[str, Cost]]:
-    """Yields the functions, packages or parties of a day by name, the heaviest first. Functions have their labels.
+def select_costs(project_id: int, question: Question, day: date) -> DayCosts:
+    """Returns the functions, packages or parties of a day. Functions have their labels.
 
-    Two functions may have one label; the heavier one comes first.
+    Two functions may have one label: then it is that of the heavier one.
     """
     slice_ = slice_of(project_id, question, day, day)
     table = select_estimated(slice_, TableQuery(group_by=question.by or "function", measure=COST, counts_once=False))
-    rows = sorted(table.functions, key=lambda row: -(row.self_us + row.hidden_us))
-    for row in rows:
-        found = table.estimates.get(row.id)
-        if found is not None:
-            yield (
-                row.label if question.by == "function" else row.name,
-                Cost(table.views, found.ms_per_view, found.share),
-            )
+    is_too_few = table.views < MIN_VIEWS or table.summary is None or table.summary.is_too_few
+    costs: dict[str, Cost] = {}
+    for row in sorted(table.functions, key=lambda row: -row.cost_us) if not is_too_few else ():
+        if row.cost_us:
+            costs.setdefault(row.label if question.by == "function" else row.name, _cost_of(table, row))
+    return DayCosts(views=table.views, is_too_few=is_too_few, costs=costs)
+
+
+def _cost_of(table: FunctionTable, row: FunctionRow) -> Cost:
+    found = table.estimates.get(row.id)
+    if found is not None and found.share is not None:
+        return Cost(found.ms_per_view, found.share)
+    # No view of the sample ran it, but others did.
+    whole_us = table.time.js_us + table.time.hidden_us
+    return Cost(Figure(row.cost_us / US_PER_MS / table.views, None), Figure(row.cost_us / max(whole_us, 1), None))
 
 
 def measure_interactions(project_id: int, question: Question, day: date) -> Day:

@@ -5,6 +5,9 @@ with its connection, and the next sweep finds the watch due.
 
 What is read from raw traces takes seconds, too long for a transaction. Such a watch is put off first. Then one day is
 read, and a second transaction judges it. After a kill in between, the watch is due again when it was put off to.
+
+A watch that fails is put off as well, so that it does not stop others. `evaluated_at` stays: it is when an evaluation
+last went well, and new cost judges the days since then.
 """
 
 import logging
@@ -14,10 +17,10 @@ from random import Random
 from typing import Final
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 
 from aggregate.guard.budgets import evaluate_budget, is_read_from_traces, judge_next_day
-from aggregate.guard.new_costs import evaluate_new_costs
+from aggregate.guard.new_cost.new_costs import evaluate_new_costs
 from aggregate.guard.releases import evaluate_releases
 from aggregate.guard.watches import make_release_watches
 from aggregate.guard_models import Watch
@@ -67,35 +70,33 @@ def list_due(now: datetime) -> list[tuple[int, int]]:
 def evaluate_one(project_id: int, watch_id: int, now: datetime) -> bool:
     """Evaluates one watch if it is still due and nobody else is at it. Returns whether it was.
 
-    One that fails is logged, and tried again when it is due the next time. Faults of the database are raised.
+    One that fails is logged, and tried again when it is due the next time: a statement that always takes too long, too.
+    If the database does not answer any more, its fault is raised.
     """
     try:
         with transaction.atomic():
             watch = _claim(project_id, watch_id, now)
             if watch is None:
                 return False
+            _put_off(watch, now)
             if not is_read_from_traces(watch):
                 EVALUATE[watch.kind](watch, now)
-            _put_off(watch, now, problem=None)
+                _update(watch, evaluated_at=now, problem=None)
         if is_read_from_traces(watch):
-            _tell_problem(watch, judge_next_day(watch, now))
-    except (OperationalError, InterfaceError):
-        raise
+            judge_next_day(watch, now)
     except Stopping:
         raise TurnOver from None
     except Exception as error:
+        if not connection.is_usable():  # nothing can be written, neither for this watch nor for the next one
+            raise
         logger.exception("Watch %s of project %s could not be evaluated.", watch_id, project_id)
         with transaction.atomic():
             watch = _hold(project_id, watch_id)
             if watch is not None:
-                _put_off(watch, now, problem=f"{type(error).__name__}: {error}"[:MAX_PROBLEM_CHARS])
+                _put_off(watch, now)
+                _update(watch, problem=f"{type(error).__name__}: {error}"[:MAX_PROBLEM_CHARS])
     note("watches")
     return True
-
-
-def _tell_problem(watch: Watch, problem: str | None) -> None:
-    if problem is not None:
-        Watch.objects.filter(project_id=watch.project_id, id=watch.id).update(problem=problem)
 
 
 def _claim(project_id: int, watch_id: int, now: datetime) -> Watch | None:
@@ -109,11 +110,10 @@ def _hold(project_id: int, watch_id: int, **only: object) -> Watch | None:
     return rows.filter(project_id=project_id, id=watch_id, is_on=True, **only).first()
 
 
-def _put_off(watch: Watch, now: datetime, *, problem: str | None) -> None:
+def _put_off(watch: Watch, now: datetime) -> None:
     """Sets when a watch is due again, a little later or sooner than others."""
-    every_s = settings.GUARD_EVERY_S
-    watch.evaluated_at, watch.problem = now, problem
-    watch.due_at = now + timedelta(seconds=every_s * _random.uniform(0.9, 1.1))
-    Watch.objects.filter(project_id=watch.project_id, id=watch.id).update(
-        evaluated_at=now, problem=problem, due_at=watch.due_at
-    )
+    _update(watch, due_at=now + timedelta(seconds=settings.GUARD_EVERY_S * _random.uniform(0.9, 1.1)))
+
+
+def _update(watch: Watch, **fields: object) -> None:
+    Watch.objects.filter(project_id=watch.project_id, id=watch.id).update(**fields)

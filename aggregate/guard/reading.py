@@ -9,6 +9,7 @@ from django.db.models import Count, Max, QuerySet
 
 from aggregate.guard.delivery.bodies import Told
 from aggregate.guard.delivery.gathering import put_into_words
+from aggregate.guard.delivery.wording import VIEW_WORDS
 from aggregate.guard.questions import Question, read_question
 from aggregate.guard.subjects import Subject
 from aggregate.guard_models import Channel, Message, StateChange, Watch, WatchFinding, WatchState
@@ -23,7 +24,8 @@ from profcore.times import day_ending_at
 class Unjudged:
     """The days since when none could be judged, since they had too few page views; `views` are those of the last one.
 
-    On new cost it may be the days before that have too few. A budget that was judged once keeps the state that it had.
+    On new cost it may be the days before that have too few: `views` are then those of the best one. A budget that was
+    judged once keeps the state that it had.
     """
 
     since: date
@@ -35,11 +37,12 @@ class Unjudged:
         """How many days these are."""
         return (self.until - self.since).days + 1
 
-    @property
-    def text(self) -> str:
-        """What is to be said of it."""
+    def describe(self, views: str = "page views") -> str:
+        """Returns what is to be said of it. `views` are the page views that count, in words."""
         since = f"since {self.since}" if self.days > 1 else f"on {self.since}"
-        return f"Too few page views {since}: the last day has {self.views:,}, and it takes {MIN_VIEWS}."
+        if self.views >= MIN_VIEWS:  # enough in all
+            return f"Too few {views} of some sample rates {since}. The last day has {self.views:,} in all."
+        return f"Too few {views} {since}. The last day has {self.views:,}, at least {MIN_VIEWS} are needed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,10 @@ class Standings:
     @property
     def note(self) -> str:
         """Why nothing is known, if that is for too few page views. A problem is shown instead."""
-        return self.unjudged.text if self.unjudged is not None and self.watch.problem is None else ""
+        if self.unjudged is None or self.watch.problem is not None:
+            return ""
+        measure = self.watch.question.get("measure", "")
+        return self.unjudged.describe(VIEW_WORDS.get(measure, "page views"))
 
     @property
     def about(self) -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench.guard.budgets import KINDS, VIEWS_A_DAY, Kind, Month, find_alarm, simulate_months
+from bench.guard.budgets import KINDS, VIEWS_A_DAY, Kind, Month, find_alarm, scale, simulate_months, weigh
 from bench.guard.month import FACTORS, follow_projects
 from bench.guard.watching import Watched
 from bench.statistics.tables import percent
-from profcore.guard.states import DAYS_TO_CONFIRM, QUIET_TO_RESOLVE, Standing, State, step, step_accepted, weigh_day
-from profcore.stats.estimates import Interval
+from profcore.guard.states import DAYS_TO_CONFIRM, QUIET_TO_RESOLVE, Standing, State, step, step_accepted
+from profcore.stats.estimates import Figure
 
 # Of the mean over the budget when it is accepted, and how much larger the excess is afterwards.
 ACCEPTED: Final = (0.05, 0.1, 0.25, 0.5)
@@ -31,7 +31,7 @@ class Retold:
     was_quiet: bool = False  # days were quiet in between: what was accepted was over
 
 
-def follow_accepted(days: Sequence[Interval | None], excess: float, growth: float = 1.0) -> Retold | None:
+def follow_accepted(days: Sequence[Figure | None], excess: float, growth: float = 1.0) -> Retold | None:
     """Returns what became of an excess over a budget after it was accepted; None if it was never confirmed.
 
     `days` are relative to the true mean, which is `excess` over the budget, and `growth` times as far afterwards.
@@ -41,11 +41,12 @@ def follow_accepted(days: Sequence[Interval | None], excess: float, growth: floa
     confirmed = days[at - 1] if at is not None else None
     if at is None or confirmed is None:
         return None
-    standing, accepted, was_quiet = Standing(State.RESOLVED), (confirmed.low + confirmed.high) / 2, False
+    standing, accepted, was_quiet = Standing(State.RESOLVED), confirmed.value, False
     grown = (1 + growth * excess) / (1 + excess)
     for number, day in enumerate(days[at:], start=1):
-        low, high = (None, None) if day is None else (day.low * grown, day.high * grown)
-        evidence = weigh_day(low, high, limit)
+        now = scale(day, grown) if day is not None else None
+        low = now.ci95.low if now is not None and now.ci95 is not None else None
+        evidence = weigh(now, limit)
         kept = step_accepted(standing, evidence, low=low, accepted=accepted, limit=limit)
         standing = kept or step(standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
         was_quiet |= standing.quiet >= QUIET_TO_RESOLVE

@@ -16,7 +16,7 @@ import numpy as np
 
 from bench.statistics.population import Recorded, draw_pages, join_pages, load_population
 from bench.statistics.tables import percent
-from profcore.guard.states import DAYS_TO_CONFIRM, Standing, State, step, weigh_day
+from profcore.guard.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step, weigh_day
 from profcore.stats.estimates import Figure, Interval
 from profcore.stats.summaries import summarise
 from profcore.stats.trends import BucketSums, estimate_buckets
@@ -37,15 +37,16 @@ POINT_VIEWS: Final = 400
 # Budgets relative to the true mean, and excesses of the mean over the budget.
 ABOVE: Final = (0.0, 0.05, 0.1, 0.2)
 EXCESSES: Final = (1.1, 1.25, 1.5)
+NEVER_RAN: Final = Figure(0.0, Interval(0.0, 0.0))
 FUNCS: Final = 10  # a share or a new cost is that of one of the heaviest functions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Month:
-    """The intervals of each day by kind, relative to the true mean of the month; None with too few views."""
+    """The figures of each day by kind, relative to the true mean of the month; None with too few views."""
 
     views_a_day: int
-    days: Mapping[Kind, Sequence[Interval | None]]
+    days: Mapping[Kind, Sequence[Figure | None]]
 
 
 def simulate_month(path: Path, number: int, views_a_day: int, has_weekends: bool) -> Month:
@@ -56,7 +57,7 @@ def simulate_month(path: Path, number: int, views_a_day: int, has_weekends: bool
     shares = rng.dirichlet(np.full(len(pages), 3.0)).tolist()
     whole = join_pages(pages)
     func = int(rng.choice(whole.heaviest(FUNCS)))
-    days: dict[Kind, list[Interval | None]] = {kind: [] for kind in KINDS}
+    days: dict[Kind, list[Figure | None]] = {kind: [] for kind in KINDS}
     shift = WEEKEND_SHIFT * len(WEEKEND) / WEEK if has_weekends else 0.0
     truth = find_truth(pages, shares, func, shift)
     for day in range(DAYS):
@@ -66,9 +67,22 @@ def simulate_month(path: Path, number: int, views_a_day: int, has_weekends: bool
             continue
         sample = draw_pages(rng, pages, shares, views, slow=slow)
         for kind, figure in measure_day(sample, func).items():
-            found = figure.ci95 if figure is not None else None
-            days[kind].append(None if found is None else Interval(found.low / truth[kind], found.high / truth[kind]))
+            days[kind].append(None if figure is None else scale(figure, 1 / truth[kind]))
     return Month(views_a_day=views_a_day, days=days)
+
+
+def scale(figure: Figure, factor: float) -> Figure:
+    """Returns a figure that is so many times as large."""
+    ci95 = None if figure.ci95 is None else Interval(figure.ci95.low * factor, figure.ci95.high * factor)
+    return Figure(figure.value * factor, ci95)
+
+
+def weigh(day: Figure | None, limit: float) -> Evidence:
+    """Returns what a day says of a limit, by the rule of the guard."""
+    if day is None:
+        return weigh_day(None, None, limit)
+    low, high = day.ci95 or (None, None)
+    return weigh_day(low, high, limit, value=day.value)
 
 
 def find_truth(pages: Sequence[Recorded], shares: Sequence[float], func: int, shift: float) -> dict[Kind, float]:
@@ -109,17 +123,20 @@ def measure_day(sample: ViewSample, func: int) -> dict[Kind, Figure | None]:
         hidden_us=sample.hidden_us[own],
         func_ids=np.array([func]),
     )
-    found = summarise(only, "self+hidden").functions
-    cost, share = (found[0].ms_per_view, found[0].share) if found else (None, None)
-    return {"time": time.ms_per_view, "share": share, "new cost": cost}
+    found = summarise(only, "self+hidden")
+    if found.is_too_few:
+        return {"time": None if time.is_too_few else time.ms_per_view, "share": None, "new cost": None}
+    cost, share = NEVER_RAN, NEVER_RAN
+    if found.functions:
+        cost, share = found.functions[0].ms_per_view, found.functions[0].share or NEVER_RAN
+    return {"time": None if time.is_too_few else time.ms_per_view, "share": share, "new cost": cost}
 
 
-def find_alarm(days: Sequence[Interval | None], limit: float, days_to_confirm: int = DAYS_TO_CONFIRM) -> int | None:
+def find_alarm(days: Sequence[Figure | None], limit: float, days_to_confirm: int = DAYS_TO_CONFIRM) -> int | None:
     """Returns after how many days a limit is confirmed to be exceeded; None if it is not."""
     standing = Standing()
     for number, day in enumerate(days, start=1):
-        low, high = (None, None) if day is None else day
-        standing = step(standing, weigh_day(low, high, limit), bad_to_confirm=days_to_confirm)
+        standing = step(standing, weigh(day, limit), bad_to_confirm=days_to_confirm)
         if standing.state is State.CONFIRMED:
             return number
     return None

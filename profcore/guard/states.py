@@ -22,6 +22,9 @@ GROWN: Final = 2.0
 LEAST_GROWTH: Final = 0.2
 # Days in a row over a budget that confirm it: one day at the very budget is over it by chance in 1 of 40.
 DAYS_TO_CONFIRM: Final = 2
+# What too few of a day's views ran has a mean and no interval. It is quiet up to this part of the limit: an alarm ends
+# when what remains is well below the limit, and it cannot begin without an interval.
+RARELY_QUIET: Final = 0.5
 
 
 class State(IntEnum):
@@ -83,10 +86,16 @@ def weigh_change(change: Change, bound: float) -> Evidence:
     return Evidence.DOUBTFUL if is_doubtful else Evidence.QUIET
 
 
-def weigh_day(low: float | None, high: float | None, limit: float) -> Evidence:
-    """Returns what the interval of a day's mean says of a budget. Without an interval there were too few views."""
+def weigh_day(low: float | None, high: float | None, limit: float, *, value: float | None = None) -> Evidence:
+    """Returns what the interval of a day's mean says of a budget.
+
+    Without an interval the mean of all views, `value`, decides whether the day is quiet or doubtful: too few views ran
+    what it is of. Without both there were too few views.
+    """
     if low is None or high is None:
-        return Evidence.NONE
+        if value is None:
+            return Evidence.NONE
+        return Evidence.QUIET if value <= RARELY_QUIET * limit else Evidence.DOUBTFUL
     if low > limit:
         return Evidence.BAD
     return Evidence.QUIET if high <= limit else Evidence.DOUBTFUL

@@ -128,10 +128,14 @@ def select_group_table(
 
 @dataclass(frozen=True, slots=True)
 class GroupSums:
-    """The page views of a slice, and the self and hidden time of its groups by name, µs."""
+    """The page views of a slice, and the self and hidden time of its groups by name, µs.
+
+    `ran` says how many page views ran a group at least: those that ran the function that most of them ran.
+    """
 
     views: int
     cost_us: Mapping[str, int]
+    ran: Mapping[str, int]
 
 
 def sum_groups(slice_: Slice, by: str, *, code: Code | None = None) -> GroupSums:
@@ -142,10 +146,12 @@ def sum_groups(slice_: Slice, by: str, *, code: Code | None = None) -> GroupSums
     code = code or select_code(slice_.project_id, as_stored=True)
     table, name_of = select_parts(slice_, code), name_group(by, code)
     cost_us: dict[str, int] = {}
+    ran: dict[str, int] = {}
     for part in table.functions:
         name = name_of(part)
         cost_us[name] = cost_us.get(name, 0) + part.cost_us
-    return GroupSums(table.views, cost_us)
+        ran[name] = max(ran.get(name, 0), part.views or 0)
+    return GroupSums(table.views, cost_us, ran)
 
 
 def _choose_parts(

@@ -53,10 +53,12 @@ class WindowedView:
 
 @dataclass(frozen=True, slots=True)
 class _StoredView:
-    """A view and its folded traces."""
+    """A view and its folded traces. `gone` and `too_large` of the views before it, in their order, are not readable."""
 
     view: SliceView
     traces: Sequence[_KeptTrace]
+    gone: int
+    too_large: int
 
     @property
     def size(self) -> int:
@@ -69,8 +71,10 @@ class WindowReader:
 
     `population` is the number of views that the reading is about, if the reader knows it. `read` are those that were
     read, `gone` those whose raw bodies have expired, and `too_large` those with more traces or bytes than are read of
-    one view (`VITALS_VIEW_MAX_…`): a view is joined in memory. With `only_interactions`, other windows are not summed,
-    views without an interaction are hardly decoded, and nothing is kept of a view's funcs.
+    one view (`VITALS_VIEW_MAX_…`): a view is joined in memory. Where a limit of an answer ends the reading, these are
+    counted up to the last view that was read, so that all three are of the same uniform sample. With
+    `only_interactions`, other windows are not summed, views without an interaction are hardly decoded, and nothing is
+    kept of a view's funcs.
     """
 
     def __init__(self, slice_: Slice, *, only_slow: bool = False, only_interactions: bool = False) -> None:
@@ -122,32 +126,31 @@ class WindowReader:
     def _read_at_once(self, views: Sequence[SliceView]) -> Iterator[WindowedView]:
         """Yields the first of some views: a part of the uniform order is a uniform sample too."""
         began_s = time.thread_time()
-        chosen: list[_StoredView] = []
-        read_traces = read_bytes = 0
-        for stored in self._select_readable(views):
-            read_traces += len(stored.traces)
-            read_bytes += stored.size
-            if chosen and (read_traces > settings.VITALS_MAX_TRACES or read_bytes > settings.VITALS_MAX_BYTES):
-                break
-            chosen.append(stored)
-        for seen in self._read(chosen, settings.JOB_BATCH_TRACES):
-            yield seen
+        readable = self._select_readable(views)
+        gone, last = self.gone, None
+        for last in self._read(_choose_first(readable), settings.JOB_BATCH_TRACES):
+            yield last
             is_over = time.thread_time() - began_s > settings.VITALS_READ_S
             if is_over or len(self.funcs.keys) > settings.VITALS_MAX_FUNCS:
-                return
+                break
+        if last is not None and readable[-1].view is not last.view:
+            (stored,) = (each for each in readable if each.view is last.view)
+            self.gone, self.too_large = stored.gone + self.gone - gone, stored.too_large
 
     def _select_readable(self, views: Sequence[SliceView]) -> list[_StoredView]:
         """Returns the views whose bodies are all kept and not too large, in their order. One statement.
 
         A view's row has its number of traces, so those of a view with a million are not even looked up.
         """
-        few = [view for view in views if view.traces <= settings.VITALS_VIEW_MAX_TRACES]
-        self.too_large += len(views) - len(few)
-        traces = self._select_stored(few)
+        few = {id(view) for view in views if view.traces <= settings.VITALS_VIEW_MAX_TRACES}
+        traces = self._select_stored([view for view in views if id(view) in few])
         readable = []
-        for view in few:
-            stored = _StoredView(view, traces[view.view_id, view.group_id])
-            if not stored.traces or not all(trace.has_body for trace in stored.traces):
+        for view in views:
+            own = traces.get((view.view_id, view.group_id), [])
+            stored = _StoredView(view, own, self.gone, self.too_large)
+            if id(view) not in few:
+                self.too_large += 1
+            elif not own or not all(trace.has_body for trace in own):
                 self.gone += 1
             elif stored.size > settings.VITALS_VIEW_MAX_BYTES:
                 self.too_large += 1
@@ -222,3 +225,16 @@ class WindowReader:
         for row in rows:
             found[row.view_id, row.group_id].append(row)
         return found
+
+
+def _choose_first(readable: Sequence[_StoredView]) -> list[_StoredView]:
+    """Returns the first of some views, as many as the limits of an answer allow; at least one, if there is one."""
+    chosen: list[_StoredView] = []
+    read_traces = read_bytes = 0
+    for stored in readable:
+        read_traces += len(stored.traces)
+        read_bytes += stored.size
+        if chosen and (read_traces > settings.VITALS_MAX_TRACES or read_bytes > settings.VITALS_MAX_BYTES):
+            break
+        chosen.append(stored)
+    return chosen

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from aggregate.guard.budgets import Preview, preview_budget
-from aggregate.guard.new_cost_previews import DayUse, NewCostPreview, preview_new_costs
+from aggregate.guard.new_cost.new_cost_previews import DayUse, NewCostPreview, preview_new_costs
 from aggregate.guard.previews import read_preview, start_preview
 from aggregate.guard.questions import Question
 from aggregate.guard_models import Watch
@@ -117,7 +117,7 @@ def encode_budget(preview: Preview) -> Json:
             {
                 "day": day.on,
                 "views": day.views,
-                "use": DayUse.TOO_FEW if day.low is None else DayUse.JUDGED,
+                "use": DayUse.JUDGED if day.is_judged else DayUse.TOO_FEW,
                 "value": day.value,
                 "ci95": None if day.low is None else [day.low, day.high],
                 "state": state.name.lower(),

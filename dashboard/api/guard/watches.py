@@ -88,7 +88,7 @@ class UnjudgedShape(Shape):
     until = serializers.DateField(help_text="The last one.")
     days = serializers.IntegerField()
     views = serializers.IntegerField(help_text="On the last day; of new cost, in the days before if these have fewer.")
-    least_views = serializers.IntegerField(help_text="So many it takes.")
+    least_views = serializers.IntegerField(help_text="At least so many are needed.")
 
 
 class WatchShape(WatchNameShape):
@@ -97,7 +97,7 @@ class WatchShape(WatchNameShape):
     is_on = serializers.BooleanField()
     state = serializers.ChoiceField(STATE_NAMES, help_text="The most urgent one of its subjects.")
     counts = serializers.DictField(child=serializers.IntegerField(), help_text="Subjects by their state.")
-    evaluated_at = serializers.DateTimeField(allow_null=True)
+    evaluated_at = serializers.DateTimeField(allow_null=True, help_text="When an evaluation last went well.")
     problem = serializers.CharField(allow_null=True, help_text="Why it could not be evaluated the last time.")
     unjudged = UnjudgedShape(
         allow_null=True, help_text="Null unless a budget was never judged, or new cost not on the last day."

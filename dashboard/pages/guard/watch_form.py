@@ -10,7 +10,7 @@ from django.utils.html import format_html_join
 
 from aggregate.guard.budgets import Preview, preview_budget
 from aggregate.guard.days import Day
-from aggregate.guard.new_cost_previews import NewCostPreview, preview_new_costs
+from aggregate.guard.new_cost.new_cost_previews import NewCostPreview, preview_new_costs
 from aggregate.guard.questions import MAX_MS, MEASURES, Question, clean_question
 from aggregate.guard.questions import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
 from aggregate.guard.watches import MAX_NAME_CHARS, RELEASE_WATCH_ID, change_watch, create_watch, delete_watch
@@ -193,7 +193,7 @@ def describe_days(preview: Preview, form: WatchForm) -> dict[str, object]:
     """Returns the days of a budget's preview in words, and how many of them could be judged."""
     is_share = form.cleaned_data["about"] == SHARE
     days = [(day, state.name.capitalize(), *_write_figures(day, is_share=is_share)) for day, state in preview.days]
-    judged = [day for day, _ in preview.days if day.low is not None]
+    judged = [day for day, _ in preview.days if day.is_judged]
     return {
         "days": days,
         "alerts": preview.alerts,
@@ -204,12 +204,15 @@ def describe_days(preview: Preview, form: WatchForm) -> dict[str, object]:
 
 
 def _write_figures(day: Day, *, is_share: bool) -> tuple[str, str]:
-    """Returns the figure of a day and its interval, empty with too few views."""
-    if day.value is None or day.low is None or day.high is None:
+    """Returns the figure of a day and its interval: empty with too few views, or if too few of them ran it."""
+    if day.value is None:
         return "", ""
+    value = write_share(day.value) if is_share else write_ms(day.value)
+    if day.low is None or day.high is None:
+        return value, ""
     if is_share:
-        return write_share(day.value), f"{write_share(day.low)} to {write_share(day.high)}"
-    return write_ms(day.value), write_interval(day.low, day.high)
+        return value, f"{write_share(day.low)} to {write_share(day.high)}"
+    return value, write_interval(day.low, day.high)
 
 
 @settings_page(SECTION, for_admins=True)

@@ -13,6 +13,7 @@ KINDS: Final = ("budget", "new_cost")
 UNKNOWN: Final = "unknown"
 CONFIRMED: Final = "confirmed"
 NEW_COST: Final = "new_cost"
+INTERACTIONS: Final = "inp_script"
 # After a whole week without a day that could be judged, weekends and working days alike, the next week is no other.
 HOPELESS_DAYS: Final = 7
 Json = Mapping[str, Any]  # Any: JSON, checked here
@@ -20,18 +21,23 @@ Json = Mapping[str, Any]  # Any: JSON, checked here
 
 @dataclass(frozen=True)
 class Unjudged:
-    """Days in a row of which none had enough page views; `views` are those of the last one."""
+    """Days in a row of which none had enough page views; `views` are those of the last one.
+
+    `what` says which page views count.
+    """
 
     since: str
     days: int
     views: int
     least_views: int
+    what: str = "page views"
 
     @property
     def text(self) -> str:
         """What is to be said of it."""
         days = write_count(self.days, "day")
-        return f"too few page views for {days}. The last has {self.views:,}, it takes {self.least_views:,}"
+        needed = f"at least {self.least_views:,} are needed"
+        return f"too few {self.what} for {days}. The last day has {self.views:,}, {needed}"
 
 
 @dataclass(frozen=True)
@@ -89,15 +95,17 @@ def _read_budgets(answer: Json) -> tuple[Budget, ...]:
             and each["evaluated_at"] is not None
             and each["problem"] is None,
             # A server of the version before does not say so.
-            unjudged=_read_unjudged(each.get("unjudged")),
+            unjudged=_read_unjudged(each.get("unjudged"), each.get("question")),
         )
         for each in answer["watches"]
         if each["kind"] in KINDS and each["is_on"]
     )
 
 
-def _read_unjudged(each: Json | None) -> Unjudged | None:
+def _read_unjudged(each: Json | None, question: Json | None) -> Unjudged | None:
     if each is None:
         return None
     numbers = {name: int(each[name]) for name in ("days", "views", "least_views")}
-    return Unjudged(since=str(each["since"]), **numbers)
+    is_of_interactions = question is not None and question.get("measure") == INTERACTIONS
+    what = "page views with an interaction" if is_of_interactions else "page views"
+    return Unjudged(since=str(each["since"]), **numbers, what=what)

@@ -12,7 +12,7 @@ from bench.guard.month import Followed, find_least, follow_project
 from bench.guard.usage import KINDS, describe_usage, draw_visits, find_end, make_traffic
 from bench.guard.watching import Watched, watch_release
 from bench.statistics.population import load_population
-from profcore.stats.estimates import Interval
+from profcore.stats.estimates import Figure, Interval
 
 CORPUS = Path(__file__).parents[2] / "data" / "corpus.jsonl.gz"
 
@@ -50,7 +50,7 @@ def test_an_unchanged_release_is_watched_by_looks() -> None:
 
 
 def test_what_was_accepted_is_told_again_if_it_grows_or_was_over() -> None:
-    over, within = Interval(0.97, 1.03), Interval(0.7, 0.75)
+    over, within = Figure(1.0, Interval(0.97, 1.03)), Figure(0.725, Interval(0.7, 0.75))
     assert follow_accepted([over] * 9, excess=0.25) == Retold(after_days=None)
     assert follow_accepted([over] * 9, excess=0.25, growth=3.0) == Retold(after_days=2)
     assert follow_accepted([over] * 3 + [within, over] * 3, excess=0.25) == Retold(after_days=None)

@@ -8,7 +8,7 @@ import pytest
 from bench.guard.arrivals import Slower, receive
 from bench.guard.budgets import KINDS, find_alarm, simulate_month
 from bench.guard.recorded import follow_recorded, load_recorded
-from profcore.stats.estimates import Interval
+from profcore.stats.estimates import Figure, Interval
 
 DATA = Path(__file__).parents[2] / "data"
 CORPUS, TRUTH = DATA / "corpus.jsonl.gz", DATA / "truth.jsonl.gz"
@@ -48,10 +48,12 @@ def test_a_recorded_slowdown_is_confirmed() -> None:
 
 
 def test_a_limit_is_exceeded_after_two_days_in_a_row() -> None:
-    over, under, open_ = Interval(1.1, 1.3), Interval(0.8, 0.9), Interval(0.9, 1.2)
+    over, under, open_ = (Figure(1.0, Interval(*bounds)) for bounds in ((1.1, 1.3), (0.8, 0.9), (0.9, 1.2)))
     assert find_alarm([over, under, over, open_, over], 1.0) is None
     assert find_alarm([None, over, over], 1.0) == 3
     assert find_alarm([over, over], 1.2) is None
+    assert find_alarm([over, Figure(0.1, None), over], 1.0) is None  # few views ran it: a quiet day, as for the guard
+    assert find_alarm([over, Figure(0.9, None), over], 1.0) is None
 
 
 def test_a_months_figures_are_relative_to_their_true_mean() -> None:
@@ -59,5 +61,5 @@ def test_a_months_figures_are_relative_to_their_true_mean() -> None:
     for kind in KINDS:
         days = [day for day in month.days[kind] if day is not None]
         assert len(days) == 30
-        assert np.mean([(day.low + day.high) / 2 for day in days]) == pytest.approx(1, abs=0.05)
+        assert np.mean([day.value for day in days]) == pytest.approx(1, abs=0.05)
         assert find_alarm(month.days[kind], 0.5) == 2

@@ -56,7 +56,12 @@ def test_a_watch_on_new_cost_that_found_nothing_new_is_judged(capsys: pytest.Cap
     [
         (6, None, 2, "1 budget is not judged yet."),
         (7, None, 0, "1 budget cannot be judged: too few page views for a week or more."),
-        (7, None, 0, "Script on phones: cannot be judged: too few page views for 7 days. The last has 12, it takes 25"),
+        (
+            7,
+            None,
+            0,
+            "cannot be judged: too few page views for 7 days. The last day has 12, at least 25 are needed",
+        ),
         (7, "No raw traces.", 2, "Script on phones: could not be judged the last time: No raw traces."),
     ],
 )
@@ -76,6 +81,15 @@ def test_a_budget_that_never_has_enough_page_views_does_not_stop_the_build_for_e
     over = {**WATCHES["watches"][1], "id": 9, "name": "Ads"}
     server = MadeServer({"verdict": unclear(), "watches": {"watches": [watch, over], "open": []}})
     assert server.check("--fail-on", "budget") == 1
+
+
+def test_a_budget_on_interactions_lacks_page_views_with_an_interaction(capsys: pytest.CaptureFixture[str]) -> None:
+    unjudged = {"since": "2026-11-17", "until": "2026-11-23", "days": 7, "views": 12, "least_views": 25}
+    rest = {"counts": {"unknown": 1}, "problem": None, "question": {"measure": "inp_script", "limit": 200.0}}
+    watch = {**WATCHES["watches"][1], **rest, "unjudged": unjudged}
+    server = MadeServer({"verdict": make_verdict(), "watches": {"watches": [watch], "open": []}})
+    assert server.check("--fail-on", "budget") == 0
+    assert "too few page views with an interaction for 7 days. The last day has 12" in capsys.readouterr().out
 
 
 def test_the_name_of_a_budget_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:

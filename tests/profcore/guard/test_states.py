@@ -65,6 +65,14 @@ def test_a_day_is_weighed_by_its_interval(low: float | None, high: float | None,
     assert weigh_day(low, high, 100.0) is evidence
 
 
+@pytest.mark.parametrize(
+    ("value", "evidence"), [(None, Evidence.NONE), (50.0, Evidence.QUIET), (51.0, Evidence.DOUBTFUL)]
+)
+def test_what_few_views_ran_is_weighed_by_its_mean(value: float | None, evidence: Evidence) -> None:
+    assert weigh_day(None, None, 100.0, value=value) is evidence
+    assert weigh_day(101.0, 130.0, 100.0, value=value) is Evidence.BAD  # with an interval, that decides
+
+
 def test_only_what_a_person_ended_counts_as_accepted() -> None:
     assert Standing(State.RESOLVED).is_accepted
     assert not Standing().is_accepted

@@ -1,14 +1,17 @@
 """Watches by the API: created by a name that the client chooses, the same again changes nothing, and who may."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from aggregate.guard.budgets import Preview
+from aggregate.guard.days import Day
 from aggregate.guard.evaluating import evaluate_one
 from aggregate.guard_models import StateChange, Watch, WatchState
+from dashboard.api.guard.previews import encode_budget
 from ingest.models import AuditEntry, Project
 from profcore.guard.states import State
 from tests.aggregate.guard.told_changes import change_state
@@ -205,6 +208,14 @@ def test_an_open_state_without_history_leads_to_no_difference(coder: Asker, shop
     [open_state] = coder.ask("GET", "watches").json()["open"]
     assert (open_state["id"], open_state["profile_url"], open_state["cause"]) == (None, None, "look")
     assert open_state["base_release"] == "1.0"
+
+
+def test_a_day_that_few_page_views_ran_is_judged_without_an_interval() -> None:
+    days = [Day(on=date(2026, 11, 19), views=60, value=0.01), Day(on=date(2026, 11, 20), views=12)]
+    answer: dict[str, Any] = dict(encode_budget(Preview([(day, State.OK) for day in days], 0)))  # Any: JSON
+    rare, few = answer["days"]
+    assert (rare["use"], rare["value"], rare["ci95"]) == ("judged", 0.01, None)
+    assert (few["use"], few["value"], few["ci95"]) == ("too_few", None, None)
 
 
 def test_a_preview_counts_alerts_and_stores_nothing(coder: Asker, shop: Project) -> None:

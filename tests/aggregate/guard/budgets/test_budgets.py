@@ -7,7 +7,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from pytest_django import Settings
 
-from aggregate.guard.budgets import list_past, preview_budget
+from aggregate.guard.budgets import days_to_judge, list_past, preview_budget
 from aggregate.guard.questions import clean_question, read_question
 from aggregate.guard.reading import Standings, Unjudged, select_history, select_standings
 from aggregate.guard.subjects import Subject
@@ -88,7 +88,8 @@ def test_too_few_views_change_nothing(project: Project) -> None:
     receive(project, 3, 2.0)
     receive(project, 2, 5.0, views=10)
     receive(project, 1, 2.0)
-    assert evaluate(watch) == "CONFIRMED"  # the day between says nothing
+    # The day between says nothing.
+    assert evaluate(watch, TODAY + timedelta(days=1)) == "CONFIRMED"
     assert StateChange.objects.count() == 2
 
 
@@ -181,7 +182,7 @@ def test_it_is_known_since_when_no_day_could_be_judged(project: Project, kind: s
     assert evaluate(watch) == "UNKNOWN"
     views = 12 if kind == "budget" else 0  # of new cost the days before have fewer
     assert find().unjudged == Unjudged(since=date(2026, 11, 14), until=date(2026, 11, 19), views=views)
-    text = f"Too few page views since 2026-11-14: the last day has {views}, and it takes 25."
+    text = f"Too few page views since 2026-11-14. The last day has {views}, at least 25 are needed."
     assert (find().word, find().note) == ("Unknown", text)
     receive(project, 0)
     receive(project, 2)
@@ -212,11 +213,12 @@ def test_new_cost_that_could_not_be_evaluated_has_no_word_of_its_own(project: Pr
     assert Standings(watch, {}).word == "Unknown"
 
 
-def test_a_budget_that_was_never_judged_looks_at_late_page_views(project: Project) -> None:
+def test_a_budget_that_was_never_judged_looks_at_late_page_views_once_a_day(project: Project) -> None:
     watch = watch_it(project)
     assert evaluate(watch) == "UNKNOWN"
     receive(project, 3)
-    assert evaluate(watch) == "OK"
+    assert days_to_judge(watch, TODAY) == []
+    assert evaluate(watch, TODAY + timedelta(days=1)) == "OK"
     assert StateChange.objects.get().at == datetime(2026, 11, 18, tzinfo=UTC)
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from aggregate.guard import new_cost_previews
-from aggregate.guard.days import Cost
+from aggregate.guard.days import DayCosts
 from aggregate.guard.evaluating import evaluate_one
-from aggregate.guard.new_cost_previews import DayUse, NewCostPreview, preview_new_costs
+from aggregate.guard.new_cost import new_cost_rules
+from aggregate.guard.new_cost.new_cost_previews import DayUse, NewCostPreview, preview_new_costs
 from aggregate.guard.questions import Question
 from aggregate.guard.watches import create_watch
 from aggregate.guard_models import StateChange, Watch
@@ -105,11 +105,11 @@ def test_days_on_which_nothing_can_be_told_are_not_estimated(project: Project, m
         add_functions(project, days_ago, {APP: 0.5, OLD: 0.3, **({PIXEL: 0.004} if days_ago < 5 else {})})
     estimated: list[date] = []
 
-    def note(_project: int, _question: Question, on: date) -> list[tuple[str, Cost]]:
+    def note(_project: int, _question: Question, on: date) -> DayCosts:
         estimated.append(on)
-        return []
+        return DayCosts(views=60, is_too_few=False, costs={})
 
-    monkeypatch.setattr(new_cost_previews, "iter_costs", note)
+    monkeypatch.setattr(new_cost_rules, "select_costs", note)
     assert [each.state for each in preview(project).found] == [State.OK]
     assert estimated == []
     add_functions(project, 0, {APP: 0.5, TAG: 0.2})

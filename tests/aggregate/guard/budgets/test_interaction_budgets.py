@@ -1,26 +1,29 @@
 """Budgets on the script part of INP: the oracle's percentile on recorded visits, read outside of locks, day by day."""
 
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from math import ceil, comb
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker, Settings
 
 from aggregate.guard import budgets
-from aggregate.guard.days import Day, measure_interactions
+from aggregate.guard.days import Day, measure_interactions, slice_of
 from aggregate.guard.evaluating import evaluate_due, evaluate_one
 from aggregate.guard.previews import read_preview, start_preview
 from aggregate.guard.questions import Question, clean_question
 from aggregate.guard.reading import select_history, select_open, select_standings
 from aggregate.guard.watches import change_watch, create_watch
 from aggregate.guard_models import StateChange, Watch, WatchState
+from aggregate.selectors.vitals.interaction_script import select_interaction_script
 from aggregate.stopping import Stopping
 from aggregate.turns import TurnOver
 from ingest.models import Project, RawTrace
 from profcore.guard.states import State
+from profcore.stats.sampling import sample_key
 from profcore.stats.summaries import estimate_p75
 from tests.aggregate.jobs.running_jobs import again, run_jobs
 from tests.aggregate.selectors.vitals.recorded_visits import copy_visits, post_visits, read_visits
@@ -178,7 +181,8 @@ def test_what_was_read_for_another_question_is_not_judged(project: Project, monk
 
     monkeypatch.setattr(budgets, "measure_interactions", change)
     asked_before = Watch.objects.get(id=watch.id)
-    assert budgets.judge_next_day(asked_before, MORNING) is None
+    budgets.judge_next_day(asked_before, MORNING)
+    assert Watch.objects.get(id=watch.id).evaluated_at is None
     assert state_of(watch) == ""
 
 
@@ -208,7 +212,8 @@ def test_a_fault_while_reading_is_said_and_tried_again(project: Project, monkeyp
 
     monkeypatch.setattr(budgets, "measure_interactions", fail)
     assert evaluate_one(project.pk, watch.id, MORNING)
-    assert Watch.objects.get(id=watch.id).problem == "ValueError: no such pack"
+    failed = Watch.objects.get(id=watch.id)
+    assert (failed.problem, failed.evaluated_at) == ("ValueError: no such pack", None)
     monkeypatch.undo()
     assert evaluate_one(project.pk, watch.id, MORNING + timedelta(hours=1))
     assert Watch.objects.get(id=watch.id).problem is None
@@ -221,6 +226,9 @@ def test_too_few_views_with_an_interaction_stay_unknown_and_are_read_once(
     watch = watch_it(project, 5.0, page=page)
     evaluate_due(MORNING)
     assert state_of(watch) == "UNKNOWN"
+    note = select_standings(project.pk)[-1].note
+    assert note.startswith("Too few page views with an interaction since ")
+    assert note.endswith(", at least 25 are needed.")
     assert not StateChange.objects.filter(watch_id=watch.id).exists()
     monkeypatch.setattr(budgets, "measure_interactions", None)
     Watch.objects.update(due_at=MORNING)
@@ -233,7 +241,28 @@ def test_a_day_without_its_raw_traces_is_unknown_and_says_so(project: Project, v
     watch = watch_it(project, 5.0)
     evaluate_due(MORNING)
     assert state_of(watch) == "SUSPECTED"  # by the day before
-    assert Watch.objects.get(id=watch.id).problem == f"The raw traces of {LAST} are not kept any more."
+    text = f"The raw traces of {LAST} are not kept any more."
+    for minutes in (0, 5, 10):  # as long as no later day was judged
+        now = MORNING + timedelta(minutes=minutes)
+        Watch.objects.update(due_at=now)
+        evaluate_due(now)
+        assert Watch.objects.get(id=watch.id).problem == text
+    evaluate_due(MORNING + timedelta(days=1))
+    assert Watch.objects.get(id=watch.id).problem is None
+
+
+def test_views_beyond_the_last_one_that_was_read_are_not_counted_as_gone(
+    project: Project, visits: list[Visit], settings: Settings
+) -> None:
+    ordered = sorted((UUID(visit[0]["viewId"]) for visit in visits), key=sample_key)
+    RawTrace.objects.filter(project_id=project.pk, view_id__in=[ordered[3], *ordered[30:]]).delete()
+    slice_ = slice_of(project.pk, Question(measure="inp_script", limit=1.0), LAST, LAST)
+    whole = select_interaction_script(slice_, most_views=400)
+    assert (whole.read, whole.gone) == (29, 16)
+    settings.VITALS_MAX_TRACES = 100
+    part = select_interaction_script(slice_, most_views=400)
+    assert 15 < part.read < 29
+    assert part.gone == 1
 
 
 def test_a_sample_is_bounded_and_one_giant_view_does_not_end_it(
@@ -257,6 +286,5 @@ def test_a_preview_is_a_job_and_says_how_often_it_would_have_alerted(project: Pr
     assert (found.alerts, len(found.days)) == (1, 30)
     assert [state.name for _, state in found.days[-3:]] == ["UNKNOWN", "SUSPECTED", "CONFIRMED"]
     assert [day.on for day, _ in found.days][-1] == LAST
-    now = datetime.now(MORNING.tzinfo)
-    assert start_preview(project.pk, asked, max(now, MORNING)).id == job.id  # it is there already
+    assert start_preview(project.pk, asked, MORNING).id == job.id  # it is there already
     assert start_preview(project.pk, {**asked, "limit": 6.0}, MORNING).id != job.id
