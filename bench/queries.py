@@ -74,7 +74,9 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
         "compare the last two releases on all pages": lambda: compare_slices(
             sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE])
         ),
-        "verdict on the last two releases": lambda: select_verdict(sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE])),
+        "verdict on the last two releases": lambda: select_verdict(
+            sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE]), now=datetime.now(UTC)
+        ),
         "the same change by device class and browser": lambda: select_breakdown(
             sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE]), bound=FALSE_DISCOVERIES
         ),

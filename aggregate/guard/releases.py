@@ -92,10 +92,10 @@ def _look_at(
     whole = Slice(project_id=watch.project_id)
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
     known = begin_anew(watch, base, select_states(watch, release=head), gone)
-    look = find_look(*sides, sum_pages(*sides).views)
+    look = find_look(*sides, sum_pages(*sides).views, now=now)
     if look is None or look.number <= max((row.look or 0 for row in known.values()), default=0):
         return
-    verdict = select_verdict(*sides)
+    verdict = select_verdict(*sides, now=now)
     changes = list_changes(verdict)
     over = {*gone, *select_mended(watch, known, told)}
     for change in changes:

@@ -95,7 +95,7 @@ def facts_of_verdict(base: Slice, head: Slice, facts: tuple[object, ...] | None 
 
     `facts` are those of `facts_of_sides`, for a caller that has them.
     """
-    plan = find_plan(base, head) if has_looks(base, head) else None
+    plan = find_plan(base, head, now=datetime.now(UTC)) if has_looks(base, head) else None
     return facts_of_sides(base, head) if facts is None else facts, plan
 
 
@@ -110,7 +110,7 @@ def _remember_verdict(base: Slice, head: Slice, facts: str, _plan: str) -> Verdi
     def compare(*sides: Slice) -> SliceComparison:
         return compare_functions(*sides, facts=facts if sides == (base, head) else None)
 
-    return select_verdict(base, head, compare=compare)
+    return select_verdict(base, head, now=datetime.now(UTC), compare=compare)
 
 
 def answer_breakdown(base: Slice, head: Slice) -> Breakdown:

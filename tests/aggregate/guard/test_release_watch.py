@@ -107,7 +107,7 @@ def test_nothing_is_judged_between_looks(project: Project) -> None:
 def test_a_look_of_a_reader_is_one_of_the_watch(project: Project) -> None:
     receive(project, "1.1", cart=2.0, times=2)
     whole = Slice(project_id=project.pk, releases=("1.1",))
-    select_verdict(Slice(project_id=project.pk, releases=("1.0",)), whole)
+    select_verdict(Slice(project_id=project.pk, releases=("1.0",)), whole, now=timezone.now())
     assert watch(project)["/cart"] == "CONFIRMED"
     assert VerdictLook.objects.count() == 1
 
