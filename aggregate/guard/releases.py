@@ -7,15 +7,15 @@ person or the watch asks, a question spends its error once.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
 
 from django.conf import settings
 
-from aggregate.guard.changes import Cause, found_of, select_states, step_state, subject_of, write_standing
+from aggregate.guard.changes import Cause, select_states, step_state, write_standing
+from aggregate.guard.endings import end_recovered, end_unwatched, select_recovered
 from aggregate.guard.rollbacks import choose_base, select_rolled_back
 from aggregate.guard.subjects import Found, Subject
 from aggregate.guard.usage import follow_usage, is_older
-from aggregate.guard_models import StateChange, Watch, WatchState
+from aggregate.guard_models import Watch, WatchState
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.slices import Slice
@@ -23,12 +23,9 @@ from aggregate.selectors.verdict.looks import find_look
 from aggregate.selectors.verdict.page_changes import sum_pages
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from ingest.door.groups import OTHER
-from profcore.guard.states import CONFIRM_FACTOR, QUIET_TO_RESOLVE, Standing, State, weigh_change
+from profcore.guard.states import CONFIRM_FACTOR, State, weigh_change
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.verdict import Change
-
-# A newer release that takes back this part of a slowdown ends it.
-RECOVERED: Final = 0.5
 
 
 def evaluate_releases(watch: Watch, now: datetime) -> None:
@@ -37,41 +34,54 @@ def evaluate_releases(watch: Watch, now: datetime) -> None:
     said = select_said_rollbacks(watch.project_id, now)
     gone = follow_usage(watch, releases, said, now)
     told = select_rolled_back(watch.project_id, said, now)
-    for base, head in pick_pairs(watch, releases, said, told, now):
+    rows = list_comparable(releases)
+    watched = pick_watched(rows, now)
+    for base, head in pick_pairs(watch, releases, rows, watched, said=said, told=told):
         (seen,) = (row for row in releases if row.release == head)
         older = {row.release for row in releases if is_older(row, seen)}
         _look_at(watch, base, head, gone, told, older=older, now=now)
+    end_unwatched(watch, watched, now)
+
+
+def list_comparable(releases: Sequence[ReleaseRow]) -> list[ReleaseRow]:
+    """Returns the releases that can be compared, the newest first: "(other)" is none, nor is one with few views."""
+    return [row for row in releases if row.views >= MIN_COMPARED_VIEWS and row.release != OTHER]
+
+
+def pick_watched(rows: Sequence[ReleaseRow], now: datetime) -> list[str]:
+    """Returns the newest releases of the last days, the newest first. The oldest of all has none before it."""
+    since = now - timedelta(days=settings.GUARD_RELEASE_DAYS)
+    return [row.release for row in rows[:-1] if row.first_seen_at >= since][: settings.GUARD_RELEASES]
 
 
 def pick_pairs(
     watch: Watch,
     releases: Sequence[ReleaseRow],
+    rows: Sequence[ReleaseRow],
+    watched: Sequence[str],
+    *,
     said: Mapping[str, datetime],
     told: Mapping[str, datetime],
-    now: datetime,
 ) -> Iterator[tuple[str, str]]:
     """Yields (base, head) of the releases that are watched, the oldest head first.
 
-    A head keeps the base that it was first compared with: a release that gets its views late is another question.
-    Only a base that was rolled back is left, unless something is open against it: a repaired release is compared with
-    the one that users have again. Releases with too few views to compare are skipped, and so is "(other)". Of `said`,
-    those that somebody said were rolled back, nothing is judged any more. `told` has these and those that are gone.
+    `rows` are those of the `releases` that can be compared. A head keeps the base that it was first compared with: a
+    release that gets its views late is another question. Only a base that was rolled back is left, unless something is
+    open against it: a repaired release is compared with the one that users have again. Of `said`, those that somebody
+    said were rolled back, nothing is judged any more. `told` has these and those that are gone.
     """
-    rows = [row for row in releases if row.views >= MIN_COMPARED_VIEWS and row.release != OTHER]
-    since = now - timedelta(days=settings.GUARD_RELEASE_DAYS)
-    recent = [number for number, row in enumerate(rows[:-1]) if row.first_seen_at >= since][: settings.GUARD_RELEASES]
-    states = select_states(watch, release__in=[rows[number].release for number in recent]).values()
+    states = sorted(select_states(watch, release__in=list(watched)).values(), key=lambda row: row.seen_at)
     kept = {row.release: row.base_release for row in states}
     opened = {row.release for row in states if State(row.state).is_open}
-    known = {row.release for row in rows}
-    for number in reversed(recent):
-        head, older = rows[number].release, [row.release for row in rows[number + 1 :]]
+    known = [row.release for row in rows]
+    for head in reversed(watched):
         if head in said:
             continue
         first = kept.get(head)
         if first in known and (first not in told or head in opened):
             yield first, head
         else:
+            older = known[known.index(head) + 1 :]
             yield choose_base(watch.project_id, head, older, releases, told).release, head
 
 
@@ -87,7 +97,7 @@ def _look_at(
 ) -> None:
     """Judges a release where another look is due, except states that ended because it is gone, or mended.
 
-    Releases that were `told` to be rolled back mend nothing any more. The head mends slowdowns of `older` ones.
+    Releases that were `told` to be rolled back end nothing any more. The head ends slowdowns of `older` ones.
     """
     whole = Slice(project_id=watch.project_id)
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
@@ -97,28 +107,12 @@ def _look_at(
         return
     verdict = select_verdict(*sides, now=now)
     changes = list_changes(verdict)
-    over = {*gone, *select_mended(watch, known, told)}
+    over = {*gone, *select_recovered(watch, known, told)}
     for change in changes:
         if Subject(release=head, page=change.page).key not in over:
             _weigh(watch, verdict, change, known, now)
-    for change in changes:
-        if is_certainly_faster(change, verdict.judgement.bound):
-            _end_by(watch, change, older, head, now)
-
-
-def select_mended(watch: Watch, known: Mapping[bytes, WatchState], told: Collection[str]) -> set[bytes]:
-    """Returns the states that a newer release ended, by key: the old one is as slow as ever, and it is over.
-
-    Up to one statement.
-    """
-    resolved = {key: row.since_at for key, row in known.items() if State(row.state) is State.RESOLVED}
-    if not resolved:
-        return set()
-    ends = StateChange.objects.filter(
-        project_id=watch.project_id, watch_id=watch.id, cause=Cause.NEWER_RELEASE, subject_key__in=list(resolved)
-    )
-    found = ends.exclude(about_release__in=list(told)).values_list("subject_key", "at")
-    return {bytes(key) for key, at in found if resolved[bytes(key)] == at}
+    faster = [change for change in changes if is_certainly_faster(change, verdict.judgement.bound)]
+    end_recovered(watch, faster, base, head, older=older, now=now)
 
 
 def begin_anew(
@@ -177,21 +171,3 @@ def describe(verdict: Verdict, change: Change) -> Found:
         bound=verdict.judgement.bound,
         culprit=verdict.culprits[0].func.label if is_leading and verdict.culprits else None,
     )
-
-
-def _end_by(watch: Watch, change: Change, older: Collection[str], head: str, now: datetime) -> None:
-    """Ends slowdowns of a page in older releases of which this one takes back enough."""
-    gained = -change.difference.delta_ms if change.difference else 0.0
-    for row in select_states(watch, state=State.CONFIRMED.value).values():
-        if row.release not in older or row.page != change.page or row.value is None or gained < RECOVERED * row.value:
-            continue
-        write_standing(
-            watch,
-            subject_of(row),
-            row,
-            Standing(State.RESOLVED, quiet=QUIET_TO_RESOLVE),
-            found_of(row),
-            at=now,
-            cause=Cause.NEWER_RELEASE,
-            about_release=head,
-        )
