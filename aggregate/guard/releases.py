@@ -103,7 +103,7 @@ def _look_at(
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
     known = begin_anew(watch, base, select_states(watch, release=head), gone)
     look = find_look(*sides, sum_pages(*sides).views, now=now)
-    if look is None or look.number <= max((row.look or 0 for row in known.values()), default=0):
+    if look is None or look.number <= _find_last_look(known, base):
         return
     verdict = select_verdict(*sides, now=now)
     changes = list_changes(verdict)
@@ -113,6 +113,11 @@ def _look_at(
             _weigh(watch, verdict, change, known, now)
     faster = [change for change in changes if is_certainly_faster(change, verdict.judgement.bound)]
     end_recovered(watch, faster, base, head, older=older, now=now)
+
+
+def _find_last_look(known: Mapping[bytes, WatchState], base: str) -> int:
+    """Returns the last look at a release and this base; 0 without one. What ended may be about another base."""
+    return max((row.look or 0 for row in known.values() if row.base_release == base), default=0)
 
 
 def begin_anew(

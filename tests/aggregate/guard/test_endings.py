@@ -4,8 +4,9 @@ import pytest
 
 from aggregate.guard_models import StateChange, WatchState
 from ingest.models import Project
+from ingest.projects.releases import announce_release
 from profcore.guard.states import State
-from tests.aggregate.guard.rolled_back import look, make_release, make_shop, receive
+from tests.aggregate.guard.rolled_back import at, look, make_release, make_shop, receive
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(30)]
 
@@ -97,3 +98,31 @@ def test_a_suspicion_ends_when_its_release_was_watched_for_its_days(project: Pro
     assert cart_states(project)["1.1"] == "SUSPECTED"
     look(project, 48 + 29 * 24)
     assert cart_states(project)["1.1"] == "OK"
+
+
+def test_looks_at_another_base_do_not_keep_the_next_ones_from_being_taken(project: Project) -> None:
+    """What ended when 1.2 was gone keeps its look at 1.1; the looks at 1.0 begin with the first one."""
+    release_next(project, "1.1", 2, 1.0)
+    release_next(project, "1.2", 3, 2.0)
+    WatchState.objects.filter(release="1.2").update(look=5, state=State.OK)
+    rows = WatchState.objects.filter(release="1.2", page="/cart")
+    rows.update(state=State.RESOLVED, quiet=2, since_at=at(95))
+    row = rows.get()
+    StateChange.objects.create(
+        project=project,
+        id=999,
+        watch_id=0,
+        subject_key=bytes(row.subject_key),
+        release="1.2",
+        page="/cart",
+        state=State.RESOLVED,
+        at=at(95),
+        was=State.CONFIRMED,
+        cause="gone",
+    )
+    StateChange.objects.filter(release="1.1").delete()
+    WatchState.objects.filter(release="1.1").delete()
+    announce_release(project.pk, "1.1", at(95), {"rolled_back_at": at(95)})
+    look(project, 95)
+    home = WatchState.objects.get(release="1.2", page="/home")
+    assert (home.base_release, home.look) == ("1.0", 1)
