@@ -22,19 +22,18 @@ from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.looks import find_look
 from aggregate.selectors.verdict.page_changes import sum_pages
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
-from ingest.door.groups import OTHER
 from profcore.guard.states import CONFIRM_FACTOR, State, weigh_change
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.verdict import Change
+from profcore.times import start_of_day
 
 
 def evaluate_releases(watch: Watch, now: datetime) -> None:
     """Looks at the newest releases, where another look is due. Call it in a transaction."""
-    releases = select_releases(watch.project_id)
+    releases = select_recent(watch.project_id, now)
     said = select_said_rollbacks(watch.project_id, now)
     gone = follow_usage(watch, releases, said, now)
     told = select_rolled_back(watch.project_id, said, now)
-    rows = list_comparable(releases)
+    rows = [row for row in releases if row.is_comparable]
     watched = pick_watched(rows, now)
     for base, head in pick_pairs(watch, releases, rows, watched, said=said, told=told):
         (seen,) = (row for row in releases if row.release == head)
@@ -43,15 +42,29 @@ def evaluate_releases(watch: Watch, now: datetime) -> None:
     end_unwatched(watch, watched, now)
 
 
-def list_comparable(releases: Sequence[ReleaseRow]) -> list[ReleaseRow]:
-    """Returns the releases that can be compared, the newest first: "(other)" is none, nor is one with few views."""
-    return [row for row in releases if row.views >= MIN_COMPARED_VIEWS and row.release != OTHER]
+def select_recent(project_id: int, now: datetime) -> Sequence[ReleaseRow]:
+    """Returns the project's releases with the page views of the days for which a release is watched, and of one more.
+
+    One statement. If only one release counts then, and it is new, all page views are counted by a second one: nobody
+    may have visited the site before it for a month.
+    """
+    since = start_of_day(now) - timedelta(days=settings.GUARD_RELEASE_DAYS + 1)
+    releases = select_releases(project_id, since=since)
+    rows = [row for row in releases if row.is_comparable]
+    is_alone = len(rows) == 1 and rows[0].first_seen_at >= since and any(is_older(row, rows[0]) for row in releases)
+    return select_releases(project_id) if is_alone else releases
 
 
 def pick_watched(rows: Sequence[ReleaseRow], now: datetime) -> list[str]:
-    """Returns the newest releases of the last days, the newest first. The oldest of all has none before it."""
+    """Returns the releases that are watched, the newest first: the newest of the last days, each with one before it.
+
+    As many of those that somebody with a token announced are among them: what others make up hides none of these.
+    """
     since = now - timedelta(days=settings.GUARD_RELEASE_DAYS)
-    return [row.release for row in rows[:-1] if row.first_seen_at >= since][: settings.GUARD_RELEASES]
+    recent = [row for row in rows[:-1] if row.first_seen_at >= since]
+    announced = [row for row in recent if row.is_announced]
+    chosen = {row.release for each in (recent, announced) for row in each[: settings.GUARD_RELEASES]}
+    return [row.release for row in recent if row.release in chosen]
 
 
 def pick_pairs(
@@ -65,7 +78,7 @@ def pick_pairs(
 ) -> Iterator[tuple[str, str]]:
     """Yields (base, head) of the releases that are watched, the oldest head first.
 
-    `rows` are those of the `releases` that can be compared. A head keeps the base that it was first compared with: a
+    `rows` are those of the `releases` that count. A head keeps the base that it was first compared with: a
     release that gets its views late is another question. Only a base that was rolled back is left, unless something is
     open against it: a repaired release is compared with the one that users have again. Of `said`, those that somebody
     said were rolled back, nothing is judged any more. `told` has these and those that are gone.
@@ -73,7 +86,7 @@ def pick_pairs(
     states = sorted(select_states(watch, release__in=list(watched)).values(), key=lambda row: row.seen_at)
     kept = {row.release: row.base_release for row in states}
     opened = {row.release for row in states if State(row.state).is_open}
-    known = [row.release for row in rows]
+    known, comparable = {row.release for row in releases}, [row.release for row in rows]
     for head in reversed(watched):
         if head in said:
             continue
@@ -81,7 +94,7 @@ def pick_pairs(
         if first in known and (first not in told or head in opened):
             yield first, head
         else:
-            older = known[known.index(head) + 1 :]
+            older = comparable[comparable.index(head) + 1 :]
             yield choose_base(watch.project_id, head, older, releases, told).release, head
 
 
