@@ -4,7 +4,7 @@ The looks are those of everybody who asks about these two releases (`aggregate.s
 person or the watch asks, a question spends its error once.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -118,7 +118,7 @@ def _look_at(
     look = find_look(*sides, sum_pages(*sides).views, now=now)
     if look is None or look.number <= _find_last_look(known, base):
         return
-    verdict = select_verdict(*sides, now=now)
+    verdict = select_verdict(*sides, now=now, followed=list_open_pages(known.values()))
     changes = list_changes(verdict)
     over = {*gone, *select_recovered(watch, known, told)}
     for change in changes:
@@ -126,6 +126,16 @@ def _look_at(
             _weigh(watch, verdict, change, known, now)
     faster = [change for change in changes if is_certainly_faster(change, verdict.judgement.bound)]
     end_recovered(watch, faster, base, head, older=older, now=now)
+
+
+def list_open_pages(rows: Iterable[WatchState]) -> list[str]:
+    """Returns the pages with an open state, the longest open first.
+
+    They are compared at each look: an alarm of a page that is not could never end.
+    """
+    opened = [row for row in rows if State(row.state).is_open and row.page is not None]
+    opened.sort(key=lambda row: (row.began_at or row.since_at, row.page or ""))
+    return [row.page for row in opened if row.page is not None]
 
 
 def _find_last_look(known: Mapping[bytes, WatchState], base: str) -> int:

@@ -62,16 +62,24 @@ def compare_functions(base: Slice, head: Slice) -> SliceComparison:
     return compare_slices(base, head, measure=MEASURE)
 
 
-def select_verdict(base: Slice, head: Slice, *, now: datetime, compare: CompareSlices = compare_functions) -> Verdict:
+def select_verdict(
+    base: Slice,
+    head: Slice,
+    *,
+    now: datetime,
+    compare: CompareSlices = compare_functions,
+    followed: Sequence[str] = (),
+) -> Verdict:
     """Returns the verdict on two sides of one project, and keeps the look at it.
 
     How much of the plan of looks is over depends on `now`. `compare` compares the functions of the leading change; a
-    caller may remember what it returns. Raises `SliceError` for sides that are finer than cells.
+    caller may remember what it returns. Pages that are `followed` are compared too (`sum_pages`). Raises `SliceError`
+    for sides that are finer than cells.
     """
     for side in (base, head):
         if side.is_fine:
             raise SliceError("tag", "A verdict is on releases, pages, times, devices and browsers; nothing finer.")
-    sums = sum_pages(base, head)
+    sums = sum_pages(base, head, followed=followed)
     look = find_look(base, head, sums.views, now=now)
     bound = look.bound if look else FALSE_DISCOVERIES
     comparer = PageComparer(base, head, sums)

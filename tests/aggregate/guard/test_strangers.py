@@ -7,6 +7,7 @@ import pytest
 from aggregate.guard.releases import pick_watched
 from aggregate.guard_models import WatchState
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
+from aggregate.selectors.verdict import page_changes
 from ingest.models import Project
 from ingest.projects.releases import announce_release
 from profcore.guard.states import State
@@ -99,3 +100,15 @@ def test_a_base_that_had_no_page_views_for_a_month_is_still_one() -> None:
     receive(shop, "1.2", range(pause, pause + 3), cart=2.0, views=60)
     look(shop, pause + 3)
     assert watched(shop) == {"1.2": "1.0"}
+
+
+def test_an_alarm_of_a_page_that_is_not_among_the_compared_ones_can_end(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look(project, 71)
+    assert WatchState.objects.get(page="/cart").state == State.CONFIRMED
+    monkeypatch.setattr(page_changes, "MAX_COMPARED_PAGES", 1)
+    for hours in (range(72, 120), range(120, 264)):
+        receive(project, "1.1", hours, cart=0.5, views=50)  # by now /home has more time
+        look(project, hours[-1])
+    assert WatchState.objects.get(page="/cart").state == State.RESOLVED
