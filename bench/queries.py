@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from aggregate.guard.endings.usage import is_older, measure_best, measure_span
 from aggregate.guard.new_cost_previews import preview_new_costs
 from aggregate.guard.questions import Question
-from aggregate.guard.usage import is_older, measure_best, measure_span
 from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.functions.table import select_functions
 from aggregate.selectors.project.overview import select_overview
@@ -103,7 +103,7 @@ def last_day(project: Project) -> Slice:
 
 
 def ask_about_rollback(project: Project) -> object:
-    """Asks both statements of `aggregate.guard.rollbacks.was_gone`, which needs the second one only seldom."""
+    """Asks both statements of `aggregate.guard.endings.rollbacks.was_gone`, which needs the second one only seldom."""
     known = select_releases(project.pk)
     prior = next(row for row in known if row.release == PRIOR_RELEASE)
     older = [row.release for row in known if is_older(row, prior)]

@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from aggregate.guard.changes import Cause, select_states, step_state, write_standing
-from aggregate.guard.endings import end_recovered, end_unwatched, select_recovered
-from aggregate.guard.rollbacks import choose_base, select_rolled_back
+from aggregate.guard.endings.recoveries import end_recovered, end_unwatched, select_recovered
+from aggregate.guard.endings.rollbacks import choose_base, select_rolled_back
+from aggregate.guard.endings.usage import follow_usage, is_older
 from aggregate.guard.subjects import Found, Subject
-from aggregate.guard.usage import follow_usage, is_older
 from aggregate.guard_models import Watch, WatchState
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import ReleaseRow, select_releases

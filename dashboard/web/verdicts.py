@@ -8,7 +8,7 @@ from typing import Final
 
 from django.http import QueryDict
 
-from aggregate.guard.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
+from aggregate.guard.endings.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.last_release import pick_last_releases
 from aggregate.selectors.project.overview import OverviewRow, select_overview

@@ -39,7 +39,7 @@ class PageRow:
         return self.time.js_us / 1000 / self.views if self.views else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRow:
     """One release: when its first trace arrived, and how many of its page views are folded, and truncated.
 

@@ -31,6 +31,17 @@ def make_up(project: Project, *releases: str, hour: int, cart: float = 1.0, view
         receive(project, release, range(hour, hour + 1), cart=cart, views=views)
 
 
+def row_of(release: str, views: int, *, of_all: int = 0, hour: int = 0, is_announced: bool) -> ReleaseRow:
+    return ReleaseRow(
+        release=release,
+        first_seen_at=at(hour),
+        views=views,
+        truncated_views=0,
+        project_views=of_all,
+        is_announced=is_announced,
+    )
+
+
 def watched(project: Project) -> dict[str, str]:
     """Returns the base of each release that has states."""
     return dict(WatchState.objects.filter(project=project).values_list("release", "base_release"))
@@ -79,16 +90,16 @@ def test_all_page_views_since_the_day_before_a_release_came_are_counted(project:
 def test_what_counts_on_a_small_site_and_on_a_large_one(
     views: int, of_all: int, is_announced: bool, is_comparable: bool
 ) -> None:
-    row = ReleaseRow("1.1", START, views, 0, project_views=of_all, is_announced=is_announced)
+    row = row_of("1.1", views, of_all=of_all, is_announced=is_announced)
     assert row.is_comparable is is_comparable
 
 
 def test_others_never_count() -> None:
-    assert not ReleaseRow("(other)", START, 9_000, 0, project_views=9_000, is_announced=True).is_comparable
+    assert not row_of("(other)", 9_000, of_all=9_000, is_announced=True).is_comparable
 
 
 def test_what_a_build_announced_is_watched_beside_newer_releases(project: Project) -> None:
-    rows = [ReleaseRow(f"n{n}", at(90 - n), 50, 0, is_announced=n >= 4) for n in range(9)]
+    rows = [row_of(f"n{n}", 50, hour=90 - n, is_announced=n >= 4) for n in range(9)]
     assert pick_watched(rows, at(100)) == ["n0", "n1", "n2", "n4", "n5", "n6"]
     assert pick_watched(rows[:2], at(100)) == ["n0"]
 
