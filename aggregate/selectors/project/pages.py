@@ -13,14 +13,11 @@ from aggregate.records import select_rows
 from aggregate.selectors.functions.table import SUM_PARTS
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from ingest.door.groups import OTHER
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
+from profcore.guard.usage import is_used
 from profcore.times import DAY, start_of_day
 from profcore.trace.weights import TimeParts
 
 MAX_PAGES: Final = 10_000
-# A release with a smaller part of the page views counts for nothing that is chosen by itself: somebody tried it, or
-# made it up. It must not hide the one that all others use.
-LEAST_SHARE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +54,10 @@ class ReleaseRow:
     def is_comparable(self) -> bool:
         """Tells whether the release counts where nobody names one: for watches, and as the last release or its base.
 
-        It has enough page views for a comparison. If no holder of a token announced it, it also has `LEAST_SHARE` of
-        all page views since the day before it came: less is a preview, or somebody made it up. A day before, because
-        a release has all page views of its first minutes. "(other)" is no release.
+        It has enough page views for a comparison. If no holder of a token announced it, it also has a part of those of
+        all releases (`is_used`): less is a preview, or somebody made it up. "(other)" is no release.
         """
-        if self.views < MIN_COMPARED_VIEWS or self.release == OTHER:
-            return False
-        return self.is_announced or self.views >= LEAST_SHARE * self.project_views
+        return self.release != OTHER and is_used(self.views, 0 if self.is_announced else self.project_views)
 
 
 def select_pages(slice_: Slice) -> Sequence[PageRow]:
