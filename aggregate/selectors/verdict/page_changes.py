@@ -55,8 +55,8 @@ def sum_pages(base: Slice, head: Slice, *, followed: Sequence[str] = ()) -> Page
     Of the pages that are `followed`, those that both sides have are compared, the first `MAX_FOLLOWED_PAGES` of them.
     """
     sides = (_sum_side(base), _sum_side(head))
-    whole = [_sum_by_page(side) for side in sides]
-    return PageSums(sides, pick_shared(*whole, followed), len(whole[0].keys() | whole[1].keys()))
+    before, after = (_sum_by_page(side) for side in sides)
+    return PageSums(sides, pick_shared(before, after, followed), len(before.keys() | after.keys()))
 
 
 def pick_shared(
