@@ -22,7 +22,7 @@ from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.comparisons import compare_slices, select_summary
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.verdict.breakdown import select_breakdown
-from aggregate.selectors.verdict.verdict import select_verdict
+from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from bench.fill import RELEASES, USUAL_SPAN, Span, fill
 from ingest.models import Project
 from ingest.projects.creation import create_project
@@ -74,9 +74,7 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
         "compare the last two releases on all pages": lambda: compare_slices(
             sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE])
         ),
-        "verdict on the last two releases": lambda: select_verdict(
-            sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE]), now=datetime.now(UTC)
-        ),
+        "verdict on the last two releases": lambda: _select_verdict(sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE])),
         "the same change by device class and browser": lambda: select_breakdown(
             sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE]), bound=FALSE_DISCOVERIES
         ),
@@ -95,6 +93,10 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
         "state of the queue": lambda: select_status(project.pk),
     }
     return written, [_measure(name, ask, rounds) for name, ask in questions.items()]
+
+
+def _select_verdict(base: Slice, head: Slice) -> Verdict:
+    return select_verdict(base, head, now=datetime.now(UTC))
 
 
 def last_day(project: Project) -> Slice:
