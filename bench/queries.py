@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from aggregate.guard.endings.usage import is_older, measure_best, measure_span
 from aggregate.guard.new_cost.new_cost_previews import preview_new_costs
 from aggregate.guard.questions import Question
-from aggregate.guard.usage import is_older, measure_best, measure_span
 from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.functions.table import select_functions
 from aggregate.selectors.project.overview import select_overview
@@ -22,7 +22,7 @@ from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.comparisons import compare_slices, select_summary
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.verdict.breakdown import select_breakdown
-from aggregate.selectors.verdict.verdict import select_verdict
+from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from bench.fill import RELEASES, USUAL_SPAN, Span, fill
 from ingest.models import Project
 from ingest.projects.creation import create_project
@@ -74,7 +74,7 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
         "compare the last two releases on all pages": lambda: compare_slices(
             sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE])
         ),
-        "verdict on the last two releases": lambda: select_verdict(sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE])),
+        "verdict on the last two releases": lambda: _select_verdict(sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE])),
         "the same change by device class and browser": lambda: select_breakdown(
             sliced([PRIOR_RELEASE]), sliced([LAST_RELEASE]), bound=FALSE_DISCOVERIES
         ),
@@ -95,13 +95,17 @@ def bench_queries(corpus: Path, views: int, rounds: int) -> tuple[int, list[Quer
     return written, [_measure(name, ask, rounds) for name, ask in questions.items()]
 
 
+def _select_verdict(base: Slice, head: Slice) -> Verdict:
+    return select_verdict(base, head, now=datetime.now(UTC))
+
+
 def last_day(project: Project) -> Slice:
     """Returns the window of a project's metrics."""
     return last_hours(project.pk, 24, datetime.now(UTC))
 
 
 def ask_about_rollback(project: Project) -> object:
-    """Asks both statements of `aggregate.guard.rollbacks.was_gone`, which needs the second one only seldom."""
+    """Asks both statements of `aggregate.guard.endings.rollbacks.was_gone`, which needs the second one only seldom."""
     known = select_releases(project.pk)
     prior = next(row for row in known if row.release == PRIOR_RELEASE)
     older = [row.release for row in known if is_older(row, prior)]

@@ -4,74 +4,97 @@ The looks are those of everybody who asks about these two releases (`aggregate.s
 person or the watch asks, a question spends its error once.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
 
 from django.conf import settings
 
-from aggregate.guard.changes import Cause, found_of, select_states, step_state, subject_of, write_standing
-from aggregate.guard.rollbacks import choose_base, select_rolled_back
+from aggregate.guard.changes import Cause, select_states, step_state, write_standing
+from aggregate.guard.endings.recoveries import end_recovered, end_unwatched, select_recovered
+from aggregate.guard.endings.rollbacks import choose_base, select_rolled_back
+from aggregate.guard.endings.usage import follow_usage, is_older
 from aggregate.guard.subjects import Found, Subject
-from aggregate.guard.usage import follow_usage, is_older
-from aggregate.guard_models import StateChange, Watch, WatchState
+from aggregate.guard_models import Watch, WatchState
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.looks import find_look
 from aggregate.selectors.verdict.page_changes import sum_pages
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
-from ingest.door.groups import OTHER
-from profcore.guard.states import CONFIRM_FACTOR, QUIET_TO_RESOLVE, Standing, State, weigh_change
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
+from profcore.guard.states import CONFIRM_FACTOR, State, weigh_change
 from profcore.stats.verdict import Change
-
-# A newer release that takes back this part of a slowdown ends it.
-RECOVERED: Final = 0.5
+from profcore.times import start_of_day
 
 
 def evaluate_releases(watch: Watch, now: datetime) -> None:
     """Looks at the newest releases, where another look is due. Call it in a transaction."""
-    releases = select_releases(watch.project_id)
+    releases = select_recent(watch.project_id, now)
     said = select_said_rollbacks(watch.project_id, now)
     gone = follow_usage(watch, releases, said, now)
     told = select_rolled_back(watch.project_id, said, now)
-    for base, head in pick_pairs(watch, releases, said, told, now):
+    rows = [row for row in releases if row.is_comparable]
+    watched = pick_watched(rows, now)
+    for base, head in pick_pairs(watch, releases, rows, watched, said=said, told=told):
         (seen,) = (row for row in releases if row.release == head)
         older = {row.release for row in releases if is_older(row, seen)}
         _look_at(watch, base, head, gone, told, older=older, now=now)
+    end_unwatched(watch, watched, now)
+
+
+def select_recent(project_id: int, now: datetime) -> Sequence[ReleaseRow]:
+    """Returns the project's releases with the page views of the days for which a release is watched, and of one more.
+
+    One statement. If only one release counts then, and it is new, all page views are counted by a second one: nobody
+    may have visited the site before it for a month.
+    """
+    since = start_of_day(now) - timedelta(days=settings.GUARD_RELEASE_DAYS + 1)
+    releases = select_releases(project_id, since=since)
+    rows = [row for row in releases if row.is_comparable]
+    is_alone = len(rows) == 1 and rows[0].first_seen_at >= since and any(is_older(row, rows[0]) for row in releases)
+    return select_releases(project_id) if is_alone else releases
+
+
+def pick_watched(rows: Sequence[ReleaseRow], now: datetime) -> list[str]:
+    """Returns the releases that are watched, the newest first: the newest of the last days, each with one before it.
+
+    As many of those that somebody with a token announced are among them: what others make up hides none of these.
+    """
+    since = now - timedelta(days=settings.GUARD_RELEASE_DAYS)
+    recent = [row for row in rows[:-1] if row.first_seen_at >= since]
+    announced = [row for row in recent if row.is_announced]
+    chosen = {row.release for each in (recent, announced) for row in each[: settings.GUARD_RELEASES]}
+    return [row.release for row in recent if row.release in chosen]
 
 
 def pick_pairs(
     watch: Watch,
     releases: Sequence[ReleaseRow],
+    rows: Sequence[ReleaseRow],
+    watched: Sequence[str],
+    *,
     said: Mapping[str, datetime],
     told: Mapping[str, datetime],
-    now: datetime,
 ) -> Iterator[tuple[str, str]]:
     """Yields (base, head) of the releases that are watched, the oldest head first.
 
-    A head keeps the base that it was first compared with: a release that gets its views late is another question.
-    Only a base that was rolled back is left, unless something is open against it: a repaired release is compared with
-    the one that users have again. Releases with too few views to compare are skipped, and so is "(other)". Of `said`,
-    those that somebody said were rolled back, nothing is judged any more. `told` has these and those that are gone.
+    `rows` are those of the `releases` that count. A head keeps the base that it was first compared with: a
+    release that gets its views late is another question. Only a base that was rolled back is left, unless something is
+    open against it: a repaired release is compared with the one that users have again. Of `said`, those that somebody
+    said were rolled back, nothing is judged any more. `told` has these and those that are gone.
     """
-    rows = [row for row in releases if row.views >= MIN_COMPARED_VIEWS and row.release != OTHER]
-    since = now - timedelta(days=settings.GUARD_RELEASE_DAYS)
-    recent = [number for number, row in enumerate(rows[:-1]) if row.first_seen_at >= since][: settings.GUARD_RELEASES]
-    states = select_states(watch, release__in=[rows[number].release for number in recent]).values()
+    states = sorted(select_states(watch, release__in=list(watched)).values(), key=lambda row: row.seen_at)
     kept = {row.release: row.base_release for row in states}
     opened = {row.release for row in states if State(row.state).is_open}
-    known = {row.release for row in rows}
-    for number in reversed(recent):
-        head, older = rows[number].release, [row.release for row in rows[number + 1 :]]
+    known, comparable = {row.release for row in releases}, [row.release for row in rows]
+    for head in reversed(watched):
         if head in said:
             continue
         first = kept.get(head)
         if first in known and (first not in told or head in opened):
             yield first, head
         else:
+            older = comparable[comparable.index(head) + 1 :]
             yield choose_base(watch.project_id, head, older, releases, told).release, head
 
 
@@ -87,38 +110,37 @@ def _look_at(
 ) -> None:
     """Judges a release where another look is due, except states that ended because it is gone, or mended.
 
-    Releases that were `told` to be rolled back mend nothing any more. The head mends slowdowns of `older` ones.
+    Releases that were `told` to be rolled back end nothing any more. The head ends slowdowns of `older` ones.
     """
     whole = Slice(project_id=watch.project_id)
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
     known = begin_anew(watch, base, select_states(watch, release=head), gone)
-    look = find_look(*sides, sum_pages(*sides).views)
-    if look is None or look.number <= max((row.look or 0 for row in known.values()), default=0):
+    look = find_look(*sides, sum_pages(*sides).views, now=now)
+    if look is None or look.number <= _find_last_look(known, base):
         return
-    verdict = select_verdict(*sides)
+    verdict = select_verdict(*sides, now=now, followed=list_open_pages(known.values()))
     changes = list_changes(verdict)
-    over = {*gone, *select_mended(watch, known, told)}
+    over = {*gone, *select_recovered(watch, known, told)}
     for change in changes:
         if Subject(release=head, page=change.page).key not in over:
             _weigh(watch, verdict, change, known, now)
-    for change in changes:
-        if is_certainly_faster(change, verdict.judgement.bound):
-            _end_by(watch, change, older, head, now)
+    faster = [change for change in changes if is_certainly_faster(change, verdict.judgement.bound)]
+    end_recovered(watch, faster, base, head, older=older, now=now)
 
 
-def select_mended(watch: Watch, known: Mapping[bytes, WatchState], told: Collection[str]) -> set[bytes]:
-    """Returns the states that a newer release ended, by key: the old one is as slow as ever, and it is over.
+def list_open_pages(rows: Iterable[WatchState]) -> list[str]:
+    """Returns the pages with an open state, the longest open first.
 
-    Up to one statement.
+    They are compared at each look: an alarm of a page that is not could never end.
     """
-    resolved = {key: row.since_at for key, row in known.items() if State(row.state) is State.RESOLVED}
-    if not resolved:
-        return set()
-    ends = StateChange.objects.filter(
-        project_id=watch.project_id, watch_id=watch.id, cause=Cause.NEWER_RELEASE, subject_key__in=list(resolved)
-    )
-    found = ends.exclude(about_release__in=list(told)).values_list("subject_key", "at")
-    return {bytes(key) for key, at in found if resolved[bytes(key)] == at}
+    opened = [row for row in rows if State(row.state).is_open and row.page is not None]
+    opened.sort(key=lambda row: (row.began_at or row.since_at, row.page or ""))
+    return [row.page for row in opened if row.page is not None]
+
+
+def _find_last_look(known: Mapping[bytes, WatchState], base: str) -> int:
+    """Returns the last look at a release and this base; 0 without one. What ended may be about another base."""
+    return max((row.look or 0 for row in known.values() if row.base_release == base), default=0)
 
 
 def begin_anew(
@@ -177,21 +199,3 @@ def describe(verdict: Verdict, change: Change) -> Found:
         bound=verdict.judgement.bound,
         culprit=verdict.culprits[0].func.label if is_leading and verdict.culprits else None,
     )
-
-
-def _end_by(watch: Watch, change: Change, older: Collection[str], head: str, now: datetime) -> None:
-    """Ends slowdowns of a page in older releases of which this one takes back enough."""
-    gained = -change.difference.delta_ms if change.difference else 0.0
-    for row in select_states(watch, state=State.CONFIRMED.value).values():
-        if row.release not in older or row.page != change.page or row.value is None or gained < RECOVERED * row.value:
-            continue
-        write_standing(
-            watch,
-            subject_of(row),
-            row,
-            Standing(State.RESOLVED, quiet=QUIET_TO_RESOLVE),
-            found_of(row),
-            at=now,
-            cause=Cause.NEWER_RELEASE,
-            about_release=head,
-        )

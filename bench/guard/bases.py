@@ -1,7 +1,7 @@
 """How often a base is passed over as rolled back: simulated page views of the releases before a new one.
 
 The new release comes at an hour, and takes all users of the others over. The rule is asked as
-`aggregate.guard.rollbacks.was_gone` asks it: of two whole UTC days.
+`aggregate.guard.endings.rollbacks.was_gone` asks it: of two whole UTC days.
 """
 
 from collections.abc import Iterator

@@ -5,7 +5,8 @@ from typing import Final
 
 from bench.guard.arrivals import HOURS, Arrived
 from profcore.guard.states import Evidence, Standing, State, step, step_accepted, weigh_change
-from profcore.stats.comparison import MIN_COMPARED_VIEWS, Comparison, compare
+from profcore.guard.usage import is_used
+from profcore.stats.comparison import Comparison, compare
 from profcore.stats.plan import LookPoint, bound_of_newest, is_another_look
 from profcore.stats.verdict import Change, judge
 
@@ -56,6 +57,7 @@ def watch_release(
     """Watches a release for some days, once an hour, or until a page is confirmed; `base` is complete."""
     found, points = Watched(accepts=accepts), list[LookPoint]()
     standings: dict[str | None, Standing] = {}
+    day_before = int((base.hour >= base.hour.max() - HOURS).sum()) if base.views else 0
     for hour in range(1, days * HOURS + 1):
         now = head.until(hour)
         if not now.views:
@@ -63,7 +65,8 @@ def watch_release(
         step_of_time = int(hour / HOURS / PLAN_DAYS * STEPS)
         reached = min(max(now.views / base.views, step_of_time / STEPS), 1.0)
         point = LookPoint(reached, base.views * now.views / (base.views + now.views))
-        if now.views < MIN_COMPARED_VIEWS or not is_another_look(points, point):
+        of_all = round(day_before * (1 + hour / HOURS))  # since the day before it came, at midnight
+        if not is_used(now.views, of_all) or not is_another_look(points, point):
             continue
         points.append(point)
         _look(found, standings, base, now, bound_of_newest(points))

@@ -8,13 +8,13 @@ from typing import Final
 
 from django.http import QueryDict
 
-from aggregate.guard.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
+from aggregate.guard.endings.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.last_release import pick_last_releases
 from aggregate.selectors.project.overview import OverviewRow, select_overview
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.sides import has_sides, resolve_sides
-from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.slice.slices import MAX_VALUES, Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
 from aggregate.selectors.verdict.looks import find_plan, has_looks
@@ -51,9 +51,9 @@ def choose_sides(
     base, head = read_side(params, "base"), read_side(params, "head")
     if has_sides(base, head):
         return ChosenSides(*resolve_sides(slice_, base, head))
-    if in_slice is None:
-        in_slice = select_newest(slice_)
     known = select_releases(slice_.project_id) if known is None else known
+    if in_slice is None:
+        in_slice = select_newest(slice_, known)
     picked = pick_last_releases(slice_, in_slice, known)
     if picked is None:
         return None
@@ -62,9 +62,18 @@ def choose_sides(
     return ChosenSides(*sides_of_releases(slice_, chosen.release, last), chosen.passed_over)
 
 
-def select_newest(slice_: Slice) -> Sequence[OverviewRow]:
-    """Returns the newest releases of a slice, among which a verdict chooses. One statement."""
-    return select_overview(slice_, ["release"], limit=MAX_RELEASES).rows
+def select_newest(slice_: Slice, known: Sequence[ReleaseRow]) -> Sequence[OverviewRow]:
+    """Returns the newest releases of a slice, among which a verdict chooses. Up to two statements.
+
+    If a slice that names no release has more than `MAX_RELEASES`, they are of those that count, if the slice has two:
+    what somebody made up does not hide what all others use. `known` are the project's releases, the newest first.
+    """
+    found = select_overview(slice_, ["release"], limit=MAX_RELEASES)
+    if found.row_count <= MAX_RELEASES or slice_.releases:
+        return found.rows
+    counted = [row.release for row in known if row.is_comparable][:MAX_VALUES]
+    rows = select_overview(replace(slice_, releases=tuple(counted)), ["release"], limit=MAX_RELEASES).rows
+    return rows if len(counted) >= 2 and len(rows) >= 2 else found.rows
 
 
 def choose_base_of(project_id: int, head: str, candidates: Sequence[str], known: Sequence[ReleaseRow]) -> BaseChoice:
@@ -95,7 +104,7 @@ def facts_of_verdict(base: Slice, head: Slice, facts: tuple[object, ...] | None 
 
     `facts` are those of `facts_of_sides`, for a caller that has them.
     """
-    plan = find_plan(base, head) if has_looks(base, head) else None
+    plan = find_plan(base, head, now=datetime.now(UTC)) if has_looks(base, head) else None
     return facts_of_sides(base, head) if facts is None else facts, plan
 
 
@@ -110,7 +119,7 @@ def _remember_verdict(base: Slice, head: Slice, facts: str, _plan: str) -> Verdi
     def compare(*sides: Slice) -> SliceComparison:
         return compare_functions(*sides, facts=facts if sides == (base, head) else None)
 
-    return select_verdict(base, head, compare=compare)
+    return select_verdict(base, head, now=datetime.now(UTC), compare=compare)
 
 
 def answer_breakdown(base: Slice, head: Slice) -> Breakdown:

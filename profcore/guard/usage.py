@@ -1,5 +1,7 @@
 """Whether a release is in use: one that was rolled back ends its alarms, and one that comes back opens them again.
 
+One that hardly anybody has is not watched at all.
+
 A release is compared with its own past, never with a fixed share: a canary that always had 5 % is as much in use as
 ever. All is counted over whole days, so that nights and time zones do not matter.
 """
@@ -9,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.estimates import wilson_interval
 
 USAGE_HOURS: Final = 24  # a whole day: a release that only one continent has is not gone while it sleeps
@@ -23,6 +26,9 @@ MIN_OLDER_VIEWS: Final = 100
 TAKEN_OVER_PART: Final = 0.2
 # A handful of page views brings no release back, whatever its share was.
 MIN_BACK_VIEWS: Final = 20
+# A release with a smaller part of the page views counts for nothing that is chosen by itself: somebody tried it, or
+# made it up. It must not hide the one that all others use.
+LEAST_SHARE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +51,15 @@ class BestDay:
 
     share: float = 0.0
     views: int = 0
+
+
+def is_used(views: int, of_all: int) -> bool:
+    """Tells whether a release has enough page views to be compared, and `LEAST_SHARE` of all.
+
+    `of_all` are the page views of all releases since the day before it came. A day before, because a release has all
+    page views of its first minutes.
+    """
+    return views >= max(MIN_COMPARED_VIEWS, LEAST_SHARE * of_all)
 
 
 def find_best(days: list[DayViews]) -> BestDay:

@@ -6,6 +6,7 @@ from typing import Final
 
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from aggregate.selectors.code.project_code import select_code
 from aggregate.selectors.exports.slice_export import select_slice_export
@@ -114,7 +115,8 @@ def select_difference_export(
 
 
 def _write_verdict(base: Slice, head: Slice) -> str:
-    return plain_text(write_sentence(select_verdict(base, head), *name_sides(base, head)))
+    verdict = select_verdict(base, head, now=timezone.now())
+    return plain_text(write_sentence(verdict, *name_sides(base, head)))
 
 
 def _rename(project_id: int, base: SliceExport, head: SliceExport) -> SliceExport:

@@ -25,13 +25,15 @@ def pick_last_releases(
     """Returns the newest release of a slice, after those that can be its base, the newest first.
 
     None if there are not two releases. `in_slice` are the releases of the slice, and `known` those of the project, both
-    the newest first. If the slice names no release, releases with too few views are skipped, provided that two others
-    are left: a release that one person has tried must not hide what all others use. If the slice has one release, the
-    base is one before it, by the same rule. If it names several, it names the base too. "(other)" is no release.
+    the newest first. If the slice names no release, those that do not count (`ReleaseRow.is_comparable`) or have too
+    few views in the slice are skipped, provided that two others are left: a release that one person has tried, or made
+    up, must not hide what all others use. If the slice has one release, the base is one before it, by the same rule.
+    If it names several, it names the base too. "(other)" is no release.
     """
     rows = [row for row in in_slice if row.release not in (None, OTHER) and row.views]
     shown = [row.release or "" for row in rows]
-    comparable = [row.release or "" for row in rows if row.views >= MIN_COMPARED_VIEWS]
+    counted = {row.release for row in known if row.is_comparable}
+    comparable = [row.release or "" for row in rows if row.views >= MIN_COMPARED_VIEWS and row.release in counted]
     if len(comparable) >= 2 and not slice_.releases:
         return comparable[1:], comparable[0]
     if len(shown) >= 2:
@@ -40,6 +42,6 @@ def pick_last_releases(
         with_views = [row for row in known if row.views and row.release != OTHER]
         names = [row.release for row in with_views]
         older = with_views[names.index(shown[0]) + 1 :] if shown[0] in names else []
-        enough = [row for row in older if row.views >= MIN_COMPARED_VIEWS]
+        enough = [row for row in older if row.is_comparable]
         return ([row.release for row in enough or older], shown[0]) if older else None
     return None

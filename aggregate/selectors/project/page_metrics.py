@@ -16,11 +16,10 @@ from aggregate.selectors.project.overview import OverviewRow, select_overview
 from aggregate.selectors.slice.slices import Slice, SliceQuery, format_instant, resolve_slice
 from aggregate.selectors.views.samples import select_sampled
 from ingest.door.groups import OTHER
+from profcore.guard.usage import LEAST_SHARE
 from profcore.times import HOUR, start_of_hour
 from profcore.trace.weights import TimeParts
 
-# A release of fewer views is no series: somebody tried it, or made it up. It must not hide the one that all others use.
-LEAST_SHARE: Final = 0.01
 # Upper bounds of the histogram, ms of script and hidden time: from a page that does nothing to one that hangs.
 BOUNDS_MS: Final = (50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
 

@@ -1,15 +1,20 @@
 """A project's pages and releases."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 from typing import Final
 
 from django.db import connection
 
-from aggregate.records import select_records
+from aggregate.records import select_rows
 from aggregate.selectors.functions.table import SUM_PARTS
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from ingest.door.groups import OTHER
+from profcore.guard.usage import is_used
+from profcore.times import DAY, start_of_day
 from profcore.trace.weights import TimeParts
 
 MAX_PAGES: Final = 10_000
@@ -31,14 +36,28 @@ class PageRow:
         return self.time.js_us / 1000 / self.views if self.views else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRow:
-    """One release: when its first trace arrived, and how many of its page views are folded, and truncated."""
+    """One release: when its first trace arrived, and how many of its page views are folded, and truncated.
+
+    `project_views` are those of all releases since the day before it came.
+    """
 
     release: str
     first_seen_at: datetime
     views: int
     truncated_views: int
+    project_views: int = 0
+    is_announced: bool = False
+
+    @property
+    def is_comparable(self) -> bool:
+        """Tells whether the release counts where nobody names one: for watches, and as the last release or its base.
+
+        It has enough page views for a comparison. If no holder of a token announced it, it also has a part of those of
+        all releases (`is_used`): less is a preview, or somebody made it up. "(other)" is no release.
+        """
+        return self.release != OTHER and is_used(self.views, 0 if self.is_announced else self.project_views)
 
 
 def select_pages(slice_: Slice) -> Sequence[PageRow]:
@@ -57,14 +76,41 @@ def select_pages(slice_: Slice) -> Sequence[PageRow]:
         ]
 
 
-def select_releases(project_id: int, *, page: str | None = None) -> Sequence[ReleaseRow]:
-    """Returns the releases of a project, or of one of its pages, the newest first. Some may have no views yet."""
-    return select_records(
-        ReleaseRow,
-        """SELECT g.release, min(g.first_seen_at) AS first_seen_at, COALESCE(sum(c.views), 0)::bigint AS views,
+def select_releases(project_id: int, *, page: str | None = None, since: datetime | None = None) -> Sequence[ReleaseRow]:
+    """Returns the releases of a project, or of one of its pages, the newest first. Some may have no views yet.
+
+    With `since`, a midnight in UTC, only page views from then on are counted. One statement: it sums the roll-up once,
+    by release and by day.
+    """
+    rows = select_rows(
+        """WITH sums AS MATERIALIZED (
+               SELECT g.release, c.day_at, grouping(c.day_at) = 1 AS is_release, min(g.first_seen_at) AS first_seen_at,
+                      COALESCE(sum(c.views), 0)::bigint AS views,
                       COALESCE(sum(c.truncated_views), 0)::bigint AS truncated_views
-               FROM ingest_group g LEFT JOIN aggregate_pageday c ON c.project_id = g.project_id AND c.group_id = g.id
+               FROM ingest_group g LEFT JOIN aggregate_pageday c
+                    ON c.project_id = g.project_id AND c.group_id = g.id
+                       AND (%(since)s::timestamptz IS NULL OR c.day_at >= %(since)s::timestamptz)
                WHERE g.project_id = %(project_id)s AND (%(page)s::text IS NULL OR g.page = %(page)s::text)
-               GROUP BY g.release ORDER BY min(g.first_seen_at) DESC, g.release DESC""",
-        {"project_id": project_id, "page": page},
+               GROUP BY GROUPING SETS ((g.release), (c.day_at)))
+           SELECT s.is_release, s.release, s.day_at, s.first_seen_at, s.views, s.truncated_views,
+                  a.release IS NOT NULL
+           FROM sums s LEFT JOIN ingest_announcedrelease a
+                ON a.project_id = %(project_id)s AND a.release = s.release
+           ORDER BY s.first_seen_at DESC, s.release DESC""",
+        {"project_id": project_id, "page": page, "since": since},
     )
+    days = sorted((day, views) for is_release, _, day, _, views, *_ in rows if not is_release and day is not None)
+    starts = [day for day, _ in days]
+    left = list(accumulate((views for _, views in reversed(days)), initial=0))  # of the last days, by their number
+    return [
+        ReleaseRow(
+            release=release,
+            first_seen_at=seen_at,
+            views=views,
+            truncated_views=truncated,
+            project_views=left[len(days) - bisect_left(starts, start_of_day(seen_at) - DAY)],
+            is_announced=is_announced,
+        )
+        for is_release, release, _, seen_at, views, truncated, is_announced in rows
+        if is_release
+    ]

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from django.db import connection
-from django.utils import timezone
 
 from aggregate.models import VerdictLook
 from aggregate.selectors.slice.sides import are_releases
@@ -36,7 +35,7 @@ class Look:
     is_new: bool
 
 
-def find_look(base: Slice, head: Slice, views: tuple[int, int]) -> Look | None:
+def find_look(base: Slice, head: Slice, views: tuple[int, int], *, now: datetime) -> Look | None:
     """Returns the look at two sides with so many views, None for a question whose looks are not counted.
 
     Counted are the looks at two releases, also of some pages, devices, browsers or navigations, whichever of both is
@@ -48,20 +47,20 @@ def find_look(base: Slice, head: Slice, views: tuple[int, int]) -> Look | None:
     looks = select_looks(base.project_id, question)
     base_views, head_views = views
     points = [LookPoint(look.reached, look.information) for look in looks]
-    plan = find_plan(base, head)
+    plan = find_plan(base, head, now=now)
     newer, older = (head_views, base_views) if plan.is_head_newer else (base_views, head_views)
     reached = min(max(newer / older, plan.step / STEPS), 1.0)
-    now = LookPoint(reached, base_views * head_views / (base_views + head_views))
+    point = LookPoint(reached, base_views * head_views / (base_views + head_views))
     if points:  # views that expired were seen all the same
-        now = LookPoint(max(now.reached, points[-1].reached), max(now.information, points[-1].information))
-    if not is_another_look(points, now):
+        point = LookPoint(max(point.reached, points[-1].reached), max(point.information, points[-1].information))
+    if not is_another_look(points, point):
         return looks[-1]
     return Look(
         question=question,
         number=looks[-1].number + 1 if looks else 1,
-        reached=now.reached,
-        information=now.information,
-        bound=bound_of_newest([*points, now]),
+        reached=point.reached,
+        information=point.information,
+        bound=bound_of_newest([*points, point]),
         is_new=True,
     )
 
@@ -100,8 +99,8 @@ class Plan(NamedTuple):
     step: int
 
 
-def find_plan(base: Slice, head: Slice) -> Plan:
-    """Returns the plan of looks at two releases. One statement."""
+def find_plan(base: Slice, head: Slice, *, now: datetime) -> Plan:
+    """Returns the plan of looks at two releases, as far as it is at a moment. One statement."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT release, min(first_seen_at) FROM ingest_group
@@ -109,7 +108,6 @@ def find_plan(base: Slice, head: Slice) -> Plan:
             [head.project_id, [base.releases[0], head.releases[0]]],
         )
         seen = dict(cursor.fetchall())
-    now = timezone.now()
     base_at, head_at = (seen.get(side.releases[0], now) for side in (base, head))
     age: timedelta = now - max(base_at, head_at)
     return Plan(head_at >= base_at, min(max(int(age / PLAN * STEPS), 0), STEPS))

@@ -11,6 +11,7 @@ from django.db import connection
 from aggregate.selectors.slice.sides import may_share
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.views.view_times import Stratum, ViewTimes, select_view_times
+from profcore.guard.usage import LEAST_SHARE
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import KnownKinds, text_code
@@ -18,6 +19,8 @@ from profcore.stats.views import Measure, ViewFacts, ViewSample, sample_of_times
 
 # The pages with the most time. Each takes a part of the reading time, and the question has to be answered at once.
 MAX_COMPARED_PAGES: Final = 40
+# Pages that a watch has an open state of are compared as well, so many at most.
+MAX_FOLLOWED_PAGES: Final = 40
 # Up to four pages are read to `CHANGE_MAX_VIEWS` (2,000) views of each side; more share as many. Each has at least
 # 200: around exact means of skewed times, intervals from fewer are too narrow (docs/statistics.md).
 PAGES_OF_ALL_VIEWS: Final = 4
@@ -31,7 +34,7 @@ PageKind = tuple[str, int, int]  # page, and the codes of device class and navig
 class PageSums:
     """The exact sums of all views of two sides, by page, device class and navigation.
 
-    `shared` are the pages that both sides have, those with the most time first, at most `MAX_COMPARED_PAGES`.
+    `shared` are the pages that both sides have and that are compared, those with the most time first (`pick_shared`).
     `page_count` counts all pages of both sides.
     """
 
@@ -46,16 +49,38 @@ class PageSums:
         return base, head
 
 
-def sum_pages(base: Slice, head: Slice) -> PageSums:
-    """Returns the sums of two sides of one project. Two statements."""
+def sum_pages(base: Slice, head: Slice, *, followed: Sequence[str] = ()) -> PageSums:
+    """Returns the sums of two sides of one project. Two statements.
+
+    Of the pages that are `followed`, those that both sides have are compared, the first `MAX_FOLLOWED_PAGES` of them.
+    """
     sides = (_sum_side(base), _sum_side(head))
-    us: dict[str, int] = {}
-    for side in sides:
-        for (page, _, _), sums in side.items():
-            us[page] = us.get(page, 0) + sums.us
-    names = [{page for page, _, _ in side} for side in sides]
-    shared = sorted(names[0] & names[1], key=lambda page: (-us[page], page))
-    return PageSums(sides, tuple(shared[:MAX_COMPARED_PAGES]), len(us))
+    before, after = (_sum_by_page(side) for side in sides)
+    return PageSums(sides, pick_shared(before, after, followed), len(before.keys() | after.keys()))
+
+
+def pick_shared(
+    base: Mapping[str, ClassSums], head: Mapping[str, ClassSums], followed: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Returns the pages that are compared of those that both sides have, those with the most time first.
+
+    They are the `MAX_COMPARED_PAGES` with the most time. But a page with `LEAST_SHARE` of the views of both sides comes
+    before pages with less: a few long views, which anybody may post, push no page out that users really visit.
+    """
+    us = {page: base[page].us + head[page].us for page in base.keys() & head.keys()}
+    least = [LEAST_SHARE * sum(each.views for each in side.values()) for side in (base, head)]
+    rare = {page for page in us if base[page].views < least[0] or head[page].views < least[1]}
+    chosen = sorted(us, key=lambda page: (page in rare, -us[page], page))[:MAX_COMPARED_PAGES]
+    chosen += [page for page in followed if page in us and page not in chosen][:MAX_FOLLOWED_PAGES]
+    return tuple(sorted(chosen, key=lambda page: (-us[page], page)))
+
+
+def _sum_by_page(side: Mapping[PageKind, ClassSums]) -> dict[str, ClassSums]:
+    found: dict[str, ClassSums] = {}
+    for (page, _, _), own in side.items():
+        before = found.get(page, ClassSums(0, 0))
+        found[page] = ClassSums(own.views + before.views, own.us + before.us)
+    return found
 
 
 class PageComparer:

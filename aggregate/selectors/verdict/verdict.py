@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final, Literal
-
-from django.utils import timezone
 
 from aggregate.models import VerdictLook
 from aggregate.selectors.functions.table import FunctionRow
@@ -63,17 +62,25 @@ def compare_functions(base: Slice, head: Slice) -> SliceComparison:
     return compare_slices(base, head, measure=MEASURE)
 
 
-def select_verdict(base: Slice, head: Slice, *, compare: CompareSlices = compare_functions) -> Verdict:
+def select_verdict(
+    base: Slice,
+    head: Slice,
+    *,
+    now: datetime,
+    compare: CompareSlices = compare_functions,
+    followed: Sequence[str] = (),
+) -> Verdict:
     """Returns the verdict on two sides of one project, and keeps the look at it.
 
-    `compare` compares the functions of the leading change; a caller may remember what it returns. Raises `SliceError`
+    How much of the plan of looks is over depends on `now`. `compare` compares the functions of the leading change; a
+    caller may remember what it returns. Pages that are `followed` are compared too (`sum_pages`). Raises `SliceError`
     for sides that are finer than cells.
     """
     for side in (base, head):
         if side.is_fine:
             raise SliceError("tag", "A verdict is on releases, pages, times, devices and browsers; nothing finer.")
-    sums = sum_pages(base, head)
-    look = find_look(base, head, sums.views)
+    sums = sum_pages(base, head, followed=followed)
+    look = find_look(base, head, sums.views, now=now)
     bound = look.bound if look else FALSE_DISCOVERIES
     comparer = PageComparer(base, head, sums)
     pages = comparer.compare_pages()
@@ -90,7 +97,7 @@ def select_verdict(base: Slice, head: Slice, *, compare: CompareSlices = compare
     )
     has_answer = any(each.state != "too_few" for each in (judgement.whole, *judgement.pages))
     if look is not None and look.is_new and has_answer:
-        keep_look(_write_look(verdict, look, sums))
+        keep_look(_write_look(verdict, look, sums, now))
     return verdict
 
 
@@ -135,14 +142,14 @@ def _why(found: Difference) -> Why:
     return "own_time" if is_seen else "hidden_time"
 
 
-def _write_look(verdict: Verdict, look: Look, sums: PageSums) -> VerdictLook:
+def _write_look(verdict: Verdict, look: Look, sums: PageSums, now: datetime) -> VerdictLook:
     leading = verdict.leading
     found = leading.difference
     return VerdictLook(
         project_id=verdict.base.project_id,
         question=look.question,
         number=look.number,
-        looked_at=timezone.now(),
+        looked_at=now,
         base_release=verdict.base.releases[0],
         head_release=verdict.head.releases[0],
         base_views=sums.views[0],

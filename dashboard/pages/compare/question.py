@@ -117,7 +117,7 @@ class CompareQuestion:
         releases = select_releases(project.pk) if needs_releases or asked.is_empty else []
         default = find_default_sides(
             slice_,
-            select_newest(slice_) if releases else [],
+            select_newest(slice_, releases) if releases else [],
             releases,
             lambda head, candidates: choose_base_of(project.pk, head, candidates, releases),
         )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.http import QueryDict
 
-from aggregate.guard.rollbacks import BaseChoice, Rollback
+from aggregate.guard.endings.rollbacks import BaseChoice, Rollback
 from aggregate.selectors.project.last_release import HasViews, pick_last_releases
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.sides import BASE, HEAD, SIDE_FIELDS, has_sides, pairs_of_sides, resolve_sides

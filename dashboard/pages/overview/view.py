@@ -105,7 +105,7 @@ def describe_releases(
         "passed_over": sides.passed_over if sides is not None else (),
         "min_views": MIN_VIEWS,
         "releases": link_releases(request, slice_, by_release),
-        "newer": list_newer(by_release, verdict),
+        "newer": list_newer(by_release, verdict, releases),
         "by_day": select_overview(slice_, ["day"], limit=MAX_DAYS).rows[-SHOWN_DAYS:],
         **describe_verdict(project, verdict),
     }
@@ -135,7 +135,8 @@ def find_oldest_pending(status: Status, now: datetime) -> datetime | None:
 
 def choose_last_sides(slice_: Slice, by_release: Overview, releases: Sequence[ReleaseRow]) -> ChosenSides | None:
     """Returns the slice's last release and its base; None if there is no release before it."""
-    return choose_sides(without_fine(slice_), QueryDict(), in_slice=by_release.rows, known=releases)
+    in_slice = by_release.rows if by_release.row_count <= len(by_release.rows) else None
+    return choose_sides(without_fine(slice_), QueryDict(), in_slice=in_slice, known=releases)
 
 
 def link_releases(
@@ -154,13 +155,15 @@ def link_releases(
     ]
 
 
-def list_newer(by_release: Overview, verdict: Verdict | None) -> list[OverviewRow]:
-    """Returns the releases that are newer than the verdict's: they have too few views so far."""
+def list_newer(by_release: Overview, verdict: Verdict | None, releases: Sequence[ReleaseRow]) -> list[OverviewRow]:
+    """Returns the releases that are newer than the verdict's and have too few views so far, here or in the project."""
     head = verdict.head.releases[0] if verdict else None
     if head not in [row.release for row in by_release.rows]:
         return []
     newer = takewhile(lambda row: row.release != head, by_release.rows)
-    return [row for row in newer if row.release != OTHER and 0 < row.views < MIN_COMPARED_VIEWS]
+    counted = {row.release for row in releases if row.is_comparable}
+    few = [row for row in newer if row.views < MIN_COMPARED_VIEWS or row.release not in counted]
+    return [row for row in few if row.release != OTHER and row.views]
 
 
 def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measure: Measure) -> dict[str, object]:

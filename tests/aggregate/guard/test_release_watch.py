@@ -18,6 +18,7 @@ from aggregate.upkeep.old_states import expire_guard
 from ingest.models import Group, Project
 from ingest.projects.releases import announce_release
 from profcore.guard.states import State
+from tests.aggregate.guard import rolled_back
 from tests.builders import MONDAY, make_group, make_project, make_timed_views
 
 pytestmark = pytest.mark.django_db
@@ -107,7 +108,7 @@ def test_nothing_is_judged_between_looks(project: Project) -> None:
 def test_a_look_of_a_reader_is_one_of_the_watch(project: Project) -> None:
     receive(project, "1.1", cart=2.0, times=2)
     whole = Slice(project_id=project.pk, releases=("1.1",))
-    select_verdict(Slice(project_id=project.pk, releases=("1.0",)), whole)
+    select_verdict(Slice(project_id=project.pk, releases=("1.0",)), whole, now=timezone.now())
     assert watch(project)["/cart"] == "CONFIRMED"
     assert VerdictLook.objects.count() == 1
 
@@ -250,3 +251,13 @@ def test_old_history_goes_and_what_is_open_stays(project: Project, settings: Set
     assert list(StateChange.objects.values_list("id", flat=True)) == [newest]
     expire_guard(project.pk, later, cells_before=later)
     assert StateChange.objects.count() == WatchState.objects.count() == 0
+
+
+@pytest.mark.parametrize(("hour", "reached"), [(50, 0.1), (50 + 7 * 24, 0.5), (50 + 14 * 24, 1.0)])
+def test_how_much_of_the_plan_is_over_is_that_of_the_evaluation(hour: int, reached: float) -> None:
+    project = rolled_back.make_shop()
+    rolled_back.receive(project, "1.1", range(48, 50), views=48)
+    rolled_back.look(project, hour)
+    found = VerdictLook.objects.get()
+    assert found.reached == pytest.approx(reached)
+    assert found.looked_at == rolled_back.at(hour)

@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,9 @@ KINDS: Final = {
 }
 MEASURE: Final = ("measure", "self+hidden")
 LEAST_VIEWS: Final = 25  # of the field: as the server needs for an interval
+# The newest release with fewer of the field's page views may be a preview, or made up by somebody.
+LEAST_PART: Final = 0.01
+RECENT_DAYS: Final = 28
 # The functions with the most time; what has less than those would not be seen if it doubled.
 MAX_FUNCTIONS: Final = 2_000
 MAX_PAST: Final = 20
@@ -38,7 +42,7 @@ def run_lab(field: Server, lab: Server | None, options: argparse.Namespace, envi
         base, head = compared.views
         print(f"Fieldflame: the lab has {base:,} and {head:,} page views; it needs 20 of each release.")
         return Exit.TOO_FEW
-    release = choose_release(field, options.base)
+    release = choose_release(field, options.base, options.release)
     tables = {kind: ask_field(field, release, devices, pages) for kind, devices in KINDS.items()}
     known = {kind: table for kind, table in tables.items() if table is not None}
     if not known:
@@ -83,12 +87,21 @@ def ask_field(field: Server, release: str, devices: tuple[str, ...], pages: list
     return read_field(answer) if answer.get("views", 0) >= LEAST_VIEWS else None
 
 
-def choose_release(field: Server, wanted: str | None) -> str:
-    """Returns the release whose field times are used: the base, or else the newest with enough page views."""
+def choose_release(field: Server, wanted: str | None, tested: str) -> str:
+    """Returns the release whose field times are used: the base, or else the newest that users really have.
+
+    It has at least `LEAST_PART` of the page views of the last days, of all if there are none, and is not the one that
+    is tested.
+    """
     names = read_names(field.get("releases"))
     views = read_views(field.get("overview", [("by", "release")]))
-    for name in ([wanted] if wanted in names else []) + names:
-        if name is not None and name != "(other)" and views.get(name, 0) >= LEAST_VIEWS:
+    if wanted is not None and views.get(wanted, 0) >= LEAST_VIEWS and wanted in names:
+        return wanted
+    since = datetime.now(UTC) - timedelta(days=RECENT_DAYS)
+    recent = read_views(field.get("overview", [("by", "release"), ("from", since.strftime("%Y-%m-%d"))])) or views
+    least = max(LEAST_VIEWS, LEAST_PART * sum(recent.values()))
+    for name in names:
+        if name not in ("(other)", tested) and recent.get(name, 0) >= least:
             return name
     raise CommandError("The field has no release with enough page views.")
 

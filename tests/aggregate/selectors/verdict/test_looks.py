@@ -37,7 +37,7 @@ def look_again(project: Project, more_views: int) -> Look:
     if more_views:
         bucket_at = MONDAY + timedelta(hours=Cell.objects.count())
         make_timed_views(project, (TIMES * 10)[:more_views], release="new", bucket_at=bucket_at)
-    look = select_verdict(*sides(project)).look
+    look = select_verdict(*sides(project), now=timezone.now()).look
     assert look is not None
     return look
 
@@ -78,26 +78,28 @@ def test_after_two_weeks_the_plan_is_complete_whatever_came(project: Project) ->
 def test_each_question_has_its_own_looks(project: Project) -> None:
     look_again(project, 400)
     base, head = sides(project)
-    phones = select_verdict(replace(base, devices=("desktop",)), replace(head, devices=("desktop",))).look
+    phones = select_verdict(
+        replace(base, devices=("desktop",)), replace(head, devices=("desktop",)), now=timezone.now()
+    ).look
     assert phones is not None
     assert phones.number == 1
     week = ((timezone.now() - timedelta(days=7), None),)
-    assert find_look(replace(base, ranges=week), replace(head, ranges=week), (400, 400)) is None
-    assert find_look(base, replace(head, releases=("new", "newer")), (400, 400)) is None
-    assert find_look(base, base, (400, 400)) is None
+    assert find_look(replace(base, ranges=week), replace(head, ranges=week), (400, 400), now=timezone.now()) is None
+    assert find_look(base, replace(head, releases=("new", "newer")), (400, 400), now=timezone.now()) is None
+    assert find_look(base, base, (400, 400), now=timezone.now()) is None
 
 
 def test_it_does_not_matter_which_of_both_is_asked_about(project: Project) -> None:
     look = look_again(project, 40)
     base, head = sides(project)
-    other = select_verdict(head, base).look
+    other = select_verdict(head, base, now=timezone.now()).look
     assert other is not None
     assert (other.number, other.bound, other.question) == (look.number, look.bound, look.question)
 
 
 def test_a_look_says_what_was_said(project: Project) -> None:
     make_timed_views(project, [us + 20_000 for us in TIMES * 10], release="new")
-    select_verdict(*sides(project))
+    select_verdict(*sides(project), now=timezone.now())
     row = VerdictLook.objects.get()
     assert (row.base_release, row.head_release, row.base_views, row.head_views) == ("old", "new", 400, 400)
     assert (row.get_state_display(), row.page, row.delta_ms) == ("Slower", "/cart", 20.0)
@@ -111,7 +113,7 @@ def test_old_looks_are_deleted_and_so_are_too_many(project: Project) -> None:
     look_again(project, 60)
     now = timezone.now()
     base, head = sides(project)
-    select_verdict(replace(base, devices=("desktop",)), replace(head, devices=("desktop",)))
+    select_verdict(replace(base, devices=("desktop",)), replace(head, devices=("desktop",)), now=timezone.now())
     assert VerdictLook.objects.count() == 3
     assert delete_old_looks(project.pk, now - timedelta(days=1), most=10) == 0
     assert delete_old_looks(project.pk, now - timedelta(days=1), most=2) == 2  # all of a question, or none

@@ -33,7 +33,7 @@ def sides(project: Project, base: str = "old", head: str = "new", pages: tuple[s
 
 
 def verdict_of(project: Project, base: str = "old", head: str = "new", pages: tuple[str, ...] = ()) -> Verdict:
-    return select_verdict(*sides(project, base, head, pages))
+    return select_verdict(*sides(project, base, head, pages), now=timezone.now())
 
 
 def whole_of(project: Project) -> Change:
@@ -151,21 +151,23 @@ def test_pages_of_one_release_alone_are_not_compared(project: Project) -> None:
 def test_one_page_is_compared_with_another(project: Project) -> None:
     make_timed_views(project, [50_000] * 40, release="old", page="/slow")
     whole = Slice(project_id=project.pk, releases=("old",))
-    found = select_verdict(replace(whole, pages=("/cart",)), replace(whole, pages=("/slow",)))
+    found = select_verdict(replace(whole, pages=("/cart",)), replace(whole, pages=("/slow",)), now=timezone.now())
     assert (found.leading.state, found.leading.page, found.judgement.pages) == ("slower", None, ())
 
 
 def test_one_device_is_compared_with_another(project: Project) -> None:
     make_timed_views(project, [50_000] * 80, release="old", device="mobile-low")
     whole = Slice(project_id=project.pk, releases=("old",))
-    found = select_verdict(replace(whole, devices=("desktop",)), replace(whole, devices=("mobile-low",)))
+    found = select_verdict(
+        replace(whole, devices=("desktop",)), replace(whole, devices=("mobile-low",)), now=timezone.now()
+    )
     assert (found.leading.state, found.look) == ("slower", None)
 
 
 def test_a_verdict_on_single_views_is_refused(project: Project) -> None:
     base, head = sides(project)
     with pytest.raises(SliceError, match="nothing finer"):
-        select_verdict(replace(base, tags=(("plan", "pro"),)), head)
+        select_verdict(replace(base, tags=(("plan", "pro"),)), head, now=timezone.now())
 
 
 def give_func(project: Project, release: str, func: Func, us: int) -> None:

@@ -13,8 +13,12 @@ CART = Slice(project_id=1, pages=("/cart",))
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
+def make_row(name: str, views: int) -> ReleaseRow:
+    return ReleaseRow(release=name, first_seen_at=NOON, views=views, truncated_views=0)
+
+
 def releases(*names: str, empty: str = "") -> list[ReleaseRow]:
-    return [ReleaseRow(name, NOON, 0 if name == empty else 5, 0) for name in names]
+    return [make_row(name, 0 if name == empty else 5) for name in names]
 
 
 def in_cart(release: str) -> Slice:
@@ -42,7 +46,7 @@ def test_a_release_without_views_is_not_compared_unasked() -> None:
 
 
 def test_a_release_that_too_few_have_met_is_passed_over_unasked_if_two_others_are_left() -> None:
-    rows = [ReleaseRow(name, NOON, views, 0) for name, views in (("4", 1), ("3", 40), ("2", 3), ("1", 40))]
+    rows = [make_row(name, views) for name, views in (("4", 1), ("3", 40), ("2", 3), ("1", 40))]
     assert default(Slice(project_id=1), rows) == (("1",), ("3",))
     assert default(Slice(project_id=1), rows[:3]) == (("3",), ("4",))
     assert default(Slice(project_id=1, releases=("4",)), rows) == (("3",), ("4",))

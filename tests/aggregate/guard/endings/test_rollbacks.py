@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from aggregate.guard import usage
 from aggregate.guard.channels import Terms, create_channel
 from aggregate.guard.delivery.bodies import encode_change
+from aggregate.guard.endings import usage
+from aggregate.guard.endings.usage import follow_usage
 from aggregate.guard.reading import select_history
 from aggregate.guard.subjects import Subject
-from aggregate.guard.usage import follow_usage
 from aggregate.guard_models import Notice, StateChange, Watch, WatchState
 from aggregate.selectors.project.pages import select_releases
 from ingest.models import Group, Project

@@ -11,11 +11,12 @@ from typing import Any, Final
 from django.db import connection
 
 from aggregate.guard.changes import Cause, found_of, select_states, subject_of, write_standing
+from aggregate.guard.endings.recoveries import end_of
 from aggregate.guard_models import StateChange, Watch, WatchState
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_days, where_slice
 from ingest.door.groups import OTHER
-from profcore.guard.states import QUIET_TO_RESOLVE, Standing, State
+from profcore.guard.states import Standing, State
 from profcore.guard.usage import (
     MIN_BACK_VIEWS,
     MIN_OLDER_VIEWS,
@@ -212,9 +213,7 @@ def _end(
     """Ends some open states of one release. Returns how, by key."""
     about = _find_most_used(watch.project_id, older, now) if rows else ""
     for row in rows:
-        is_confirmed = State(row.state) is State.CONFIRMED
-        standing = Standing(State.RESOLVED, quiet=QUIET_TO_RESOLVE) if is_confirmed else Standing(State.OK)
-        _write(watch, row, standing, usage, now, cause=cause, about=about)
+        _write(watch, row, end_of(row), usage, now, cause=cause, about=about)
     return {bytes(row.subject_key): Ended(State(row.state), cause is Cause.ROLLED_BACK) for row in rows}
 
 

@@ -1,8 +1,8 @@
 """Which release a new one is compared with: the newest before it that was not rolled back.
 
 Three things are known of a release: whether somebody said that it was rolled back; what the guard has told
-(`aggregate.guard.usage`), which asks every hour about those with alarms; and whether the same rule holds of the days on
-which the new release came, which is asked here.
+(`aggregate.guard.endings.usage`), which asks every hour about those with alarms; and whether the same rule holds of the
+days on which the new release came, which is asked here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from aggregate.guard.changes import Cause
-from aggregate.guard.usage import BEST_DAYS, is_older, measure_best, measure_span
+from aggregate.guard.endings.usage import BEST_DAYS, is_older, measure_best, measure_span
 from aggregate.guard.watches import RELEASE_WATCH_ID
 from aggregate.guard_models import StateChange, WatchState
 from aggregate.selectors.project.pages import ReleaseRow

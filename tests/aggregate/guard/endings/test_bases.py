@@ -3,7 +3,7 @@
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from aggregate.guard.rollbacks import MAX_NAMED, BaseChoice, Rollback, choose_base, select_rolled_back
+from aggregate.guard.endings.rollbacks import MAX_NAMED, BaseChoice, Rollback, choose_base, select_rolled_back
 from aggregate.guard_models import StateChange, WatchState
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import select_releases
