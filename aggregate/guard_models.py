@@ -109,6 +109,7 @@ class StateChange(WatchFinding):
         GONE = "gone"  # the release is no longer in use: it was rolled back, mostly to `about_release`
         ROLLED_BACK = "rollback"  # somebody said that the release was rolled back; most have `about_release`
         BACK = "back"  # a release that was gone, or said to be rolled back, is in use again
+        UNWATCHED = "unwatched"  # newer releases are watched instead: a suspicion stays one
         CHANGED = "changed"  # the watch asks something else now
         DELETED = "deleted"  # the watch was deleted
 

@@ -20,6 +20,7 @@ class Migration(migrations.Migration):
                     ("gone", "Gone"),
                     ("rollback", "Rolled Back"),
                     ("back", "Back"),
+                    ("unwatched", "Unwatched"),
                     ("changed", "Changed"),
                     ("deleted", "Deleted"),
                 ],

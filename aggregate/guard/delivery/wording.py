@@ -68,28 +68,8 @@ def write_title(project_name: str, said: Sequence[Said]) -> str:
 
 
 def _headline(watch: Watch | None, change: StateChange) -> str:
-    state, where = State(change.state), clean(change.page) if change.page is not None else "all pages together"
     if change.base_release:
-        release = clean(change.release)
-        if change.cause == StateChange.Cause.GONE:
-            users = "users" if change.page is None else f"users of {where}"
-            return f"{release} is no longer in use: {users} have {_older(change)} again"
-        if change.cause == StateChange.Cause.ROLLED_BACK:
-            made = "had made" if State(change.was) is State.CONFIRMED else "may have made"
-            return f"{release}, which {made} {where} slower, was rolled back"
-        if change.cause == StateChange.Cause.BACK:
-            return f"{release} is in use again; it made {where} slower: {_figure(watch, change)} per view"
-        if state is State.CONFIRMED:
-            return f"{release} made {where} slower: {_figure(watch, change)} per view"
-        if state is State.SUSPECTED:
-            return f"{release} may have made {where} slower: {_figure(watch, change)} per view, not certain yet"
-        if change.cause == StateChange.Cause.NEWER_RELEASE:
-            return f"{clean(change.about_release)} made {where} faster again after {release}"
-        if change.cause == StateChange.Cause.PERSON:
-            return f"The slowdown of {where} in {release} was accepted"
-        if State(change.was) is State.UNKNOWN:
-            return f"No slowdown of {where} found in {release}"
-        return f"{where} is no longer slower in {release}"
+        return _headline_of_release(watch, change)
     name = clean(watch.name) if watch else "A deleted watch"
     if change.cause in ENDED_WITH_WATCH:
         about = f"{clean(change.subject)} is " if change.subject else ""
@@ -105,7 +85,33 @@ def _headline(watch: Watch | None, change: StateChange) -> str:
         State.RESOLVED: "within its limit again",
     }
     figure = f" ({_figure(watch, change)})" if watch is not None else ""  # its question named the unit
-    return f"{name}: {about}{words.get(state, 'within its limit')}{figure}"
+    return f"{name}: {about}{words.get(State(change.state), 'within its limit')}{figure}"
+
+
+def _headline_of_release(watch: Watch | None, change: StateChange) -> str:
+    """Returns what happened to a release; first by what made the state change, then by the state."""
+    release, where = clean(change.release), clean(change.page) if change.page is not None else "all pages together"
+    figure = f"{_figure(watch, change)} per view"
+    if change.cause == StateChange.Cause.ROLLED_BACK:
+        made = "had made" if State(change.was) is State.CONFIRMED else "may have made"
+        return f"{release}, which {made} {where} slower, was rolled back"
+    users = "users" if change.page is None else f"users of {where}"
+    by_cause: dict[str, str] = {
+        StateChange.Cause.GONE: f"{release} is no longer in use: {users} have {_older(change)} again",
+        StateChange.Cause.BACK: f"{release} is in use again; it made {where} slower: {figure}",
+        StateChange.Cause.UNWATCHED: f"{release} is no longer watched; it may have made {where} slower",
+        StateChange.Cause.NEWER_RELEASE: f"{clean(change.about_release)} made {where} faster again after {release}",
+        StateChange.Cause.PERSON: f"The slowdown of {where} in {release} was accepted",
+    }
+    if change.cause in by_cause:
+        return by_cause[change.cause]
+    if State(change.state) is State.CONFIRMED:
+        return f"{release} made {where} slower: {figure}"
+    if State(change.state) is State.SUSPECTED:
+        return f"{release} may have made {where} slower: {figure}, not certain yet"
+    if State(change.was) is State.UNKNOWN:
+        return f"No slowdown of {where} found in {release}"
+    return f"{where} is no longer slower in {release}"
 
 
 def _headline_of_new(watch: Watch, change: StateChange) -> str:

@@ -1,7 +1,6 @@
 """What ends alarms of releases that newer ones replaced: a faster one, or that nobody looks any more."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -69,22 +68,12 @@ def _list_chain(
 def end_unwatched(watch: Watch, watched: Collection[str], now: datetime) -> None:
     """Ends suspicions about releases that are not watched any more: no look will say more about them.
 
-    The change has no look. What is confirmed stays. One statement, and those that write.
+    What is confirmed stays. One statement, and those that write.
     """
     rows = select_states(watch, state=State.SUSPECTED.value).values()
     left = sorted((row for row in rows if row.release not in watched), key=lambda row: row.seen_at)
     for row in left[:MAX_UNWATCHED]:
-        found = found_of(row)
-        write_standing(
-            watch,
-            subject_of(row),
-            row,
-            end_of(row),
-            found,
-            at=now,
-            cause=Cause.LOOK,
-            told=replace(found, look=None),
-        )
+        write_standing(watch, subject_of(row), row, end_of(row), found_of(row), at=now, cause=Cause.UNWATCHED)
 
 
 def select_recovered(watch: Watch, known: Mapping[bytes, WatchState], told: Collection[str]) -> set[bytes]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from aggregate.guard.reading import select_history
 from aggregate.guard_models import StateChange, WatchState
 from ingest.models import Project
 from ingest.projects.releases import announce_release
@@ -76,7 +77,9 @@ def test_a_suspicion_of_a_release_that_is_not_watched_any_more_ends(project: Pro
     assert found["1.1"] == "SUSPECTED"  # three are watched
     assert release_next(project, "1.4", 5, 1.5, views=10)["1.1"] == "OK"
     end = StateChange.objects.filter(release="1.1", page="/cart").latest("id")
-    assert (end.cause, end.look, State(end.was)) == ("look", None, State.SUSPECTED)  # no look was taken
+    assert (end.cause, State(end.was)) == ("unwatched", State.SUSPECTED)
+    said = select_history(project, before=None, most=99, id=end.id)[0].said
+    assert said.headline == f"1.1 is no longer watched; it may have made {end.page} slower"
     assert WatchState.objects.get(release="1.1", page="/cart").look == 1
 
 
