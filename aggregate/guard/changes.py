@@ -9,7 +9,7 @@ from aggregate.guard.subjects import Found, Subject
 from aggregate.guard_models import Channel, Notice, StateChange, Watch, WatchState
 from ingest.door.groups import allocate_ids
 from profcore.guard.routing import is_page_wanted
-from profcore.guard.states import Evidence, Standing, State, step, step_accepted
+from profcore.guard.states import QUIET_TO_RESOLVE, Evidence, Standing, State, step, step_accepted
 
 Cause = StateChange.Cause
 
@@ -89,20 +89,24 @@ def write_standing(
     if not has_changed:
         return None
     change = StateChange(
-        project_id=watch.project_id,
-        id=allocate_ids(watch.project_id, "change", 1)[0],
-        watch_id=watch.id,
         subject_key=subject.key,
         at=at,
         was=was,
         cause=cause,
         about_release=about_release,
-        asked={"kind": watch.kind, "name": watch.name, "question": watch.question},
         **{**facts, **asdict(told or found)},
     )
+    _keep_change(watch, change)
+    return change
+
+
+def _keep_change(watch: Watch, change: StateChange) -> None:
+    """Keeps a change of a watch with what that asked, and the notices about it."""
+    change.project_id, change.watch_id = watch.project_id, watch.id
+    change.id = allocate_ids(watch.project_id, "change", 1)[0]
+    change.asked = {"kind": watch.kind, "name": watch.name, "question": watch.question}
     change.save(force_insert=True)
     _write_notices(watch, change)
-    return change
 
 
 def watch_at(change: StateChange, present: Watch | None) -> Watch | None:
@@ -123,6 +127,12 @@ def subject_of(row: WatchState) -> Subject:
 def found_of(row: WatchState) -> Found:
     """Returns what was found the last time."""
     return Found(**{name: getattr(row, name) for name in Found.__slots__})
+
+
+def end_of(row: WatchState) -> Standing:
+    """Returns the standing with which an open state ends: a confirmed one is resolved, a suspicion was nothing."""
+    is_confirmed = State(row.state) is State.CONFIRMED
+    return Standing(State.RESOLVED, quiet=QUIET_TO_RESOLVE) if is_confirmed else Standing(State.OK)
 
 
 def is_told(change: StateChange, *, tells_suspected: bool) -> bool:

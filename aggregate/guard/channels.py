@@ -166,6 +166,8 @@ def delete_channel(channel: Channel) -> None:
     """Deletes a channel with its log and with what still waits for it."""
     with transaction.atomic():
         own = {"project_id": channel.project_id, "channel_id": channel.id}
+        # Gathering locks the channel first, and then its notices.
+        Channel.objects.select_for_update().filter(project_id=channel.project_id, id=channel.id).first()
         Notice.objects.filter(**own).delete()
         Message.objects.filter(**own).delete()
         Channel.objects.filter(project_id=channel.project_id, id=channel.id).delete()

@@ -142,7 +142,6 @@ NO_COST: Final = Cost(Figure(0.0, Interval(0.0, 0.0)), Figure(0.0, Interval(0.0,
 class DayCosts:
     """The costs of a day by name, the heaviest first. With `is_too_few` page views nothing can be said of them."""
 
-    views: int
     is_too_few: bool
     costs: Mapping[str, Cost]
 
@@ -163,7 +162,7 @@ def select_costs(project_id: int, question: Question, day: date) -> DayCosts:
     for row in sorted(table.functions, key=lambda row: -row.cost_us) if not is_too_few else ():
         if row.cost_us:
             costs.setdefault(row.label if question.by == "function" else row.name, _cost_of(table, row))
-    return DayCosts(views=table.views, is_too_few=is_too_few, costs=costs)
+    return DayCosts(is_too_few=is_too_few, costs=costs)
 
 
 def _cost_of(table: FunctionTable, row: FunctionRow) -> Cost:

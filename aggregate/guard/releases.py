@@ -33,8 +33,10 @@ def evaluate_releases(watch: Watch, now: datetime) -> None:
     said = select_said_rollbacks(watch.project_id, now)
     gone = follow_usage(watch, releases, said, now)
     told = select_rolled_back(watch.project_id, said, now)
-    rows = [row for row in releases if row.is_comparable]
-    watched = pick_watched(rows, now)
+    states = select_states(watch).values()
+    kept = {row.release for row in states}
+    rows = [row for row in releases if row.is_comparable or (row.release in kept and row.is_comparable_still)]
+    watched = pick_watched(rows, kept, now)
     for base, head in pick_pairs(watch, releases, rows, watched, said=said, told=told):
         (seen,) = (row for row in releases if row.release == head)
         older = {row.release for row in releases if is_older(row, seen)}
@@ -55,13 +57,15 @@ def select_recent(project_id: int, now: datetime) -> Sequence[ReleaseRow]:
     return select_releases(project_id) if is_alone else releases
 
 
-def pick_watched(rows: Sequence[ReleaseRow], now: datetime) -> list[str]:
-    """Returns the releases that are watched, the newest first: the newest of the last days, each with one before it.
+def pick_watched(rows: Sequence[ReleaseRow], kept: Collection[str], now: datetime) -> list[str]:
+    """Returns the releases that are watched, the newest first: the newest of the last days.
 
+    Each has one before it, or is among those `kept`, which have a base already: nobody may have visited that for weeks.
     As many of those that somebody with a token announced are among them: what others make up hides none of these.
     """
     since = now - timedelta(days=settings.GUARD_RELEASE_DAYS)
-    recent = [row for row in rows[:-1] if row.first_seen_at >= since]
+    first = rows[-1:] if rows and rows[-1].release in kept else []
+    recent = [row for row in [*rows[:-1], *first] if row.first_seen_at >= since]
     announced = [row for row in recent if row.is_announced]
     chosen = {row.release for each in (recent, announced) for row in each[: settings.GUARD_RELEASES]}
     return [row.release for row in recent if row.release in chosen]
@@ -90,11 +94,10 @@ def pick_pairs(
     for head in reversed(watched):
         if head in said:
             continue
-        first = kept.get(head)
+        first, older = kept.get(head), comparable[comparable.index(head) + 1 :]
         if first in known and (first not in told or head in opened):
             yield first, head
-        else:
-            older = comparable[comparable.index(head) + 1 :]
+        elif older:
             yield choose_base(watch.project_id, head, older, releases, told).release, head
 
 
@@ -115,12 +118,16 @@ def _look_at(
     whole = Slice(project_id=watch.project_id)
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
     known = begin_anew(watch, base, select_states(watch, release=head), gone)
-    look = find_look(*sides, sum_pages(*sides).views, now=now)
+    sums = sum_pages(*sides)
+    look = find_look(*sides, sums.views, now=now)
     if look is None or look.number <= _find_last_look(known, base):
         return
+    over = {*gone, *select_recovered(watch, known, told)}
+    pages = [*sums.shared, None] if len(sums.shared) != 1 else sums.shared
+    if all(Subject(release=head, page=page).key in over for page in pages):
+        return  # no state would keep the look, and it would be asked for at each evaluation
     verdict = select_verdict(*sides, now=now, followed=list_open_pages(known.values()))
     changes = list_changes(verdict)
-    over = {*gone, *select_recovered(watch, known, told)}
     for change in changes:
         if Subject(release=head, page=change.page).key not in over:
             _weigh(watch, verdict, change, known, now)

@@ -1,7 +1,7 @@
 """The watches of a project: creating, changing and deleting them, and accepting what they found."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from aggregate.guard.changes import Cause, found_of, subject_of, write_standing
+from aggregate.guard.changes import Cause, end_of, found_of, subject_of, write_standing
 from aggregate.guard_models import StateChange, Watch, WatchState
 from ingest.audit.acts import Act
 from ingest.audit.entries import record
@@ -24,6 +24,7 @@ RELEASE_SLUG: Final = "release"
 # Names that clients choose. Parts of the read API's addresses are not free.
 SLUG: Final = re.compile(r"[a-z][a-z0-9-]{0,63}")
 TAKEN_SLUGS: Final = (RELEASE_SLUG, "changes", "preview")
+CHANGEABLE: Final = ("name", "question", "is_on")
 NUMBER: Final = re.compile(r"[0-9]{1,9}")
 
 
@@ -99,9 +100,19 @@ def create_watch(
 
 
 def put_watch(
-    *, project: Project, called: str, kind: str, name: str, question: Mapping[str, Any], is_on: bool, now: datetime
+    *,
+    project: Project,
+    called: str,
+    kind: str,
+    name: str,
+    question: Mapping[str, Any],
+    is_on: bool,
+    now: datetime,
+    only: Collection[str] = CHANGEABLE,
 ) -> tuple[Watch, bool]:
     """Makes a watch of this slug or id what is given, and returns it, and whether it was created. Twice is as once.
+
+    Of a watch that is there, `only` these fields are changed.
 
     Raises `Watch.DoesNotExist` for an id that no watch has, and `ValidationError` for a field, or for `slug`.
     """
@@ -120,28 +131,45 @@ def put_watch(
             return made, True
         if kind != watch.kind:
             raise ValidationError({"kind": f"This watch has the kind {watch.kind}. Create another one."})
-        change_watch(watch, name=name, question=question, is_on=is_on, now=now)
+        change_watch(
+            watch,
+            now=now,
+            name=name if "name" in only else None,
+            question=question if "question" in only else None,
+            is_on=is_on if "is_on" in only else None,
+        )
     return watch, False
 
 
-def change_watch(watch: Watch, *, name: str, question: Mapping[str, Any], is_on: bool, now: datetime) -> None:
-    """Changes a watch. With another question its states begin anew; the history stays.
+def change_watch(
+    watch: Watch,
+    *,
+    now: datetime,
+    name: str | None = None,
+    question: Mapping[str, Any] | None = None,
+    is_on: bool | None = None,
+) -> None:
+    """Changes the given fields of a watch. With another question its states begin anew; the history stays.
 
     What is open ends with the old question. New cost is judged again from the last days on: what is new in them may be
     over another limit. Raises `ValidationError`, and `Watch.DoesNotExist` if it was deleted meanwhile.
     """
-    cleaned = clean_name(name)
+    cleaned = None if name is None else clean_name(name)
     with transaction.atomic():
         if not _hold(watch):
             raise Watch.DoesNotExist
-        if (cleaned, dict(question), is_on) == (watch.name, watch.question, watch.is_on):
+        # What is not given stays as it is now: somebody may have changed it since the caller read the watch.
+        cleaned = watch.name if cleaned is None else cleaned
+        asked = watch.question if question is None else dict(question)
+        is_on = watch.is_on if is_on is None else is_on
+        if (cleaned, asked, is_on) == (watch.name, watch.question, watch.is_on):
             return
-        if dict(question) != watch.question:
+        if asked != watch.question:
             _end_states(watch, now, cause=Cause.CHANGED)
             watch.evaluated_at = None
         elif is_on and not watch.is_on:  # how long nothing was known says nothing of the days when nobody looked
             _states_of(watch).filter(state=State.UNKNOWN).delete()
-        watch.name, watch.question, watch.is_on, watch.due_at = cleaned, dict(question), is_on, now
+        watch.name, watch.question, watch.is_on, watch.due_at = cleaned, asked, is_on, now
         watch.problem = None
         watch.save(update_fields=["name", "question", "is_on", "due_at", "evaluated_at", "problem"])
         record(
@@ -149,7 +177,7 @@ def change_watch(watch: Watch, *, name: str, question: Mapping[str, Any], is_on:
             project=watch.project_id,
             watch=watch.id,
             name=cleaned,
-            question=dict(question),
+            question=asked,
             is_on=is_on,
         )
 
@@ -173,8 +201,7 @@ def _states_of(watch: Watch) -> QuerySet[WatchState]:
 def _end_states(watch: Watch, now: datetime, *, cause: StateChange.Cause) -> None:
     """Ends what is open, so that whoever was alarmed hears of it, and deletes the states."""
     for row in _states_of(watch).filter(state__in=[state for state in State if state.is_open]):
-        standing = Standing(State.RESOLVED if State(row.state) is State.CONFIRMED else State.OK)
-        write_standing(watch, subject_of(row), row, standing, found_of(row), at=now, cause=cause)
+        write_standing(watch, subject_of(row), row, end_of(row), found_of(row), at=now, cause=cause)
     _states_of(watch).delete()
 
 

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from profcore.guard.states import State
 from profcore.times import midnight_days_before
 
-# Of one project. Three releases of 40 pages are watched at a time. Anybody can make up releases, whose states stay.
+# Of one project. At most six releases of 80 pages are watched at once. Anybody can make up releases, whose states stay.
 MAX_STATES_KEPT: Final = 5_000
 
 OLD_STATES: Final = f"""

@@ -1,12 +1,13 @@
 """From the outbox into messages: what is due for a channel about one release becomes one message."""
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.urls import reverse
 
 from aggregate.guard.changes import watch_at
@@ -18,6 +19,8 @@ from aggregate.guard_models import Channel, Message, Notice, StateChange, Watch
 from aggregate.turns import end_step
 from ingest.models import Project
 from profcore.guard.states import State
+
+logger = logging.getLogger(__name__)
 
 MAX_CHANGES: Final = 200  # of one message; the next one has the rest
 CHANNELS_AT_ONCE: Final = 500
@@ -33,10 +36,18 @@ class TooManyTests(Exception):
 
 
 def gather_due(now: datetime) -> int:
-    """Puts the notices that are due into messages, and returns how many. It may be killed and run again."""
+    """Puts the notices that are due into messages, and returns how many. It may be killed and run again.
+
+    Whatever is wrong with one channel, others get their messages; its notices wait. Faults of the database are raised.
+    """
     made = 0
     for project_id, channel_id in list_due_channels(now):
-        made += gather_channel(project_id, channel_id, now)
+        try:
+            made += gather_channel(project_id, channel_id, now)
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            logger.exception("Messages of channel %s of project %s could not be gathered.", channel_id, project_id)
         end_step()
     return made
 
@@ -143,16 +154,12 @@ def put_into_words(project: Project, changes: Sequence[StateChange]) -> list[Tol
     """Returns changes with their words and links, in their order. One statement, none if there are none."""
     if not changes:
         return []
-    watches = {watch.id: watch for watch in Watch.objects.filter(project_id=project.pk)}
-    return [
-        Told(
-            change=change,
-            watch=watches.get(change.watch_id),
-            said=say_change(watch_at(change, watches.get(change.watch_id)), change),
-            links=make_links(project, watch_at(change, watches.get(change.watch_id)), change),
-        )
-        for change in changes
-    ]
+    present = {watch.id: watch for watch in Watch.objects.filter(project_id=project.pk)}
+    return [_put_into_words(project, watch_at(change, present.get(change.watch_id)), change) for change in changes]
+
+
+def _put_into_words(project: Project, watch: Watch | None, change: StateChange) -> Told:
+    return Told(change=change, watch=watch, said=say_change(watch, change), links=make_links(project, watch, change))
 
 
 def write_letter(message: Message) -> Letter:

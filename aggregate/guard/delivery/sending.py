@@ -151,6 +151,7 @@ def _may_start(message: Message, channel: Channel, now: datetime) -> bool:
     if message.tries >= settings.GUARD_TRIES:
         # Senders that were killed, or lost the database, noted nothing.
         give_up(message, f"After {message.tries} attempts nobody noted what became of it.")
+        _count("failed", message)
         return False
     if is_asked_for(message):
         return True
@@ -192,7 +193,6 @@ def give_up(message: Message, problem: str) -> None:
     """Notes that a message that is locked is not sent. Somebody may replay it."""
     message.state, message.problem, message.claimed_until = Message.State.FAILED, problem, None
     message.save(update_fields=["state", "attempts", "problem", "claimed_until"])
-    _count("failed", message)
 
 
 def lease_s(channel: Channel) -> int:

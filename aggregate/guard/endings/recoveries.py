@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from aggregate.guard.changes import Cause, found_of, select_states, subject_of, write_standing
+from aggregate.guard.changes import Cause, end_of, found_of, select_states, subject_of, write_standing
 from aggregate.guard_models import StateChange, Watch, WatchState
-from profcore.guard.states import QUIET_TO_RESOLVE, Standing, State
+from profcore.guard.states import State
 from profcore.stats.verdict import Change
 
 # A newer release that takes back this part of a slowdown ends it.
@@ -14,12 +14,6 @@ RECOVERED: Final = 0.5
 # Suspicions that one evaluation ends because their releases are not watched any more: some statements for each. The
 # next evaluations end the others.
 MAX_UNWATCHED: Final = 100
-
-
-def end_of(row: WatchState) -> Standing:
-    """Returns the standing with which an open state ends: a confirmed one is resolved, a suspicion was nothing."""
-    is_confirmed = State(row.state) is State.CONFIRMED
-    return Standing(State.RESOLVED, quiet=QUIET_TO_RESOLVE) if is_confirmed else Standing(State.OK)
 
 
 def end_recovered(

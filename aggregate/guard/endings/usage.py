@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from django.db import connection
 
-from aggregate.guard.changes import Cause, found_of, select_states, subject_of, write_standing
-from aggregate.guard.endings.recoveries import end_of
+from aggregate.guard.changes import Cause, end_of, found_of, select_states, subject_of, write_standing
 from aggregate.guard_models import StateChange, Watch, WatchState
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_days, where_slice

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
 
-from aggregate.guard.days import NO_COST, select_costs, slice_of
+from aggregate.guard.days import select_costs, slice_of
 from aggregate.guard.questions import Question
 from aggregate.selectors.code.project_code import Code, select_code
 from aggregate.selectors.functions.groups import sum_groups
 from profcore.code.categories import NO_GROUP
 from profcore.guard.states import Evidence, State, weigh_day
 from profcore.stats.estimates import Figure
-from profcore.stats.summaries import MIN_VIEWS
+from profcore.stats.summaries import MIN_VIEWS, US_PER_MS
 from profcore.times import bounds_of_day
 
 # What ran within so many days before is not new; and so long something is watched that is.
@@ -33,7 +33,6 @@ LEAST_PART: Final = 0.02
 SURELY_QUIET: Final = 0.1
 # Names of a day that are kept while the days after it are judged, those that most page views ran. No site has so many.
 MAX_NAMES: Final = 5_000
-US_PER_MS: Final = 1_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +114,7 @@ def weigh_names(
         if costs is None or costs.is_too_few:
             found[name] = Evidence.DOUBTFUL, recorded[name]
             continue
-        figure = costs.costs.get(name, NO_COST).per_view
+        figure = costs.find(name).per_view
         low, high = figure.ci95 or (None, None)
         found[name] = weigh_day(low, high, question.limit, value=figure.value), figure
     return found

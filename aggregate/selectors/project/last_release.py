@@ -6,6 +6,7 @@ from typing import Protocol
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.slices import Slice
 from ingest.door.groups import OTHER
+from profcore.guard.usage import is_used
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 
 
@@ -27,13 +28,17 @@ def pick_last_releases(
     None if there are not two releases. `in_slice` are the releases of the slice, and `known` those of the project, both
     the newest first. If the slice names no release, those that do not count (`ReleaseRow.is_comparable`) or have too
     few views in the slice are skipped, provided that two others are left: a release that one person has tried, or made
-    up, must not hide what all others use. If the slice has one release, the base is one before it, by the same rule.
-    If it names several, it names the base too. "(other)" is no release.
+    up, must not hide what all others use. Where two do not count, as in a slice of long ago, they need enough of the
+    slice's views. If the slice has one release, the base is one before it, by the same rule. If it names several, it
+    names the base too. "(other)" is no release.
     """
     rows = [row for row in in_slice if row.release not in (None, OTHER) and row.views]
     shown = [row.release or "" for row in rows]
     counted = {row.release for row in known if row.is_comparable}
     comparable = [row.release or "" for row in rows if row.views >= MIN_COMPARED_VIEWS and row.release in counted]
+    if len(comparable) < 2:
+        whole = sum(row.views for row in rows)
+        comparable = [row.release or "" for row in rows if is_used(row.views, whole)]
     if len(comparable) >= 2 and not slice_.releases:
         return comparable[1:], comparable[0]
     if len(shown) >= 2:
@@ -42,6 +47,6 @@ def pick_last_releases(
         with_views = [row for row in known if row.views and row.release != OTHER]
         names = [row.release for row in with_views]
         older = with_views[names.index(shown[0]) + 1 :] if shown[0] in names else []
-        enough = [row for row in older if row.is_comparable]
+        enough = [row for row in older if row.is_comparable] or [row for row in older if is_used(row.views, 0)]
         return ([row.release for row in enough or older], shown[0]) if older else None
     return None

@@ -40,7 +40,8 @@ class PageRow:
 class ReleaseRow:
     """One release: when its first trace arrived, and how many of its page views are folded, and truncated.
 
-    `project_views` are those of all releases since the day before it came.
+    `project_views` are those of all releases since the day before it came. `is_announced` says that a holder of a token
+    announced it, and that nobody says that it was rolled back: who says that of a made-up release does not announce it.
     """
 
     release: str
@@ -58,6 +59,11 @@ class ReleaseRow:
         all releases (`is_used`): less is a preview, or somebody made it up. "(other)" is no release.
         """
         return self.release != OTHER and is_used(self.views, 0 if self.is_announced else self.project_views)
+
+    @property
+    def is_comparable_still(self) -> bool:
+        """Tells whether a release that counted counts on: with half of the share, so that it does not come and go."""
+        return self.release != OTHER and is_used(self.views, self.project_views // 2)
 
 
 def select_pages(slice_: Slice) -> Sequence[PageRow]:
@@ -93,7 +99,7 @@ def select_releases(project_id: int, *, page: str | None = None, since: datetime
                WHERE g.project_id = %(project_id)s AND (%(page)s::text IS NULL OR g.page = %(page)s::text)
                GROUP BY GROUPING SETS ((g.release), (c.day_at)))
            SELECT s.is_release, s.release, s.day_at, s.first_seen_at, s.views, s.truncated_views,
-                  a.release IS NOT NULL
+                  a.release IS NOT NULL AND a.rolled_back_at IS NULL
            FROM sums s LEFT JOIN ingest_announcedrelease a
                 ON a.project_id = %(project_id)s AND a.release = s.release
            ORDER BY s.first_seen_at DESC, s.release DESC""",

@@ -1,5 +1,6 @@
 """`watches/{watch}`: one watch, created or changed by a name that the client chooses; and accepting a state."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ from rest_framework.response import Response
 
 from aggregate.guard.delivery.gathering import put_into_words
 from aggregate.guard.reading import find_standings, has_state
-from aggregate.guard.watches import accept, delete_watch, find_watch, put_watch
+from aggregate.guard.watches import CHANGEABLE, accept, delete_watch, find_watch, put_watch
 from aggregate.guard_models import Watch
 from dashboard.api.core.encoding import ErrorShape
 from dashboard.api.core.parameters import ERRORS
@@ -48,7 +49,7 @@ class WatchView(GuardView):
 
         With another question its states begin anew; its history stays.
         """
-        return self.write(request, watch, kept={})
+        return self.write(request, watch, kept={}, only=CHANGEABLE)
 
     @extend_schema(
         operation_id="change_watch", parameters=[CALLED], request={"application/json": WATCH}, responses=ANSWERS
@@ -58,7 +59,7 @@ class WatchView(GuardView):
         found = self.find(watch)
         question = found.question or None
         kept = {"kind": found.kind, "name": found.name, "question": question, "is_on": found.is_on}
-        return self.write(request, str(found.id), kept=kept)
+        return self.write(request, str(found.id), kept=kept, only=request.data)
 
     @extend_schema(
         operation_id="delete_watch",
@@ -71,7 +72,9 @@ class WatchView(GuardView):
             delete_watch(self.find(watch), datetime.now(UTC))
         return Response(status=204)
 
-    def write(self, request: Request, called: str, *, kept: dict[str, Any]) -> Response:  # Any: JSON
+    def write(
+        self, request: Request, called: str, *, kept: dict[str, Any], only: Collection[str]
+    ) -> Response:  # Any: JSON
         """Makes a watch what the body says, beside what is kept."""
         body = read_watch(request.data, kept)
         try:
@@ -83,6 +86,7 @@ class WatchView(GuardView):
                     name=body.name,
                     question=body.question,
                     is_on=body.is_on,
+                    only=only,
                     now=datetime.now(UTC),
                 )
         except Watch.DoesNotExist:

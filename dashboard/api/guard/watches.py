@@ -37,7 +37,7 @@ class WatchStateShape(Shape):
     id = serializers.IntegerField(
         allow_null=True, help_text="Of an open state that of its last change; null if the history has none any more."
     )
-    watch = WatchNameShape(allow_null=True, help_text="Null if it was deleted.")
+    watch = WatchNameShape(allow_null=True, help_text="As it was then; null if nobody knows that.")
     key = serializers.CharField(help_text="Of what it is about, within the watch: to accept its state.")
     state = serializers.ChoiceField(STATE_NAMES)
     was = serializers.ChoiceField(STATE_NAMES, help_text="Of an open state the same as `state`.")

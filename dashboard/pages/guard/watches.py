@@ -41,7 +41,7 @@ def switch_watch(page: SettingsRequest, watch_id: int) -> HttpResponse:
         raise Http404("There is no such watch.")
     is_on = page.request.POST.get("is_on") == "1"
     try:
-        change_watch(watch, name=watch.name, question=watch.question, is_on=is_on, now=datetime.now(UTC))
+        change_watch(watch, is_on=is_on, now=datetime.now(UTC))
     except Watch.DoesNotExist:  # deleted meanwhile
         raise Http404("There is no such watch.") from None
     page.log_change("watch switched:", watch.id, is_on)

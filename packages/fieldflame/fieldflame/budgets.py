@@ -36,6 +36,8 @@ class Unjudged:
     def text(self) -> str:
         """What is to be said of it."""
         days = write_count(self.days, "day")
+        if self.views >= self.least_views:  # enough in all
+            return f"too few {self.what} of some sample rates for {days}. The last day has {self.views:,} in all"
         needed = f"at least {self.least_views:,} are needed"
         return f"too few {self.what} for {days}. The last day has {self.views:,}, {needed}"
 

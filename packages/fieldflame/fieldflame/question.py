@@ -17,7 +17,7 @@ FILTERS: Final = ("page", "device", "browser", "navigation")
 
 @dataclass(frozen=True)
 class Question:
-    """A check. Without `base` the server compares with the last release before that has enough page views and was not
+    """A check. Without `base` the server compares with the last release before that counts and was not
     rolled back.
 
     `see` is the smallest change, relative, that the page views must be enough for; None: any number that can be judged.

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from aggregate.guard.channels import Terms, create_channel
+from aggregate.guard.delivery.bodies import encode_change
 from aggregate.guard.reading import select_history
 from aggregate.guard.watches import change_watch, delete_watch
 from aggregate.guard_models import Notice, StateChange, Watch, WatchState
@@ -71,6 +72,8 @@ def test_what_is_open_ends_with_its_question(project: Project, way: str) -> None
     assert told.said.headline == f"Script: no longer watched, since the watch was {way}"
     assert told.said.since == f"2026-11-17 UTC until {TODAY:%Y-%m-%d %H:%M} UTC"
     assert Notice.objects.get().change_id == told.change.id
+    body = encode_change(told)
+    assert (body["watch"], body["key"]) == ({"id": watch.id, "kind": "budget", "name": "Script"}, told.key)
 
 
 def test_a_lower_limit_of_new_cost_is_held_against_the_last_days(project: Project) -> None:
@@ -101,3 +104,8 @@ def test_what_somebody_else_just_asked_is_compared_with_and_not_what_was_read_be
     evaluate(watch)
     change_watch(read_before, name="Script", question=other, is_on=True, now=TODAY)  # nothing is left to change
     assert WatchState.objects.exists()
+    read_before = Watch.objects.get(id=watch.id)
+    change_watch(watch, question={**other, "limit": 80.0}, now=TODAY)
+    change_watch(read_before, is_on=False, now=TODAY)  # what is not given stays as somebody else left it
+    found = Watch.objects.get(id=watch.id)
+    assert (found.question["limit"], found.is_on) == (80.0, False)

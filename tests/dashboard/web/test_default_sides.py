@@ -42,5 +42,17 @@ def test_a_release_that_a_build_announced_is_the_last_one_with_few_page_views(pr
     assert chosen(project) == ("1.1", "fake3")
 
 
+def test_in_a_slice_of_long_ago_its_own_releases_count(project: Project) -> None:
+    long_ago = {"o1": -2_400, "o2": -2_390, "tried": -2_380}
+    for release, hour in long_ago.items():
+        make_release(project, release, hour)
+        receive(project, release, range(hour, hour + 1), views=1 if release == "tried" else 40)
+    for number in range(30, 130):  # since then each release had its share
+        make_group(project, f"r{number}", "/home", first_seen_at=at(-number))
+        make_timed_views(project, [90_000] * 100, release=f"r{number}", page="/home", bucket_at=at(-number))
+    spring = Slice(project_id=project.pk, ranges=((at(-2_500), at(-2_300)),))
+    assert chosen(project, spring) == ("o1", "o2")
+
+
 def test_without_two_that_count_those_of_the_slice_are_the_newest(project: Project) -> None:
     assert len(select_newest(Slice(project_id=project.pk), [])) == MAX_RELEASES

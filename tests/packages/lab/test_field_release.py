@@ -47,6 +47,11 @@ def test_a_new_release_counts_by_the_last_days(choose: Choose) -> None:
     )
 
 
+def test_where_many_releases_share_the_page_views_the_newest_of_them_counts(choose: Choose) -> None:
+    daily = {f"1.{number}": 2_500 for number in range(120, 0, -1)}
+    assert choose(None, "1.120", views=daily, recent=daily) == "1.119"
+
+
 def test_without_page_views_of_the_last_days_all_count(choose: Choose) -> None:
     assert choose(None, "1.2.0", recent={}) == "1.1.0"
 

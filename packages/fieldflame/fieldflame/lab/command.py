@@ -90,8 +90,8 @@ def ask_field(field: Server, release: str, devices: tuple[str, ...], pages: list
 def choose_release(field: Server, wanted: str | None, tested: str) -> str:
     """Returns the release whose field times are used: the base, or else the newest that users really have.
 
-    It has at least `LEAST_PART` of the page views of the last days, of all if there are none, and is not the one that
-    is tested.
+    It has at least `LEAST_PART` of the page views that the most used release has in the last days, in all if there are
+    none, and is not the one that is tested. A part of all page views would be too much where there are many releases.
     """
     names = read_names(field.get("releases"))
     views = read_views(field.get("overview", [("by", "release")]))
@@ -99,7 +99,7 @@ def choose_release(field: Server, wanted: str | None, tested: str) -> str:
         return wanted
     since = datetime.now(UTC) - timedelta(days=RECENT_DAYS)
     recent = read_views(field.get("overview", [("by", "release"), ("from", since.strftime("%Y-%m-%d"))])) or views
-    least = max(LEAST_VIEWS, LEAST_PART * sum(recent.values()))
+    least = max(LEAST_VIEWS, LEAST_PART * max(recent.values(), default=0))
     for name in names:
         if name not in ("(other)", tested) and recent.get(name, 0) >= least:
             return name

@@ -10,7 +10,7 @@ from aggregate.guard.delivery import sending
 from aggregate.guard.delivery.gathering import gather_due, make_test, replay
 from aggregate.guard.delivery.outcomes import Receipt, Undelivered
 from aggregate.guard.delivery.sending import claim, lease_s, list_due, send_due, settle
-from aggregate.guard_models import Channel, Message
+from aggregate.guard_models import Channel, Message, Notice, StateChange
 from ingest.models import Project
 from profcore.guard.states import State
 from tests.aggregate.guard.told_changes import NOON, change_state
@@ -151,6 +151,22 @@ def test_a_message_that_cannot_be_written_does_not_hold_up_others(
         "It could not be sent: ZeroDivisionError. The server's log has more.",
     )
     assert message.due_at > NOON
+    assert any(record.exc_info for record in caplog.records)
+
+
+def test_a_change_that_cannot_be_put_into_words_does_not_hold_up_others(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sending, "hand_over", lambda *_: Receipt(200))
+    bad, good = make_project("bad"), make_project("good")
+    for project in (bad, good):
+        make_channel(project)
+        change_state(project, State.CONFIRMED)
+    budget = {"kind": "budget", "name": "Script", "question": {"measure": "of a later version"}}
+    StateChange.objects.filter(project=bad).update(base_release="", asked=budget)
+    assert send_due(NOON) == 1
+    assert Message.objects.get().project_id == good.pk
+    assert Notice.objects.get(project=bad).message_id is None  # it waits for a server that knows the word
     assert any(record.exc_info for record in caplog.records)
 
 

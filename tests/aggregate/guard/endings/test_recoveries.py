@@ -1,10 +1,15 @@
 """What ends alarms of releases that newer ones replaced: what these take back, and that nobody looks any more."""
 
+from typing import Any
+
 import pytest
 
+from aggregate.guard import releases
 from aggregate.guard.reading import select_history
 from aggregate.guard_models import StateChange, WatchState
-from ingest.models import Project
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.verdict.verdict import Verdict, select_verdict
+from ingest.models import Group, Project
 from ingest.projects.releases import announce_release
 from profcore.guard.states import State
 from tests.aggregate.guard.rolled_back import at, look, make_release, make_shop, receive
@@ -81,6 +86,25 @@ def test_a_suspicion_of_a_release_that_is_not_watched_any_more_ends(project: Pro
     said = select_history(project, before=None, most=99, id=end.id)[0].said
     assert said.headline == f"1.1 is no longer watched; it may have made {end.page} slower"
     assert WatchState.objects.get(release="1.1", page="/cart").look == 1
+
+
+def test_an_ended_release_of_a_site_with_one_page_is_not_compared_again_and_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Group.objects.filter(page="/home").delete()
+    release_next(project, "1.1", 2, 2.0)
+    assert release_next(project, "1.2", 3, 1.0)["1.1"] == "RESOLVED"
+    receive(project, "1.1", range(48, 72), cart=2.0, device="mobile-low", views=60)  # late ones: another look
+    asked: list[str] = []
+
+    def note(base: Slice, head: Slice, **named: Any) -> Verdict:
+        asked.append(head.releases[0])
+        return select_verdict(base, head, **named)
+
+    monkeypatch.setattr(releases, "select_verdict", note)
+    for hour in (96, 97):
+        look(project, hour)
+    assert "1.1" not in asked
 
 
 def test_a_confirmed_alarm_of_such_a_release_stays(project: Project) -> None:

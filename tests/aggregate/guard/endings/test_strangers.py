@@ -31,7 +31,7 @@ def make_up(project: Project, *releases: str, hour: int, cart: float = 1.0, view
         receive(project, release, range(hour, hour + 1), cart=cart, views=views)
 
 
-def row_of(release: str, views: int, *, of_all: int = 0, hour: int = 0, is_announced: bool) -> ReleaseRow:
+def row_of(release: str, views: int, *, of_all: int = 0, hour: int = 0, is_announced: bool = False) -> ReleaseRow:
     return ReleaseRow(
         release=release,
         first_seen_at=at(hour),
@@ -83,6 +83,33 @@ def test_all_page_views_since_the_day_before_a_release_came_are_counted(project:
     assert recent == {"fake": 20, "1.1": 2_880, "1.0": 0}
 
 
+def test_saying_that_a_made_up_release_was_rolled_back_does_not_announce_it(project: Project) -> None:
+    make_up(project, "fake", hour=72)
+    announce_release(project.pk, "fake", at(72), {"rolled_back_at": at(72)})
+    assert [row.release for row in select_releases(project.pk) if row.is_announced] == []
+    look(project, 72)
+    assert watched(project) == {"1.1": "1.0"}
+
+
+def test_a_release_that_counted_counts_on_with_half_of_the_share() -> None:
+    row = row_of("1.1", 30, of_all=5_000)
+    assert (row.is_comparable, row.is_comparable_still) == (False, True)
+    assert not row_of("1.1", 24, of_all=5_000).is_comparable_still
+
+
+def test_after_a_month_without_page_views_both_of_two_new_releases_are_watched() -> None:
+    shop = make_shop()
+    pause = 48 + 40 * 24
+    for release, hour in (("1.2", pause), ("1.3", pause + 24)):
+        make_release(shop, release, hour)
+        receive(shop, release, range(hour, hour + 3), cart=2.0, views=60)
+        look(shop, hour + 3)
+    receive(shop, "1.2", range(pause + 30, pause + 40), cart=2.0, views=60)
+    look(shop, pause + 40)
+    assert watched(shop) == {"1.2": "1.0", "1.3": "1.2"}
+    assert WatchState.objects.get(release="1.2", page="/cart").look == 2
+
+
 @pytest.mark.parametrize(
     ("views", "of_all", "is_announced", "is_comparable"),
     [(19, 19, True, False), (20, 60, False, True), (20, 2_000, False, True), (20, 2_001, False, False)],
@@ -100,8 +127,9 @@ def test_others_never_count() -> None:
 
 def test_what_a_build_announced_is_watched_beside_newer_releases(project: Project) -> None:
     rows = [row_of(f"n{n}", 50, hour=90 - n, is_announced=n >= 4) for n in range(9)]
-    assert pick_watched(rows, at(100)) == ["n0", "n1", "n2", "n4", "n5", "n6"]
-    assert pick_watched(rows[:2], at(100)) == ["n0"]
+    assert pick_watched(rows, (), at(100)) == ["n0", "n1", "n2", "n4", "n5", "n6"]
+    assert pick_watched(rows[:2], (), at(100)) == ["n0"]
+    assert pick_watched(rows[:2], {"n1"}, at(100)) == ["n0", "n1"]  # its base had its page views long ago
 
 
 def test_a_base_that_had_no_page_views_for_a_month_is_still_one() -> None:

@@ -107,7 +107,7 @@ def test_days_on_which_nothing_can_be_told_are_not_estimated(project: Project, m
 
     def note(_project: int, _question: Question, on: date) -> DayCosts:
         estimated.append(on)
-        return DayCosts(views=60, is_too_few=False, costs={})
+        return DayCosts(is_too_few=False, costs={})
 
     monkeypatch.setattr(new_cost_rules, "select_costs", note)
     assert [each.state for each in preview(project).found] == [State.OK]
