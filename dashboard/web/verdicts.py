@@ -11,7 +11,7 @@ from django.http import QueryDict
 from aggregate.guard.endings.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.last_release import pick_last_releases
-from aggregate.selectors.project.overview import OverviewRow, select_overview
+from aggregate.selectors.project.overview import Overview, OverviewRow, select_overview
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.sides import has_sides, resolve_sides
 from aggregate.selectors.slice.slices import MAX_VALUES, Slice
@@ -23,7 +23,8 @@ from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from dashboard.web.params import read_side
 from dashboard.web.remembered import facts_of_sides, remember_comparison
 
-MAX_RELEASES: Final = 20  # the newest ones, among which the last one with enough views and its base are chosen
+# The newest ones, among which the last one that counts and its base are chosen; rows of the overview's table, too.
+MAX_RELEASES: Final = 20
 # A verdict is a few kB: sums, intervals and three functions.
 VERDICTS_KEPT: Final = 64
 
@@ -41,20 +42,19 @@ def choose_sides(
     slice_: Slice,
     params: QueryDict,
     *,
-    in_slice: Sequence[OverviewRow] | None = None,
+    newest: Overview | None = None,
     known: Sequence[ReleaseRow] | None = None,
 ) -> ChosenSides | None:
     """Returns both sides that a verdict is on: those that the address names, or the last release and its base.
 
-    None if there are no two releases. Raises `SliceError` and `ParamError`.
+    `newest` are the slice's newest `MAX_RELEASES`, for a caller that has them. None if there are no two releases.
+    Raises `SliceError` and `ParamError`.
     """
     base, head = read_side(params, "base"), read_side(params, "head")
     if has_sides(base, head):
         return ChosenSides(*resolve_sides(slice_, base, head))
     known = select_releases(slice_.project_id) if known is None else known
-    if in_slice is None:
-        in_slice = select_newest(slice_, known)
-    picked = pick_last_releases(slice_, in_slice, known)
+    picked = pick_last_releases(slice_, select_newest(slice_, known, newest), known)
     if picked is None:
         return None
     candidates, last = picked
@@ -62,18 +62,19 @@ def choose_sides(
     return ChosenSides(*sides_of_releases(slice_, chosen.release, last), chosen.passed_over)
 
 
-def select_newest(slice_: Slice, known: Sequence[ReleaseRow]) -> Sequence[OverviewRow]:
+def select_newest(slice_: Slice, known: Sequence[ReleaseRow], newest: Overview | None = None) -> Sequence[OverviewRow]:
     """Returns the newest releases of a slice, among which a verdict chooses. Up to two statements.
 
     If a slice that names no release has more than `MAX_RELEASES`, they are of those that count, if the slice has two:
-    what somebody made up does not hide what all others use. `known` are the project's releases, the newest first.
+    what somebody made up does not hide what all others use. `known` are the project's releases, the newest first;
+    `newest` are the newest of the slice, if somebody has them.
     """
-    found = select_overview(slice_, ["release"], limit=MAX_RELEASES)
-    if found.row_count <= MAX_RELEASES or slice_.releases:
-        return found.rows
+    found = newest or select_overview(slice_, ["release"], limit=MAX_RELEASES)
     counted = [row.release for row in known if row.is_comparable][:MAX_VALUES]
+    if found.row_count <= MAX_RELEASES or slice_.releases or len(counted) < 2:
+        return found.rows
     rows = select_overview(replace(slice_, releases=tuple(counted)), ["release"], limit=MAX_RELEASES).rows
-    return rows if len(counted) >= 2 and len(rows) >= 2 else found.rows
+    return rows if len(rows) >= 2 else found.rows
 
 
 def choose_base_of(project_id: int, head: str, candidates: Sequence[str], known: Sequence[ReleaseRow]) -> BaseChoice:

@@ -34,7 +34,7 @@ from dashboard.web.guards import private_page
 from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import EVERY_FUNCTION, read_choice, read_count
 from dashboard.web.queries import make_query, read_page_narrowing, read_page_slice
-from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides
+from dashboard.web.verdicts import MAX_RELEASES, ChosenSides, answer_verdict, choose_sides
 from ingest.door.groups import OTHER
 from ingest.models import Project
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
@@ -43,7 +43,6 @@ from profcore.stats.trends import BucketMean
 from profcore.stats.views import Measure
 
 US_PER_MS: Final = 1_000
-MAX_RELEASES: Final = 20  # rows of the table; the slice bar has all of them
 MAX_MARKS: Final = 12  # in the chart; more names would cover each other
 MAX_DAYS: Final = 10_000
 SHOWN_DAYS: Final = 60
@@ -135,8 +134,7 @@ def find_oldest_pending(status: Status, now: datetime) -> datetime | None:
 
 def choose_last_sides(slice_: Slice, by_release: Overview, releases: Sequence[ReleaseRow]) -> ChosenSides | None:
     """Returns the slice's last release and its base; None if there is no release before it."""
-    in_slice = by_release.rows if by_release.row_count <= len(by_release.rows) else None
-    return choose_sides(without_fine(slice_), QueryDict(), in_slice=in_slice, known=releases)
+    return choose_sides(without_fine(slice_), QueryDict(), newest=by_release, known=releases)
 
 
 def link_releases(
