@@ -14,7 +14,7 @@ from typing import Final
 from aggregate.guard.days import select_costs, slice_of
 from aggregate.guard.questions import Question
 from aggregate.selectors.code.project_code import Code, select_code
-from aggregate.selectors.functions.groups import sum_groups
+from aggregate.selectors.functions.group_sums import sum_groups
 from profcore.code.categories import NO_GROUP
 from profcore.guard.states import Evidence, State, weigh_day
 from profcore.stats.estimates import Figure

@@ -13,7 +13,7 @@ from aggregate.models import Func
 from aggregate.selectors.code.refs import FuncRef, find_ref
 from aggregate.selectors.functions.calls import select_func
 from aggregate.selectors.functions.census import DIMENSIONS, select_census
-from aggregate.selectors.functions.groups import sum_groups
+from aggregate.selectors.functions.group_sums import sum_groups
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.statistics.function_costs import FuncCosts, select_costs
