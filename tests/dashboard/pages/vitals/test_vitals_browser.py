@@ -35,6 +35,8 @@ def test_somebody_finds_what_delays_interactions_and_what_to_fix(chromium: Brows
             assert find_violations(page) == []
             save_screenshot(page, f"pages/savings-{look.name}")
             rows.first.get_by_role("link").first.click()
+            # Parts above it that come later would push it away before it asks for its content.
+            expect(page.locator("[aria-busy=true]")).to_have_count(0)
             page.get_by_role("heading", name="What would it save?").scroll_into_view_if_needed()
             expect(page.get_by_role("link", name="number 1 of what to fix first")).to_be_visible()
             assert watch.complaints == []
