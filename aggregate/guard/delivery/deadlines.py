@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
-MAX_ADDRESSES_TRIED: Final = 2  # of a host: an attempt has not more time if it has more addresses
+from aggregate.doctor.fetching import MAX_ADDRESSES_TRIED
+
 FAREWELL_S: Final = 1.0  # for what follows when a message was taken: no time of others is worth it
 
 Result = TypeVar("Result")
@@ -114,21 +115,9 @@ class _BoundSocket(socket.socket):
         super().sendall(*words, **named)
 
 
-class _TlsSocket(ssl.SSLSocket):
-    """The same with TLS. Its `sendall` calls `send` for each piece."""
-
-    deadline: Deadline
+class _TlsSocket(_BoundSocket, ssl.SSLSocket):
+    """The same with TLS, whose `sendall` calls `send` for each piece."""
 
     def do_handshake(self, block: bool = False) -> None:
         self.settimeout(self.deadline.left_s())
         super().do_handshake(block)
-
-    def recv_into(self, *words: Any, **named: Any) -> int:
-        self.settimeout(self.deadline.left_s())
-        size = super().recv_into(*words, **named)
-        self.deadline.count_read(size)
-        return size
-
-    def send(self, *words: Any, **named: Any) -> int:
-        self.settimeout(self.deadline.left_s())
-        return super().send(*words, **named)
