@@ -37,7 +37,7 @@ def evaluate_releases(watch: Watch, now: datetime) -> None:
     kept = {row.release for row in states}
     rows = [row for row in releases if row.is_comparable or (row.release in kept and row.is_comparable_still)]
     watched = pick_watched(rows, kept, now)
-    for base, head in pick_pairs(watch, releases, rows, watched, said=said, told=told):
+    for base, head in pick_pairs(watch.project_id, states, releases, rows, watched, said=said, told=told):
         (seen,) = (row for row in releases if row.release == head)
         older = {row.release for row in releases if is_older(row, seen)}
         _look_at(watch, base, head, gone, told, older=older, now=now)
@@ -72,7 +72,8 @@ def pick_watched(rows: Sequence[ReleaseRow], kept: Collection[str], now: datetim
 
 
 def pick_pairs(
-    watch: Watch,
+    project_id: int,
+    states: Iterable[WatchState],
     releases: Sequence[ReleaseRow],
     rows: Sequence[ReleaseRow],
     watched: Sequence[str],
@@ -82,14 +83,15 @@ def pick_pairs(
 ) -> Iterator[tuple[str, str]]:
     """Yields (base, head) of the releases that are watched, the oldest head first.
 
-    `rows` are those of the `releases` that count. A head keeps the base that it was first compared with: a
-    release that gets its views late is another question. Only a base that was rolled back is left, unless something is
-    open against it: a repaired release is compared with the one that users have again. Of `said`, those that somebody
-    said were rolled back, nothing is judged any more. `told` has these and those that are gone.
+    `states` are those of the watch, and `rows` those of the `releases` that count. A head keeps the base that it was
+    first compared with: a release that gets its views late is another question. Only a base that was rolled back is
+    left, unless something is open against it: a repaired release is compared with the one that users have again. Of
+    `said`, those that somebody said were rolled back, nothing is judged any more. `told` has these and those that are
+    gone.
     """
-    states = sorted(select_states(watch, release__in=list(watched)).values(), key=lambda row: row.seen_at)
-    kept = {row.release: row.base_release for row in states}
-    opened = {row.release for row in states if State(row.state).is_open}
+    own = sorted((row for row in states if row.release in watched), key=lambda row: row.seen_at)
+    kept = {row.release: row.base_release for row in own}
+    opened = {row.release for row in own if State(row.state).is_open}
     known, comparable = {row.release for row in releases}, [row.release for row in rows]
     for head in reversed(watched):
         if head in said:
@@ -98,7 +100,7 @@ def pick_pairs(
         if first in known and (first not in told or head in opened):
             yield first, head
         elif older:
-            yield choose_base(watch.project_id, head, older, releases, told).release, head
+            yield choose_base(project_id, head, older, releases, told).release, head
 
 
 def _look_at(
