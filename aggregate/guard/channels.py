@@ -17,8 +17,8 @@ from django.db import transaction
 
 from aggregate.doctor.addresses import Network, RefusedAddress, may_visit, split_url
 from aggregate.guard.sealing import SealBroken, Sealed, open_seal, seal
-from aggregate.guard.watches import NUMBER, SLUG, clean_name, clean_slug, find_watch
-from aggregate.guard_models import Channel, Message, Notice
+from aggregate.guard.watches import NUMBER, RELEASE_SLUG, RELEASE_WATCH_ID, SLUG, clean_name, clean_slug
+from aggregate.guard_models import Channel, Message, Notice, Watch
 from ingest.audit.acts import Act
 from ingest.audit.entries import record
 from ingest.door.groups import allocate_ids
@@ -251,16 +251,19 @@ def check_pages(patterns: Sequence[str] | None) -> None:
 def find_watch_ids(project_id: int, called: Sequence[str | int]) -> tuple[int, ...]:
     """Returns the ids of watches that are named by their id or slug. Raises `ValidationError` for `watches`.
 
-    As many statements as names, and a project has few watches.
+    One statement: a project has few watches.
     """
     if not 0 < len(called) <= settings.GUARD_MAX_WATCHES:
         raise ValidationError({"watches": f"Name 1 to {settings.GUARD_MAX_WATCHES} watches, or null for all."})
-    found = []
-    for name in dict.fromkeys(map(str, called)):
-        watch = find_watch(project_id, name)
-        if watch is None:
+    ids: dict[str | int | None, int] = {}
+    for watch_id, slug in Watch.objects.filter(project_id=project_id).values_list("id", "slug"):
+        ids |= {watch_id: watch_id, RELEASE_SLUG if watch_id == RELEASE_WATCH_ID else slug: watch_id}
+    found = set()
+    for name in map(str, called):
+        number = ids.get(int(name) if NUMBER.fullmatch(name) else name)
+        if number is None:
             raise ValidationError({"watches": f"There is no watch {name[:80]!r}."})
-        found.append(watch.id)
+        found.add(number)
     return tuple(sorted(found))
 
 
