@@ -199,7 +199,7 @@ def _states_of(watch: Watch) -> QuerySet[WatchState]:
 
 
 def _end_states(watch: Watch, now: datetime, *, cause: StateChange.Cause) -> None:
-    """Ends what is open, so that whoever was alarmed hears of it, and deletes the states."""
+    """Ends what is open, so that those who got the alarm get its end, and deletes the states."""
     for row in _states_of(watch).filter(state__in=[state for state in State if state.is_open]):
         write_standing(watch, subject_of(row), row, end_of(row), found_of(row), at=now, cause=cause)
     _states_of(watch).delete()

@@ -26,7 +26,7 @@ NEW_DAYS: Final = 28
 # New ones of one day, those that most page views ran: a page that makes up names must not fill the table.
 MAX_NEW: Final = 50
 # Below this part of the limit per page view something counts as absent: a test by a few people, the first minutes of a
-# roll-out, or one to 1 % of the users of something that costs twice the limit.
+# roll-out, or a roll-out to 1 % of the users of something that costs twice the limit.
 LEAST_PART: Final = 0.02
 # Below this part of the limit, by its recorded sum, a cost is taken as quiet without an estimate. It could be above
 # the limit only if sample rates differ so much that the recorded mean is a tenth of the real one.

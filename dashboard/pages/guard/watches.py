@@ -9,6 +9,7 @@ from aggregate.guard.reading import select_channels, select_standings
 from aggregate.guard.watches import RELEASE_WATCH_ID, change_watch, make_release_watch
 from aggregate.guard_models import Channel, Watch
 from dashboard.pages.guard.channels import DELETED, KINDS
+from dashboard.pages.guard.watch_form import NO_WATCH
 from dashboard.pages.settings.frame import SettingsRequest, settings_page
 
 SECTION: Final = "settings-watches"
@@ -38,11 +39,11 @@ def switch_watch(page: SettingsRequest, watch_id: int) -> HttpResponse:
     """Switches a watch on or off."""
     watch = Watch.objects.filter(project_id=page.project.pk, id=watch_id).first()
     if watch is None or not page.has_posted:
-        raise Http404("There is no such watch.")
+        raise Http404(NO_WATCH)
     is_on = page.request.POST.get("is_on") == "1"
     try:
         change_watch(watch, is_on=is_on, now=datetime.now(UTC))
     except Watch.DoesNotExist:  # deleted meanwhile
-        raise Http404("There is no such watch.") from None
+        raise Http404(NO_WATCH) from None
     page.log_change("watch switched:", watch.id, is_on)
     return page.redirect("The watch is on." if is_on else "The watch is off. Its states stay as they are.")
