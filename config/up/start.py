@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import secrets
+import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ from config.up.parts import (
 )
 from config.up.ports import check_port_is_free, make_url
 from config.up.supervisor import StopRequested, Supervisor
-from profcore.kernel import KernelError, find_kernel
+from profcore.kernel import KernelChoice, KernelError, find_kernel
 
 STARTED_NAME = "FIELDFLAME_UP_STARTED"  # the process that has given itself the environment of its children
 ABOUT = (
@@ -184,10 +185,14 @@ def load_demo(supervisor: Supervisor, child: Child) -> None:
 
 def describe_fold() -> str:
     """Returns which twin of the kernel the parts use, and if it is the pure one, why. Raises KernelError."""
-    found = find_kernel(os.environ.get("FIELDFLAME_KERNEL", "auto"))
+    choice = os.environ.get("FIELDFLAME_KERNEL", "auto")
+    found = find_kernel(choice)
     if found.module is not None:
         return "compiled kernel"
-    return f"pure Python, which takes longer: {found.why_pure} (docs/operations.md#the-compiled-kernel)"
+    why = found.why_pure
+    if choice != KernelChoice.PURE:
+        why += "; `./run` builds it for the next start" if shutil.which("cargo") else "; there is no cargo to build it"
+    return f"pure Python, which takes longer: {why} (docs/operations.md#the-compiled-kernel)"
 
 
 def say_where_to_look(
