@@ -144,12 +144,12 @@ ensure_kernel() {
 }
 
 # Builds it beside the start, on what the start leaves of the processors. Nobody waits for it: the next start uses it.
-# The build outlives Ctrl-C.
+# The build outlives Ctrl-C: compilers end at that signal, so it has a session of its own.
 ensure_kernel_beside() {
     if [ "${FIELDFLAME_KERNEL:-auto}" = compiled ]; then
         ensure_kernel
     elif needs_kernel; then
-        (nice -n 19 "$root/run" kernel </dev/null >"$venv/kernel.log" 2>&1 &)
+        (setsid nice -n 19 "$root/run" kernel </dev/null >"$venv/kernel.log" 2>&1 &)
     fi
 }
 
