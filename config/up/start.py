@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aggregate.sourcemaps.tar_fault import describe_tar_fault
 from config.up.children import Child
 from config.up.folder import DataFolder
 from config.up.forking import CAN_FORK, load_code
@@ -123,6 +124,8 @@ def start_all(supervisor: Supervisor, options: Options) -> None:
 
     environment |= supervisor.start_stores(environment, meanwhile=load)
     supervisor.publish(environment)
+    if fault := describe_tar_fault():
+        complain(fault)
     login = prepare(supervisor, environment)
     start_parts(supervisor, environment, options, url)
     if options.with_demo and not folder.demo_loaded.exists():
