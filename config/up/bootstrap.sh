@@ -40,11 +40,11 @@ find_uv() {
 }
 
 # A registry behind a company's own certificate is reached as the system reaches it; Python is the one found, never
-# downloaded; and where there is no usable home, uv's cache is kept beside it.
+# downloaded; and where there is no usable home, the caches of uv and cargo are kept beside it.
 set_uv_environment() {
     export UV_SYSTEM_CERTS=true UV_PYTHON_DOWNLOADS=never
-    if [ -z "${UV_CACHE_DIR:-}" ] && { [ -z "${HOME:-}" ] || [ ! -d "$HOME" ] || [ ! -w "$HOME" ]; }; then
-        export UV_CACHE_DIR="$root/.tools/cache"
+    if [ -z "${HOME:-}" ] || [ ! -d "$HOME" ] || [ ! -w "$HOME" ]; then
+        export UV_CACHE_DIR="${UV_CACHE_DIR:-$root/.tools/cache}" CARGO_HOME="${CARGO_HOME:-$root/.tools/cargo}"
     fi
 }
 
