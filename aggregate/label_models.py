@@ -114,7 +114,7 @@ class Label(models.Model):
     if the text is too short to say anything. `standing` distinguishes an anonymous function, or one of several with the
     same name, from the others of its source. A func whose position no segment maps is unmapped, and has no more facts.
 
-    A release without a label of its own for a func uses a shared one of another release (docs/adr/0015).
+    A release without a label of its own for a func uses a shared one of another release (docs/adr/0014-names.md).
     """
 
     class Status(models.IntegerChoices):

@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from aggregate.sourcemaps.tar_fault import describe_tar_fault
 from config.up.messages import StartError, complain, say
 from config.up.proc import Process, end_processes, has_mark, list_processes
 from tests.citus.cluster import citus_environment
@@ -216,6 +217,8 @@ def run_with_checks(words: Sequence[str]) -> int:
 def main() -> int:
     signal.signal(signal.SIGTERM, raise_interrupted)
     os.environ.pop(NO_BYTECODE_NAME, None)
+    if fault := describe_tar_fault():
+        complain(fault)
     try:
         return run(sys.argv[1:])
     except (KeyboardInterrupt, Interrupted):

@@ -40,11 +40,11 @@ find_uv() {
 }
 
 # A registry behind a company's own certificate is reached as the system reaches it; Python is the one found, never
-# downloaded; and where there is no usable home, uv's cache is kept beside it.
+# downloaded; and where there is no usable home, the caches of uv and cargo are kept beside it.
 set_uv_environment() {
     export UV_SYSTEM_CERTS=true UV_PYTHON_DOWNLOADS=never
-    if [ -z "${UV_CACHE_DIR:-}" ] && { [ -z "${HOME:-}" ] || [ ! -d "$HOME" ] || [ ! -w "$HOME" ]; }; then
-        export UV_CACHE_DIR="$root/.tools/cache"
+    if [ -z "${HOME:-}" ] || [ ! -d "$HOME" ] || [ ! -w "$HOME" ]; then
+        export UV_CACHE_DIR="${UV_CACHE_DIR:-$root/.tools/cache}" CARGO_HOME="${CARGO_HOME:-$root/.tools/cargo}"
     fi
 }
 
@@ -102,32 +102,54 @@ compile_all() {
 }
 
 # The compiled kernel is optional: if it cannot be built, this is said and pure Python does its work.
-kernel_build=$root/packages/fieldflame-kernel/build
+kernel=$root/packages/fieldflame-kernel
 
-# Builds the kernel now, unless it is there or not wanted.
-ensure_kernel() {
-    if [ "${FIELDFLAME_KERNEL:-auto}" = pure ] || "$kernel_build" stamp; then
-        return 0
+# The sources in one number, which is the stamp of the kernel that is installed.
+sum_kernel() {
+    (cd "$kernel" && find Cargo.toml crates.lock locked_maturin.py pyproject.toml src -type f | LC_ALL=C sort |
+        xargs cat | cksum)
+}
+
+has_kernel() { # the installed kernel is of the sources that are here
+    [ -d "$venv"/lib/python3*/site-packages/fieldflame_kernel ] && [ -f "$venv/lock-kernel" ] &&
+        [ "$(cat "$venv/lock-kernel")" = "$(sum_kernel)" ]
+}
+
+install_kernel() { # install_kernel FOLDER_OR_WHEEL
+    find_python
+    find_uv
+    set_uv_environment
+    sum=$(sum_kernel)
+    "$uv" pip install --quiet --reinstall-package fieldflame-kernel --python "$venv/bin/python" \
+        --build-constraint "$root/requirements/kernel.txt" "$1" || fail "the compiled kernel could not be installed."
+    printf '%s\n' "$sum" >"$venv/lock-kernel"
+}
+
+# Returns 0 if a kernel must be built. One that was built from other sources goes first: it is never used. One without a
+# stamp was installed by hand, and stays.
+needs_kernel() {
+    if [ "${FIELDFLAME_KERNEL:-auto}" = pure ] || has_kernel; then
+        return 1
     fi
-    ! command -v cargo >/dev/null 2>&1 ||
+    [ ! -f "$venv/lock-kernel" ] || rm -rf "$venv/lock-kernel" "$venv"/lib/python3*/site-packages/fieldflame_kernel*
+    command -v cargo >/dev/null 2>&1
+}
+
+# Builds the kernel now, if it is not here.
+ensure_kernel() {
+    if needs_kernel; then
         printf 'Fieldflame: building the compiled kernel; this takes about a minute, once.\n' >&2
-    instead=', so pure Python does its work'
-    [ "${FIELDFLAME_KERNEL:-auto}" != compiled ] || instead=
-    why=$("$kernel_build" 2>&1 >/dev/null) ||
-        printf 'Fieldflame: the compiled kernel is not built%s: %s.\n' "$instead" "$why" >&2
+        (install_kernel "$kernel") || :
+    fi
 }
 
 # Builds it beside the start, on what the start leaves of the processors. Nobody waits for it: the next start uses it.
-# The build outlives Ctrl-C.
+# The build outlives Ctrl-C: compilers end at that signal, so it has a session of its own.
 ensure_kernel_beside() {
-    if [ "${FIELDFLAME_KERNEL:-auto}" = pure ] || "$kernel_build" stamp; then
-        return 0
-    elif [ "${FIELDFLAME_KERNEL:-auto}" = compiled ]; then
+    if [ "${FIELDFLAME_KERNEL:-auto}" = compiled ]; then
         ensure_kernel
-    elif command -v cargo >/dev/null 2>&1; then
-        (nice -n 19 "$kernel_build" </dev/null >/dev/null 2>&1 &)
-    else
-        "$kernel_build" >/dev/null 2>&1 || : # it only leaves the reason, for whoever asks
+    elif needs_kernel; then
+        (setsid nice -n 19 "$root/run" kernel </dev/null >"$venv/kernel.log" 2>&1 &)
     fi
 }
 
@@ -138,7 +160,7 @@ write_locks() {
     find_uv
     set_uv_environment
     cd "$root"
-    for name in uv run history test; do
+    for name in uv kernel run history test; do
         constraint=
         [ "$name" = test ] && constraint="--constraint requirements/run.txt --constraint requirements/history.txt"
         # shellcheck disable=SC2086  # the constraints are several words or none
@@ -148,5 +170,6 @@ write_locks() {
         printf 'Fieldflame: wrote requirements/%s.txt\n' "$name"
     done
     command -v cargo >/dev/null 2>&1 || fail "crates.lock is left as it was: there is no cargo on the PATH."
-    "$kernel_build" lock "$@" && printf 'Fieldflame: wrote packages/fieldflame-kernel/crates.lock\n'
+    "$python" "$kernel/locked_maturin.py" "$@" || fail "cargo could not lock the crates of the kernel."
+    printf 'Fieldflame: wrote packages/fieldflame-kernel/crates.lock\n'
 }

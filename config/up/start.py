@@ -4,12 +4,14 @@ import argparse
 import json
 import os
 import secrets
+import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aggregate.sourcemaps.tar_fault import describe_tar_fault
 from config.up.children import Child
 from config.up.folder import DataFolder
 from config.up.forking import CAN_FORK, load_code
@@ -30,7 +32,7 @@ from config.up.parts import (
 )
 from config.up.ports import check_port_is_free, make_url
 from config.up.supervisor import StopRequested, Supervisor
-from profcore.kernel import KernelError, find_kernel
+from profcore.kernel import KernelChoice, KernelError, find_kernel
 
 STARTED_NAME = "FIELDFLAME_UP_STARTED"  # the process that has given itself the environment of its children
 ABOUT = (
@@ -122,6 +124,8 @@ def start_all(supervisor: Supervisor, options: Options) -> None:
 
     environment |= supervisor.start_stores(environment, meanwhile=load)
     supervisor.publish(environment)
+    if fault := describe_tar_fault():
+        complain(fault)
     login = prepare(supervisor, environment)
     start_parts(supervisor, environment, options, url)
     if options.with_demo and not folder.demo_loaded.exists():
@@ -184,10 +188,14 @@ def load_demo(supervisor: Supervisor, child: Child) -> None:
 
 def describe_fold() -> str:
     """Returns which twin of the kernel the parts use, and if it is the pure one, why. Raises KernelError."""
-    found = find_kernel(os.environ.get("FIELDFLAME_KERNEL", "auto"))
+    choice = os.environ.get("FIELDFLAME_KERNEL", "auto")
+    found = find_kernel(choice)
     if found.module is not None:
         return "compiled kernel"
-    return f"pure Python, which takes longer: {found.why_pure} (docs/operations.md#the-compiled-kernel)"
+    why = found.why_pure
+    if choice != KernelChoice.PURE:
+        why += "; `./run` builds it for the next start" if shutil.which("cargo") else "; there is no cargo to build it"
+    return f"pure Python, which takes longer: {why} (docs/operations.md#the-compiled-kernel)"
 
 
 def say_where_to_look(

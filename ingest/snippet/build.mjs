@@ -8,7 +8,7 @@ import { minify } from 'terser';
 
 const here = new URL('.', import.meta.url);
 const folder = process.argv[2] ?? fileURLToPath(new URL('dist', here));
-const ES_VERSION = 2020; // docs/adr/0024-chunks.md says why
+const ES_VERSION = 2020; // docs/adr/0001-recording-in-chunks.md says why
 // What bundles and minifies in one step. The stub stays as it is, since pages allow it by its hash.
 const SIMPLE = { bundle: true, charset: 'ascii', legalComments: 'none' };
 

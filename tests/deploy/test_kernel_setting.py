@@ -1,4 +1,4 @@
-"""FIELDFLAME_KERNEL: one of three words; "compiled" stops the start where no kernel is built."""
+"""FIELDFLAME_KERNEL: one of three words; "compiled" stops the start where no kernel is installed."""
 
 import os
 import subprocess

@@ -1,78 +1,61 @@
-"""The compiled kernel is used only if it is there, can be loaded, and was built from the sources that are there."""
+"""The compiled kernel is used only if it is installed and can be loaded."""
 
-import shutil
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from types import ModuleType
 
 import pytest
 
-from profcore.kernel import BUILT_NAME, SOURCE_FOLDER, KernelChoice, KernelError, find_kernel, read_sources
+from profcore import kernel
+from profcore.kernel import KernelChoice, KernelError, find_kernel
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Returns a copy of the kernel's sources, without a built kernel."""
-    copy = tmp_path / "kernel"
-    shutil.copytree(SOURCE_FOLDER, copy, ignore=shutil.ignore_patterns("built", "target"))
-    (copy / BUILT_NAME).parent.mkdir()
-    return copy
+@pytest.fixture(autouse=True)
+def _load_again() -> Iterator[None]:
+    """Forgets which kernel this process has loaded, before the test and after it."""
+    kernel._load_kernel.cache_clear()
+    yield
+    kernel._load_kernel.cache_clear()
 
 
-@pytest.fixture
-def built(folder: Path) -> Path:
-    """Returns a copy with the kernel that is built here; skips the test if there is none."""
-    if find_kernel().module is None:
-        pytest.skip(find_kernel().why_pure)
-    shutil.copy(SOURCE_FOLDER / BUILT_NAME, folder / BUILT_NAME)
-    return folder
+def replace_import(monkeypatch: pytest.MonkeyPatch, load: Callable[[str], ModuleType]) -> None:
+    monkeypatch.setattr(kernel, "import_module", load)
 
 
-def test_a_kernel_of_the_same_sources_is_used(built: Path) -> None:
-    found = find_kernel("compiled", built)
+def fail(error: ImportError) -> Callable[[str], ModuleType]:
+    def load(_: str) -> ModuleType:
+        raise error
+
+    return load
+
+
+def test_a_kernel_that_is_installed_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_import(monkeypatch, ModuleType)
+    found = find_kernel("compiled")
     assert found.module is not None
-    assert (found.name, found.why_pure) == ("compiled", "")
+    assert (found.module.__name__, found.name, found.why_pure) == ("fieldflame_kernel", "compiled", "")
 
 
-def test_the_pure_twin_is_used_where_no_kernel_is_built(folder: Path) -> None:
-    found = find_kernel("auto", folder)
-    assert (found.module, found.name) == (None, "pure")
-    assert found.why_pure == "the compiled kernel is not built here"
+def test_the_pure_twin_is_used_where_it_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_import(monkeypatch, ModuleType)
+    assert find_kernel("pure").module is None
 
 
-def test_the_pure_twin_is_used_where_it_is_chosen(built: Path) -> None:
-    assert find_kernel("pure", built).module is None
+def test_the_pure_twin_is_used_where_no_kernel_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_import(monkeypatch, fail(ModuleNotFoundError("No module named 'fieldflame_kernel'")))
+    found = find_kernel("auto")
+    assert (found.module, found.name, found.why_pure) == (None, "pure", "the compiled kernel is not installed")
 
 
-@pytest.mark.parametrize("change", ["edited", "added", "removed"])
-def test_a_kernel_of_other_sources_is_not_used(built: Path, change: str) -> None:
-    source = built / "src" / "lib.rs"
-    if change == "edited":
-        source.write_bytes(source.read_bytes() + b"\n")
-    elif change == "added":
-        (built / "src" / "more.rs").touch()
-    else:
-        source.unlink()
-    assert "other sources" in find_kernel("auto", built).why_pure
+def test_a_library_that_cannot_be_loaded_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_import(monkeypatch, fail(ImportError("GLIBC_2.99 not found")))
+    assert find_kernel("auto").why_pure == "the compiled kernel cannot be loaded: GLIBC_2.99 not found"
 
 
-def test_a_file_that_is_no_library_is_not_used(folder: Path) -> None:
-    (folder / BUILT_NAME).write_bytes(b"not a library")
-    assert "cannot be loaded" in find_kernel("auto", folder).why_pure
-
-
-def test_a_kernel_that_was_chosen_and_is_absent_is_an_error_that_says_why(folder: Path) -> None:
-    with pytest.raises(
-        KernelError, match=r"^FIELDFLAME_KERNEL is compiled, but the compiled kernel is not built here\.$"
-    ):
-        find_kernel("compiled", folder)
-
-
-def test_the_sources_are_all_files_that_a_build_reads() -> None:
-    names = set(read_sources(SOURCE_FOLDER))
-    assert {"Cargo.toml", "crates.lock", "build.rs", "src/lib.rs"} <= names
-    tracked = {"Cargo.toml", "crates.lock", "build.rs"} | {
-        path.relative_to(SOURCE_FOLDER).as_posix() for path in (SOURCE_FOLDER / "src").rglob("*") if path.is_file()
-    }
-    assert names == tracked
+def test_a_kernel_that_was_chosen_and_is_absent_is_an_error_that_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_import(monkeypatch, fail(ModuleNotFoundError()))
+    expected = r"^FIELDFLAME_KERNEL is compiled, but the compiled kernel is not installed\.$"
+    with pytest.raises(KernelError, match=expected):
+        find_kernel("compiled")
 
 
 def test_the_choices_are_those_of_the_setting() -> None:

@@ -83,7 +83,7 @@ def test_its_web_server_and_its_worker_go_on_beside_the_new_ones(releases: tuple
 
 @pytest.mark.parametrize("releases", [WITH_ROWS], indirect=True)
 def test_workers_that_should_have_been_stopped_lose_nothing(releases: tuple[Release, Release]) -> None:
-    """Hotspots became pieces in one step (decision 37): folds of older workers fail, posts go on."""
+    """Hotspots became pieces in one step: folds of older workers fail, posts go on."""
     before, after = releases
     with ExitStack() as parts:
         old_port = parts.enter_context(before.run_web())

@@ -16,13 +16,13 @@ def read_pins(name: str) -> dict[str, set[str]]:
     return pins
 
 
-@pytest.mark.parametrize("name", ["run.txt", "test.txt", "uv.txt"])
+@pytest.mark.parametrize("name", ["kernel.txt", "run.txt", "test.txt", "uv.txt"])
 def test_a_lock_names_no_host_and_no_path_of_a_machine(name: str) -> None:
     text = (REQUIREMENTS / name).read_text(encoding="utf-8")
     assert re.findall(r"https?://\S+|file:\S+|--(?:extra-)?index-url|--find-links|(?<![\w.-])/\w+/\S+", text) == []
 
 
-@pytest.mark.parametrize("name", ["run.txt", "test.txt", "uv.txt"])
+@pytest.mark.parametrize("name", ["kernel.txt", "run.txt", "test.txt", "uv.txt"])
 def test_every_locked_package_has_hashes(name: str) -> None:
     text = (REQUIREMENTS / name).read_text(encoding="utf-8")
     entries = re.split(r"\n(?=[a-z0-9])", text)[1:]

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.doctor.findings import Finding, ok, problem, warning
+from aggregate.sourcemaps.tar_fault import describe_tar_fault
 from profcore.kernel import KernelChoice, find_kernel
 
 LEAST_SECRET_CHARS: Final = 32  # 160 bits, where each is one of 32 or more
@@ -63,6 +64,8 @@ def check_versions(_: datetime) -> Iterator[Finding]:
         cursor.execute("SELECT current_setting('server_version_num')::int, current_setting('server_version')")
         row = cursor.fetchone()
     assert row is not None
+    if fault := describe_tar_fault():
+        yield warning("versions", fault)
     yield from judge_versions(postgres=row[0] // 10_000, postgres_text=row[1].split()[0], valkey=read_valkey_version())
 
 

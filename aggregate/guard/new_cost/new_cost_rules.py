@@ -2,7 +2,7 @@
 
 Something was there before if it cost at least a small part of the limit on one of the 28 days before. Days that could
 not be judged do not count: what ran on them only has not been looked at. Neither do days with more new names than are
-watched: some of these were not looked at, and whoever makes names up must not hide the others (ADR 47).
+watched: some of these were not looked at, and whoever makes names up must not hide the others (decision 22).
 """
 
 from collections import deque

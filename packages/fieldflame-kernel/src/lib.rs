@@ -22,19 +22,10 @@ mod weights;
 mod wire;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
-
-/// The files that this was built from (build.rs): profcore/kernel.py uses no kernel of other sources.
-const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 #[pymodule]
 fn fieldflame_kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    let sources = PyDict::new(py);
-    for (name, text) in SOURCES {
-        sources.set_item(name, PyBytes::new(py, text))?;
-    }
-    module.add("SOURCES", sources)?;
     module.add("KernelPanic", py.get_type::<kernel::KernelPanic>())?;
     module.add("KernelBroken", py.get_type::<kernel::KernelBroken>())?;
     module.add_class::<door::Door>()?;

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-# The pinned version; docs/adr/0005-pinned-profile-version.md gives the reasons.
+# The pinned version; docs/adr/0021-exported-files.md gives the reasons.
 PROCESSED_PROFILE_VERSION: Final = 66
 # Readers of processed profiles ignore it, but expect a number.
 GECKO_PROFILE_VERSION: Final = 36

@@ -99,12 +99,12 @@ def test_the_server_folds_by_the_twin_that_is_chosen(settings: Settings) -> None
 
 
 def test_the_server_says_why_there_is_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = FoundKernel(None, "the compiled kernel is not built here: there is no cargo on the PATH")
+    missing = FoundKernel(None, "the compiled kernel is not installed")
     monkeypatch.setattr(settings_checks, "find_kernel", lambda _: missing)
     state, sentence, line = read_kernel()
     assert (state, line) == ("warning", "./run kernel")
     assert sentence.startswith("Traces are folded and checked by pure Python")
-    assert sentence.endswith("there is no cargo on the PATH.")
+    assert sentence.endswith("the compiled kernel is not installed.")
 
 
 def test_the_server_says_that_it_has_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
