@@ -316,7 +316,7 @@ class Receipt(models.Model):
     detail = models.TextField(null=True)
 
     class Meta:
-        db_table = "ingest_tracereceipt"  # `ingest_receipt` is its oldest partition
+        db_table = "ingest_tracereceipt"
         indexes = [  # conditions are on numbers of `State`, whose name is out of reach here
             models.Index(fields=["received_at"], name="tracereceipt_queue", condition=Q(state=0)),
             models.Index(
