@@ -315,7 +315,6 @@ FOLD_QUEUE, UPKEEP_QUEUE = "celery", "upkeep"
 CELERY_TASK_QUEUES = [Queue(FOLD_QUEUE), Queue(UPKEEP_QUEUE)]
 CELERY_TASK_DEFAULT_QUEUE = FOLD_QUEUE
 UPKEEP_TASKS = [
-    "aggregate.data_steps",
     "aggregate.delete_projects",
     "aggregate.expire",
     "aggregate.guard",
@@ -365,7 +364,6 @@ SCHEDULE = {
     "delete": ("aggregate.delete_projects", DELETE_SWEEP_S),
     "measure": ("aggregate.measure_store", 1800.0),
     "refold": ("aggregate.refold", REFOLD_SWEEP_S),
-    "data-steps": ("aggregate.data_steps", 60.0),
     "expire": ("aggregate.expire", 3600.0),
     "guard": ("aggregate.guard", GUARD_SWEEP_S),
     "messages": ("aggregate.send_messages", GUARD_SWEEP_S),

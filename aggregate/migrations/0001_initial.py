@@ -80,17 +80,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='DataStep',
-            fields=[
-                ('name', models.TextField(primary_key=True, serialize=False)),
-                ('cursor', models.JSONField(null=True)),
-                ('rows', models.BigIntegerField(default=0)),
-                ('started_at', models.DateTimeField()),
-                ('finished_at', models.DateTimeField(null=True)),
-                ('paused_at', models.DateTimeField(null=True)),
-            ],
-        ),
-        migrations.CreateModel(
             name='FuncScan',
             fields=[
                 ('project', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, serialize=False, to='ingest.project')),
