@@ -350,10 +350,6 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SERVE_INCLUDE_SCHEMA": False,
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "dashboard.api.core.deprecations.mark_deprecated",
-    ],
     "ENUM_NAME_OVERRIDES": {
         "VerdictState": "profcore.stats.verdict.STATES",
         "WatchState": "profcore.guard.states.STATE_NAMES",
