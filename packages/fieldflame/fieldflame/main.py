@@ -21,7 +21,6 @@ from fieldflame.outcome import Outcome, judge
 from fieldflame.question import FILTERS, Question, read_duration, read_fail_on, read_percent
 from fieldflame.reports.junit import write_junit
 from fieldflame.reports.markdown import write_markdown
-from fieldflame.reports.sarif import write_sarif
 from fieldflame.reports.words import write_text
 from fieldflame.server import Server
 from fieldflame.waiting import Clock, ask, check_base
@@ -125,7 +124,6 @@ def write_files(
     """Writes the files that were asked for. Raises `UsageError` for one that cannot be written."""
     texts: list[tuple[str | None, Callable[[], str]]] = [
         (options.junit, lambda: write_junit(outcome, project, link)),
-        (options.sarif, lambda: write_sarif(outcome, project, link, source_root=options.source_root)),
         (options.markdown, lambda: write_markdown(outcome, project, link)),
         (options.json, lambda: json.dumps(outcome.verdict.answer, indent=2, ensure_ascii=False) + "\n"),
     ]
