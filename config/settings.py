@@ -83,7 +83,6 @@ INSTALLED_APPS = [
     "dashboard",
 ]
 MIDDLEWARE = [
-    "ingest.door.entrances.DoorMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
