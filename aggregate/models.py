@@ -310,7 +310,7 @@ class Claimant(models.Model):
     process = models.TextField()
     started_at = models.DateTimeField()
     beat_at = models.DateTimeField()
-    fold_version = models.SmallIntegerField(null=True)  # its rules of folding; null: it did not tell, so it is older
+    fold_version = models.SmallIntegerField()  # its rules of folding
 
 
 class Job(models.Model):

@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
                 ('process', models.TextField()),
                 ('started_at', models.DateTimeField()),
                 ('beat_at', models.DateTimeField()),
-                ('fold_version', models.SmallIntegerField(null=True)),
+                ('fold_version', models.SmallIntegerField()),
             ],
         ),
         migrations.CreateModel(
@@ -486,7 +486,7 @@ class Migration(migrations.Migration):
                 ('was', models.SmallIntegerField(choices=[(0, 'Unknown'), (1, 'Ok'), (2, 'Suspected'), (3, 'Confirmed'), (4, 'Resolved')])),
                 ('cause', models.CharField(choices=[('look', 'Look'), ('day', 'Day'), ('release', 'Newer Release'), ('person', 'Person'), ('gone', 'Gone'), ('rollback', 'Rolled Back'), ('back', 'Back'), ('unwatched', 'Unwatched'), ('changed', 'Changed'), ('deleted', 'Deleted')], max_length=10)),
                 ('about_release', models.TextField(default='')),
-                ('asked', models.JSONField(null=True)),
+                ('asked', models.JSONField()),
                 ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
             ],
             options={

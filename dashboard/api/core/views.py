@@ -118,7 +118,7 @@ class BuildView(ProjectView):
     def may_change(self) -> bool:
         """Tells whether the reader is an administrator, or a build with its token."""
         if isinstance(self.request.auth, ApiToken):
-            return ApiToken.Scope.SOURCEMAPS in self.request.auth.granted
+            return ApiToken.Scope.SOURCEMAPS in self.request.auth.scopes
         return may_administer(self.request.user, self.project)
 
 
