@@ -309,7 +309,7 @@ if KERNEL == KernelChoice.COMPILED:
 # --- Celery ---------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = make_broker_url(REDIS_URL)
 # A worker works on both queues. `deploy/start fold` and `deploy/start upkeep` start workers of one: they scale apart, and
-# need different memory. The first queue has Celery's own name: workers of an older version find wake-ups of a newer one.
+# need different memory.
 FOLD_QUEUE, UPKEEP_QUEUE = "celery", "upkeep"
 CELERY_TASK_QUEUES = [Queue(FOLD_QUEUE), Queue(UPKEEP_QUEUE)]
 CELERY_TASK_DEFAULT_QUEUE = FOLD_QUEUE

@@ -198,7 +198,7 @@ def describe_announcement(
         again = " It had been rolled back, and counts as in use again." if is_back else ""
         return f"announced {release}{f' ({told})' if told else ''}.{again}"
     said = f"{release} counts as rolled back since {_write_fact('rolled_back_at', given['rolled_back_at'])}."
-    if "first_seen_at" in known and known["first_seen_at"] is None:  # a server of the version before does not say
+    if known["first_seen_at"] is None:
         return f"{said} But no page view has this release: is its name right?"
     return f"{said} Its alarms end within minutes."
 
