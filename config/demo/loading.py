@@ -56,8 +56,8 @@ def ensure_demo_project() -> Project:
             project.save(update_fields=["is_sample"])
     if not project.is_sample:
         raise DemoError(
-            f"There is a project {SLUG!r} that is not the demo, or that of an older version; nothing was loaded into "
-            f"it. Delete it (Settings, General) to load the demo."
+            f"There is a project {SLUG!r} that is not the demo; nothing was loaded into it. Delete it (Settings, "
+            f"General) to load the demo."
         )
     return project
 
