@@ -98,7 +98,7 @@ class StateChange(WatchFinding):
     """One change of a state, kept as history. `cause` says by what.
 
     If its release went out of use or came back, `views` are those of the last day: of the release, and in `base_views`
-    of all others. `asked` is the watch at that time (`guard.changes.watch_at`); null in rows that are older than it.
+    of all others. `asked` is the watch at that time (`guard.changes.watch_at`).
     """
 
     class Cause(models.TextChoices):
@@ -120,7 +120,7 @@ class StateChange(WatchFinding):
     was = models.SmallIntegerField(choices=STATES)
     cause = models.CharField(max_length=10, choices=Cause.choices)
     about_release = models.TextField(default="")
-    asked = models.JSONField(null=True)
+    asked = models.JSONField()
     seen_at: datetime | None = None  # no column: of a present state in this form, when its figures were found
 
     class Meta:

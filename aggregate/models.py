@@ -310,18 +310,7 @@ class Claimant(models.Model):
     process = models.TextField()
     started_at = models.DateTimeField()
     beat_at = models.DateTimeField()
-    fold_version = models.SmallIntegerField(null=True)  # its rules of folding; null: it did not tell, so it is older
-
-
-class DataStep(models.Model):
-    """The progress of a data step, which moves rows for a change of the schema (`aggregate.upkeep.data_steps`)."""
-
-    name = models.TextField(primary_key=True)
-    cursor = models.JSONField(null=True)  # where the next batch begins
-    rows = models.BigIntegerField(default=0)
-    started_at = models.DateTimeField()
-    finished_at = models.DateTimeField(null=True)
-    paused_at = models.DateTimeField(null=True)
+    fold_version = models.SmallIntegerField()  # its rules of folding
 
 
 class Job(models.Model):

@@ -26,7 +26,6 @@ from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import is_stopping, tell_to_stop
 from aggregate.turns import TurnOver, in_turn
 from aggregate.upkeep.background_refold import refold_in_background
-from aggregate.upkeep.data_steps import run_data_steps
 from aggregate.upkeep.merging import merge_old_hours
 from aggregate.upkeep.project_deletion import DELETE_TASK, delete_marked_projects
 from aggregate.upkeep.retention import expire_all
@@ -146,12 +145,6 @@ def measure_store_now() -> None:
 def refold() -> None:
     """Refolds in the background what older rules folded."""
     _keep_up(refold.name, refold_in_background)
-
-
-@shared_task(name="aggregate.data_steps", ignore_result=True)
-def take_data_steps() -> None:
-    """Moves rows for changes of the schema."""
-    _keep_up(take_data_steps.name, run_data_steps)
 
 
 @shared_task(name="aggregate.tidy_packs", ignore_result=True)

@@ -4,7 +4,8 @@ import json
 
 from django.test import RequestFactory
 
-from ingest.door.entrances import receive_traces
+from ingest.door.posts import read_post
+from ingest.door.views import take_traces
 
 
 def post_here(public_key: str, body: bytes) -> None:
@@ -15,6 +16,6 @@ def post_here(public_key: str, body: bytes) -> None:
         content_type="application/json",
         headers={"Content-Encoding": "gzip"},
     )
-    answer = receive_traces(request)
-    if answer.status_code != 202 or json.loads(answer.content)["rejected"]:
-        raise RuntimeError(f"a post was answered {answer.status_code}: {answer.content[:200]!r}")
+    answer = take_traces(read_post(request.META))
+    if answer.status != 202 or json.loads(answer.content)["rejected"]:
+        raise RuntimeError(f"a post was answered {answer.status}: {answer.content[:200]!r}")

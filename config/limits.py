@@ -350,10 +350,6 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SERVE_INCLUDE_SCHEMA": False,
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "dashboard.api.core.deprecations.mark_deprecated",
-    ],
     "ENUM_NAME_OVERRIDES": {
         "VerdictState": "profcore.stats.verdict.STATES",
         "WatchState": "profcore.guard.states.STATE_NAMES",
@@ -367,7 +363,6 @@ MIGRATE_PATIENCE_S = read_int("FIELDFLAME_MIGRATE_PATIENCE_S", 600)  # of `migra
 # Parts into which `distribute` divides the projects of a Citus cluster. Workers get whole parts, so there are more of
 # them than there will ever be workers; each is a table of its own in each partition.
 CITUS_SHARDS = read_int("FIELDFLAME_CITUS_SHARDS", 32, low=1)
-DATA_STEP_ROWS = read_int("FIELDFLAME_DATA_STEP_ROWS", 1_000, low=1)  # of a batch: some ten milliseconds
 # After new rules of folding. Cells whose sums are away at a time: pages lack few, and each is back within seconds.
 REFOLD_IN_BACKGROUND = read_bool("FIELDFLAME_REFOLD_IN_BACKGROUND", True)
 REFOLD_CELLS_AT_ONCE = read_int("FIELDFLAME_REFOLD_CELLS_AT_ONCE", 20, low=1)

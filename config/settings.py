@@ -83,7 +83,6 @@ INSTALLED_APPS = [
     "dashboard",
 ]
 MIDDLEWARE = [
-    "ingest.door.entrances.DoorMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -310,12 +309,11 @@ if KERNEL == KernelChoice.COMPILED:
 # --- Celery ---------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = make_broker_url(REDIS_URL)
 # A worker works on both queues. `deploy/start fold` and `deploy/start upkeep` start workers of one: they scale apart, and
-# need different memory. The first queue has Celery's own name: workers of an older version find wake-ups of a newer one.
+# need different memory.
 FOLD_QUEUE, UPKEEP_QUEUE = "celery", "upkeep"
 CELERY_TASK_QUEUES = [Queue(FOLD_QUEUE), Queue(UPKEEP_QUEUE)]
 CELERY_TASK_DEFAULT_QUEUE = FOLD_QUEUE
 UPKEEP_TASKS = [
-    "aggregate.data_steps",
     "aggregate.delete_projects",
     "aggregate.expire",
     "aggregate.guard",
@@ -365,7 +363,6 @@ SCHEDULE = {
     "delete": ("aggregate.delete_projects", DELETE_SWEEP_S),
     "measure": ("aggregate.measure_store", 1800.0),
     "refold": ("aggregate.refold", REFOLD_SWEEP_S),
-    "data-steps": ("aggregate.data_steps", 60.0),
     "expire": ("aggregate.expire", 3600.0),
     "guard": ("aggregate.guard", GUARD_SWEEP_S),
     "messages": ("aggregate.send_messages", GUARD_SWEEP_S),

@@ -136,11 +136,7 @@ class SavedView(models.Model):
 
 
 class ApiToken(models.Model):
-    """A token of the API: kept as a SHA-256, found by its prefix, shown once. `granted` says what it may do.
-
-    Tokens made before `scopes` have none of them, and are read by `scope` and `may_read_raw`. New tokens fill these
-    columns too, so that a release from before understands them as far as it can.
-    """
+    """A token of the API: kept as a SHA-256, found by its prefix, shown once. `scopes` say what it may do."""
 
     class Scope(models.TextChoices):
         READ = "read"  # numbers, profiles, exports, jobs
@@ -154,11 +150,7 @@ class ApiToken(models.Model):
     prefix = models.CharField(max_length=12, unique=True)
     digest = models.CharField(max_length=64)
     name = models.CharField(max_length=80, default="")
-    scope = models.CharField(max_length=12, choices=Scope.choices, default=Scope.READ, db_default=Scope.READ)
-    may_read_raw = models.BooleanField(default=False, db_default=False)  # raw bodies have full URLs and texts
-    scopes = ArrayField(
-        models.CharField(max_length=12, choices=Scope.choices), default=list, db_default=models.Value("{}")
-    )
+    scopes = ArrayField(models.CharField(max_length=12, choices=Scope.choices))
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)  # null: until it is revoked
     last_used_at = models.DateTimeField(null=True, blank=True)  # within `NOTE_EVERY` (ingest.projects.tokens)
@@ -166,14 +158,6 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prefix}…"
-
-    @property
-    def granted(self) -> frozenset[str]:
-        """The scopes of the token."""
-        if self.scopes:
-            return frozenset(self.scopes)
-        own = {self.scope}
-        return frozenset(own | {self.Scope.RAW} if self.may_read_raw else own)
 
 
 class SharedLink(models.Model):
@@ -316,7 +300,7 @@ class Receipt(models.Model):
     detail = models.TextField(null=True)
 
     class Meta:
-        db_table = "ingest_tracereceipt"  # `ingest_receipt` is its oldest partition
+        db_table = "ingest_tracereceipt"
         indexes = [  # conditions are on numbers of `State`, whose name is out of reach here
             models.Index(fields=["received_at"], name="tracereceipt_queue", condition=Q(state=0)),
             models.Index(

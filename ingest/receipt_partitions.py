@@ -24,20 +24,16 @@ PARTITION_DAYS: Final = 15
 NEAR_BORDER: Final = timedelta(hours=2)
 # Every receipt leaves the queue's partial indexes soon after it came: keep them swept.
 STORAGE: Final = "autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000"
-_BOUNDS: Final = re.compile(r"FROM \((MINVALUE|'[^']+')\) TO \('([^']+)'\)")
+_BOUNDS: Final = re.compile(r"FROM \('([^']+)'\) TO \('([^']+)'\)")
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiptPartition:
-    """A table with the receipts from `start_at` to before `end_at`. The oldest one may have no start."""
+    """A table with the receipts from `start_at` to before `end_at`."""
 
     name: str
-    start_at: datetime | None
+    start_at: datetime
     end_at: datetime
-
-    def covers(self, moment: datetime) -> bool:
-        """Tells whether a receipt of that time belongs here."""
-        return (self.start_at is None or self.start_at <= moment) and moment < self.end_at
 
 
 def first_day_of(day: date) -> date:
@@ -73,8 +69,7 @@ def _read_partition(name: str, bounds: str) -> ReceiptPartition:
     found = _BOUNDS.search(bounds)
     assert found is not None, bounds
     start, end = found.groups()
-    start_at = None if start == "MINVALUE" else datetime.fromisoformat(start.strip("'"))
-    return ReceiptPartition(name, start_at, datetime.fromisoformat(end))
+    return ReceiptPartition(name, datetime.fromisoformat(start), datetime.fromisoformat(end))
 
 
 def create_receipt_partitions(first_on: date, days: int) -> int:
@@ -82,11 +77,11 @@ def create_receipt_partitions(first_on: date, days: int) -> int:
 
     Call it as `ingest.partitions.create_partitions` does: in a transaction, under its lock, with a bound for waiting.
     """
-    known = list_receipt_partitions()
+    known = {partition.start_at for partition in list_receipt_partitions()}
     created = 0
     for day in sorted({first_day_of(first_on + offset * DAY) for offset in range(days)}):
         start, end = partition_bounds(bounds_of_day(day)[0])
-        if any(partition.covers(start) for partition in known):
+        if start in known:
             continue
         name = f"{TABLE}_{start:%Y%m%d}"
         with connection.cursor() as cursor:

@@ -15,9 +15,11 @@ from aggregate.label_models import Label, ReleaseScript, Source
 from aggregate.models import CallTreePiece, Cell, Func, HotspotPiece, PageDay, View
 from ingest.count_models import AbsentCount
 from ingest.models import Group, Project, RawTrace, Receipt
+from ingest.partitions import create_partitions
 from ingest.projects.creation import create_project
 from profcore.sums.blobs import Contribution, encode_call_tree, encode_contribution
 from profcore.sums.calltree import CallTree
+from profcore.times import DAY
 from profcore.trace.absence import ABSENT_REASONS
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from profcore.trace.weights import TimeParts
@@ -183,6 +185,8 @@ def make_receipt(
 ) -> Receipt:
     """Makes the receipt of a trace that came `age` ago, of a view of its own if none is named."""
     received_at = datetime.now(UTC) - age
+    if age > DAY:
+        create_partitions(received_at.date(), 1)
     receipt = Receipt.objects.create(
         project=project,
         view_id=view_id or uuid4(),

@@ -87,7 +87,8 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
-    """Adds the partitions that a deployment's beat makes, and makes commits, passwords and static files cheap.
+    """Adds the partitions that a deployment's beat makes, and makes commits, passwords and static files cheap. The test
+    client can post to the door.
 
     From a test with Playwright's event loop on, Django's connection is another than the one that ends with the
     database: it would keep it from being dropped.
@@ -99,12 +100,14 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
     from ingest.together.lanes import close_lanes
     from tests.citus.cluster import is_on_citus
     from tests.citus.guard import watch_statements
+    from tests.door_middleware import use_door
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
         if is_on_citus():
             distribute()
         create_coming_partitions(datetime.now(UTC).date(), 2)
     with pytest.MonkeyPatch.context() as patch:
+        use_door(patch)
         watch_statements(patch)
         empty_filled_tables_only(patch)
         hash_passwords_quickly(patch)

@@ -111,7 +111,7 @@ def _keep_change(watch: Watch, change: StateChange) -> None:
 
 def watch_at(change: StateChange, present: Watch | None) -> Watch | None:
     """Returns a watch as it was when a state changed, with the name that it has now; None if nobody knows that."""
-    if change.asked is None:
+    if change.asked is None:  # a present state in the form of a change
         return present
     name = present.name if present is not None else change.asked["name"]
     return Watch(

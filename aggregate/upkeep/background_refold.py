@@ -23,7 +23,7 @@ from profcore.times import midnight_days_before
 # A worker of older rules would fold the traces by them again. So none may have been at work for so long.
 OLDER_WORKERS_GONE: Final = timedelta(minutes=10)
 FIND_OLDER: Final = """SELECT EXISTS (SELECT 1 FROM aggregate_claimant
-    WHERE beat_at > %s AND (fold_version IS NULL OR fold_version < %s))"""
+    WHERE beat_at > %s AND fold_version < %s)"""
 HAS_OLD_CELLS: Final = """SELECT EXISTS (SELECT 1 FROM aggregate_cell
     WHERE project_id = %s AND merged_into IS NULL AND traces > 0 AND bucket_at >= %s AND fold_version < %s)"""
 

@@ -39,14 +39,13 @@ def drop_receipt_partitions(now: datetime) -> int:
     return dropped
 
 
-def counts_end(before: datetime) -> datetime | None:
-    """Returns the time before which counts of receipts by hour may be deleted: `before`, or earlier, or None for never.
+def counts_end(before: datetime) -> datetime:
+    """Returns the time before which counts of receipts by hour may be deleted: `before` or earlier.
 
     While a receipt is there, whatever deletes it or folds it again changes the count of its hour.
     """
     partitions = list_receipt_partitions()
-    starts_at = partitions[0].start_at if partitions else before
-    return None if starts_at is None else min(before, starts_at)
+    return min(before, partitions[0].start_at) if partitions else before
 
 
 def _longest_days() -> int:

@@ -16,10 +16,17 @@ from config.up.running import open_own_stores
 from ingest.door.storing import BYTE_SHARDS, COLUMNS, Care, _run_store
 from ingest.partitions import create_partitions
 from ingest.projects.creation import create_project
-from ingest.receipt_partitions import PARTITION_DAYS, create_receipt_partitions, list_receipt_partitions
+from ingest.receipt_partitions import (
+    PARTITION_DAYS,
+    STORAGE,
+    TABLE,
+    create_receipt_partitions,
+    list_receipt_partitions,
+)
 from profcore.times import DAY
 
 BATCH_ROWS: Final = 500_000
+ONE_TABLE: Final = "ingest_receipts_in_one"
 POSTS: Final = 1_000  # of one round
 ROUNDS: Final = 5
 FILL: Final = """
@@ -44,13 +51,13 @@ def measure_receipts(receipts: int, tell: Callable[[str], object]) -> None:
     now = datetime.now(UTC)
     since = now - DAY * settings.KEEP_RECEIPTS_DAYS
     create_partitions(now.date(), 2)
-    (first,) = list_receipt_partitions()
+    _use_one_table(since, now + 2 * DAY)
     _fill(project.pk, receipts, since, now)
     tell(f"one table: {_describe_size(receipts)}")
     tell(f"  {_measure_store(project.pk, now, Care.NONE)}")
-    tell(f"  a day deleted: {_timed(lambda: _delete_day(since, first.name))}")
+    tell(f"  a day deleted: {_timed(lambda: _delete_day(since, ONE_TABLE))}")
     with connection.cursor() as cursor:
-        cursor.execute(f"DROP TABLE {first.name}")
+        cursor.execute(f"DROP TABLE {ONE_TABLE}")
     create_receipt_partitions(since.date(), settings.KEEP_RECEIPTS_DAYS + 2)
     _fill(project.pk, receipts, since, now)
     tell(f"{len(list_receipt_partitions())} partitions of {PARTITION_DAYS} days: {_describe_size(receipts)}")
@@ -59,6 +66,17 @@ def measure_receipts(receipts: int, tell: Callable[[str], object]) -> None:
     oldest = list_receipt_partitions()[1]  # the very first has only some days
     later = oldest.end_at + DAY * settings.KEEP_RECEIPTS_DAYS
     tell(f"  two partitions dropped: {_timed(lambda: drop_receipt_partitions(later))}")
+
+
+def _use_one_table(start: datetime, end: datetime) -> None:
+    """Replaces all partitions by one, which has the receipts of the whole time."""
+    with connection.cursor() as cursor:
+        for partition in list_receipt_partitions():
+            cursor.execute(f"DROP TABLE {partition.name}")
+        cursor.execute(
+            f"""CREATE TABLE {ONE_TABLE} PARTITION OF {TABLE} (PRIMARY KEY (project_id, view_id, seq))
+                FOR VALUES FROM ('{start.isoformat()}') TO ('{end.isoformat()}') WITH ({STORAGE})"""
+        )
 
 
 def _fill(project_id: int, receipts: int, since: datetime, now: datetime) -> None:

@@ -16,10 +16,10 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg.conninfo import make_conninfo
 
-from config.backup.manifest import DUMP, FORMAT, NAME, KeptTable, Manifest, describe_file
+from config.backup.contents import read_contents
+from config.backup.manifest import DUMP, FORMAT, NAME, Manifest, describe_file
 from config.backup.programs import BackupError, find_program, read_address, read_fields, run_program
 from config.up.folder import DataFolder
-from config.up.stores.contents import read_contents
 
 FOLDER_NAME: Final = re.compile(r"^fieldflame-\d{8}T\d{6}Z$")
 LEFT_AFTER_S: Final = 86_400  # so old, an unfinished backup was left by a killed command
@@ -47,7 +47,10 @@ def make_backup(
             migrations = sorted(MigrationRecorder(connection).applied_migrations())
             say(f"Dumping the database by pg_dump {major}.")
             dump(program, partial / DUMP, snapshot=str(row[0]))
-            tables = sum_tables(snapshot, say) if with_sums else None
+            tables = None
+            if with_sums:
+                say("Reading the same rows for their sums.")
+                tables = read_contents(snapshot)
         keep_secrets(partial)
         manifest = Manifest(
             format=FORMAT,
@@ -86,13 +89,6 @@ def dump(program: Path, target: Path, *, snapshot: str) -> None:
     command = [str(program), "--dbname", make_conninfo(**read_fields()), "--format=custom", COMPRESS, "--no-owner"]
     command += ["--no-privileges", "--no-password", f"--snapshot={snapshot}", f"--file={target}"]
     run_program(command)
-
-
-def sum_tables(snapshot: "psycopg.Connection[tuple[object, ...]]", say: Callable[[str], None]) -> dict[str, KeptTable]:
-    """Returns the sum of each table, as the snapshot has it."""
-    say("Reading the same rows for their sums.")
-    contents = read_contents(snapshot, "", with_sequences=False)
-    return {table: KeptTable(rows=one.rows, total=one.total) for (_, table), one in contents.items()}
 
 
 def keep_secrets(partial: Path) -> None:

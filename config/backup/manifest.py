@@ -22,7 +22,7 @@ class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows of a table, and the sum of their hashes (`config.up.stores.contents`)."""
+    """The rows of a table, and the sum of their hashes (`config.backup.contents`)."""
 
     rows: int
     total: str

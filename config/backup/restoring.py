@@ -9,10 +9,10 @@ from django.conf import settings
 from django.db.migrations.loader import MigrationLoader
 from psycopg.conninfo import make_conninfo
 
+from config.backup.contents import describe_difference, read_contents
 from config.backup.manifest import DUMP, KeptTable, Manifest, read_manifest
 from config.backup.programs import BackupError, find_program, read_address, read_fields, run_program
 from config.up.folder import DataFolder, write_private
-from config.up.stores.contents import TableSum, describe_difference, read_contents
 
 
 def restore_backup(backup: Path, *, say: Callable[[str], None] = lambda _: None) -> tuple[Manifest, float]:
@@ -82,8 +82,7 @@ def check_target(connection: "psycopg.Connection[tuple[object, ...]]", manifest:
 
 def compare(connection: "psycopg.Connection[tuple[object, ...]]", tables: dict[str, KeptTable]) -> None:
     """Raises BackupError if a table has other rows than the backup says."""
-    kept = {("", table): TableSum(one.rows, one.total) for table, one in tables.items()}
-    if difference := describe_difference(kept, read_contents(connection, "", with_sequences=False)):
+    if difference := describe_difference(tables, read_contents(connection)):
         raise BackupError(f"The rows are not those of the backup; do not use this database. {difference}")
 
 

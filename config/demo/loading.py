@@ -56,8 +56,8 @@ def ensure_demo_project() -> Project:
             project.save(update_fields=["is_sample"])
     if not project.is_sample:
         raise DemoError(
-            f"There is a project {SLUG!r} that is not the demo, or that of an older version; nothing was loaded into "
-            f"it. Delete it (Settings, General) to load the demo."
+            f"There is a project {SLUG!r} that is not the demo; nothing was loaded into it. Delete it (Settings, "
+            f"General) to load the demo."
         )
     return project
 
@@ -95,7 +95,8 @@ def _store_batch(key: KeyFacts, arrivals: Sequence[Arrival], received_at: dateti
     with transaction.atomic():
         if not hold_project(key.project_id):
             raise DemoError("The demo is being deleted; the rest of its views was not loaded.")
-        store_arrivals(key=key, arrivals=arrivals, header_agent="", received_at=received_at)
+        # With a shard it looks into all partitions: loaded again on another day, a view has another start.
+        store_arrivals(key=key, arrivals=arrivals, header_agent="", received_at=received_at, shard=0)
 
 
 def make_arrivals(recording: Recording, view: Resampled) -> list[Arrival]:

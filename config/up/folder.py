@@ -133,9 +133,7 @@ def write_private(path: Path, text: str) -> None:
 
 def open_log(path: Path) -> IO[bytes]:
     """Opens a log to append to, which only its owner may read: it names pages, addresses and users."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.fchmod(descriptor, 0o600)  # one that an older version wrote may be open to all
-    return os.fdopen(descriptor, "ab")
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
 
 
 def make_private_folder(path: Path, uid: int, gid: int) -> None:

@@ -33,7 +33,6 @@ COMMANDS_WITHOUT_STORES = frozenset(
         "startapp",
         "startproject",
         "up",
-        "upgrade_postgres",
         "version",
     }
 )

@@ -187,11 +187,6 @@ class Supervisor:
         patience = self.have_patience(f"PostgreSQL answers (its log is {postgres.log})")
         wait_for_postgres(postgres, child, lambda: self.tick_in(patience), patience.note_progress)
         self.say(f"PostgreSQL {postgres.major} is ready.")
-        if postgres.major < postgres.newest_major:
-            self.say(
-                f"  PostgreSQL {postgres.newest_major} is here too. To take the data to it, stop Fieldflame, and give: "
-                "./run upgrade_postgres"
-            )
 
     def wait_for_valkey(self, valkey: Valkey, child: Child) -> None:
         patience = self.have_patience(f"Valkey answers (its log is {valkey.log})")

@@ -122,5 +122,5 @@ def may_read_raw(reader: Reader, project: Project) -> bool:
     A raw body has full URLs and texts, which are stored nowhere else.
     """
     if isinstance(reader, ApiToken):
-        return ApiToken.Scope.RAW in reader.granted
+        return ApiToken.Scope.RAW in reader.scopes
     return may_administer(reader, project)

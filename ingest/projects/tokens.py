@@ -18,7 +18,6 @@ from ingest.models import ApiToken, Project
 TOKEN_PREFIX_CHARS: Final = 8
 # The use of a token is noted at most so often: each note is a write, and people ask about days.
 NOTE_EVERY: Final = timedelta(minutes=10)
-NO_SCOPE: Final = "none"  # for releases that know only `scope`: they grant nothing by it
 
 
 def create_token(
@@ -44,8 +43,6 @@ def create_token(
             digest=digest_token(clear),
             name=name,
             scopes=granted,
-            scope=next((scope for scope in ("read", "sourcemaps") if scope in granted), NO_SCOPE),
-            may_read_raw=ApiToken.Scope.RAW in granted,
             expires_at=expires_at,
         )
         until = None if expires_at is None else f"{expires_at:%F}"

@@ -1,18 +1,15 @@
 """The stored blobs: columns of integers, small, versioned, and checked when read.
 
-Layout, little-endian: 4-byte magic (`FF`, kind, version), then zlib over the columns. In call trees, and contributions
-up to version 2: u32 row count, and per column u32 unit (the greatest common divisor), u8 width (1, 2, 4 or 8 bytes),
-the values divided by the unit. Timestamps have a resolution of 100 µs (5 µs when isolated), so the unit saves most of a
-byte per value. Contributions since version 3: the row count and each column's unit as varints, then one bit per value
-of each column (is it above zero?), then the values above zero, divided by the unit, as varints.
-
-Each kind has its own versions, and old ones stay readable. Contributions: version 2 adds the column of hidden totals,
-version 3 is smaller by a seventh, version 4 adds the column of uncertain time. Call trees: version 1.
+Layout, little-endian: 4-byte magic (`FF`, kind, version), then zlib over the columns. In call trees: u32 row count, and
+per column u32 unit (the greatest common divisor), u8 width (1, 2, 4 or 8 bytes), the values divided by the unit.
+Timestamps have a resolution of 100 µs (5 µs when isolated), so the unit saves most of a byte per value. In
+contributions: the row count and each column's unit as varints, then one bit per value of each column (is it above
+zero?), then the values above zero, divided by the unit, as varints.
 """
 
 import struct
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -27,16 +24,15 @@ IntColumn = npt.NDArray[np.int64]
 
 KIND_CONTRIBUTION: Final = ord("c")
 KIND_CALL_TREE: Final = ord("t")
-VERSIONS: Final = {KIND_CONTRIBUTION: 4, KIND_CALL_TREE: 1}  # the version that is written
+VERSIONS: Final = {KIND_CONTRIBUTION: 4, KIND_CALL_TREE: 1}
 MAX_ROWS: Final = 50_000_000  # a blob that claims more is damaged, whatever its length
 MAX_BODY_BYTES: Final = 2**30  # expanded; as above
 _WIDTHS: Final = ((1, "<u1"), (2, "<u2"), (4, "<u4"), (8, "<u8"))
 _COLUMN_HEADER: Final = struct.Struct("<IB")
 _ROWS: Final = struct.Struct("<I")
 CONTRIBUTION_COLUMNS: Final = 8
+TREE_COLUMNS: Final = 5
 _PEEKED: Final = 256  # bytes that hold the number of rows, packed or not: more than the tables of a deflate block
-_FIXED_COLUMNS: Final = {1: 6, 2: 7}  # columns of a contribution in the layout of call trees, by version
-_PACKED_COLUMNS: Final = {3: 7, 4: CONTRIBUTION_COLUMNS}  # columns of a contribution in its own layout, by version
 
 
 class TreeColumns(NamedTuple):
@@ -58,7 +54,7 @@ class Contribution:
     """The sums that one view adds to its cell, by func: dense func ids in ascending order, µs and samples.
 
     A func without JS (`total_samples` 0) has only hidden time; the view does not count as one that ran it. Uncertain
-    time is not part of hidden time, and is 0 in old blobs.
+    time is not part of hidden time.
     """
 
     func: list[int] = field(default_factory=list)
@@ -104,7 +100,7 @@ def _columns_of(contribution: Contribution) -> list[list[int]]:
 
 
 def decode_contribution(blob: bytes) -> Contribution:
-    """Decodes a contribution of any version; columns that a version lacks are 0. Raises `BlobError`."""
+    """Decodes a contribution. Raises `BlobError`."""
     return decode_contribution_list([blob])[0]
 
 
@@ -123,10 +119,8 @@ def count_funcs(blob: bytes) -> int:
     """
     try:
         head = zlib.decompressobj().decompress(blob[4 : 4 + _PEEKED], _PEEKED)
-        if blob[3] in _FIXED_COLUMNS:
-            return int(_ROWS.unpack_from(head)[0])
         return _read_head(head, 0)[0][0]
-    except (zlib.error, IndexError, struct.error) as error:
+    except zlib.error as error:
         raise BlobError(f"the blob is damaged: {error}") from error
 
 
@@ -137,50 +131,11 @@ def decode_contributions(
 
     The columns are the first `column_count` of `Contribution`'s fields. Raises `BlobError`.
     """
-    by_version: dict[int, list[int]] = {}
-    for at, blob in enumerate(blobs):
-        by_version.setdefault(blob[3] if len(blob) > 3 else 0, []).append(at)
-    parts = [
-        _decode_version(version, [blobs[at] for at in places], column_count) for version, places in by_version.items()
-    ]
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        return _decode_packed([], CONTRIBUTION_COLUMNS, column_count)
-    # The parts hold the blobs in order of their versions. Each row of the answer says where it is there.
-    order = np.argsort(np.concatenate([np.array(places) for places in by_version.values()]))
-    found = np.concatenate([part[0] for part in parts])
-    lengths = found[order]
-    moved = (np.cumsum(found) - found)[order] - (np.cumsum(lengths) - lengths)
-    rows = np.arange(int(lengths.sum())) + np.repeat(moved, lengths)
-    return lengths, [np.concatenate([part[1][number] for part in parts])[rows] for number in range(column_count)]
-
-
-def _decode_version(version: int, blobs: Sequence[bytes], column_count: int) -> tuple[IntColumn, list[IntColumn]]:
-    if version not in _FIXED_COLUMNS:
-        return _decode_packed(blobs, _PACKED_COLUMNS.get(version, CONTRIBUTION_COLUMNS), column_count)
-    parts = [_decode_fixed(blob) for blob in blobs]
-    lengths = np.array([part[0].size for part in parts], dtype=np.int64)
-    return lengths, [np.concatenate([part[number] for part in parts]) for number in range(column_count)]
-
-
-def _decode_fixed(blob: bytes) -> list[IntColumn]:
-    _, columns = _unpack(KIND_CONTRIBUTION, [blob], _FIXED_COLUMNS, _FIXED_COLUMNS[blob[3]])
-    steps, self_us, rest_us, hidden_us, self_samples, rest_samples = columns[:6]
-    hidden_total_us = hidden_us + columns[6] if len(columns) > 6 else hidden_us
-    total_us, total_samples = self_us + rest_us, self_samples + rest_samples
-    uncertain_us = np.zeros_like(steps)
-    return [np.cumsum(steps), self_us, total_us, hidden_us, self_samples, total_samples, hidden_total_us, uncertain_us]
-
-
-def _decode_packed(blobs: Sequence[bytes], stored_count: int, column_count: int) -> tuple[IntColumn, list[IntColumn]]:
-    """Decodes blobs of one version, which stores the first `stored_count` columns. Others are 0."""
     try:
-        bodies = [_open(KIND_CONTRIBUTION, blob, _PACKED_COLUMNS) for blob in blobs]
-        lengths, columns = _read_packed(bodies, stored_count, min(column_count, stored_count))
+        bodies = [_open(KIND_CONTRIBUTION, blob) for blob in blobs]
+        lengths, columns = _read_packed(bodies, column_count)
     except (zlib.error, IndexError, OverflowError, ValueError) as error:
         raise error if isinstance(error, BlobError) else BlobError(f"the blob is damaged: {error}") from error
-    columns += [np.zeros_like(columns[0]) for _ in range(column_count - stored_count)]
     before = np.cumsum(lengths) - lengths
     run = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(columns[0])])
     steps, columns[0] = columns[0], run[1:] - np.repeat(run[before], lengths)
@@ -193,12 +148,12 @@ def _decode_packed(blobs: Sequence[bytes], stored_count: int, column_count: int)
     return lengths, columns
 
 
-def _read_packed(bodies: Sequence[bytes], stored_count: int, column_count: int) -> tuple[IntColumn, list[IntColumn]]:
-    """Reads the first columns of bodies of one version, one body after the other in each."""
-    heads = [_read_head(body, stored_count) for body in bodies]
+def _read_packed(bodies: Sequence[bytes], column_count: int) -> tuple[IntColumn, list[IntColumn]]:
+    """Reads the first columns of the bodies, one body after the other in each."""
+    heads = [_read_head(body, CONTRIBUTION_COLUMNS) for body in bodies]
     rows = np.array([head[0][0] for head in heads], dtype=np.int64)
-    units = np.array([head[0][1:] for head in heads], dtype=np.int64).reshape(-1, stored_count)
-    bit_bytes = (stored_count * rows + 7) // 8
+    units = np.array([head[0][1:] for head in heads], dtype=np.int64).reshape(-1, CONTRIBUTION_COLUMNS)
+    bit_bytes = rows * (CONTRIBUTION_COLUMNS // 8)
     cuts = [(at, at + size) for (_, at), size in zip(heads, bit_bytes.tolist(), strict=True)]
     if any(end > len(body) for body, (_, end) in zip(bodies, cuts, strict=True)):
         raise BlobError("it claims more rows than it has bits for")
@@ -214,9 +169,7 @@ def _read_packed(bodies: Sequence[bytes], stored_count: int, column_count: int) 
     if ends.size != above.size or not np.array_equal(np.append(0, ends)[first + counts], np.cumsum(sizes)):
         raise BlobError("not as many numbers as bits")
     # In each body, the bits of a column are contiguous, and the wanted columns' numbers come first.
-    edges = np.searchsorted(above, first_bit[:, None] + rows[:, None] * np.arange(stored_count + 1))
-    if not np.array_equal(edges[:, -1] - first, counts):
-        raise BlobError("bits behind its last column")
+    edges = np.searchsorted(above, first_bit[:, None] + rows[:, None] * np.arange(CONTRIBUTION_COLUMNS + 1))
     runs = np.diff(edges[:, : column_count + 1]).reshape(-1)
     skipped = edges[:, :column_count].reshape(-1) - (np.cumsum(runs) - runs)
     wanted = np.arange(int(runs.sum())) + np.repeat(skipped, runs)
@@ -230,8 +183,8 @@ def _read_packed(bodies: Sequence[bytes], stored_count: int, column_count: int) 
     return rows, list(table.reshape(column_count, total))
 
 
-def _read_head(body: bytes, stored_count: int) -> tuple[list[int], int]:
-    """Returns the first `1 + stored_count` varints of a body, and the index after them."""
+def _read_head(body: bytes, unit_count: int) -> tuple[list[int], int]:
+    """Returns the row count and the first `unit_count` units of a body, and the index after them."""
     found: list[int] = []
     number = shift = 0
     for at, byte in enumerate(body):
@@ -244,7 +197,7 @@ def _read_head(body: bytes, stored_count: int) -> tuple[list[int], int]:
                 raise BlobError("it claims too many rows" if not found else "a unit that is none")
             found.append(number)
             number = shift = 0
-            if len(found) == 1 + stored_count:
+            if len(found) == 1 + unit_count:
                 return found, at + 1
     raise BlobError("cut short in its head")
 
@@ -257,7 +210,7 @@ def encode_call_tree(tree: CallTree) -> bytes:
         raise ValueError("parents must come before children")
     distance = np.where(prefix < 0, 0, rows - prefix)
     columns: list[Sequence[int]] = [tree.func, tree.self_us, tree.self_samples, tree.hidden_us]
-    return _pack(KIND_CALL_TREE, [distance, *(np.array(column, dtype=np.int64) for column in columns)])
+    return _pack([distance, *(np.array(column, dtype=np.int64) for column in columns)])
 
 
 class PackedTree(NamedTuple):
@@ -290,7 +243,7 @@ def decode_call_tree(blob: bytes) -> CallTree:
 
 def decode_call_trees(blobs: Sequence[bytes]) -> TreeColumns:
     """Decodes call trees to columns, in order: many at once cost half as much. Raises `BlobError`."""
-    lengths, (distance, *columns) = _unpack(KIND_CALL_TREE, blobs, (1,), 5)
+    lengths, (distance, *columns) = _read_trees(blobs)
     at = np.arange(distance.size)
     first = np.repeat(np.cumsum(lengths) - lengths, lengths)
     if bool(np.any((distance < 0) | (distance > at - first))):
@@ -298,7 +251,7 @@ def decode_call_trees(blobs: Sequence[bytes]) -> TreeColumns:
     return TreeColumns(np.where(distance == 0, -1, at - distance), *columns)
 
 
-def _pack(kind: int, columns: Sequence[IntColumn]) -> bytes:
+def _pack(columns: Sequence[IntColumn]) -> bytes:
     rows = columns[0].size
     parts = [_ROWS.pack(rows)]
     for column in columns:
@@ -315,29 +268,27 @@ def _pack(kind: int, columns: Sequence[IntColumn]) -> bytes:
         width, dtype = next((w, d) for w, d in _WIDTHS if top < 1 << (8 * w))
         parts.append(_COLUMN_HEADER.pack(unit, width))
         parts.append((column // unit).astype(dtype).tobytes())
-    return _magic(kind) + zlib.compress(b"".join(parts), 6)
+    return _magic(KIND_CALL_TREE) + zlib.compress(b"".join(parts), 6)
 
 
 def _magic(kind: int) -> bytes:
     return bytes((0x46, 0x46, kind, VERSIONS[kind]))
 
 
-def _open(kind: int, blob: bytes, versions: Collection[int]) -> bytes:
+def _open(kind: int, blob: bytes) -> bytes:
     """Returns the body of a blob. Raises `BlobError`, or what zlib raises."""
     head = bytes(blob[:4])
     if len(head) < 4 or head[:2] != b"FF" or head[2] != kind:
         raise BlobError("this is not a blob of the expected kind")
-    if head[3] not in versions:
+    if head[3] != VERSIONS[kind]:
         raise BlobError(f"blob version {head[3]} is not known")
     return _inflate(bytes(blob[4:]))
 
 
-def _unpack(
-    kind: int, blobs: Sequence[bytes], versions: Collection[int], column_count: int
-) -> tuple[IntColumn, list[IntColumn]]:
-    """Returns the number of rows of each blob, and the columns of all blobs in order."""
+def _read_trees(blobs: Sequence[bytes]) -> tuple[IntColumn, list[IntColumn]]:
+    """Returns the number of rows of each call tree, and the columns of all trees in order."""
     try:
-        return _read_columns([_open(kind, blob, versions) for blob in blobs], column_count)
+        return _read_columns([_open(KIND_CALL_TREE, blob) for blob in blobs], TREE_COLUMNS)
     except (zlib.error, struct.error, ValueError) as error:
         raise error if isinstance(error, BlobError) else BlobError(f"the blob is damaged: {error}") from error
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingest.receipt_partitions import list_receipt_partitions
 from tests.aggregate.posting import rows
 
 pytestmark = pytest.mark.django_db
@@ -10,7 +11,6 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize(
     ("table", "share"),
     [
-        ("ingest_receipt", "0.02"),
         ("aggregate_hotspotpiece", "0.02"),
         ("aggregate_calltreepiece", "0.02"),
         ("aggregate_view", "0.05"),
@@ -24,5 +24,10 @@ def test_they_are_vacuumed_early(table: str, share: str) -> None:
     )
     wanted = (f"autovacuum_vacuum_scale_factor={share}",)
     assert wanted in rows(own, table)
-    if table.startswith("aggregate"):
-        assert wanted in rows(out_of_line, table)
+    assert wanted in rows(out_of_line, table)
+
+
+def test_partitions_of_receipts_are_vacuumed_early() -> None:
+    for partition in list_receipt_partitions():
+        options = rows("SELECT unnest(reloptions) FROM pg_class WHERE relname = %s", partition.name)
+        assert ("autovacuum_vacuum_scale_factor=0.02",) in options

@@ -14,10 +14,10 @@ from django.test import RequestFactory
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from ingest.door.entrances import receive_traces
 from ingest.models import Project
 from ingest.projects.creation import create_project
 from tests.aggregate.posting import fold_all, post
+from tests.door_middleware import receive_traces
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import save_screenshot
 from tests.e2e.site import LOOKS, Look, open_as

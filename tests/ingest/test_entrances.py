@@ -1,4 +1,4 @@
-"""The web server's way to the door and Django's: the same answer to every kind of request of docs/ingest.md."""
+"""The web server's way to the door: an answer to every kind of request of docs/ingest.md."""
 
 import gzip
 import io
@@ -9,15 +9,11 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError
-from django.http import HttpResponse
-from django.test import Client
 from pytest_django import Settings
 
 from ingest.door import entrances
-from ingest.door.admission import forget_admission
 from ingest.door.answers import Answer as DoorAnswer
 from ingest.door.entrances import DOORS, answer_environ
-from ingest.door.keys import forget_keys
 from ingest.door.posts import Post
 from ingest.models import IngestKey, Project
 from ingest.slow_bodies import BodyLimits, SlowPlaces, TimedBody
@@ -96,44 +92,25 @@ def ask_server(method: str, path: str, query: str, body: bytes, more: dict[str, 
     return int(status.split()[0]), dict(headers), content
 
 
-def ask_django(method: str, path: str, query: str, body: bytes, more: dict[str, str]) -> Told:
-    """Asks through Django's handler and its whole chain of middleware."""
-    words: dict[str, Any] = {"CONTENT_TYPE": "application/json", "CONTENT_LENGTH": str(len(body)), **more}
-    answer = Client().generic(method, path, body, QUERY_STRING=query, **words)
-    assert isinstance(answer, HttpResponse)
-    return answer.status_code, dict(answer.headers), answer.content
-
-
 @pytest.fixture
-def ask_both(door: Door, settings: Settings) -> Callable[..., Told]:
-    """Asks both ways in the same state of the server, and compares; returns the answer."""
+def _small_limits(door: Door, settings: Settings) -> None:
+    """A project's door that takes little."""
     settings.INGEST_MAX_BODY_BYTES = 50_000
     settings.INGEST_MAX_EXPANDED_BYTES = 100_000
     settings.INGEST_MAX_ENVELOPES = 5
 
-    def ask(*request: Any) -> Told:  # Any: as in REQUESTS
-        told = []
-        for way in (ask_django, ask_server):
-            forget_admission()
-            forget_keys()
-            told.append(way(*request))
-        assert told[0] == told[1]
-        return told[1]
 
-    return ask
-
-
+@pytest.mark.usefixtures("_small_limits")
 @pytest.mark.parametrize("name", REQUESTS)
-def test_both_ways_answer_the_same(ask_both: Callable[..., Told], name: str) -> None:
-    status, headers, content = ask_both(*REQUESTS[name])
+def test_every_answer_can_be_read_by_any_page(name: str) -> None:
+    status, headers, content = ask_server(*REQUESTS[name])
     assert status != 500
     assert headers["Access-Control-Allow-Origin"] == "*"
     assert (headers.get("Content-Type") == "application/json") is bool(content)
 
 
-def test_the_table_has_every_status_of_a_request_that_the_door_understands(door: Door, settings: Settings) -> None:
-    settings.INGEST_MAX_BODY_BYTES = 50_000
-    settings.INGEST_MAX_ENVELOPES = 5
+@pytest.mark.usefixtures("_small_limits")
+def test_the_table_has_every_status_of_a_request_that_the_door_understands() -> None:
     found = {ask_server(*request)[0] for request in REQUESTS.values()}
     assert found == {202, 204, 400, 401, 405, 413, 415}
 
@@ -148,24 +125,24 @@ def test_the_table_has_every_status_of_a_request_that_the_door_understands(door:
     ],
     ids=["origin", "archived", "off", "pending"],
 )
-def test_both_ways_answer_the_same_of_a_project_that_takes_no_more(
-    ask_both: Callable[..., Told], settings: Settings, status: int, change: Callable[[], object]
+@pytest.mark.usefixtures("door")
+def test_a_project_that_takes_no_more_answers_by_the_contract(
+    settings: Settings, status: int, change: Callable[[], object]
 ) -> None:
     change()
     if status == 429:
         settings.INGEST_MAX_PENDING = 0
     more = {"HTTP_ORIGIN": "https://shop.example"}
-    assert ask_both("POST", TRACES, KEY, ENVELOPE, more)[0] == status
+    assert ask_server("POST", TRACES, KEY, ENVELOPE, more)[0] == status
 
 
-def test_both_ways_answer_the_same_without_a_database(
-    ask_both: Callable[..., Told], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("door")
+def test_without_a_database_the_sender_is_told_when_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: object) -> None:
         raise OperationalError("gone")
 
     monkeypatch.setattr("ingest.door.views.store_arrivals", fail)
-    status, headers, _ = ask_both("POST", TRACES, KEY, ENVELOPE, {})
+    status, headers, _ = ask_server("POST", TRACES, KEY, ENVELOPE, {})
     assert (status, headers["Retry-After"]) == (503, "10")
 
 

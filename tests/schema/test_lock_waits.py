@@ -21,20 +21,23 @@ from tests.schema.migrating import migrate, migrate_to_newest
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 
-BEFORE: Final = ("ingest", "0019_saved_views")
-APPLIED: Final = "SELECT count(*) FROM django_migrations WHERE app = 'ingest' AND name = '0020_sample_project'"
+# A migration of Django that changes a column.
+BEFORE: Final = ("auth", "0011_update_proxy_permissions")
+APPLIED: Final = (
+    "SELECT count(*) FROM django_migrations WHERE app = 'auth' AND name = '0012_alter_user_first_name_max_length'"
+)
 WAITING: Final = """SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
     WHERE d.datname = current_database() AND NOT l.granted"""
 
 
 @pytest.fixture
 def holder(settings: Settings) -> Iterator["psycopg.Connection[tuple[object, ...]]"]:
-    """A session that has read the projects and does not end its transaction, as a long export does."""
+    """A session that has read the accounts and does not end its transaction, as a long export does."""
     settings.MIGRATE_LOCK_MS = 20
     create_project(slug="shop", key="shop-key", origins=["*"])
     migrate(BEFORE)
     with psycopg.connect(database_url(), application_name="an export") as other:
-        other.execute("SELECT count(id) FROM ingest_project")
+        other.execute("SELECT count(id) FROM auth_user")
         yield other
     migrate_to_newest()
 
@@ -46,7 +49,7 @@ def test_a_migration_gives_up_its_place_in_the_queue_and_comes_back(
 
     def pause(seconds: float) -> None:
         assert rows(WAITING) == [(0,)]  # nobody would wait behind it
-        assert rows("SELECT slug FROM ingest_project") == [("shop",)]
+        assert rows("SELECT count(*) FROM auth_user") == [(0,)]
         assert rows(APPLIED) == [(0,)]
         pauses.append(seconds)
         if len(pauses) == 2:

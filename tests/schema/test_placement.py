@@ -12,10 +12,10 @@ from tests.house.tree import ROOT
 pytestmark = pytest.mark.django_db
 
 PERSONS: Final = "who may log in and see what: changed by persons, and never joined with traffic"
-PROCESSES: Final = "a row per process or step, which beats and is looked at on the coordinator"
+PROCESSES: Final = "a row per process or hour, which is looked at on the coordinator"
 # Why a table stays on the coordinator. A new table without `project_id` at the front of its key needs a reason here.
 LOCAL: Final = {
-    **dict.fromkeys(("aggregate_claimant", "aggregate_datastep", "aggregate_storesize"), PROCESSES),
+    **dict.fromkeys(("aggregate_claimant", "aggregate_storesize"), PROCESSES),
     **dict.fromkeys(("auth_user", "auth_group", "auth_permission", "django_content_type", "django_session"), PERSONS),
     **dict.fromkeys(("auth_user_groups", "auth_user_user_permissions", "auth_group_permissions"), PERSONS),
     **dict.fromkeys(("axes_accessattempt", "axes_accessattemptexpiration", "axes_accesslog"), PERSONS),

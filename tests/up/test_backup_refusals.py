@@ -13,8 +13,9 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from config.backup import dumping, programs
+from config.backup.contents import describe_difference
 from config.backup.dumping import list_backups, remove_older
-from config.backup.manifest import Manifest, read_manifest
+from config.backup.manifest import KeptTable, Manifest, read_manifest
 from config.backup.programs import BackupError, find_program
 from config.backup.restoring import check_migrations, check_target
 
@@ -66,6 +67,14 @@ def test_an_older_server_and_a_database_with_tables_are_refused() -> None:
         check_target(connect(40, is_ours=True), make_manifest(), 18)
     with pytest.raises(BackupError, match="The database has 2 tables"):
         check_target(connect(2, is_ours=False), make_manifest(), 18)
+
+
+def test_the_first_table_with_other_rows_is_named() -> None:
+    kept = {"a": KeptTable(rows=3, total="7"), "b": KeptTable(rows=1, total="1")}
+    assert describe_difference(kept, dict(kept)) == ""
+    assert describe_difference(kept, {"a": KeptTable(rows=3, total="7")}) == "b is not the same: 1 rows but none."
+    changed = kept | {"a": KeptTable(rows=3, total="8")}
+    assert describe_difference(kept, changed) == "a is not the same: 3 rows, with other values."
 
 
 def test_a_folder_that_is_no_backup_is_refused(tmp_path: Path) -> None:

@@ -114,15 +114,13 @@ def test_a_folder_of_somebody_else_is_not_used_for_sockets(tmp_path: Path) -> No
         make_private_folder(tmp_path / "sockets", 0, 0)
 
 
-def test_logs_are_for_their_owner_only_also_those_of_an_older_version(tmp_path: Path) -> None:
+def test_logs_are_for_their_owner_only_and_go_on(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path / "var")
     folder.create()
-    old = folder.logs / "web.log"
-    old.write_text("a page\n")
-    old.chmod(0o644)
-    for path in (old, folder.logs / "worker.log"):
+    path = folder.logs / "web.log"
+    for line in (b"a page\n", b"another\n"):
         with open_log(path) as log:
-            log.write(b"another\n")
+            log.write(line)
         assert mode_of(path) == 0o600
     assert mode_of(folder.logs) == 0o700
-    assert old.read_text() == "a page\nanother\n"
+    assert path.read_text() == "a page\nanother\n"

@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,6 @@ PROBLEM_DAYS: Final = 7
 # Without growth: room for a merge, a large job and PostgreSQL's log.
 LEAST_FREE_SHARE: Final = 0.1
 LEAST_FREE_BYTES: Final = 4 * 2**30
-KEPT: Final = 14 * DAY  # the new version has proven itself
 WHAT_TO_DO: Final = "Enlarge the disk, or shorten the retention."
 
 
@@ -43,19 +42,6 @@ def check_disk(now: datetime) -> Iterator[Finding]:
         row = cursor.fetchone()
     assert row is not None
     yield from judge_disk([*sizes, (now, int(row[0]))], find_room(int(row[0])))
-    yield from find_kept(Path(settings.DATA_DIR), now)
-
-
-def find_kept(folder: Path, now: datetime) -> Iterator[Finding]:
-    """Yields the data that `./run upgrade_postgres` kept, once it is old: it takes as much room as the data did."""
-    for path in sorted((folder / "postgres").resolve().parent.glob("postgres.old-*")):
-        age = now - datetime.fromtimestamp(path.stat().st_ctime, UTC)
-        if age > KEPT:
-            yield warning(
-                "disk",
-                f"An upgrade kept {path.name} {age // DAY} days ago. It takes as much room as the data did then.",
-                line="./run upgrade_postgres --remove-old",
-            )
 
 
 def find_room(database_bytes: int) -> Room | None:

@@ -86,7 +86,6 @@ def judge_versions(*, postgres: int, postgres_text: str, valkey: tuple[str, str]
         yield problem(
             "versions",
             f"PostgreSQL {postgres_text} is too old: Fieldflame needs {OLDEST_POSTGRES} or newer.",
-            line="./run upgrade_postgres",
         )
     name, text = valkey
     if name == "Redis" and tuple(int(part) for part in text.split(".")[:2] if part.isdigit()) < OLDEST_REDIS:

@@ -15,7 +15,7 @@ import os
 import pwd
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,11 +106,8 @@ class ServerPlace:
     data: Path
 
 
-def choose_place(*, bin_folder: Path, data: Path, digest: str, is_root: bool, also: Sequence[Path] = ()) -> ServerPlace:
-    """Returns the first of the three ways that works here; `data`'s parent exists. Raises StartError if none does.
-
-    `also` are further programs that must be reached in the same way.
-    """
+def choose_place(*, bin_folder: Path, data: Path, digest: str, is_root: bool) -> ServerPlace:
+    """Returns the first of the three ways that works here; `data`'s parent exists. Raises StartError if none does."""
     if not is_root:
         return ServerPlace(run_as_self(), bin_folder, data)
     try:
@@ -119,7 +116,7 @@ def choose_place(*, bin_folder: Path, data: Path, digest: str, is_root: bool, al
         raise StartError(
             "PostgreSQL does not run as root, and there is no user nobody; start as another user."
         ) from None
-    programs = [bin_folder / "postgres", bin_folder / "initdb", *also]
+    programs = [bin_folder / "postgres", bin_folder / "initdb"]
     outside = OUTSIDE_PARENT / f"fieldflame-{digest}"
     if not data.is_symlink():
         candidates = [demote_to(nobody)] + ([appear_as(nobody)] if sys.platform == "linux" else [])

@@ -69,11 +69,9 @@ def choose_postgres(data: Path, found: list[PostgresBinaries]) -> PostgresBinari
         if one.major == major:
             return one
     here = ", ".join(str(one) for one in sorted({one.major for one in found}, reverse=True))
-    later = ", then `./run upgrade_postgres` takes the data to the newest" if major < found[0].major else ""
     raise StartError(
-        f"The data in {data} is of PostgreSQL {major}, but only PostgreSQL {here} is installed; "
-        f"install PostgreSQL {major} (on Debian, the package postgresql-{major}){later}. "
-        "Or give another folder by --data."
+        f"The data in {data} is of PostgreSQL {major}, but only PostgreSQL {here} is installed. Make a backup with "
+        f"PostgreSQL {major} (`./run backup`), and restore it into a new data folder (`./run restore`)."
     )
 
 

@@ -12,22 +12,12 @@ from config.up.stores.access import RunAs
 
 MAP = "fieldflame"
 MARK = "# Written by ./run at each start. To keep a file of your own, delete this line."
-# What initdb wrote when it was told to trust everybody (until 2026), without its comments.
-TRUSTING_RULES = {
-    ("local", "all", "all", "trust"),
-    ("host", "all", "all", "127.0.0.1/32", "trust"),
-    ("host", "all", "all", "::1/128", "trust"),
-    ("local", "replication", "all", "trust"),
-    ("host", "replication", "all", "127.0.0.1/32", "trust"),
-    ("host", "replication", "all", "::1/128", "trust"),
-}
 
 
 def renew_logins(data: Path, run_as: RunAs, user: str) -> None:
     """Writes the rules again, for this start's users. Files that somebody has changed are left alone."""
     rules, names = data / "pg_hba.conf", data / "pg_ident.conf"
-    is_rule_ours = is_ours(rules) or set(read_lines(rules)) in (set(), TRUSTING_RULES)
-    if is_rule_ours and (is_ours(names) or not read_lines(names)):
+    if all(is_ours(path) or not read_lines(path) for path in (rules, names)):
         write_logins(data, run_as, user)
 
 

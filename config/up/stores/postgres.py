@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -23,7 +23,6 @@ from config.up.messages import StartError, read_log_end
 from config.up.proc import Process, end_processes, list_processes, works_in
 from config.up.stores.access import ServerPlace, choose_place, own_tree
 from config.up.stores.binaries import choose_postgres, find_postgres
-from config.up.stores.exchange import finish_exchange
 from config.up.stores.logins import renew_logins, write_logins
 
 USER = "fieldflame"
@@ -54,7 +53,6 @@ class Postgres:
     major: int
     sockets: Path
     log: Path
-    newest_major: int  # of the version that new data would get
 
     def connection_text(self, database: str) -> str:
         return f"host={quote_value(str(self.sockets))} port={PORT} user={USER} dbname={quote_value(database)}"
@@ -72,19 +70,10 @@ def quote_value(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def set_up_postgres(
-    folder: DataFolder, *, is_root: bool, is_throw_away: bool = False, also: Sequence[Path] = ()
-) -> Postgres:
-    """Chooses programs and a way to run them, and creates the data folder if there is none. Raises StartError.
-
-    `also` are further programs that the server's user must reach.
-    """
-    finish_exchange(folder.postgres)
-    found = find_postgres()
-    binaries = choose_postgres(folder.postgres, found)
-    place = choose_place(
-        bin_folder=binaries.bin_folder, data=folder.postgres, digest=folder.digest, is_root=is_root, also=also
-    )
+def set_up_postgres(folder: DataFolder, *, is_root: bool, is_throw_away: bool = False) -> Postgres:
+    """Chooses programs and a way to run them, and creates the data folder if there is none. Raises StartError."""
+    binaries = choose_postgres(folder.postgres, find_postgres())
+    place = choose_place(bin_folder=binaries.bin_folder, data=folder.postgres, digest=folder.digest, is_root=is_root)
     sockets = folder.socket_folder("postgres")
     if place.data != folder.postgres:
         sockets = place.data.with_name("sockets")
@@ -96,7 +85,6 @@ def set_up_postgres(
         major=binaries.major,
         sockets=sockets,
         log=folder.logs / "postgres.log",
-        newest_major=found[0].major,
     )
     if not place.data.exists():
         make_data_folder(postgres, is_throw_away=is_throw_away)
@@ -107,11 +95,8 @@ def set_up_postgres(
     return postgres
 
 
-def make_data_folder(postgres: Postgres, *, is_throw_away: bool, more: Sequence[str] = ()) -> None:
-    """Runs initdb in another folder and renames it when complete, so that an interruption leaves no half folder.
-
-    `more` are further words for initdb.
-    """
+def make_data_folder(postgres: Postgres, *, is_throw_away: bool) -> None:
+    """Runs initdb in another folder and renames it when complete, so that an interruption leaves no half folder."""
     data, run_as = postgres.place.data, postgres.place.run_as
     for half in data.parent.glob(f"{data.name}.new*"):
         shutil.rmtree(half)
@@ -120,7 +105,6 @@ def make_data_folder(postgres: Postgres, *, is_throw_away: bool, more: Sequence[
     command = [str(postgres.place.bin_folder / "initdb"), "--pgdata", str(new), "--username", USER]
     command += ["--auth-local=peer", "--auth-host=reject", "--encoding=UTF8", "--locale=C", "--no-instructions"]
     command += ["--no-sync"] if is_throw_away else []
-    command += more
     try:
         done = subprocess.run(
             command,

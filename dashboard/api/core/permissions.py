@@ -16,7 +16,7 @@ class HasCredentials(BasePermission):
     def has_permission(self, request: Request, view: APIView) -> bool:
         if isinstance(request.auth, ApiToken):
             wanted = getattr(view, "token_scopes", ())
-            granted = request.auth.granted
+            granted = set(request.auth.scopes)
             scopes = "scope" if len(granted) == 1 else "scopes"
             self.message = f"This token has the {scopes} {', '.join(sorted(granted))}. It needs {' or '.join(wanted)}."
             return not granted.isdisjoint(wanted)

@@ -21,7 +21,6 @@ from aggregate.selectors.slice.reading import SliceTooLarge
 from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
 from dashboard.api.core import openapi as _registers_itself  # noqa: F401
 from dashboard.api.core.auth import TokenAuthentication
-from dashboard.api.core.deprecations import find_deprecations, tell_once, write_headers
 from dashboard.api.core.permissions import HasCredentials
 from dashboard.web.access import Guest, get_visible_project, may_administer, reader_of
 from dashboard.web.params import ParamError, check_known, read_slice_query
@@ -95,18 +94,7 @@ class ProjectView(APIView):
         """Keeps answers out of shared caches: they depend on the credentials."""
         response = super().finalize_response(request, response, *args, **kwargs)
         response["Cache-Control"] = "private, no-cache"
-        self.tell_deprecations(request, response)
         return response
-
-    def tell_deprecations(self, request: Request, response: Any) -> None:  # Any: as above
-        """Adds the headers about what this request uses and a later release removes. Strangers get none."""
-        match, project = request.resolver_match, getattr(self, "project", None)
-        if match is None or project is None:
-            return
-        found = find_deprecations(match.route, request.query_params)
-        for name, value in write_headers(found, project.slug).items():
-            response[name] = value
-        tell_once(found, project.pk)
 
     def resolve_slice(self) -> Slice:
         """Returns the requested slice."""
@@ -130,7 +118,7 @@ class BuildView(ProjectView):
     def may_change(self) -> bool:
         """Tells whether the reader is an administrator, or a build with its token."""
         if isinstance(self.request.auth, ApiToken):
-            return ApiToken.Scope.SOURCEMAPS in self.request.auth.granted
+            return ApiToken.Scope.SOURCEMAPS in self.request.auth.scopes
         return may_administer(self.request.user, self.project)
 
 

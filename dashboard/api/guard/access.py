@@ -37,7 +37,7 @@ class GuardView(ProjectView):
     def may_change(self) -> bool:
         """Tells whether the reader is an administrator, or a token that may change watches."""
         if isinstance(self.request.auth, ApiToken):
-            return ApiToken.Scope.WATCHES in self.request.auth.granted
+            return ApiToken.Scope.WATCHES in self.request.auth.scopes
         return may_administer(self.request.user, self.project)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:  # Any: as above

@@ -89,7 +89,7 @@ def has_not_ended(token: ApiToken, now: datetime) -> bool:
 
 def list_token(token: ApiToken) -> dict[str, object]:
     """Returns a token with the words for its scopes."""
-    return {"token": token, "scopes": [word for scope, word in SCOPES if scope in token.granted]}
+    return {"token": token, "scopes": [word for scope, word in SCOPES if scope in token.scopes]}
 
 
 def write_command(page: SettingsRequest, token: ApiToken, clear: str) -> str:
@@ -99,7 +99,7 @@ def write_command(page: SettingsRequest, token: ApiToken, clear: str) -> str:
         ApiToken.Scope.WATCHES: "api-watches",
         ApiToken.Scope.AUDIT: "api-audit",
     }
-    name = next((name for scope, name in tried.items() if scope in token.granted), "api-sourcemaps")
+    name = next((name for scope, name in tried.items() if scope in token.scopes), "api-sourcemaps")
     address = page.request.build_absolute_uri(reverse(name, args=[page.project.slug]))
     return f"curl -H 'Authorization: Bearer {clear}' {shlex.quote(address)}"
 

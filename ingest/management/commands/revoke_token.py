@@ -40,8 +40,8 @@ def _describe(token: ApiToken) -> dict[str, object]:
     return {
         "token": f"ff_{token.prefix}_…",
         "name": token.name,
-        "raw": ApiToken.Scope.RAW in token.granted,
-        "scopes": sorted(token.granted),
+        "raw": ApiToken.Scope.RAW in token.scopes,
+        "scopes": sorted(token.scopes),
         "created_at": token.created_at.isoformat(timespec="seconds"),
         "expires_at": token.expires_at and token.expires_at.isoformat(timespec="seconds"),
         "last_used_at": token.last_used_at and token.last_used_at.isoformat(timespec="seconds"),

@@ -1,3 +1,3 @@
 """Asks a Fieldflame server about a release, in CI: did it make pages slower for real users, and how sure is that."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -153,9 +153,8 @@ def _read_verdict(answer: Json) -> Verdict:
         views_for_five_percent=None if smallest is None else int(smallest["views_for_five_percent"]),
         commits=None if answer["commits"] is None else _read_commits(answer["commits"]),
         answer=answer,
-        # A server of the version before does not say so.
-        passed_over=tuple(_read_passed_over(each) for each in answer.get("passed_over", ())),
-        rolled_back_by=None if answer.get("rolled_back_by") is None else _read_time(answer["rolled_back_by"]),
+        passed_over=tuple(_read_passed_over(each) for each in answer["passed_over"]),
+        rolled_back_by=None if answer["rolled_back_by"] is None else _read_time(answer["rolled_back_by"]),
     )
 
 

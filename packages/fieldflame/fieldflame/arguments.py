@@ -90,14 +90,10 @@ def add_check(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", action="append", default=[], help=f"only this {name}; may be repeated")
     for name, what in (
         ("junit", "JUnit XML, for a CI's test report"),
-        ("sarif", "SARIF 2.1.0, for code scanning"),
         ("markdown", "Markdown; added to the file if that is $GITHUB_STEP_SUMMARY"),
         ("json", "the server's verdict"),
     ):
         parser.add_argument(f"--{name}", metavar="FILE", help=f"also write {what}")
-    parser.add_argument(
-        "--source-root", default="", metavar="DIR", help="the repository's folder that paths in source maps start from"
-    )
 
 
 def add_announce(parser: argparse.ArgumentParser) -> None:

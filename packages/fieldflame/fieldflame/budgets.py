@@ -96,18 +96,16 @@ def _read_budgets(answer: Json) -> tuple[Budget, ...]:
             and not each["counts"]
             and each["evaluated_at"] is not None
             and each["problem"] is None,
-            # A server of the version before does not say so.
-            unjudged=_read_unjudged(each.get("unjudged"), each.get("question")),
+            unjudged=_read_unjudged(each["unjudged"], each["question"]),
         )
         for each in answer["watches"]
         if each["kind"] in KINDS and each["is_on"]
     )
 
 
-def _read_unjudged(each: Json | None, question: Json | None) -> Unjudged | None:
+def _read_unjudged(each: Json | None, question: Json) -> Unjudged | None:
     if each is None:
         return None
     numbers = {name: int(each[name]) for name in ("days", "views", "least_views")}
-    is_of_interactions = question is not None and question.get("measure") == INTERACTIONS
-    what = "page views with an interaction" if is_of_interactions else "page views"
+    what = "page views with an interaction" if question.get("measure") == INTERACTIONS else "page views"
     return Unjudged(since=str(each["since"]), **numbers, what=what)

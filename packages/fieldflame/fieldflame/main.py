@@ -21,7 +21,6 @@ from fieldflame.outcome import Outcome, judge
 from fieldflame.question import FILTERS, Question, read_duration, read_fail_on, read_percent
 from fieldflame.reports.junit import write_junit
 from fieldflame.reports.markdown import write_markdown
-from fieldflame.reports.sarif import write_sarif
 from fieldflame.reports.words import write_text
 from fieldflame.server import Server
 from fieldflame.waiting import Clock, ask, check_base
@@ -125,7 +124,6 @@ def write_files(
     """Writes the files that were asked for. Raises `UsageError` for one that cannot be written."""
     texts: list[tuple[str | None, Callable[[], str]]] = [
         (options.junit, lambda: write_junit(outcome, project, link)),
-        (options.sarif, lambda: write_sarif(outcome, project, link, source_root=options.source_root)),
         (options.markdown, lambda: write_markdown(outcome, project, link)),
         (options.json, lambda: json.dumps(outcome.verdict.answer, indent=2, ensure_ascii=False) + "\n"),
     ]
@@ -200,7 +198,7 @@ def describe_announcement(
         again = " It had been rolled back, and counts as in use again." if is_back else ""
         return f"announced {release}{f' ({told})' if told else ''}.{again}"
     said = f"{release} counts as rolled back since {_write_fact('rolled_back_at', given['rolled_back_at'])}."
-    if "first_seen_at" in known and known["first_seen_at"] is None:  # a server of the version before does not say
+    if known["first_seen_at"] is None:
         return f"{said} But no page view has this release: is its name right?"
     return f"{said} Its alarms end within minutes."
 

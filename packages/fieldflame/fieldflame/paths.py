@@ -7,7 +7,7 @@ from typing import Final
 SCHEME: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/]*/")
 
 
-def clean_path(source: str, source_root: str = "") -> str:
+def clean_path(source: str) -> str:
     """Returns the path of a source in the repository; empty for one that cannot be there."""
     path = SCHEME.sub("", source.partition("?")[0]).replace("\\", "/")
     parts = [part for part in path.split("/") if part not in ("", ".")]
@@ -15,5 +15,4 @@ def clean_path(source: str, source_root: str = "") -> str:
         parts.pop(0)
     if not parts or ".." in parts or any(not part.isprintable() for part in parts):
         return ""
-    root = [part for part in source_root.replace("\\", "/").split("/") if part not in ("", ".")]
-    return "/".join([*root, *parts])
+    return "/".join(parts)

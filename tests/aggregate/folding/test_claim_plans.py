@@ -21,6 +21,8 @@ from tests.envelopes import make_envelope
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(10)]
 START, END = partition_bounds(start_of_day(datetime.now(UTC)) + 60 * DAY)
 PARTITIONS = 3
+# Those of the present days are empty, so reading them needs no index.
+FILLED = {f"ingest_tracereceipt_{START + number * PARTITION_DAYS * DAY:%Y%m%d}" for number in range(PARTITIONS)}
 TRACES = 100  # with many at once, reading all receipts looks cheap to a planner
 FOLDED = """
 INSERT INTO ingest_tracereceipt (project_id, view_id, seq, group_id, received_at, view_started_at, device_class,
@@ -56,9 +58,7 @@ class Plans:
         """Returns the tables with receipts that the statement with this part reads or changes."""
         ((nodes,),) = ([nodes for sql, nodes in self.found if part in sql],)
         named = {node.get("Relation Name", "") for node in nodes}
-        return {name for name in named if name.startswith(("ingest_receipt", "ingest_tracereceipt_"))} - {
-            "ingest_receiptcount"
-        }
+        return {name for name in named if name.startswith("ingest_tracereceipt_")}
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_no_statement_reads_all_receipts(plans: Plans) -> None:
     assert len(plans.found) >= 6
     for sql, nodes in plans.found:
         for node in nodes:
-            is_large = str(node.get("Relation Name", "")).startswith("ingest_tracereceipt_")
+            is_large = node.get("Relation Name") in FILLED
             assert not (is_large and node["Node Type"] == "Seq Scan"), sql
 
 

@@ -3,14 +3,12 @@
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from aggregate.selectors.functions.table import select_functions
 from aggregate.selectors.slice.slices import Slice
 from ingest.projects.creation import create_project
-from profcore.sums.blobs import Contribution, decode_contribution
+from profcore.sums.blobs import decode_contribution
 from tests.aggregate.posting import call_trees, fold_all, post, rows
-from tests.corpus import DATA
 from tests.envelopes import make_envelope
 
 pytestmark = pytest.mark.django_db
@@ -123,18 +121,3 @@ def test_the_top_functions_tell_hidden_time(key: str) -> None:
     found = [(row.name, row.hidden_us, row.hidden_total_us, row.uncertain_us, row.self_us) for row in table.functions]
     assert found == [("A", 10_000, 10_000, 10_000, 30_000)]
     assert (table.time.hidden_us, table.time.idle_us) == (20_000, 10_000)
-
-
-def test_a_view_stored_in_version_1_grows(key: str) -> None:
-    post(key, busy("v", "A\n-"))
-    fold_all()
-    old = (DATA / "contribution-v1.blob").read_bytes()
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE aggregate_view SET contribution = %s", [old])
-    post(key, busy("v", "A\n-\nA\n-", seq=1))
-    fold_all()
-    grown = decode_contribution(bytes(rows("SELECT contribution FROM aggregate_view")[0][0]))
-    before = decode_contribution(old)
-    assert isinstance(grown, Contribution)
-    assert sum(grown.self_us) == sum(before.self_us) + 20_000
-    assert (sum(grown.hidden_us), sum(grown.hidden_total_us), sum(grown.uncertain_us)) == (10_000, 10_000, 10_000)

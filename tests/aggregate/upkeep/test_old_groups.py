@@ -6,6 +6,7 @@ import pytest
 
 from aggregate.upkeep.old_groups import expire_groups
 from ingest.models import Group, Project, Receipt
+from ingest.partitions import create_partitions
 from ingest.projects.creation import create_project
 from tests.aggregate.posting import fold_all, post, rows
 from tests.envelopes import make_envelope
@@ -52,6 +53,7 @@ def test_groups_with_sums_or_pending_traces_stay(project: Project) -> None:
             fold_all()
     Group.objects.update(first_seen_at=NOW - timedelta(days=60))
     Receipt.objects.filter(state=Receipt.State.FOLDED).delete()
+    create_partitions((NOW - timedelta(days=60)).date(), 1)
     Receipt.objects.update(received_at=NOW - timedelta(days=60))
     assert (expire(project), expire(project, LATER), pages()) == (0, 0, ["/folded", "/pending"])
 

@@ -12,6 +12,7 @@ from aggregate.upkeep.merging import merge_old_hours
 from aggregate.upkeep.refolding import CellOutcome, Scope, finish_run, list_cells, reset_cell, start_run
 from ingest.door import admission
 from ingest.models import PENDING, Project, Receipt
+from ingest.partitions import create_partitions
 from ingest.projects.creation import create_project
 from profcore.sums.fold import FOLD_VERSION
 from tests.aggregate.old_views import NOW, OLD, old_views
@@ -179,6 +180,7 @@ def test_posts_go_on_while_traces_of_weeks_are_pending_again(key: str) -> None:
     fold_all()
     run = start_run(Scope(Project.objects.get().pk))
     assert reset_cell(run, *list_cells(run)[0]) is CellOutcome.RESET
+    create_partitions((NOW - timedelta(days=9)).date(), 1)
     Receipt.objects.update(received_at=NOW - timedelta(days=9))
     assert admission._is_below_bounds(run.project_id)
     assert select_status(run.project_id).oldest_pending_s is None

@@ -192,8 +192,6 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     lasting |= {"aggregate_funcscan", "aggregate_inlineorigin"}
     # One an account, which goes with it.
     lasting |= {"ingest_provideridentity"}
-    # A row per data step of a release.
-    lasting |= {"aggregate_datastep"}
     # A bounded number a project (GUARD_MAX_WATCHES, GUARD_MAX_CHANNELS), kept until somebody deletes them.
     lasting |= {"aggregate_watch", "aggregate_channel"}
     # A bounded number a member (SAVED_VIEWS_MAX), kept until they delete it.

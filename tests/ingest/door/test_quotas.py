@@ -15,11 +15,11 @@ from django.test import RequestFactory
 from pytest_django import Settings
 
 from ingest.count_models import DayBytes, Refusal
-from ingest.door.entrances import receive_traces
 from ingest.door.keys import forget_keys
 from ingest.door.quotas import BytesUsed, forget_quotas, select_bytes
 from ingest.models import Project, Receipt
 from ingest.projects.creation import create_project
+from tests.door_middleware import receive_traces
 from tests.envelopes import make_envelope
 
 pytestmark = pytest.mark.django_db

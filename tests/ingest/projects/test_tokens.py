@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard.api.core.auth import find_token
 from ingest.models import ApiToken, Project
-from ingest.projects.tokens import NOTE_EVERY, create_token, digest_token
+from ingest.projects.tokens import NOTE_EVERY, create_token
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db
@@ -44,38 +44,6 @@ def test_a_token_does_what_its_scopes_say(
     _, clear = create_token(project=project, scopes=scopes)
     trace = "traces/0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11/raw"
     assert [ask(clear, address) for address in ("status", "sourcemaps", trace)] == [status, sourcemaps, raw]
-
-
-@pytest.mark.parametrize(
-    ("scope", "may_read_raw", "granted"),
-    [("read", False, {"read"}), ("read", True, {"read", "raw"}), ("sourcemaps", False, {"sourcemaps"})],
-)
-def test_a_token_from_before_scopes_keeps_what_it_may(
-    project: Project, scope: str, may_read_raw: bool, granted: set[str]
-) -> None:
-    clear = "ff_0a1b2c3d_of-before"
-    with connection.cursor() as cursor:  # as a release without the new columns writes it
-        cursor.execute(
-            """INSERT INTO ingest_apitoken (project_id, prefix, digest, name, scope, may_read_raw, created_at)
-               VALUES (%s, '0a1b2c3d', %s, '', %s, %s, now())""",
-            [project.pk, digest_token(clear), scope, may_read_raw],
-        )
-    token = find_token(clear)
-    assert token is not None
-    assert token.granted == granted
-    assert token.expires_at is None
-
-
-@pytest.mark.parametrize(
-    ("scopes", "scope", "may_read_raw"),
-    [(["raw"], "read", True), (["sourcemaps"], "sourcemaps", False), (["erase", "audit"], "none", False)],
-    ids=str,
-)
-def test_a_release_before_scopes_reads_no_more_from_a_new_token(
-    project: Project, scopes: list[str], scope: str, may_read_raw: bool
-) -> None:
-    token, _ = create_token(project=project, scopes=scopes)
-    assert (token.scope, token.may_read_raw) == (scope, may_read_raw)
 
 
 def test_a_token_ends_and_so_do_links_made_with_it(project: Project) -> None:

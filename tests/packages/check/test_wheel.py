@@ -88,7 +88,7 @@ def test_the_wheel_runs_in_a_fresh_environment_with_what_it_declares(wheel: Path
     command = home / "bin" / "fieldflame"
     needs = {**plain, "PYTHONPATH": str(lay_out_needed(wheel, tmp_path / "needed"))}
     version = run(command, "--version", cwd=tmp_path, environment=needs)
-    assert (version.returncode, version.stdout) == (0, "fieldflame 0.1.0\n"), version.stderr
+    assert (version.returncode, version.stdout) == (0, "fieldflame 1.0.0\n"), version.stderr
     words = ("check", "--project", "shop", "--release", "1")
     denied = run(command, *words, "--url", "http://127.0.0.1:1", cwd=tmp_path, environment=needs)
     assert (denied.returncode, "FIELDFLAME_TOKEN" in denied.stderr) == (5, True)

@@ -31,9 +31,10 @@ def test_old_data_is_opened_by_a_server_of_its_own_version(tmp_path: Path) -> No
     assert choose_postgres(make_data(tmp_path / "postgres", "16\n"), FOUND).major == 16
 
 
-def test_data_of_a_version_that_is_not_here_is_refused_with_both_versions_named(tmp_path: Path) -> None:
+def test_data_of_a_version_that_is_not_here_is_refused_with_what_to_do(tmp_path: Path) -> None:
     data = make_data(tmp_path / "postgres", "14\n")
-    with pytest.raises(StartError, match="is of PostgreSQL 14, but only PostgreSQL 18, 16 is installed"):
+    words = "is of PostgreSQL 14, but only PostgreSQL 18, 16 is installed.*`./run backup`.*`./run restore`"
+    with pytest.raises(StartError, match=words):
         choose_postgres(data, FOUND)
 
 

@@ -1,4 +1,4 @@
-"""Who may log in to the PostgreSQL of `./run`, and how older data folders get these rules."""
+"""Who may log in to the PostgreSQL of `./run`, and which rules of others stay."""
 
 import os
 import pwd
@@ -20,18 +20,6 @@ from config.up.stores.postgres import PORT, Postgres, make_postgres_child, set_u
 pytestmark = pytest.mark.slow(5)
 
 IS_ROOT = os.geteuid() == 0
-TRUSTING = """# TYPE  DATABASE        USER            ADDRESS                 METHOD
-
-# "local" is for Unix domain socket connections only
-local   all             all                                     trust
-# IPv4 local connections:
-host    all             all             127.0.0.1/32            trust
-# IPv6 local connections:
-host    all             all             ::1/128                 trust
-local   replication     all                                     trust
-host    replication     all             127.0.0.1/32            trust
-host    replication     all             ::1/128                 trust
-"""
 
 
 def set_up(folder: DataFolder) -> Postgres:
@@ -82,17 +70,12 @@ def knock(postgres: Postgres, uid: int) -> bytes:
     return answer
 
 
-def trust_everybody(data: Path) -> None:
-    """Writes the rules that data folders had before."""
-    (data / "pg_hba.conf").write_text(TRUSTING)
-    (data / "pg_ident.conf").write_text("# MAPNAME  SYSTEM-USERNAME  DATABASE-USERNAME\n")
-
-
 @pytest.mark.slow(6)
-def test_an_older_data_folder_gets_the_rules_at_its_next_start_and_keeps_its_data(passable: Path) -> None:
+def test_emptied_rules_are_written_again_at_the_next_start(passable: Path) -> None:
     folder = DataFolder(passable / "var")
     postgres = set_up(folder)
-    trust_everybody(postgres.place.data)
+    for name in ("pg_hba.conf", "pg_ident.conf"):
+        (postgres.place.data / name).write_text("# nothing\n")
     postgres = set_up(folder)
     for name in ("pg_hba.conf", "pg_ident.conf"):
         path = postgres.place.data / name
@@ -125,14 +108,14 @@ def test_no_other_user_is_let_in_not_even_the_one_that_the_server_runs_as(
 def test_rules_that_somebody_changed_are_left_alone(passable: Path) -> None:
     folder = DataFolder(passable / "var")
     data = set_up(folder).place.data
-    changed = TRUSTING + "local grafana grafana trust\n"
+    changed = "local all all trust\n"
     (data / "pg_hba.conf").write_text(changed)
     set_up(folder)
     assert (data / "pg_hba.conf").read_text() == changed
-    trust_everybody(data)
+    (data / "pg_hba.conf").write_text("")
     (data / "pg_ident.conf").write_text("mine grafana grafana\n")
     set_up(folder)
-    assert (data / "pg_hba.conf").read_text() == TRUSTING
+    assert (data / "pg_hba.conf").read_text() == ""
 
 
 @pytest.mark.slow(6)

@@ -1,1 +1,1 @@
-"""The result for people and for CI systems: as text, Markdown, JUnit XML and SARIF."""
+"""The result for people and for CI systems: as text, Markdown and JUnit XML."""

@@ -250,15 +250,6 @@ def test_growth_is_measured_once_an_hour_and_the_disk_is_counted_in_days(monkeyp
     assert (finding.state, "enough for 2 days." in finding.sentence) == (State.PROBLEM, True)
 
 
-def test_data_that_an_upgrade_kept_is_named_after_two_weeks(tmp_path: Path) -> None:
-    (tmp_path / "postgres").mkdir()
-    assert states(disk_checks.find_kept(tmp_path, datetime.now(UTC) + timedelta(days=15))) == []
-    (tmp_path / "postgres.old-17").mkdir()
-    assert states(disk_checks.find_kept(tmp_path, datetime.now(UTC) + timedelta(days=13))) == []
-    (found,) = disk_checks.find_kept(tmp_path, datetime.now(UTC) + timedelta(days=15, hours=1))
-    assert found.sentence.startswith("An upgrade kept postgres.old-17 15 days ago.")
-
-
 @pytest.mark.django_db
 def test_the_disk_is_found_where_it_can_be_seen(settings: Settings, tmp_path: Path) -> None:
     settings.DATA_DIR, settings.DATABASE_DISK_GB = tmp_path, 5

@@ -10,11 +10,11 @@ from django.test import Client, RequestFactory
 from pytest_django import Settings
 
 from ingest.count_models import ReceiptCount, Refusal
-from ingest.door.entrances import receive_traces
 from ingest.models import Membership, Project
 from tests.aggregate.posting import fold_all
 from tests.builders import make_project
 from tests.dashboard.pages.reading import text_of
+from tests.door_middleware import receive_traces
 from tests.envelopes import make_envelope
 
 API = "/api/v1/projects/shop/"

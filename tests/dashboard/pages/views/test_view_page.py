@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from aggregate.models import View
 from ingest.models import Membership, Project, RawTrace, Receipt
+from ingest.partitions import create_partitions
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.dashboard.conftest import People
@@ -126,6 +127,7 @@ def test_members_are_told_who_may_download_and_admins_may(client: Client, people
 def test_where_traces_have_expired_it_says_what_is_gone_and_which_setting_decides(member: Client, web: Project) -> None:
     RawTrace.objects.filter(project_id=web.pk).delete()
     then = timezone.now() - timedelta(days=40)
+    create_partitions(then.date(), 1)
     Receipt.objects.filter(project=web).update(received_at=then)
     text = text_of(member, PAGE)
     assert "The recording has expired" in text
