@@ -11,8 +11,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from config.demo.recording.site import RELEASE_COOKIE, VISIT_COOKIE, Door
 from config.demo.story import DOOR_HOST, RELEASES, SHOP_HOST, TAG_HOST
+from tools.recording.site import RELEASE_COOKIE, VISIT_COOKIE, Door
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, CDPSession, Page

@@ -7,7 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-SHOP: Final = Path(__file__).resolve().parent.parent / "shop"
+from config.demo.recordings import DEMO
+
+SHOP: Final = DEMO / "shop"
 CHROMIUM_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BUILD_LIMIT_S: Final = 300.0
 
@@ -30,7 +32,7 @@ def find_chromium() -> str:
     if path is None:
         raise ProgramError("There is no Chromium on this machine: install the package chromium, which is recorded.")
     if find_spec("playwright") is None:
-        raise ProgramError("Playwright is missing: run ./test core once, which installs the tests' packages.")
+        raise ProgramError("Playwright is missing: start this by `./run`, which installs the packages of developers.")
     return path
 
 

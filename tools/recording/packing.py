@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from config.demo.recording.site import Door
 from config.demo.story import PAGES
+from tools.recording.site import Door
 
 # The browser's clock has steps of 0.1 ms; the digits behind are those of its floating point numbers.
 DIGITS: Final = 1

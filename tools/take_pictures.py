@@ -1,15 +1,24 @@
-"""Pictures of the demo's pages for the README and the documents: the story, in both themes."""
+"""Takes the pictures of the README and the documents: the story of the demo, in both themes.
 
+They are taken from a running Fieldflame with the demo. It needs Chromium.
+"""
+
+import os
+from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
+
+from django.conf import settings
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from config.demo.story import RELEASES, SLUG
+from config.env import read_str
+from config.up.folder import DataFolder
+from tools.recording.programs import ProgramError, find_chromium
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
+IMAGES: Final = Path(settings.BASE_DIR) / "docs" / "images"
 THEMES: Final[Sequence[Literal["light", "dark"]]] = ("light", "dark")
 WIDTH: Final = 1440
 HEIGHT: Final = 900
@@ -26,7 +35,7 @@ class Picture:
     heading: str = ""
 
 
-def list_pictures(page: "Page", api: str) -> list[Picture]:
+def list_pictures(page: Page, api: str) -> list[Picture]:
     """Returns the pictures of the story. The read API says which function, page and view they show."""
     before, after = RELEASES[0], RELEASES[1]
     sides = f"base_release={before}&head_release={after}"
@@ -46,7 +55,7 @@ def list_pictures(page: "Page", api: str) -> list[Picture]:
 
 
 def take_pictures(
-    browser: "Browser", *, url: str, user: str, password: str, folder: Path, names: Sequence[str] = ()
+    browser: Browser, *, url: str, user: str, password: str, folder: Path, names: Sequence[str] = ()
 ) -> Iterator[Path]:
     """Takes all pictures, or those with these names, in each theme; yields the files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,7 +72,7 @@ def take_pictures(
             context.close()
 
 
-def log_in(page: "Page", url: str, user: str, password: str) -> None:
+def log_in(page: Page, url: str, user: str, password: str) -> None:
     page.goto(f"{url}/login/")
     page.fill("[name=username]", user)
     page.fill("[name=password]", password)
@@ -71,7 +80,7 @@ def log_in(page: "Page", url: str, user: str, password: str) -> None:
     page.wait_for_url(lambda address: "/login/" not in address)
 
 
-def take_picture(page: "Page", base: str, picture: Picture, path: Path) -> Path:
+def take_picture(page: Page, base: str, picture: Picture, path: Path) -> Path:
     """Writes one picture of the window, when all parts of its page are there."""
     page.goto(base + picture.path)
     page.wait_for_load_state("networkidle")
@@ -81,3 +90,39 @@ def take_picture(page: "Page", base: str, picture: Picture, path: Path) -> Path:
         heading.evaluate("heading => heading.closest('section').scrollIntoView({block: 'start'})")
     path.write_bytes(page.screenshot())
     return path
+
+
+def read_password() -> str:
+    """Returns the password of the environment, or of the first user of the data folder."""
+    kept = DataFolder(settings.DATA_DIR).admin_password
+    password = os.environ.get("FIELDFLAME_PASSWORD") or (kept.read_text().strip() if kept.exists() else "")
+    if not password:
+        raise SystemExit(f"No password: set FIELDFLAME_PASSWORD, or FIELDFLAME_DATA to the folder with {kept.name}.")
+    return password
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these pictures (default: all)")
+    parser.add_argument("--url", default=read_str("FIELDFLAME_URL", "http://127.0.0.1:8000"), help="the dashboard")
+    parser.add_argument("--user", default="admin", help="the login (default: %(default)s)")
+    parser.add_argument("--output", type=Path, default=IMAGES, help="the folder (default: docs/images)")
+    options = parser.parse_args()
+    password = read_password()
+    try:
+        chromium = find_chromium()
+    except ProgramError as error:
+        raise SystemExit(str(error)) from None
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, chromium_sandbox=os.geteuid() != 0)
+        pictures = take_pictures(
+            browser,
+            url=options.url,
+            user=options.user,
+            password=password,
+            folder=options.output,
+            names=options.names,
+        )
+        for path in pictures:
+            print(f"{path}  {path.stat().st_size / 1000:.0f} kB")
+        browser.close()
