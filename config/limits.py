@@ -272,7 +272,7 @@ VIEW_LIST_MAX_VIEWS = read_int("FIELDFLAME_VIEW_LIST_MAX_VIEWS", 200_000, low=1)
 VIEW_LIST_SAMPLE = 5_000
 # Samples of one view that its timeline sends: half an hour at 10 ms, 5 MB before it is packed.
 TIMELINE_MAX_SAMPLES = read_int("FIELDFLAME_TIMELINE_MAX_SAMPLES", 200_000, low=1)
-# Raw traces that one answer folds while a web thread waits: 0.5 ms for a recorded one, 7 ms for a heavy one (bench core).
+# Raw traces that one answer folds while a web thread waits: 0.5 ms for a recorded one, 7 ms for a heavy one.
 READ_MAX_RAW_TRACES = read_int("FIELDFLAME_READ_MAX_RAW_TRACES", 500, low=1)
 READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # and their expanded bytes
 # Expanded bytes of one of them, which is decoded whole: up to 12 bytes of memory per byte. The largest recorded trace has

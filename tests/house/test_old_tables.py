@@ -12,7 +12,7 @@ THE_PARTITION_ITSELF: Final = {
     "ingest/migrations/0027_receipt_partitions.py": "makes it the first partition",
     "tests/aggregate/folding/test_claim_plans.py": "counts the partitions that a plan reads",
     "tests/aggregate/test_hot_tables.py": "looks at its storage settings",
-    "tests/bench/test_soak.py": "knows that it is one",
+    "tests/benchmarks/test_soak.py": "knows that it is one",
     "tests/ingest/test_receipt_migration.py": "goes back to before, and forth",
     "tests/ingest/test_receipt_partitions.py": "compares it with the others",
     "tests/telemetry/test_tables.py": "drops it",

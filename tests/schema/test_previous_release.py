@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.hosts.projects import CREATE
 from config.up.parts import BASE_DIR
+from tests.proof.corpus.projects import CREATE
 from tests.proof.corpus_stack import compare_with_oracle, database
 from tests.proof.killing import Sender
 from tests.runner.servers import run_stores

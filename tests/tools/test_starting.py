@@ -9,7 +9,7 @@ import pytest
 from config.up.parts import BASE_DIR
 from tools.starting import find_programs
 
-PACKAGES = ("tools",)
+PACKAGES = ("benchmarks", "tools")
 
 
 def start(*words: str) -> "subprocess.CompletedProcess[str]":
