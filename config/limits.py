@@ -253,7 +253,7 @@ SHARED_LINK_FAILURES = read_int("FIELDFLAME_SHARED_LINK_FAILURES", 60, low=1)
 REPLICA_MAX_LAG_S = read_int("FIELDFLAME_REPLICA_MAX_LAG_S", 30, low=1, high=3_600)
 # All statements of a page or an answer together: a reader has gone by then, and its connection is free for others.
 READ_WAIT_S = read_int("FIELDFLAME_READ_WAIT_S", 30, low=1)
-# Tables, call trees, comparisons and exports that a web process computes at a time: up to 150 MB each (docs/benchmarks.md).
+# Tables, call trees, comparisons and exports that a web process computes at a time: up to 150 MB each.
 # A process has one interpreter lock, so more at a time are not sooner done. What is beyond waits, then is answered 503.
 READ_HEAVY_AT_ONCE = read_int("FIELDFLAME_READ_HEAVY_AT_ONCE", 4, low=1)
 READ_HEAVY_WAIT_S = read_int("FIELDFLAME_READ_HEAVY_WAIT_S", 10, low=0)

@@ -1,1 +1,1 @@
-"""Recording the demo anew (`./run record_demo`): the shop is built and served, and Chromium visits it."""
+"""Recording the demo (`./run tools record-demo`): the shop is built and served, and Chromium visits it."""
