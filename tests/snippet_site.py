@@ -34,7 +34,6 @@ class Door:
 
     envelopes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # Any: JSON of the snippet
     begins: dict[str, float] = field(default_factory=dict)
-    script_ms: dict[str, float] = field(default_factory=dict)  # when the page's own first script ran
     own: set[str] = field(default_factory=set)
     posts: int = 0
     sent_bytes: int = 0
@@ -53,7 +52,6 @@ class _Handler(BaseHTTPRequestHandler):
         elif address.path == "/begin":
             facts = parse_qs(address.query)
             self.door.begins[facts["visit"][0]] = float(facts["at"][0])
-            self.door.script_ms[facts["visit"][0]] = float(facts["script"][0])
             self.answer(204)
         elif address.path in self.pages:
             html, headers = self.pages[address.path]
@@ -100,8 +98,7 @@ def write_tags(door_url: str, attributes: str = "") -> str:
 
 def write_page(door_url: str, *, head: str = "", work: str = WORK, attributes: str = "") -> str:
     """Returns a page that says when it began, includes the stub and the core of `door_url`, and works."""
-    facts = "at=${performance.timeOrigin}&script=${performance.now()}"
-    begin = f"new Image().src = `/begin${{location.search}}&{facts}`;"
+    begin = "new Image().src = `/begin${location.search}&at=${performance.timeOrigin}`;"
     return (
         f"<!doctype html><meta charset=utf-8><title>page</title><link rel=icon href='data:,'>{head}"
         f"{write_tags(door_url, attributes)}"

@@ -6,7 +6,6 @@ import statistics
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
@@ -49,21 +48,15 @@ class Step(NamedTuple):
     share: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoreResult:
-    """The steps. Those of the compiled twin are absent if it is not built."""
+def bench_core(envelopes: Iterable[dict[str, Any]], rounds: int) -> list[Step]:
+    """Returns the speed of gunzip and decode, and of each twin's checks, fold, and fold with all that is written.
 
-    traces: int
-    body_bytes: int
-    steps: list[Step]
-
-
-def bench_core(envelopes: Iterable[dict[str, Any]], rounds: int) -> CoreResult:
-    """Returns the speed of gunzip and decode, and of each twin's checks, fold, and fold with all that is written."""
+    The steps of the compiled twin are absent if it is not built.
+    """
     bodies = [pack(envelope) for envelope in envelopes]
     works = _list_works(bodies, split_batches(bodies))
     times = [[_time(work) for _, work in works] for _ in range(rounds)]
-    steps = [
+    return [
         Step(
             name,
             statistics.median(len(bodies) / row[at] for row in times),
@@ -71,7 +64,6 @@ def bench_core(envelopes: Iterable[dict[str, Any]], rounds: int) -> CoreResult:
         )
         for at, (name, _) in enumerate(works)
     ]
-    return CoreResult(traces=len(bodies), body_bytes=sum(body.expanded_bytes for body in bodies), steps=steps)
 
 
 def _list_works(
@@ -161,8 +153,6 @@ def main() -> None:
     add_kind(parser)
     parser.add_argument("--rounds", type=int, default=5, help="whose median is told (default: %(default)s)")
     options = parser.parse_args()
-    result = bench_core(read_envelopes(options.kind), options.rounds)
-    size = f"{result.traces} traces, {result.body_bytes / 1e6:.1f} MB"
-    print(f"{size}, one core, medians of {options.rounds}; share of decode only")
-    for step in result.steps:
+    print(f"one core, medians of {options.rounds}; share of decode only")
+    for step in bench_core(read_envelopes(options.kind), options.rounds):
         print(f"  {step.name:34s} {step.per_s:9,.0f} traces/s {step.share:8.1%}")

@@ -40,7 +40,6 @@ class Visit:
     arrived_ms: float
     envelopes: int
     has_beacon: bool
-    is_early: bool  # the first sample is older than the page's own first script
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +69,6 @@ class _Plan(NamedTuple):
     number: int
     exit: Exit
     stay_s: float
-
-
-def find_first_ms(envelopes: Sequence[dict[str, Any]]) -> float:  # Any: JSON of the snippet
-    """Returns the time of the first sample, ms since the time origin; infinite without one."""
-    firsts = (samples[0]["timestamp"] for each in envelopes if (samples := each["trace"]["samples"]))
-    return min(firsts, default=float("inf"))
 
 
 async def _leave(page: Page, context: BrowserContext, how: Exit, port: int) -> None:
@@ -148,7 +141,6 @@ async def _run(visits: int, chromium: str, at_a_time: int, seed: int) -> ExitsRe
                         arrived_ms=covered_ms(own, facts["length_ms"]),
                         envelopes=len(own),
                         has_beacon=str(number) in door.own,
-                        is_early=find_first_ms(own) <= door.script_ms[str(number)],
                     )
                 )
                 bar.update()
@@ -187,8 +179,6 @@ def describe(result: ExitsResult) -> str:
                 f"{name:16}{len(visits):7}{_share(visits):9.1%}{f'{low:.0%} to {high:.0%}':>14}{empty:7}{lost:17}"
             )
     count = max(len(result.visits), 1)
-    early = sum(visit.is_early for visit in result.visits)
-    lines.append(f"first sample before the page's first script: {early} of {len(result.visits)} visits")
     lines.append(f"{result.posts / count:.1f} posts and {result.sent_bytes / count / 1000:.1f} kB per visit")
     return "\n".join(lines) + "\n"
 

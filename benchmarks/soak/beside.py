@@ -1,11 +1,9 @@
 """What goes on next to the posts: reads of every page, answer and export, and the tasks of maintenance."""
 
 import itertools
-import threading
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,6 +11,7 @@ from celery import Celery
 from django.conf import settings
 
 from benchmarks.shared.reads import Reads, read
+from benchmarks.soak.repeating import Repeated
 from config.env import make_broker_url
 from config.up.running import RunningStack
 
@@ -32,41 +31,21 @@ class BesideCounts:
 
 
 class Beside:
-    """Two threads that go on until they are stopped."""
+    """Reads and tasks that go on until they are stopped."""
 
     def __init__(self, stack: RunningStack, reads: Reads) -> None:
         self.done = BesideCounts()
-        self.fault: BaseException | None = None
         self._port = stack.port
         self._cookie = reads.cookie
         self._addresses = itertools.cycle(reads.addresses)
-        self._is_over = threading.Event()
         self._celery = Celery(broker=make_broker_url(stack.store_environment["REDIS_URL"]), set_as_current=False)
-        turns: Sequence[tuple[Callable[[], None], float]] = (
-            (self._read, READ_PAUSE_S),
-            (self._send_tasks, TASK_PAUSE_S),
-        )
-        self._threads = [threading.Thread(target=self._repeat, args=turn, daemon=True) for turn in turns]
-
-    def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
+        self._repeated = [Repeated(self._read, READ_PAUSE_S), Repeated(self._send_tasks, TASK_PAUSE_S)]
 
     def stop(self) -> None:
-        """Ends the threads, and raises what went wrong."""
-        self._is_over.set()
-        for thread in self._threads:
-            thread.join()
+        """Ends them, and raises what went wrong."""
+        for each in self._repeated:
+            each.stop()
         self._celery.close()
-        if self.fault is not None:
-            raise self.fault
-
-    def _repeat(self, turn: Callable[[], None], pause_s: float) -> None:
-        try:
-            while not self._is_over.wait(pause_s):
-                turn()
-        except BaseException as error:  # told by the thread that stops this
-            self.fault = error
 
     def _read(self) -> None:
         address = next(self._addresses)

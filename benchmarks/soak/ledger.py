@@ -48,7 +48,6 @@ class Ledger:
     def __init__(self, traces: Sequence[SoakTrace], visits: Sequence[Sequence[int]], *, seed: int) -> None:
         self.traces = traces
         self.states = bytearray()
-        self.refusals: Counter[tuple[str, str, bool]] = Counter()
         self._visits = visits
         self._space = uuid4()
         self._draw = random.Random(seed)  # noqa: S311  # not for secrets

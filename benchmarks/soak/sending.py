@@ -38,7 +38,6 @@ class Sent:
     took_s: "array[float]" = field(default_factory=lambda: array("d"))
     late_s: "array[float]" = field(default_factory=lambda: array("d"))
     other: Counter[tuple[str, str, bool]] = field(default_factory=Counter)
-    other_s: "array[float]" = field(default_factory=lambda: array("d"))
     is_open: threading.Event = field(default_factory=threading.Event)  # else nothing is sent for a while
 
     @property
@@ -125,7 +124,6 @@ class Sender:
             state = ACCEPTED
         else:
             sent.other[str(status or NO_ANSWER), reason, has_retry] += 1
-            sent.other_s.append(done_s - began_s)
             state = UNKNOWN if status is None or status >= 500 or self._ledger.states[post] == UNKNOWN else REFUSED
         self._ledger.states[post] = state
         return state

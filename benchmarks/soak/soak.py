@@ -93,8 +93,6 @@ class Soak:
         self.wait_until_folded()
         reads = find_reads(run_here(self.stack.store_environment, "memory", "--project", PROJECT))
         beside, watch = Beside(self.stack, reads), Watch(self.stack)
-        beside.start()
-        watch.start()
         try:
             return self.run_phases(beside, watch)
         finally:

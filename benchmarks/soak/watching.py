@@ -1,7 +1,6 @@
 """What a stack uses while it is soaked: memory of every process, pending traces, processor time, log and disk."""
 
 import statistics
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, Final
 import psycopg
 
 from benchmarks.shared.processes import Share, processor_s, take_shares
+from benchmarks.soak.repeating import Repeated
 from config.up.running import RunningStack
 
 LOOK_S: Final = 1.0
@@ -42,34 +42,16 @@ class Used:
 
 
 class Watch:
-    """Looks at a stack every second, in a thread of its own."""
+    """Looks at a stack every second, until it is stopped."""
 
     def __init__(self, stack: RunningStack) -> None:
         self.looks: list[Look] = []
-        self.fault: BaseException | None = None
         self._stack = stack
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._work, daemon=True)
+        self.stop = Repeated(self._look, LOOK_S).stop
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ends the looks, and raises what went wrong."""
-        self._is_over.set()
-        self._thread.join()
-        if self.fault is not None:
-            raise self.fault
-
-    def _work(self) -> None:
-        try:
-            while not self._is_over.wait(LOOK_S):
-                self.looks.append(self._look())
-        except BaseException as error:  # told by the thread that stops the watch
-            self.fault = error
-
-    def _look(self) -> Look:
-        return Look(at_s=time.monotonic(), shares=take_shares(self._stack), pending=count_pending(self._stack))
+    def _look(self) -> None:
+        shares, pending = take_shares(self._stack), count_pending(self._stack)
+        self.looks.append(Look(at_s=time.monotonic(), shares=shares, pending=pending))
 
 
 def open_database(stack: RunningStack) -> "psycopg.Connection[tuple[Any, ...]]":

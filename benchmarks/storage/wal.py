@@ -9,7 +9,7 @@ import re
 import subprocess
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from config.up.stores.binaries import find_postgres
 from ingest.projects.creation import create_project
 
 WARM_TRACES: Final = 120  # funcs, groups and cells are known after them
-RECORD: Final = re.compile(r"len \(rec/tot\):\s*(\d+)/\s*(\d+),.*? lsn: ([0-9A-F]+/[0-9A-F]+),.*? desc: (\S+)")
+RECORD: Final = re.compile(r"len \(rec/tot\):\s*\d+/\s*(\d+),.*? lsn: ([0-9A-F]+/[0-9A-F]+)")
 RELATION: Final = re.compile(r"rel \d+/(\d+)/(\d+)")
 RELATIONS: Final = """
 SELECT c.relfilenode, coalesce(own.relname, parent.relname, c.relname) AS name
@@ -48,20 +48,17 @@ class Run:
     phases: list[tuple[str, int, int]]
     processor_s: dict[str, float]
     relations: dict[str, str]
-    statements: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalResult:
-    """Bytes of the log per trace, by part and table; `images` are those of them that are images of whole pages."""
+    """Bytes of the log per trace, by part and table;"""
 
     traces: int
     batch: int
     body_bytes: float
     wal_bytes: dict[tuple[str, str], float]
-    images: dict[str, float]
     processor_ms: dict[str, float]
-    statements: float
 
 
 def bench_wal(kind: str, *, traces: int, batch: int) -> WalResult:
@@ -84,20 +81,13 @@ def measure_here(kind: str, *, traces: int, batch: int) -> Run:
         cursor.execute("CHECKPOINT")
     phases: list[tuple[str, int, int]] = []
     processor_s = {"door": 0.0, "fold": 0.0}
-    executed = Counter[str]()
-
-    def count(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        executed["all"] += 1
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(count):
-        for start in range(WARM_TRACES, len(bodies), batch):
-            waiting = bodies[start : start + batch]
-            for part, work in (("door", partial(_post, waiting)), ("fold", _fold_all)):
-                before, at = read_processor_s(), read_lsn()
-                work()
-                phases.append((part, at, read_lsn()))
-                processor_s[part] += read_processor_s() - before
+    for start in range(WARM_TRACES, len(bodies), batch):
+        waiting = bodies[start : start + batch]
+        for part, work in (("door", partial(_post, waiting)), ("fold", _fold_all)):
+            before, at = read_processor_s(), read_lsn()
+            work()
+            phases.append((part, at, read_lsn()))
+            processor_s[part] += read_processor_s() - before
     with connection.cursor() as cursor:
         cursor.execute(RELATIONS)
         relations = {str(node): name for node, name in cursor}
@@ -107,7 +97,6 @@ def measure_here(kind: str, *, traces: int, batch: int) -> Run:
         phases=phases,
         processor_s=processor_s,
         relations=relations,
-        statements=executed["all"],
     )
 
 
@@ -151,28 +140,24 @@ def _read_log(data: Path, run: Run, batch: int) -> WalResult:
         text=True,
     )
     found: Counter[tuple[str, str]] = Counter()
-    images: Counter[str] = Counter()
     phases = iter(run.phases)
     part, _, phase_end = next(phases)
     for line in done.stdout.splitlines():
         match = RECORD.search(line)
         if match is None:
             continue
-        rec, total, lsn = int(match[1]), int(match[2]), _number(match[3])
+        total, lsn = int(match[1]), _number(match[2])
         while lsn >= phase_end:
             part, _, phase_end = next(phases)
         relation = RELATION.search(line)
         name = re.sub(r"_\d{8}$", "", run.relations.get(relation[2], "other") if relation else "other")
         found[part, name] += total
-        images[name] += total - rec
     return WalResult(
         traces=run.traces,
         batch=batch,
         body_bytes=run.body_bytes,
         wal_bytes={key: size / run.traces for key, size in found.items()},
-        images={name: size / run.traces for name, size in images.items()},
         processor_ms={name: 1000 * s / run.traces for name, s in run.processor_s.items()},
-        statements=run.statements / run.traces,
     )
 
 
@@ -190,16 +175,14 @@ def describe_wal(result: WalResult) -> str:
     whole = sum(result.wal_bytes.values())
     lines = [
         f"{result.traces} traces, folded {result.batch} at once, {result.body_bytes:,.0f} bytes of body per trace",
-        f"  {whole:,.0f} bytes of the log per trace, of which {sum(result.images.values()):,.0f} images of pages",
+        f"  {whole:,.0f} bytes of the log per trace",
     ]
     lines += [
         f"  {part:5} {table:28} {size:9,.0f}"
         for (part, table), size in sorted(result.wal_bytes.items(), key=lambda row: -row[1])
         if size >= 1
     ]
-    lines += [f"  images of {name:28} {size:9,.0f}" for name, size in sorted(result.images.items()) if size >= 1]
     lines += [f"  {part}: {ms:.2f} ms of the server's processor per trace" for part, ms in result.processor_ms.items()]
-    lines += [f"  {result.statements:.2f} statements per trace"]
     return "\n".join(lines)
 
 

@@ -45,7 +45,7 @@ def test_mixes_can_be_moved() -> None:
 @pytest.mark.slow(20)
 def test_every_table_is_computed() -> None:
     tables = [*list_coverage(2), *list_discoveries(2), *list_peeking(10)]
-    assert len(tables) == 7
+    assert len(tables) == 6
     for table in tables:
         few = Table(title=table.title, head=table.head, rows=table.rows[:2])
         lines = run_table(few).splitlines()

@@ -31,7 +31,7 @@ def test_the_shipped_maps_are_what_the_source_builds(tmp_path: Path) -> None:
     for release in RELEASES:
         root = tmp_path / release
         built = pack_build(root, [path.relative_to(root).as_posix() for path in root.rglob("*.js*")])
-        assert built == (MAPS / f"{release}.tar.gz").read_bytes(), f"run ./run tools record-demo: {release} is another build"
+        assert built == (MAPS / f"{release}.tar.gz").read_bytes(), f"record the demo again: {release} is another build"
 
 
 def test_the_source_passes_the_strict_type_check() -> None:
