@@ -253,7 +253,7 @@ SHARED_LINK_FAILURES = read_int("FIELDFLAME_SHARED_LINK_FAILURES", 60, low=1)
 REPLICA_MAX_LAG_S = read_int("FIELDFLAME_REPLICA_MAX_LAG_S", 30, low=1, high=3_600)
 # All statements of a page or an answer together: a reader has gone by then, and its connection is free for others.
 READ_WAIT_S = read_int("FIELDFLAME_READ_WAIT_S", 30, low=1)
-# Tables, call trees, comparisons and exports that a web process computes at a time: up to 150 MB each (docs/benchmarks.md).
+# Tables, call trees, comparisons and exports that a web process computes at a time: up to 150 MB each.
 # A process has one interpreter lock, so more at a time are not sooner done. What is beyond waits, then is answered 503.
 READ_HEAVY_AT_ONCE = read_int("FIELDFLAME_READ_HEAVY_AT_ONCE", 4, low=1)
 READ_HEAVY_WAIT_S = read_int("FIELDFLAME_READ_HEAVY_WAIT_S", 10, low=0)
@@ -272,7 +272,7 @@ VIEW_LIST_MAX_VIEWS = read_int("FIELDFLAME_VIEW_LIST_MAX_VIEWS", 200_000, low=1)
 VIEW_LIST_SAMPLE = 5_000
 # Samples of one view that its timeline sends: half an hour at 10 ms, 5 MB before it is packed.
 TIMELINE_MAX_SAMPLES = read_int("FIELDFLAME_TIMELINE_MAX_SAMPLES", 200_000, low=1)
-# Raw traces that one answer folds while a web thread waits: 0.5 ms for a recorded one, 7 ms for a heavy one (bench core).
+# Raw traces that one answer folds while a web thread waits: 0.5 ms for a recorded one, 7 ms for a heavy one.
 READ_MAX_RAW_TRACES = read_int("FIELDFLAME_READ_MAX_RAW_TRACES", 500, low=1)
 READ_MAX_RAW_BYTES = read_int("FIELDFLAME_READ_MAX_RAW_BYTES", 64 * 2**20)  # and their expanded bytes
 # Expanded bytes of one of them, which is decoded whole: up to 12 bytes of memory per byte. The largest recorded trace has

@@ -77,7 +77,6 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "bench",
     "ingest",
     "aggregate",
     "dashboard",

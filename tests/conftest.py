@@ -100,7 +100,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
     from ingest.together.lanes import close_lanes
     from tests.citus.cluster import is_on_citus
     from tests.citus.guard import watch_statements
-    from tests.door_middleware import use_door
+    from tests.runner.door_middleware import use_door
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
         if is_on_citus():

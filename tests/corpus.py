@@ -4,25 +4,56 @@ Five hundred and sixty traces of four small apps, recorded in a real browser. Ea
 the recorded ones, so that they are the same in every run.
 """
 
+import gzip
+import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-
-from bench.corpus import read_corpus
-from bench.hosts.oracle import read_expected
+from uuid import UUID, uuid5
 
 DATA: Final = Path(__file__).parent / "data"
+CORPUS: Final = DATA / "corpus.jsonl.gz"
+NAMESPACE: Final = UUID("6f1d9d0e-6a43-5b53-9f5e-0d3b6c1c2a10")
 # JSON as recorded: its values are whatever the recorder wrote.
 Json = dict[str, Any]
 
 
 def corpus_envelopes() -> Iterator[tuple[str, Json]]:
     """Yields (app, envelope) for each recorded trace. An app is a project; its name is not in the envelope."""
-    return read_corpus(DATA / "corpus.jsonl.gz")
+    with gzip.open(CORPUS, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            recorded = json.loads(line)
+            yield recorded["envelope"]["app"], make_envelope(recorded["envelope"], recorded["trace"])
+
+
+def make_envelope(facts: Json, trace: Json) -> Json:
+    """Returns the envelope of one recording; each was one page view."""
+    return {
+        "traceId": str(uuid5(NAMESPACE, "trace:" + facts["traceId"])),
+        "viewId": str(uuid5(NAMESPACE, "view:" + facts["traceId"])),
+        "seq": 0,
+        "release": facts["release"],
+        "page": facts["page"],
+        "url": facts["url"],
+        "timeOrigin": facts["timeOrigin"],
+        "viewStart": facts["timeOrigin"],
+        "sampleInterval": facts["sampleInterval"],
+        "requestedInterval": facts["requestedSampleInterval"],
+        "sampleRate": 1,
+        "reason": facts["endReason"],
+        "userAgent": facts["userAgent"],
+        "isolated": facts["crossOriginIsolated"],
+        "device": {"cores": facts["hardwareConcurrency"], "mobile": "Mobile" in facts["userAgent"]},
+        "marks": [{"type": "longtask", "start": start, "duration": length} for start, length in facts["longTasks"]],
+        "tags": {"class": facts["deviceClass"], "cache": facts["cache"], "input": facts["inputClass"]},
+        "trace": trace,
+    }
 
 
 @cache
 def expected() -> list[Json]:
     """Returns the reference's result for each app, release and page: exact integers, samples and µs."""
-    return read_expected(DATA / "corpus.jsonl.gz")
+    with gzip.open(DATA / "expected.json.gz", "rb") as file:
+        groups: list[Json] = json.load(file)
+    return groups

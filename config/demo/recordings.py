@@ -10,8 +10,9 @@ from uuid import UUID
 from config.demo.story import RELEASES
 from profcore.trace.dimensions import DEVICE_CLASSES, classify_device
 
-FOLDER: Final = Path(__file__).parent / "recordings"
-MAPS: Final = Path(__file__).parent / "maps"
+DEMO: Final = Path(__file__).parent
+FOLDER: Final = DEMO / "recordings"
+MAPS: Final = DEMO / "maps"
 HEAVY_FIELDS: Final = ("marks", "trace")  # the same in all views that are made from a recording
 
 

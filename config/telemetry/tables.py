@@ -1,7 +1,7 @@
 """What the tables and Valkey know of the whole installation, asked when somebody reads `/metrics` of a web process.
 
 Each statement reads an index, and no more rows than it says, so that it stays quick however many traces are kept or
-pending: a test counts the statements, `./run bench scrape` measures them. Answers are kept for some seconds, so several
+pending: a test counts the statements. Answers are kept for some seconds, so several
 readers cost as much as one. Whatever can be counted where it happens is a counter there.
 """
 

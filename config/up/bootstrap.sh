@@ -98,7 +98,7 @@ ensure_history() {
 compile_all() {
     "$venv/bin/python" -m compileall -q -j 0 "$venv/lib" >/dev/null 2>&1 || :
     "$venv/bin/python" -m compileall -q -j 0 "$root/config" "$root/profcore" "$root/ingest" "$root/aggregate" \
-        "$root/bench" "$root/dashboard" || fail "the bytecode could not be compiled; the reason is above."
+        "$root/dashboard" || fail "the bytecode could not be compiled; the reason is above."
 }
 
 # The compiled kernel is optional: if it cannot be built, this is said and pure Python does its work.

@@ -175,7 +175,7 @@ class OwnStores:
 def open_own_stores(name: str) -> Iterator[OwnStores]:
     """Starts stores in a fresh folder, and deletes them at the end."""
     path = Path(tempfile.mkdtemp(prefix=f"fieldflame-{name}-"))
-    supervisor = Supervisor(DataFolder(path.resolve()), holder="bench")
+    supervisor = Supervisor(DataFolder(path.resolve()), holder="benchmarks")
     supervisor.is_quiet = True
     try:
         supervisor.folder.create()

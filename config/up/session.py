@@ -17,7 +17,6 @@ from config.up.supervisor import StopRequested, Supervisor
 COMMANDS_WITHOUT_STORES = frozenset(
     {
         "",
-        "bench",
         "check",
         "collectstatic",
         "compilemessages",
@@ -26,7 +25,6 @@ COMMANDS_WITHOUT_STORES = frozenset(
         "help",
         "makemessages",
         "makemigrations",
-        "record_demo",
         "runserver",
         "send_traces",
         "spectacular",

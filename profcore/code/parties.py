@@ -4,10 +4,6 @@ Known third parties are those of `third-party-web`, a list of companies by domai
 use and maintain. It is stored in `profcore/data/` with its version and licence. Nothing is fetched.
 """
 
-import hashlib
-import io
-import tarfile
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,8 +17,6 @@ from profcore.remembering import remember
 Owner = Literal["own", "other"]
 T = TypeVar("T")
 LIST_NAME: Final = "third_parties.json"
-LIST_MEMBER: Final = "package/dist/entities-nostats.json"
-MAX_LIST_BYTES: Final = 16 * 2**20  # expanded; version 0.30 has 200 kB
 FIRST_PARTY: Final = "(first party)"
 MAX_HOST_CHARS: Final = 253  # of a host name in the DNS: RFC 1035, section 2.3.4
 
@@ -121,40 +115,3 @@ def _nearest(host: str, by_domain: Mapping[str, T]) -> T | None:
         start = host.find(".", start) + 1
         if start == 0:
             return None
-
-
-def pack_list(archive: bytes, *, integrity: str) -> bytes:
-    """Returns the list to store from an npm archive of `third-party-web`. `integrity` is npm's digest of the archive.
-
-    Raises `ValueError` if the archive is a different one, or has no such list.
-    """
-    algorithm, _, _ = integrity.partition("-")
-    if algorithm != "sha512" or b64encode(hashlib.sha512(archive).digest()).decode() != integrity[7:]:
-        raise ValueError("the archive does not match integrity=")
-    members = _read_members(archive, (LIST_MEMBER, "package/package.json", "package/LICENSE"))
-    about = msgspec.json.decode(members["package/package.json"], type=dict[str, object])
-    listed = msgspec.json.decode(members[LIST_MEMBER], type=list[KnownParty])
-    packed = PartyList(
-        package=str(about["name"]),
-        version=str(about["version"]),
-        integrity=integrity,
-        licence=str(about["license"]),
-        licence_text=members["package/LICENSE"].decode(),
-        parties=tuple(sorted(listed, key=lambda party: party.name)),
-    )
-    return msgspec.json.format(msgspec.json.encode(packed), indent=1) + b"\n"
-
-
-def _read_members(archive: bytes, names: Sequence[str]) -> dict[str, bytes]:
-    members: dict[str, bytes] = {}
-    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
-        for name in names:
-            try:
-                member = tar.getmember(name)
-                stream = tar.extractfile(member)
-            except KeyError:
-                stream = None
-            if stream is None or member.size > MAX_LIST_BYTES:
-                raise ValueError(f"the archive has no {name} of a usable size")
-            members[name] = stream.read()
-    return members

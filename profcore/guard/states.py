@@ -12,12 +12,12 @@ from typing import Final
 from profcore.stats.verdict import Change, is_beyond_zero
 
 # A slowdown is confirmed when its q is below a fifth of the look's bound. All looks at a release may then spend a fifth
-# of 7 % on both directions, so fewer than 1 of 100 unchanged releases is called slower (docs/guard-measured.md).
+# of 7 % on both directions, so fewer than 1 of 100 unchanged releases is called slower (docs/benchmarks.md).
 CONFIRM_FACTOR: Final = 5.0
 # Quiet looks, or days, in a row that end a confirmed alarm.
 QUIET_TO_RESOLVE: Final = 2
 # What was accepted is told again if it is certainly so many times as far over its limit, and so much larger in all: a
-# small excess is soon doubled by chance, since the mix of devices moves from day to day (docs/guard-measured.md).
+# small excess is soon doubled by chance, since the mix of devices moves from day to day (docs/benchmarks.md).
 GROWN: Final = 2.0
 LEAST_GROWTH: Final = 0.2
 # Days in a row over a budget that confirm it: one day at the very budget is over it by chance in 1 of 40.

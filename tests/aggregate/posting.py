@@ -9,7 +9,7 @@ from django.test import RequestFactory
 
 from aggregate.claimants import forget_token, own_token
 from aggregate.folding.fold import BatchOutcome, fold_pending_batch
-from tests.door_middleware import receive_traces
+from tests.runner.door_middleware import receive_traces
 
 GONE = f"{2**30}:1"  # a process id beyond the kernel's limit
 

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 import psycopg
 import pytest
 
-from bench.hosts.oracle import APPS
-from bench.hosts.projects import create_projects
 from config.up.running import RunningStack, run_stack
 from tests.citus.cluster import NEEDS_CITUS, execute_on_workers, open_database
+from tests.proof.corpus.oracle import APPS
+from tests.proof.corpus.projects import create_projects
 from tests.proof.corpus_stack import compare_with_oracle, corpus, database, post_until_accepted
 from tests.proof.killing import LIMIT_S, Sender, kill_workers_in_mid_transaction
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from config.demo.recording.packing import pack_build
-from config.demo.recording.programs import SHOP
 from config.demo.recordings import MAPS
 from config.demo.story import RELEASES
+from tools.recording.packing import pack_build
+from tools.recording.programs import SHOP
 
 CULPRIT = "src/product/recommendations.ts"
 SEARCH = "src/search.ts"
@@ -31,7 +31,7 @@ def test_the_shipped_maps_are_what_the_source_builds(tmp_path: Path) -> None:
     for release in RELEASES:
         root = tmp_path / release
         built = pack_build(root, [path.relative_to(root).as_posix() for path in root.rglob("*.js*")])
-        assert built == (MAPS / f"{release}.tar.gz").read_bytes(), f"run ./run record_demo: {release} is another build"
+        assert built == (MAPS / f"{release}.tar.gz").read_bytes(), f"record the demo again: {release} is another build"
 
 
 def test_the_source_passes_the_strict_type_check() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.files import ROOT
+from tests.house.tree import PRODUCT
 
-FOLDERS = ("config", "profcore", "ingest", "aggregate", "bench", "dashboard")
 HISTORY = 'root=$1; . "$2/config/up/bootstrap.sh"; ensure_history'
 COMPILE = 'root=$1; . "$2/config/up/bootstrap.sh"; compile_all'
 
@@ -16,7 +16,7 @@ COMPILE = 'root=$1; . "$2/config/up/bootstrap.sh"; compile_all'
 @pytest.fixture
 def installation(tmp_path: Path) -> Path:
     """An installation with one module in each folder, and a package with a file for another Python."""
-    for folder in (*FOLDERS, ".venv/lib/package"):
+    for folder in (*PRODUCT, ".venv/lib/package"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "module.py").write_text("x = 1\n")
     (tmp_path / ".venv/lib/package/old.py").write_text("print 'of Python 2'\n")
@@ -34,7 +34,7 @@ def compile_all(installation: Path) -> subprocess.CompletedProcess[str]:
 def test_packages_and_our_own_code_are_compiled(installation: Path) -> None:
     done = compile_all(installation)
     assert (done.returncode, done.stderr) == (0, "")
-    for folder in (*FOLDERS, ".venv/lib/package"):
+    for folder in (*PRODUCT, ".venv/lib/package"):
         assert len(list((installation / folder / "__pycache__").glob("module.*.pyc"))) == 1
 
 
@@ -46,8 +46,8 @@ def test_code_of_ours_that_cannot_be_compiled_stops_it(installation: Path) -> No
 
 
 def test_every_folder_of_code_that_services_load_is_compiled() -> None:
-    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
-    assert folders == set(FOLDERS)
+    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "tools"}
+    assert folders == set(PRODUCT)
 
 
 def test_what_export_cells_needs_is_installed_once_from_its_lock(installation: Path) -> None:

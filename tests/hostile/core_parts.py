@@ -10,8 +10,6 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from bench.hostile.shapes import SHAPES, make_envelope
-from bench.source_maps import write_mappings
 from profcore.errors import TraceError
 from profcore.formats.importers.completing import Defaults
 from profcore.formats.importers.registry import read_file
@@ -25,6 +23,8 @@ from tests.envelopes import make_envelope as make_wire_envelope
 from tests.hostile.cases import BodyCase, MapCase
 from tests.hostile.edits import EDITS, HOSTILE, Edit, edit_json, pick
 from tests.hostile.measuring import measure
+from tests.hostile.shapes import SHAPES, make_envelope
+from tests.source_map_writer import write_mappings
 
 LIMITS: Final = Limits(samples=2_000, stacks=2_000, frames=500, resources=50, depth=300, name_chars=300, marks=500)
 IMPORT_LIMITS: Final = ImportLimits(

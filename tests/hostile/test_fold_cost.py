@@ -10,10 +10,9 @@ from typing import Any, Final
 
 import pytest
 
-from bench.hostile.shapes import SHAPES, Shape, bench_hostile, make_envelope
 from profcore.sums.fold import CellFold, fold_trace
 from profcore.trace.funcs import FuncTable
-from profcore.trace.wire import Limits
+from tests.hostile.shapes import SHAPES, Shape, make_envelope
 
 SIZE: Final = 300
 GROWTH: Final = 4
@@ -58,9 +57,3 @@ def test_the_cost_of_a_fold_grows_as_its_trace_does(shape: Shape) -> None:
     small, large = cost_of(shape, SIZE), cost_of(shape, SIZE * GROWTH)
     assert small > SIZE  # else nothing was counted
     assert large <= MOST_GROWTH * small
-
-
-def test_the_benchmark_measures_each_shape_within_the_limits() -> None:
-    costs = bench_hostile(Limits(samples=400, depth=50, marks=100, frames=100))
-    assert {cost.shape for cost in costs} == {shape.__name__ for shape in SHAPES}
-    assert all(cost.fold_s > 0 and 0 < cost.sent_bytes < cost.expanded_bytes for cost in costs)

@@ -16,7 +16,9 @@ from tests.house.tree import PACKAGES, ROOT, find_module, list_files, list_modul
 TOP: Final = "|".join((*PACKAGES, "tests", "docs", "deploy"))
 PATH: Final = re.compile(rf"(?<![\w./@-])(?:{TOP})/[\w./-]*\w\.(?:py|md|html|css|js|ts|mjs|json|gz|sh|conf|toml)\b")
 FOLDER: Final = re.compile(rf"`((?:{TOP})/[\w/-]+/?)`")
-DOTTED: Final = re.compile(rf"(?<![\w./@-])(?:{'|'.join((*PACKAGES, 'tests'))})(?:\.[A-Za-z_]\w*)+(?![\w/@-]|\.\w)")
+# `tools` is also the name of a variable of scripts.
+NAMED: Final = "|".join(({*PACKAGES} - {"tools"}) | {"tests"})
+DOTTED: Final = re.compile(rf"(?<![\w./@-])(?:{NAMED})(?:\.[A-Za-z_]\w*)+(?![\w/@-]|\.\w)")
 IMPORT: Final = re.compile(rf"from ((?:{'|'.join((*PACKAGES, 'tests'))})[\w.]*) import ([\w, ]+)")
 # Words that look like a name of ours and are none: a file's ending, or somebody's host.
 OTHERS: Final = re.compile(r"\.(?:example|js|json|css|html|py|ts|log|sock|md)$")

@@ -1,18 +1,17 @@
-"""What the code imports is named in `requirements/run.in`, and does not only come in with another package."""
+"""What the product imports is named in `requirements/run.in`, and does not only come in with another package."""
 
 import re
 import sys
 from importlib.metadata import packages_distributions
 from typing import Final
 
-from tests.house.tree import PACKAGES, ROOT, find_outside_imports, list_modules
+from tests.house.tree import PRODUCT, ROOT, find_outside_imports, list_modules
 
 # Packages that run.in does not name, and why not.
 UNNAMED: Final = {
     "duckdb": "is optional, and large: history.in has it",
     "fieldflame_kernel": "is optional, and built where it runs",
     "kombu": "is half of Celery, whose documentation has its queues and errors",
-    "playwright": "records the demo and measures screens, which is developers' work: test.in has it",
     "psycopg_pool": "is the extra `pool` of psycopg, which run.in names",
 }
 
@@ -27,11 +26,11 @@ def read_named() -> set[str]:
     return {normalize(re.split(r"[\[<>=~! ]", line)[0]) for line in lines if line and not line.startswith(("#", "-"))}
 
 
-def test_every_package_that_the_code_imports_is_a_requirement_of_its_own() -> None:
+def test_every_package_that_the_product_imports_is_a_requirement_of_its_own() -> None:
     named, owners = read_named(), packages_distributions()
     unnamed: dict[str, str] = {}
     for module, path in list_modules().items():
-        if module.partition(".")[0] not in PACKAGES:
+        if module.partition(".")[0] not in PRODUCT:
             continue
         for package in find_outside_imports(module) - sys.stdlib_module_names - UNNAMED.keys():
             if not named & {normalize(owner) for owner in owners.get(package, [package])}:

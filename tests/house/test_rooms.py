@@ -1,11 +1,12 @@
 """The rooms of the house: no folder is crowded, and rooms depend on each other one way only."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Final
 
 import pytest
 
-from tests.house.tree import PACKAGES, imports_of, list_files, list_modules
+from tests.house.tree import PACKAGES, PRODUCT, imports_of, list_files, list_modules
 
 MAX_MODULES: Final = 16  # a folder in which somebody finds a module at a glance
 # Folders whose modules are a list by nature: one module per step in time.
@@ -83,7 +84,7 @@ def test_a_circle_is_found() -> None:
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_layer_imports_only_the_layers_below_it(layer: str) -> None:
-    above = set(LAYERS[LAYERS.index(layer) + 1 :]) | {"bench", "config", "tests"}
+    above = set(LAYERS[LAYERS.index(layer) + 1 :]) | {"config"}
     found = {
         (module, target)
         for module in list_modules()
@@ -94,15 +95,24 @@ def test_a_layer_imports_only_the_layers_below_it(layer: str) -> None:
     assert found == set()
 
 
-def test_nobody_imports_the_dashboard_or_the_benchmarks() -> None:
-    importers = {
+def list_imports_of(importers: Iterable[str], targets: set[str]) -> set[tuple[str, str]]:
+    """Returns the imports (module, target) of modules of some packages from other packages among the targets."""
+    return {
         (module, target)
         for module in list_modules()
-        if (top := module.partition(".")[0]) in PACKAGES
+        if (top := module.partition(".")[0]) in importers
         for target in imports_of(module)
-        if target.partition(".")[0] in {"dashboard", "bench"} - {top}
+        if target.partition(".")[0] in targets - {top}
     }
-    assert importers == set()
+
+
+def test_nobody_imports_the_dashboard() -> None:
+    assert list_imports_of(PACKAGES, {"dashboard"}) == set()
+
+
+def test_the_product_imports_no_benchmarks_tools_or_tests() -> None:
+    assert list_imports_of(PRODUCT, {"benchmarks", "tools", "tests"}) == set()
+    assert list_imports_of(("tests",), {"tools"}) != set()
 
 
 def test_what_pages_and_the_api_share_imports_neither() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-PACKAGES: Final = ("aggregate", "bench", "config", "dashboard", "ingest", "profcore")
+PRODUCT: Final = ("aggregate", "config", "dashboard", "ingest", "profcore")  # what is installed
+PACKAGES: Final = (*PRODUCT, "benchmarks", "tools")
 
 
 @cache

@@ -7,9 +7,9 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-from bench.hosts.oracle import APPS
-from bench.hosts.projects import create_projects
 from config.up.running import RunningStack
+from tests.proof.corpus.oracle import APPS
+from tests.proof.corpus.projects import create_projects
 from tests.proof.corpus_stack import corpus
 
 TOKENS: Final[WeakKeyDictionary[RunningStack, dict[str, str]]] = WeakKeyDictionary()

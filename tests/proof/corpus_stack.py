@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 import psycopg
 
-from bench.hosts.oracle import APPS, compare_corpus, read_envelopes
-from tests.corpus import DATA
+from tests.proof.corpus.oracle import APPS, compare_corpus, read_envelopes
 
 
 class Stack(Protocol):
@@ -19,12 +18,9 @@ class Stack(Protocol):
     def store_environment(self) -> dict[str, str]: ...
 
 
-CORPUS = DATA / "corpus.jsonl.gz"
-
-
 def corpus(apps: Sequence[str] = APPS) -> Iterator[tuple[str, bytes]]:
     """Yields (app, envelope as JSON) of every recorded trace of some apps, of all by default."""
-    for app, envelope in read_envelopes(CORPUS):
+    for app, envelope in read_envelopes():
         if app in apps:
             yield app, json.dumps(envelope, separators=(",", ":")).encode()
 
@@ -63,4 +59,4 @@ def database(stack: Stack) -> "psycopg.Connection[tuple[Any, ...]]":
 def compare_with_oracle(stack: Stack, apps: Sequence[str] = APPS) -> list[str]:
     """Returns a line for each group of some apps whose funcs or parts of time differ from the oracle's integers."""
     with database(stack) as connection:
-        return compare_corpus(connection, CORPUS, apps)
+        return compare_corpus(connection, apps)

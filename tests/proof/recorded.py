@@ -3,18 +3,16 @@
 import gzip
 import json
 from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from bench.corpus import read_corpus
 from profcore.formats.slice import ExportFunc, SliceExport
 from profcore.sums.calltree import CallTreeBuilder
 from profcore.sums.fold import fold_trace
 from profcore.trace.funcs import FuncTable
 from profcore.trace.weights import TimeParts
 from profcore.trace.wire import Envelope, Limits, decode_envelope
+from tests.corpus import DATA, corpus_envelopes
 
-DATA: Final = Path(__file__).parents[1] / "data"
 Group = tuple[str, str, str]
 
 
@@ -22,7 +20,7 @@ Group = tuple[str, str, str]
 def recorded_traces() -> dict[Group, list[Envelope]]:
     """Returns the recorded traces as envelopes, by app, release and page."""
     groups: dict[Group, list[Envelope]] = {}
-    for app, wire in read_corpus(DATA / "corpus.jsonl.gz"):
+    for app, wire in corpus_envelopes():
         envelope = decode_envelope(json.dumps(wire).encode(), Limits())
         groups.setdefault((app, wire["release"], wire["page"]), []).append(envelope)
     return groups

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from bench.hosts.oracle import APPS
-from bench.hosts.projects import create_projects
 from config.up.running import RunningStack, run_stack
+from tests.proof.corpus.oracle import APPS
+from tests.proof.corpus.projects import create_projects
 from tests.proof.corpus_stack import compare_with_oracle, corpus, database, post_until_accepted
 from tests.proof.killing import LIMIT_S, Sender, kill_workers_in_mid_transaction
 from tests.proof.processes import find_processes, kill

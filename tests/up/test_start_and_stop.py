@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.memory.whole import find_parts
 from config.up.folder import DataFolder
 from config.up.running import find_free_port
 from config.up.start import choose_web_processes
+from tests.stack_processes import find_parts
 from tests.up.running import Running, run_manage
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(60)]

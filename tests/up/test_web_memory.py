@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.memory.web import find_web_processes
 from config.up.parts import WEB_MAX_MB_NAME, WEB_PROCESSES_NAME
 from config.up.running import RunningStack, run_stack
+from tests.stack_processes import find_web_processes
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(60)]
 PATIENCE_S = 600

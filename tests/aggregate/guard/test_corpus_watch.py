@@ -50,7 +50,7 @@ def states_of(project: Project) -> dict[str | None, State]:
 def replay(project: Project, times: int) -> None:
     """More views like the recorded ones: each is drawn from those of its page, release and device class.
 
-    It takes as long as that one, times a lognormal factor with mean 1, as in the simulations (`bench.statistics`).
+    It takes as long as that one, times a lognormal factor with mean 1, as in the simulations (`benchmarks.statistics`).
     """
     rng = np.random.default_rng(7)
     groups = {group.id: group for group in Group.objects.filter(project=project)}

@@ -18,7 +18,6 @@ from tests.aggregate.old_views import NOW, old_views
 from tests.aggregate.posting import fold_all, post
 from tests.house.tree import imports_of, list_modules
 
-COMMANDS = ("aggregate.management.commands", "bench.management.commands")
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "history.md"
 
 
@@ -29,16 +28,14 @@ def test_every_column_is_documented_and_no_other_one() -> None:
         assert sorted(name.strip("`") for name in named) == sorted(table.columns)
 
 
-def test_only_the_command_and_the_benchmark_use_it_and_only_inside_loads_duckdb() -> None:
+def test_only_the_command_uses_it_and_only_inside_loads_duckdb() -> None:
     users = {
         module
         for module in list_modules()
         if not module.startswith(("aggregate.history", "tests."))
         and any(target.startswith("aggregate.history") for target in imports_of(module))
     }
-    own = {module for module in users if module.startswith(("aggregate.", "bench."))}
-    assert users == own
-    assert {module.rpartition(".")[0] for module in own} <= {*COMMANDS, "bench.history"}
+    assert {module.rpartition(".")[0] for module in users} == {"aggregate.management.commands"}
     script = "import sys, aggregate.history.parquet; sys.exit('duckdb' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], cwd=settings.BASE_DIR, check=False, env=environment())
     assert run.returncode == 0

@@ -8,8 +8,8 @@ from aggregate.label_models import Label, Source
 from aggregate.models import Func
 from aggregate.sourcemaps.archives import BuildFile
 from aggregate.sourcemaps.uploading import UploadReport, store_build
-from bench.source_maps import write_map
 from profcore.trace.funcs import FuncKey
+from tests.source_map_writer import write_map
 
 PREFIX = "https://shop.example/assets"
 URI = PREFIX + "/main.js"

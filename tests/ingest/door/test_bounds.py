@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from ingest.door.bodies import CHUNK_BYTES, BodyTooLarge, read_bounded
 from profcore.errors import Reason, TraceError
-from tests.door_middleware import receive_traces
+from tests.runner.door_middleware import receive_traces
 from tests.envelopes import make_envelope, view_id_of
 from tests.ingest.door.posting import DOOR, Door, ndjson
 

@@ -122,7 +122,7 @@ import django, json, sys, time
 django.setup()
 from django.conf import settings
 settings.DATABASES["default"]["OPTIONS"]["pool"]["timeout"] = 0.5
-settings.MIDDLEWARE.insert(0, "tests.door_middleware.DoorMiddleware")
+settings.MIDDLEWARE.insert(0, "tests.runner.door_middleware.DoorMiddleware")
 from django.test import Client
 started = time.monotonic()
 answers = [Client().generic(m, "/ingest/v1/traces?key=k", b"{}", "text/plain") for m in ("POST", "POST", "OPTIONS")]
@@ -179,7 +179,7 @@ POST_TO_A_DATABASE_THAT_STALLS = """
 import django, json, sys, time
 django.setup()
 from django.conf import settings
-settings.MIDDLEWARE.insert(0, "tests.door_middleware.DoorMiddleware")
+settings.MIDDLEWARE.insert(0, "tests.runner.door_middleware.DoorMiddleware")
 from django.test import Client
 from tests.envelopes import make_envelope
 answers = []

@@ -11,7 +11,7 @@ from fieldflame.exits import UsageError
 from fieldflame.lab.costs import FuncName, LabChange
 from fieldflame.lab.profiles import compare_profiles, read_profile
 
-from config.demo.recording.programs import ProgramError, find_node
+from tools.recording.programs import ProgramError, find_node
 
 PAGE = "https://a/x.js"
 SCRIPT = """

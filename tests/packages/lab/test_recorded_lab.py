@@ -8,15 +8,15 @@ import httpx
 import pytest
 from fieldflame.main import main
 
-from bench.lab import recording, shop
-from bench.lab.recording import plan_visits, record
-from bench.lab.shop import FIRST_ROUNDS, Release
 from ingest.models import Project
 from ingest.projects.creation import create_project
 from ingest.projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
 from tests.e2e.browser import find_chromium
 from tests.packages.check.asking import answer
+from tests.packages.lab import recording, shop
+from tests.packages.lab.recording import plan_visits, record
+from tests.packages.lab.shop import FIRST_ROUNDS, Release
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True), pytest.mark.slow(120)]
 

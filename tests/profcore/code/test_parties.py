@@ -1,12 +1,7 @@
 """The party of a script: own sites, known third parties from the stored list, other sites, and a project's rules."""
 
-import hashlib
-import io
-import tarfile
 import tracemalloc
-from base64 import b64encode
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,28 +10,14 @@ from profcore.code.parties import (
     FIRST_PARTY,
     MAX_HOST_CHARS,
     Party,
-    PartyList,
     PartyRule,
     known_parties,
     known_party_of,
-    pack_list,
     rule_of,
 )
 from profcore.code.sites import owner_of, party_of, sites_of
 
 SHOP = sites_of(["https://shop.example"])
-
-
-def pack(files: dict[str, bytes]) -> tuple[bytes, str]:
-    """Returns an npm archive and its integrity."""
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w:gz") as tar:
-        for name, content in files.items():
-            member = tarfile.TarInfo("package/" + name)
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
-    archive = stream.getvalue()
-    return archive, "sha512-" + b64encode(hashlib.sha512(archive).digest()).decode()
 
 
 def test_the_kept_list_says_where_it_is_from_and_names_the_usual_ones() -> None:
@@ -109,25 +90,6 @@ def test_a_projects_rule_on_the_nearest_domain_decides() -> None:
 def test_a_rule_on_no_domain_is_refused(domain: str) -> None:
     with pytest.raises(ValueError, match="domain must be a host"):
         PartyRule(domain, "own")
-
-
-def test_the_list_is_packed_from_the_archive_that_npm_names_and_no_other() -> None:
-    parties = [{"name": "B", "company": "B", "category": "ad", "domains": ["*.b.example"], "homepage": "x"}]
-    files = {
-        "dist/entities-nostats.json": msgspec.json.encode(parties),
-        "package.json": b'{"name": "third-party-web", "version": "9.9.9", "license": "MIT"}',
-        "LICENSE": b"Do what you like.",
-    }
-    archive, integrity = pack(files)
-    packed = msgspec.json.decode(pack_list(archive, integrity=integrity), type=PartyList)
-    assert (packed.version, packed.licence_text) == ("9.9.9", "Do what you like.")
-    assert [(party.name, party.domains) for party in packed.parties] == [("B", ("*.b.example",))]
-    with pytest.raises(ValueError, match="does not match"):
-        pack_list(archive + b"x", integrity=integrity)
-    del files["LICENSE"]
-    archive, integrity = pack(files)
-    with pytest.raises(ValueError, match="no package/LICENSE"):
-        pack_list(archive, integrity=integrity)
 
 
 @given(st.text(max_size=100))

@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.source_maps import write_mappings
 from profcore.symbolicate.builds import InlineMapError, pair_files, read_bundle
 from profcore.symbolicate.labels import label_positions
 from profcore.symbolicate.maps import MapError, read_map, read_map_debug_id
 from profcore.symbolicate.paths import source_path
 from profcore.symbolicate.scopes import ScopeTree
+from tests.source_map_writer import write_mappings
 
 WORDS = "function class get set static async export default import const in => ... ${ /*"
 PIECES = st.sampled_from([*WORDS.split(), *"(){}[],;:?=.`<>/\"'#@*ab1🎈é\n\r"])

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from bench.source_maps import write_map
 from profcore.symbolicate.labels import label_positions
 from profcore.symbolicate.maps import read_map
+from tests.source_map_writer import write_map
 
 CURRIED = "const curried = (a) => () => 1;\n"
 

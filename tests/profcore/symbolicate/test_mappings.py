@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.source_maps import vlq, write_mappings
 from profcore.symbolicate import mappings
 from profcore.symbolicate.mappings import MappingsError, decode_mappings
+from tests.source_map_writer import vlq, write_mappings
 
 numbers = st.integers(0, 2**31 - 2)
 segments = st.one_of(

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from bench.source_maps import write_map, write_mappings
 from profcore.symbolicate.maps import MapError, MapPlace, read_map, read_map_debug_id
+from tests.source_map_writer import write_map, write_mappings
 
 ID = "85314830-023f-4cf1-a267-535f4e37bb17"
 

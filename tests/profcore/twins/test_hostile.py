@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.hostile.shapes import SHAPES, Shape, make_envelope
 from profcore.trace.wire import Limits
 from tests.hostile.cases import BodyCase
 from tests.hostile.core_parts import ENVELOPES, LIMITS
+from tests.hostile.shapes import SHAPES, Shape, make_envelope
 from tests.profcore.strategies import PROPERTY, mark_lists, traces
 from tests.profcore.trace.wire.mangled import PATHS, json_values
 from tests.profcore.trace.wire.refusals import body_of, changed, full_envelope

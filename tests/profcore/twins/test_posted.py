@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.heavy import make_heavy_envelope
 from profcore.kernel import find_kernel
 from profcore.trace.wire import Limits
 from tests.corpus import corpus_envelopes
+from tests.heavy_traces import make_heavy_envelope
 from tests.hostile.cases import BodyCase
 from tests.hostile.core_parts import ENVELOPES, LIMITS
 from tests.hostile.edits import BROKEN, HOSTILE

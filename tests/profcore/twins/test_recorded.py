@@ -5,9 +5,9 @@ import json
 from collections import defaultdict
 from uuid import UUID
 
-from bench.heavy import SIZES, make_heavy_envelope
 from tests.corpus import DATA, corpus_envelopes
 from tests.envelopes import make_envelope
+from tests.heavy_traces import SIZES, make_heavy_envelope
 from tests.profcore.edge import EDGE
 from tests.profcore.twins.comparing import SentBody, SentTrace, compare_twins, needs_kernel, packed
 

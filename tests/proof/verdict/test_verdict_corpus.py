@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import pytest
 
-from bench.hosts.oracle import APPS
-from bench.hosts.projects import create_projects
 from config.up.running import RunningStack
 from tests.corpus import corpus_envelopes
 from tests.proof.comparing import regressions
+from tests.proof.corpus.oracle import APPS
+from tests.proof.corpus.projects import create_projects
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(40)]
 PACKAGE: Final = Path(__file__).parents[3] / "packages" / "fieldflame"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.hosts.oracle import APPS
-from bench.hosts.projects import create_projects
 from config.up.running import RunningStack, run_stack
+from tests.proof.corpus.oracle import APPS
+from tests.proof.corpus.projects import create_projects
 from tests.proof.corpus_stack import compare_with_oracle, corpus, database, post_until_accepted
 from tests.up.running import SMALL, run_manage
 

@@ -14,7 +14,7 @@ from ingest.models import Membership, Project
 from tests.aggregate.posting import fold_all
 from tests.builders import make_project
 from tests.dashboard.pages.reading import text_of
-from tests.door_middleware import receive_traces
+from tests.runner.door_middleware import receive_traces
 from tests.envelopes import make_envelope
 
 API = "/api/v1/projects/shop/"

@@ -1,1 +1,0 @@
-"""Measuring the snippet in a real Chromium: what of a visit arrives, and what it costs the page."""

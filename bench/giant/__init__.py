@@ -1,1 +1,0 @@
-"""One project with all of the load, against the same load over many projects."""

@@ -1,1 +1,0 @@
-"""A year of a big project: Parquet and DuckDB beside PostgreSQL's own tables."""

@@ -1,1 +1,0 @@
-"""What Fieldflame holds in memory: a web process over many reads, and all processes of a `./run` together."""

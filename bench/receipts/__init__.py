@@ -1,1 +1,0 @@
-"""Measurements of receipts: their bytes, and what a trace costs beside millions of them."""

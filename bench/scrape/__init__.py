@@ -1,1 +1,0 @@
-"""What reading the metrics costs."""

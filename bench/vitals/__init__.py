@@ -1,1 +1,0 @@
-"""What reading the windows of vitals costs, and what keeping them would."""

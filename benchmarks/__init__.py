@@ -1,0 +1,1 @@
+"""Programs that measure Fieldflame: `./run benchmarks`. They are not part of the product."""

@@ -1,0 +1,1 @@
+"""Benchmarks of the way of a trace from the post to the folded sums."""

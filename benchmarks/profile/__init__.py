@@ -1,0 +1,1 @@
+"""Where the processor time of a trace goes."""

@@ -1,0 +1,1 @@
+"""Benchmarks of reads: questions, pages, first screens and exports."""

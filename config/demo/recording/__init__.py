@@ -1,1 +1,0 @@
-"""Recording the demo anew (`./run record_demo`): the shop is built and served, and Chromium visits it."""

@@ -1,0 +1,1 @@
+"""Folded sums against what the browser's own profiler saw."""
