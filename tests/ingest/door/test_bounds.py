@@ -13,9 +13,9 @@ from pytest_django import Settings
 
 from ingest.door.bodies import CHUNK_BYTES, BodyTooLarge, read_bounded
 from profcore.errors import Reason, TraceError
-from tests.runner.door_middleware import receive_traces
 from tests.envelopes import make_envelope, view_id_of
 from tests.ingest.door.posting import DOOR, Door, ndjson
+from tests.runner.door_middleware import receive_traces
 
 
 class CountingStream(io.BytesIO):

@@ -19,8 +19,8 @@ from ingest.door.keys import forget_keys
 from ingest.door.quotas import BytesUsed, forget_quotas, select_bytes
 from ingest.models import Project, Receipt
 from ingest.projects.creation import create_project
-from tests.runner.door_middleware import receive_traces
 from tests.envelopes import make_envelope
+from tests.runner.door_middleware import receive_traces
 
 pytestmark = pytest.mark.django_db
 

@@ -14,8 +14,8 @@ from ingest.models import Membership, Project
 from tests.aggregate.posting import fold_all
 from tests.builders import make_project
 from tests.dashboard.pages.reading import text_of
-from tests.runner.door_middleware import receive_traces
 from tests.envelopes import make_envelope
+from tests.runner.door_middleware import receive_traces
 
 API = "/api/v1/projects/shop/"
 LONG_AGO = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(days=9)
