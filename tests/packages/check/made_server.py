@@ -130,6 +130,8 @@ VERDICT: Final[Mapping[str, Any]] = {
         "author": "Anna",
         "released_at": None,
     },
+    "passed_over": [],
+    "rolled_back_by": None,
 }
 
 WATCHES: Final[dict[str, Any]] = {
@@ -141,6 +143,8 @@ WATCHES: Final[dict[str, Any]] = {
             "is_on": True,
             "counts": {"confirmed": 1},
             "problem": None,
+            "question": {},
+            "unjudged": None,
         },
         {
             "id": 1,
@@ -149,8 +153,19 @@ WATCHES: Final[dict[str, Any]] = {
             "is_on": True,
             "counts": {"confirmed": 1, "ok": 2},
             "problem": None,
+            "question": {},
+            "unjudged": None,
         },
-        {"id": 2, "kind": "budget", "name": "Ads", "is_on": False, "counts": {"confirmed": 1}, "problem": None},
+        {
+            "id": 2,
+            "kind": "budget",
+            "name": "Ads",
+            "is_on": False,
+            "counts": {"confirmed": 1},
+            "problem": None,
+            "question": {},
+            "unjudged": None,
+        },
     ],
     "open": [
         {

@@ -350,15 +350,17 @@ def test_announce_says_what_the_build_knows(capsys: pytest.CaptureFixture[str]) 
 def test_a_rollback_counts_at_once_by_the_servers_clock(known_at: str | None, sent: bool) -> None:
     """The clock of a build may be hours ahead, and what is to come does not count yet."""
     now = "2026-11-20T06:00:00Z"
-    server = MadeServer({"releases": {"release": "1.1.0", "announced_at": now, "rolled_back_at": known_at}})
+    times = {"announced_at": now, "first_seen_at": now, "rolled_back_at": known_at}
+    server = MadeServer({"releases": {"release": "1.1.0", **times}})
     assert server.run("announce", "--project", "shop", "--release", "1.1.0", "--rolled-back") == 0
     told = [json.loads(request.content).get("rolled_back_at") for request in server.requests]
     assert told == ([None, now] if sent else [None])
 
 
 def test_a_rollback_is_not_announced_with_what_another_build_knows() -> None:
-    told = {"release": "1.1.0", "announced_at": "2026-11-20T06:00:00Z", "rolled_back_at": None}
-    server = MadeServer({"releases": told})
+    now = "2026-11-20T06:00:00Z"
+    times = {"announced_at": now, "first_seen_at": now, "rolled_back_at": None}
+    server = MadeServer({"releases": {"release": "1.1.0", **times}})
     known = {"FIELDFLAME_URL": URL, "FIELDFLAME_TOKEN": TOKEN, "JENKINS_URL": "https://ci.example/", "GIT_COMMIT": "c0"}
     words = ("announce", "--project", "shop", "--release", "1.1.0", "--rolled-back")
     assert server.run(*words, environment=known) == 0
